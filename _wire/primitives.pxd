@@ -1,0 +1,517 @@
+"""Kafka's wire types over raw memory: the hot half, inlined into whoever cimports it.
+
+A Reader never looks past its end and never trusts a length or a count before it was held against the bytes that are left. A Writer
+fills one bytes object that grows geometrically and is handed out without a copy. What is cold (errors, growth) is in primitives.pyx.
+
+Big endian throughout; a compact length is an unsigned varint of length + 1, where 0 means null (KIP-482).
+"""
+
+from cpython.buffer cimport Py_buffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.object cimport PyObject
+from libc.stdint cimport (
+    INT16_MAX, INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
+)
+from libc.string cimport memcpy
+
+
+cdef extern from "Python.h":
+    object PyUnicode_DecodeUTF8(const char *data, Py_ssize_t size, const char *errors)
+    const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
+
+
+# ---------------------------------------------------------------------------------------------------------------- reading
+
+cdef struct Reader:
+    const uint8_t *start                # offsets in errors count from here
+    const uint8_t *position
+    const uint8_t *end
+    const char *message                 # for errors only: what is read, in which version, which field of it
+    const char *field
+    int16_t version
+    Py_buffer view                      # held between open_reader and close_reader
+
+
+# The cold half. Each of these raises MalformedMessage, always.
+cdef int raise_truncated(Reader *r, Py_ssize_t wanted) except -1
+cdef int raise_malformed(Reader *r, str why) except -1
+cdef int raise_bad_length(Reader *r, int64_t length) except -1
+cdef int raise_bad_count(Reader *r, int64_t count, Py_ssize_t element_bytes_min) except -1
+cdef int raise_bad_utf8(Reader *r, object error) except -1
+
+# Borrow the bytes of any buffer from `start` on; every open_reader needs its close_reader.
+cdef int open_reader(Reader *r, object data, Py_ssize_t start, const char *message, int16_t version) except -1
+cdef void close_reader(Reader *r) noexcept
+cdef int end_message(Reader *r) except -1           # refuses bytes after the last field
+cdef int skip_tags(Reader *r) except -1             # tagged fields of which none is known
+cdef list read_int32_array(Reader *r, bint flexible)
+
+
+cdef inline void reader_over(
+    Reader *r, const uint8_t *data, Py_ssize_t size, const char *message, int16_t version
+) noexcept:
+    """A reader over memory that the caller keeps alive; needs no close_reader."""
+    r.start = r.position = data
+    r.end = data + size
+    r.message = message
+    r.field = b""
+    r.version = version
+
+
+cdef inline Reader *at(Reader *r, const char *field) noexcept:
+    """Names the field that is read next, should it prove malformed."""
+    r.field = field
+    return r
+
+
+cdef inline Py_ssize_t bytes_left(Reader *r) noexcept:
+    return r.end - r.position
+
+
+cdef inline const uint8_t *take(Reader *r, Py_ssize_t size) except NULL:
+    cdef const uint8_t *taken = r.position
+    if size < 0 or size > r.end - taken:
+        raise_truncated(r, size)
+    r.position = taken + size
+    return taken
+
+
+cdef inline uint16_t load_uint16(const uint8_t *p) noexcept:
+    return <uint16_t>((<uint32_t>p[0] << 8) | p[1])
+
+
+cdef inline uint32_t load_uint32(const uint8_t *p) noexcept:
+    return (<uint32_t>p[0] << 24) | (<uint32_t>p[1] << 16) | (<uint32_t>p[2] << 8) | p[3]
+
+
+cdef inline uint64_t load_uint64(const uint8_t *p) noexcept:
+    return (<uint64_t>load_uint32(p) << 32) | load_uint32(p + 4)
+
+
+cdef inline int8_t read_int8(Reader *r) except? -1:
+    return <int8_t>take(r, 1)[0]
+
+
+cdef inline bint read_bool(Reader *r) except? -1:
+    return take(r, 1)[0] != 0
+
+
+cdef inline int16_t read_int16(Reader *r) except? -1:
+    return <int16_t>load_uint16(take(r, 2))
+
+
+cdef inline uint16_t read_uint16(Reader *r) except? 0xFFFF:
+    return load_uint16(take(r, 2))
+
+
+cdef inline int32_t read_int32(Reader *r) except? -1:
+    return <int32_t>load_uint32(take(r, 4))
+
+
+cdef inline uint32_t read_uint32(Reader *r) except? 0xFFFFFFFF:
+    return load_uint32(take(r, 4))
+
+
+cdef inline int64_t read_int64(Reader *r) except? -1:
+    return <int64_t>load_uint64(take(r, 8))
+
+
+cdef inline double read_float64(Reader *r) except? -1:
+    cdef uint64_t bits = load_uint64(take(r, 8))
+    cdef double value
+    memcpy(&value, &bits, 8)
+    return value
+
+
+cdef inline bytes read_uuid(Reader *r):
+    """The 16 bytes as they are."""
+    return PyBytes_FromStringAndSize(<const char *>take(r, 16), 16)
+
+
+cdef inline uint32_t read_uvarint(Reader *r) except? 0xFFFFFFFF:
+    """Seven bits a byte, lowest first; at most five bytes, and nothing above bit 31."""
+    cdef const uint8_t *p = r.position
+    cdef uint32_t value, byte
+    cdef int shift = 7
+    if p < r.end and p[0] < 0x80:                   # nearly every length, count and tag
+        r.position = p + 1
+        return p[0]
+    value = take(r, 1)[0] & 0x7F
+    while True:
+        byte = take(r, 1)[0]
+        if shift == 28 and byte > 0x0F:
+            raise_malformed(r, "varint of more than 32 bits")
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value
+        shift += 7
+
+
+cdef inline uint64_t read_uvarlong(Reader *r) except? 0xFFFFFFFFFFFFFFFF:
+    """As read_uvarint, at most ten bytes, and nothing above bit 63."""
+    cdef uint64_t value = 0, byte
+    cdef int shift = 0
+    while True:
+        byte = take(r, 1)[0]
+        if shift == 63 and byte > 0x01:
+            raise_malformed(r, "varint of more than 64 bits")
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value
+        shift += 7
+
+
+cdef inline int32_t read_varint(Reader *r) except? -1:
+    """Zigzag: small negative numbers stay short."""
+    cdef uint32_t value = read_uvarint(r)
+    return <int32_t>((value >> 1) ^ (0 - (value & 1)))
+
+
+cdef inline int64_t read_varlong(Reader *r) except? -1:
+    """Zigzag, 64 bits."""
+    cdef uint64_t value = read_uvarlong(r)
+    return <int64_t>((value >> 1) ^ (0 - (value & 1)))
+
+
+cdef inline Py_ssize_t read_string_length(Reader *r, bint flexible) except? -2:
+    """-1 for null. Kafka's strings are at most 32767 bytes, also where a compact length could say more."""
+    cdef int64_t length = <int64_t>read_uvarint(r) - 1 if flexible else read_int16(r)
+    if length < -1 or length > INT16_MAX:
+        raise_bad_length(r, length)
+    return length
+
+
+cdef inline Py_ssize_t read_bytes_length(Reader *r, bint flexible) except? -2:
+    """-1 for null."""
+    cdef int64_t length = <int64_t>read_uvarint(r) - 1 if flexible else read_int32(r)
+    if length < -1 or length > INT32_MAX:
+        raise_bad_length(r, length)
+    return length
+
+
+cdef inline str decode_utf8(Reader *r, Py_ssize_t size):
+    cdef const uint8_t *text = take(r, size)
+    try:
+        return <str>PyUnicode_DecodeUTF8(<const char *>text, size, NULL)
+    except UnicodeDecodeError as error:
+        r.position = text
+        raise_bad_utf8(r, error)
+
+
+cdef inline str read_string(Reader *r, bint flexible):
+    cdef Py_ssize_t length = read_string_length(r, flexible)
+    if length < 0:
+        raise_malformed(r, "null, but not nullable")
+    return decode_utf8(r, length)
+
+
+cdef inline str read_nullable_string(Reader *r, bint flexible):
+    cdef Py_ssize_t length = read_string_length(r, flexible)
+    return None if length < 0 else decode_utf8(r, length)
+
+
+cdef inline bytes read_bytes(Reader *r, bint flexible):
+    cdef Py_ssize_t length = read_bytes_length(r, flexible)
+    if length < 0:
+        raise_malformed(r, "null, but not nullable")
+    return PyBytes_FromStringAndSize(<const char *>take(r, length), length)
+
+
+cdef inline bytes read_nullable_bytes(Reader *r, bint flexible):
+    cdef Py_ssize_t length = read_bytes_length(r, flexible)
+    return None if length < 0 else PyBytes_FromStringAndSize(<const char *>take(r, length), length)
+
+
+cdef inline Py_ssize_t read_nullable_count(Reader *r, bint flexible, Py_ssize_t element_bytes_min) except? -2:
+    """Elements of an array, -1 for null; refused here if the bytes left cannot hold so many of at least element_bytes_min."""
+    cdef int64_t count = <int64_t>read_uvarint(r) - 1 if flexible else read_int32(r)
+    if count < -1 or count > (r.end - r.position) // element_bytes_min:
+        raise_bad_count(r, count, element_bytes_min)
+    return count
+
+
+cdef inline Py_ssize_t read_count(Reader *r, bint flexible, Py_ssize_t element_bytes_min) except -1:
+    cdef Py_ssize_t count = read_nullable_count(r, flexible, element_bytes_min)
+    if count < 0:
+        raise_malformed(r, "null, but not nullable")
+    return count
+
+
+cdef inline uint32_t read_tag_count(Reader *r) except? 0xFFFFFFFF:
+    """Tagged fields that follow; each takes two bytes at least, its tag and its size."""
+    cdef uint32_t count = read_uvarint(r)
+    if count > (r.end - r.position) // 2:
+        raise_bad_count(r, count, 2)
+    return count
+
+
+cdef inline uint32_t open_tag(Reader *r, const uint8_t **outer_end) except? 0xFFFFFFFF:
+    """Go into the next tagged field: until close_tag the reader ends where the field does. Returns its tag."""
+    cdef uint32_t tag = read_uvarint(r)
+    cdef uint32_t size = read_uvarint(r)
+    if size > r.end - r.position:
+        raise_truncated(r, size)
+    outer_end[0] = r.end
+    r.end = r.position + size
+    return tag
+
+
+cdef inline int close_tag(Reader *r, const uint8_t *outer_end) except -1:
+    if r.position != r.end:
+        raise_malformed(r, "tagged field is longer than its value")
+    r.end = outer_end
+    return 0
+
+
+# ---------------------------------------------------------------------------------------------------------------- writing
+
+cdef struct Writer:
+    PyObject *buffer                    # a bytes object of its own, shortened and handed out by finish_writer
+    uint8_t *start                      # its first byte; moves when the buffer grows
+    uint8_t *position
+    uint8_t *end
+    const char *message                 # for errors only, as in Reader
+    const char *field
+
+
+cdef int open_writer(Writer *w, Py_ssize_t size, const char *message) except -1
+cdef void close_writer(Writer *w) noexcept          # frees what finish_writer did not hand out
+cdef bytes finish_writer(Writer *w)                 # what was written, without a copy; the writer is closed after it
+cdef int grow(Writer *w, Py_ssize_t size) except -1
+cdef int raise_null(Writer *w) except -1            # ValueError: None in a field that is not nullable
+cdef int raise_too_long(Writer *w, Py_ssize_t size, Py_ssize_t size_max) except -1
+cdef int close_long_tag(Writer *w, Py_ssize_t mark, Py_ssize_t size) except -1
+cdef int write_int32_array(Writer *w, list values, bint flexible) except -1
+
+
+cdef inline Writer *to(Writer *w, const char *field) noexcept:
+    """Names the field that is written next, should its value not fit."""
+    w.field = field
+    return w
+
+
+cdef inline Py_ssize_t bytes_written(Writer *w) noexcept:
+    return w.position - w.start
+
+
+cdef inline uint8_t *reserve(Writer *w, Py_ssize_t size) except NULL:
+    """Room for size bytes, which count as written; valid until the next write."""
+    cdef uint8_t *room
+    if size > w.end - w.position:
+        grow(w, size)
+    room = w.position
+    w.position = room + size
+    return room
+
+
+cdef inline void store_uint16(uint8_t *p, uint16_t value) noexcept:
+    p[0] = <uint8_t>(value >> 8)
+    p[1] = <uint8_t>value
+
+
+cdef inline void store_uint32(uint8_t *p, uint32_t value) noexcept:
+    p[0] = <uint8_t>(value >> 24)
+    p[1] = <uint8_t>(value >> 16)
+    p[2] = <uint8_t>(value >> 8)
+    p[3] = <uint8_t>value
+
+
+cdef inline void store_uint64(uint8_t *p, uint64_t value) noexcept:
+    store_uint32(p, <uint32_t>(value >> 32))
+    store_uint32(p + 4, <uint32_t>value)
+
+
+cdef inline int write_int8(Writer *w, int8_t value) except -1:
+    reserve(w, 1)[0] = <uint8_t>value
+    return 0
+
+
+cdef inline int write_bool(Writer *w, bint value) except -1:
+    reserve(w, 1)[0] = 1 if value else 0
+    return 0
+
+
+cdef inline int write_int16(Writer *w, int16_t value) except -1:
+    store_uint16(reserve(w, 2), <uint16_t>value)
+    return 0
+
+
+cdef inline int write_uint16(Writer *w, uint16_t value) except -1:
+    store_uint16(reserve(w, 2), value)
+    return 0
+
+
+cdef inline int write_int32(Writer *w, int32_t value) except -1:
+    store_uint32(reserve(w, 4), <uint32_t>value)
+    return 0
+
+
+cdef inline int write_uint32(Writer *w, uint32_t value) except -1:
+    store_uint32(reserve(w, 4), value)
+    return 0
+
+
+cdef inline int write_int64(Writer *w, int64_t value) except -1:
+    store_uint64(reserve(w, 8), <uint64_t>value)
+    return 0
+
+
+cdef inline int write_float64(Writer *w, double value) except -1:
+    cdef uint64_t bits
+    memcpy(&bits, &value, 8)
+    store_uint64(reserve(w, 8), bits)
+    return 0
+
+
+cdef inline int write_raw(Writer *w, const void *data, Py_ssize_t size) except -1:
+    memcpy(reserve(w, size), data, size)
+    return 0
+
+
+cdef inline int write_uuid(Writer *w, bytes value) except -1:
+    if value is None:
+        raise_null(w)
+    if PyBytes_GET_SIZE(value) != 16:
+        raise_too_long(w, PyBytes_GET_SIZE(value), 16)
+    return write_raw(w, PyBytes_AS_STRING(value), 16)
+
+
+cdef inline uint8_t *store_uvarlong(uint8_t *p, uint64_t value) noexcept:
+    """At most ten bytes; returns the byte after the last."""
+    while value >= 0x80:
+        p[0] = <uint8_t>(value | 0x80)
+        p += 1
+        value >>= 7
+    p[0] = <uint8_t>value
+    return p + 1
+
+
+cdef inline int write_uvarlong(Writer *w, uint64_t value) except -1:
+    w.position = store_uvarlong(reserve(w, 10), value)
+    return 0
+
+
+cdef inline int write_uvarint(Writer *w, uint32_t value) except -1:
+    return write_uvarlong(w, value)
+
+
+cdef inline int write_varint(Writer *w, int32_t value) except -1:
+    return write_uvarint(w, (<uint32_t>value << 1) ^ <uint32_t>(value >> 31))
+
+
+cdef inline int write_varlong(Writer *w, int64_t value) except -1:
+    return write_uvarlong(w, (<uint64_t>value << 1) ^ <uint64_t>(value >> 63))
+
+
+cdef inline int uvarlong_size(uint64_t value) noexcept:
+    """Bytes that write_uvarlong takes."""
+    cdef int size = 1
+    while value >= 0x80:
+        value >>= 7
+        size += 1
+    return size
+
+
+cdef inline int varint_size(int32_t value) noexcept:
+    return uvarlong_size((<uint32_t>value << 1) ^ <uint32_t>(value >> 31))
+
+
+cdef inline int varlong_size(int64_t value) noexcept:
+    return uvarlong_size((<uint64_t>value << 1) ^ <uint64_t>(value >> 63))
+
+
+cdef inline int write_nullable_string(Writer *w, str value, bint flexible) except -1:
+    cdef const char *text
+    cdef Py_ssize_t size
+    if value is None:
+        return write_uvarint(w, 0) if flexible else write_int16(w, -1)
+    text = PyUnicode_AsUTF8AndSize(value, &size)
+    if size > INT16_MAX:
+        raise_too_long(w, size, INT16_MAX)
+    if flexible:
+        write_uvarint(w, <uint32_t>size + 1)
+    else:
+        write_int16(w, <int16_t>size)
+    return write_raw(w, text, size)
+
+
+cdef inline int write_string(Writer *w, str value, bint flexible) except -1:
+    if value is None:
+        raise_null(w)
+    return write_nullable_string(w, value, flexible)
+
+
+cdef inline int write_nullable_bytes(Writer *w, bytes value, bint flexible) except -1:
+    cdef Py_ssize_t size
+    if value is None:
+        return write_uvarint(w, 0) if flexible else write_int32(w, -1)
+    size = PyBytes_GET_SIZE(value)
+    if size >= INT32_MAX:
+        raise_too_long(w, size, INT32_MAX - 1)
+    if flexible:
+        write_uvarint(w, <uint32_t>size + 1)
+    else:
+        write_int32(w, <int32_t>size)
+    return write_raw(w, PyBytes_AS_STRING(value), size)
+
+
+cdef inline int write_bytes(Writer *w, bytes value, bint flexible) except -1:
+    if value is None:
+        raise_null(w)
+    return write_nullable_bytes(w, value, flexible)
+
+
+cdef inline int write_nullable_count(Writer *w, list elements, bint flexible) except -1:
+    """The count that goes before the elements of an array."""
+    cdef Py_ssize_t count = -1 if elements is None else len(elements)
+    if count >= INT32_MAX:
+        raise_too_long(w, count, INT32_MAX - 1)
+    return write_uvarint(w, <uint32_t>(count + 1)) if flexible else write_int32(w, <int32_t>count)
+
+
+cdef inline int write_count(Writer *w, list elements, bint flexible) except -1:
+    if elements is None:
+        raise_null(w)
+    return write_nullable_count(w, elements, flexible)
+
+
+cdef inline Py_ssize_t begin_tag(Writer *w, uint32_t tag) except -1:
+    """Write the tag and leave one byte for the size; give the mark to end_tag after the value."""
+    write_uvarint(w, tag)
+    reserve(w, 1)
+    return bytes_written(w)
+
+
+cdef inline int end_tag(Writer *w, Py_ssize_t mark) except -1:
+    """Fill in the size of the value written since begin_tag."""
+    cdef Py_ssize_t size = bytes_written(w) - mark
+    if size >= 0x80:
+        return close_long_tag(w, mark, size)
+    w.start[mark - 1] = <uint8_t>size
+    return 0
+
+
+# ---------------------------------------------------------------------------------------------------------------- messages
+
+cdef struct MessageInfo:
+    const char *name                    # JoinGroupRequest
+    int16_t api_key                     # -1: no API, but a format inside other bytes
+    int16_t version_min
+    int16_t version_max
+    int16_t flexible_from               # version_max + 1 if it never is
+
+
+cdef int check_version(const MessageInfo *info, int version) except -1
+cdef list as_list(object elements)                  # None, a list as it is, anything else iterable as a new list
+
+
+cdef class Struct:
+    """Fields that belong together. Equal if of one type with equal fields; FIELDS has their names, in the order of the wire."""
+
+    cdef int write(self, Writer *w, int16_t version) except -1
+
+
+cdef class Message(Struct):
+    """A struct that stands alone: a request, a response, or a record of the offsets topic."""
+
+    cdef const MessageInfo *info(self) noexcept

@@ -1,0 +1,193 @@
+"""Kafka's wire types, the cold half: errors, growth, and what is called once per message."""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF
+from libc.string cimport memmove
+
+from _wire.errors import MalformedMessage
+
+
+cdef extern from "Python.h":
+    int _PyBytes_Resize(PyObject **buffer, Py_ssize_t size) except -1
+
+
+# ---------------------------------------------------------------------------------------------------------------- reading
+
+cdef int raise_malformed(Reader *r, str why) except -1:
+    raise MalformedMessage(
+        r.message.decode("ascii"), r.version, r.field.decode("ascii"), r.position - r.start, why
+    )
+
+
+cdef int raise_truncated(Reader *r, Py_ssize_t wanted) except -1:
+    return raise_malformed(r, f"truncated: {wanted} bytes wanted, {r.end - r.position} left")
+
+
+cdef int raise_bad_length(Reader *r, int64_t length) except -1:
+    return raise_malformed(r, f"length {length} is not allowed")
+
+
+cdef int raise_bad_count(Reader *r, int64_t count, Py_ssize_t element_bytes_min) except -1:
+    if count < 0:
+        return raise_malformed(r, f"count {count} is not allowed")
+    return raise_malformed(
+        r, f"truncated: {count} elements need {count * element_bytes_min} bytes at least, {r.end - r.position} left"
+    )
+
+
+cdef int raise_bad_utf8(Reader *r, object error) except -1:
+    return raise_malformed(r, f"not UTF-8: {error.reason} at byte {error.start} of the string")
+
+
+cdef int open_reader(Reader *r, object data, Py_ssize_t start, const char *message, int16_t version) except -1:
+    PyObject_GetBuffer(data, &r.view, PyBUF_SIMPLE)
+    if start < 0 or start > r.view.len:
+        PyBuffer_Release(&r.view)
+        raise ValueError(f"start {start} lies outside of the {r.view.len} bytes given")
+    reader_over(r, <const uint8_t *>r.view.buf + start, r.view.len - start, message, version)
+    return 0
+
+
+cdef void close_reader(Reader *r) noexcept:
+    PyBuffer_Release(&r.view)
+
+
+cdef int end_message(Reader *r) except -1:
+    if r.position != r.end:
+        r.field = b""
+        raise_malformed(r, f"{r.end - r.position} bytes after the last field")
+    return 0
+
+
+cdef int skip_tags(Reader *r) except -1:
+    cdef const uint8_t *outer_end = NULL
+    for _ in range(read_tag_count(r)):
+        open_tag(r, &outer_end)
+        r.position = r.end
+        close_tag(r, outer_end)
+    return 0
+
+
+cdef list read_int32_array(Reader *r, bint flexible):
+    return [read_int32(r) for _ in range(read_count(r, flexible, 4))]
+
+
+# ---------------------------------------------------------------------------------------------------------------- writing
+
+cdef int open_writer(Writer *w, Py_ssize_t size, const char *message) except -1:
+    """Room for size bytes to begin with."""
+    buffer = PyBytes_FromStringAndSize(NULL, size)
+    Py_INCREF(buffer)
+    w.buffer = <PyObject *>buffer
+    w.start = w.position = <uint8_t *>PyBytes_AS_STRING(buffer)
+    w.end = w.start + size
+    w.message = message
+    w.field = b""
+    return 0
+
+
+cdef void close_writer(Writer *w) noexcept:
+    Py_XDECREF(w.buffer)
+    w.buffer = NULL
+
+
+cdef bytes finish_writer(Writer *w):
+    cdef Py_ssize_t size = bytes_written(w)
+    _PyBytes_Resize(&w.buffer, size)
+    finished = <bytes>w.buffer
+    close_writer(w)
+    return finished
+
+
+cdef int grow(Writer *w, Py_ssize_t size) except -1:
+    """Make room for size bytes more: at least twice the bytes there are, so that n writes copy O(n) bytes."""
+    cdef Py_ssize_t written = bytes_written(w)
+    cdef Py_ssize_t capacity = max(2 * (w.end - w.start), written + size)
+    _PyBytes_Resize(&w.buffer, capacity)
+    w.start = <uint8_t *>PyBytes_AS_STRING(<object>w.buffer)
+    w.position = w.start + written
+    w.end = w.start + capacity
+    return 0
+
+
+cdef str field_name(Writer *w):
+    return f"{w.message.decode('ascii')}.{w.field.decode('ascii')}"
+
+
+cdef int raise_null(Writer *w) except -1:
+    raise ValueError(f"{field_name(w)} is None, but not nullable in this version")
+
+
+cdef int raise_too_long(Writer *w, Py_ssize_t size, Py_ssize_t size_max) except -1:
+    raise ValueError(f"{field_name(w)} has length {size}, allowed is {size_max}")
+
+
+cdef int close_long_tag(Writer *w, Py_ssize_t mark, Py_ssize_t size) except -1:
+    """The size takes more than the one byte left for it: move the value up."""
+    cdef int more = uvarlong_size(size) - 1
+    cdef uint8_t *value
+    reserve(w, more)
+    value = w.start + mark
+    memmove(value + more, value, size)
+    store_uvarlong(value - 1, size)
+    return 0
+
+
+cdef int write_int32_array(Writer *w, list values, bint flexible) except -1:
+    write_count(w, values, flexible)
+    for value in values:
+        write_int32(w, value)
+    return 0
+
+
+# ---------------------------------------------------------------------------------------------------------------- messages
+
+cdef int check_version(const MessageInfo *info, int version) except -1:
+    if version < info.version_min or version > info.version_max:
+        name = info.name.decode("ascii")
+        raise ValueError(f"{name} has versions {info.version_min} to {info.version_max}, not {version}")
+    return 0
+
+
+cdef list as_list(object elements):
+    return elements if elements is None or type(elements) is list else list(elements)
+
+
+cdef class Struct:
+    FIELDS = ()
+
+    cdef int write(self, Writer *w, int16_t version) except -1:
+        raise NotImplementedError(type(self).__name__)
+
+    def __eq__(self, other):
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self.FIELDS)
+
+    def __repr__(self):
+        fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.FIELDS)
+        return f"{type(self).__name__}({fields})"
+
+
+# Most group requests and their answers fit: no growth on the hot path (pymalloc serves up to 512 bytes with the object's head).
+cdef enum:
+    FIRST_BUFFER_BYTES = 448
+
+
+cdef class Message(Struct):
+    cdef const MessageInfo *info(self) noexcept:
+        return NULL
+
+    def encode(self, int version):
+        """The body in `version`, without header. Raises ValueError for a version or value that the message does not have."""
+        cdef Writer w
+        cdef const MessageInfo *info = self.info()
+        check_version(info, version)
+        open_writer(&w, FIRST_BUFFER_BYTES, info.name)
+        try:
+            self.write(&w, <int16_t>version)
+            return finish_writer(&w)
+        finally:
+            close_writer(&w)
