@@ -1,0 +1,308 @@
+"""Our notation for Kafka's messages: one short file per API in `schemas/`, read by the generator and by nothing at run time.
+
+    # A member asks to be in the next generation of its group.         what it is for: the docstring of the generated module
+    api JoinGroup 11   versions 0-9   flexible 6+                       name, API key; `flexible never` where KIP-482 came too late
+
+    request                                                            and `response`, with the same versions
+      group_id              string                                     name, type: in every version
+      rebalance_timeout_ms  int32     1+    default -1                 from version 1 on; decoded as -1 before
+      group_instance_id     string    5+    nullable   default null    `nullable 7+`: null is allowed from version 7 on
+      reason                string    8+    tag 0                      a tagged field
+      protocols             [JoinGroupRequestProtocol]                 an array; the struct's fields follow, further in
+        name                string
+
+A format that lies inside other bytes, behind an int16 version, begins with `data Name   versions ...` and has its fields under `fields`.
+A struct used more than once has a block of its own, `struct Name`. Types: bool, int8, int16, uint16, int32, int64, float64, string,
+bytes, records, uuid, a struct's name, and `[...]` around any of them.
+
+A tagged struct that was not sent is None; every other field that was not sent has its default: what `default` says, or zero, or empty.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SCALARS = ("bool", "int8", "int16", "uint16", "int32", "int64", "float64", "uuid")
+TEXTS = ("string", "bytes", "records")
+
+INDENT = 2
+FIELD = re.compile(r"(?P<name>[a-z][a-z0-9_]*)\s+(?P<type>\w+|\[\w+\])(?:\s+(?P<versions>\d\S*))?(?P<rest>(?:\s+.*)?)")
+OPTION = re.compile(r"""\s*(?P<option>nullable|default|tag)(?:\s+(?P<value>"[^"]*"|(?!nullable\b|default\b|tag\b)\S+))?""")
+API = re.compile(r"api (?P<name>[A-Z]\w*) (?P<key>\d+)\s+versions (?P<versions>\S+)\s+flexible (?P<flexible>\S+)")
+DATA = re.compile(r"data (?P<name>[A-Z]\w*)\s+versions (?P<versions>\S+)\s+flexible (?P<flexible>\S+)")
+BLOCK = re.compile(r"(?P<block>request|response|fields)|struct (?P<struct>[A-Z]\w*)")
+
+
+class NotationError(Exception):
+    """A line that says nothing this notation knows; the text is one line and begins with file and line number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """A range of versions, both ends included."""
+
+    first: int
+    last: int
+
+    def __contains__(self, version: int) -> bool:
+        return self.first <= version <= self.last
+
+    def covers(self, other: Versions) -> bool:
+        return self.first <= other.first and other.last <= self.last
+
+    def __str__(self) -> str:
+        return f"{self.first}-{self.last}"
+
+
+Default = bool | int | float | str | None
+
+
+@dataclass(slots=True)
+class Field:
+    """One line of a definition. `type` is a word of SCALARS or TEXTS or the name of a struct, of each element if `is_array`."""
+
+    name: str
+    type: str
+    is_array: bool
+    versions: Versions
+    nullable: Versions | None
+    default: Default | list[object]
+    tag: int | None
+    where: str
+    has_default: bool
+
+    @property
+    def is_struct(self) -> bool:
+        return self.type not in SCALARS and self.type not in TEXTS
+
+
+@dataclass(slots=True)
+class Struct:
+    """Fields in the order of the wire. `path` leads from the message to the struct's fields (`protocols.`), for errors."""
+
+    name: str
+    path: str
+    versions: Versions
+    fields: list[Field] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Definition:
+    """One file. `messages` are the names of the structs that stand alone: request and response, or the data format itself."""
+
+    name: str
+    key: int | None
+    doc: str
+    versions: Versions
+    flexible_from: int
+    messages: list[str]
+    structs: dict[str, Struct]
+
+    @property
+    def module(self) -> str:
+        return snake_case(self.name)
+
+
+def snake_case(name: str) -> str:
+    """groupInstanceId, GroupInstanceId → group_instance_id."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+
+
+def read_definition(path: Path) -> Definition:
+    """The definition in a file; NotationError if it has none that is whole."""
+    return parse(path.read_text(encoding="utf-8"), path.name)
+
+
+def parse(text: str, file_name: str) -> Definition:
+    """The definition in `text`; errors name `file_name` and the line."""
+    return _Parser(text, file_name).definition()
+
+
+class _Parser:
+    def __init__(self, text: str, file_name: str) -> None:
+        self.file_name = file_name
+        self.lines = list(self._significant_lines(text))
+        self.at = 0
+        comment = text.partition("\n\n")[0] if text.startswith("#") else ""
+        self.doc = " ".join(line.lstrip("# ") for line in comment.splitlines() if line.startswith("#"))
+        self.structs: dict[str, Struct] = {}
+
+    def _significant_lines(self, text: str) -> Iterator[tuple[int, int, str]]:
+        for number, raw in enumerate(text.splitlines(), 1):
+            line = raw.rstrip()
+            content = line.lstrip(" ")
+            if not content or content.startswith("#"):
+                continue
+            if "\t" in line:
+                raise NotationError(f"{self.file_name}:{number}: tab in the line")
+            yield number, len(line) - len(content), content
+
+    def where(self, number: int) -> str:
+        return f"{self.file_name}:{number}"
+
+    def definition(self) -> Definition:
+        if not self.lines:
+            raise NotationError(f"{self.where(1)}: no definition in the file")
+        if not self.doc:
+            raise NotationError(f"{self.where(1)}: the file must begin with a comment that says what the message is for")
+        number, indent, line = self.lines[0]
+        declared = API.fullmatch(line) or DATA.fullmatch(line)
+        if indent or declared is None:
+            raise NotationError(f"{self.where(number)}: expected `api Name key   versions a-b   flexible c+` or `data Name ...`")
+        self.at = 1
+        versions = self.versions(declared["versions"], number, None)
+        definition = Definition(
+            name=declared["name"],
+            key=int(declared["key"]) if line.startswith("api ") else None,
+            doc=self.doc,
+            versions=versions,
+            flexible_from=self.flexible_from(declared["flexible"], number, versions),
+            messages=[],
+            structs=self.structs,
+        )
+        while self.at < len(self.lines):
+            self.block(definition)
+        self.check_whole(definition, number)
+        return definition
+
+    def flexible_from(self, text: str, number: int, versions: Versions) -> int:
+        if text == "never":
+            return versions.last + 1
+        if not re.fullmatch(r"\d+\+", text):
+            raise NotationError(f"{self.where(number)}: flexible is `never` or a version with a plus, not `{text}`")
+        return int(text[:-1])
+
+    def versions(self, text: str, number: int, within: Versions | None) -> Versions:
+        """`3`, `3-5` or `3+`; the last one ends where `within` ends."""
+        match = re.fullmatch(r"(\d+)(?:(\+)|-(\d+))?", text)
+        if match is None or (match[2] and within is None):
+            raise NotationError(f"{self.where(number)}: `{text}` is no range of versions")
+        first = int(match[1])
+        last = within.last if match[2] and within is not None else int(match[3] or first)
+        found = Versions(first, last)
+        if first > last or (within is not None and not within.covers(found)):
+            raise NotationError(f"{self.where(number)}: versions {text} lie outside of {within or 'any range'}")
+        return found
+
+    def block(self, definition: Definition) -> None:
+        number, indent, line = self.lines[self.at]
+        match = BLOCK.fullmatch(line)
+        if indent or match is None:
+            raise NotationError(f"{self.where(number)}: expected `request`, `response`, `fields` or `struct Name`")
+        self.at += 1
+        if match["struct"]:
+            name, path = match["struct"], snake_case(match["struct"]) + "."
+        else:
+            if (match["block"] == "fields") != (definition.key is None):
+                raise NotationError(f"{self.where(number)}: `{line}` does not go with this kind of definition")
+            name, path = definition.name + ("" if definition.key is None else line.capitalize()), ""
+            definition.messages.append(name)
+        self.struct(name, path, definition.versions, INDENT, number)
+
+    def struct(self, name: str, path: str, versions: Versions, indent: int, number: int) -> None:
+        if name in self.structs:
+            raise NotationError(f"{self.where(number)}: {name} is defined twice")
+        struct = self.structs[name] = Struct(name, path, versions)
+        while self.at < len(self.lines) and self.lines[self.at][1] >= indent:
+            number, found_indent, line = self.lines[self.at]
+            if found_indent != indent:
+                raise NotationError(f"{self.where(number)}: expected {indent} spaces before the name, not {found_indent}")
+            self.at += 1
+            new = self.field(line, number, versions)
+            if any(new.name == other.name for other in struct.fields):
+                raise NotationError(f"{self.where(number)}: {name} has two fields {new.name}")
+            struct.fields.append(new)
+            if self.at < len(self.lines) and self.lines[self.at][1] > indent:
+                if not new.is_struct:
+                    raise NotationError(f"{self.where(self.lines[self.at][0])}: {new.type} has no fields of its own")
+                self.struct(new.type, f"{path}{new.name}.", new.versions, indent + INDENT, number)
+
+    def field(self, line: str, number: int, within: Versions) -> Field:
+        match = FIELD.fullmatch(line)
+        if match is None:
+            raise NotationError(f"{self.where(number)}: expected `name type [versions] [nullable] [default x] [tag n]`")
+        versions = self.versions(match["versions"], number, within) if match["versions"] else within
+        type_name, is_array = match["type"].strip("[]"), match["type"].startswith("[")
+        if type_name[0].islower() and type_name not in SCALARS + TEXTS:
+            raise NotationError(f"{self.where(number)}: {type_name} is no type")
+        options = self.options(match["rest"], number)
+        nullable = None
+        if "nullable" in options:
+            nullable = self.versions(options["nullable"], number, versions) if options["nullable"] else versions
+            if not is_array and type_name in SCALARS:
+                raise NotationError(f"{self.where(number)}: {type_name} cannot be null")
+        if "tag" in options and not options["tag"].isdecimal():
+            raise NotationError(f"{self.where(number)}: a tag is a number, not `{options['tag']}`")
+        new = Field(
+            name=match["name"],
+            type=type_name,
+            is_array=is_array,
+            versions=versions,
+            nullable=nullable,
+            default=None,
+            tag=int(options["tag"]) if "tag" in options else None,
+            where=self.where(number),
+            has_default="default" in options,
+        )
+        new.default = self.default(new, options.get("default"))
+        return new
+
+    def options(self, rest: str, number: int) -> dict[str, str]:
+        options: dict[str, str] = {}
+        position = 0
+        while position < len(rest):
+            match = OPTION.match(rest, position)
+            if match is None or match["option"] in options or (match["option"] != "nullable" and not match["value"]):
+                raise NotationError(f"{self.where(number)}: `{rest[position:].strip()}` is not understood")
+            options[match["option"]] = match["value"] or ""
+            position = match.end()
+        return options
+
+    def default(self, new: Field, text: str | None) -> Default | list[object]:
+        if text == "null":
+            if new.nullable is None:
+                raise NotationError(f"{new.where}: default null, but never nullable")
+            return None
+        if text is not None and (new.is_array or new.is_struct or new.type in ("bytes", "records", "uuid")):
+            raise NotationError(f"{new.where}: only null can be the default of {new.type}")
+        if new.is_array:
+            return []
+        literals = {"bool": ({"true": True, "false": False}.get(text or "false")), "string": _literal(text or '""', str)}
+        if new.type in literals:
+            value = literals[new.type]
+        elif new.type == "float64":
+            value = _literal(text or "0.0", float)
+        elif new.type in SCALARS and new.type != "uuid":
+            value = _literal(text or "0", int)
+        else:
+            return None
+        if value is None:
+            raise NotationError(f"{new.where}: `{text}` is no {new.type}")
+        return value
+
+    def check_whole(self, definition: Definition, number: int) -> None:
+        """What can only be known once every line has been read."""
+        expected = 1 if definition.key is None else 2
+        if len(definition.messages) != expected:
+            raise NotationError(f"{self.where(number)}: expected {'fields' if expected == 1 else 'a request and a response'}")
+        for struct in self.structs.values():
+            for each in struct.fields:
+                if each.is_struct and each.type not in self.structs:
+                    raise NotationError(f"{each.where}: {each.type} is defined nowhere in this file")
+                if each.tag is not None and each.versions.first < definition.flexible_from:
+                    raise NotationError(f"{each.where}: tagged in version {each.versions.first}, which is not flexible")
+            tags = [each.tag for each in struct.fields if each.tag is not None]
+            if tags != sorted(set(tags)):
+                raise NotationError(f"{struct.fields[0].where}: the tags of {struct.name} must be different and in order")
+
+
+def _literal(text: str, wanted: type) -> Default:
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return None
+    return value if type(value) is wanted else None

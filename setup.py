@@ -1,0 +1,55 @@
+"""Build of the compiled half: make the message modules from their definitions, then every .pyx into an extension beside it.
+
+    python setup.py build_ext --inplace -j2
+
+Incremental: a definition that did not change leaves its module as it is, and an unchanged .pyx is not compiled again.
+"""
+
+import sys
+from pathlib import Path
+
+from Cython.Build import cythonize
+from setuptools import Extension, find_packages, setup
+
+ROOT = Path(__file__).resolve().parent
+sys.path.insert(0, str(ROOT))
+
+from _wire.generate import generate  # noqa: E402  (the build may run from anywhere)
+
+DIRECTIVES = {
+    "language_level": 3,
+    "auto_pickle": False,
+    "binding": False,
+    "boundscheck": False,
+    "wraparound": False,
+    "cdivision": True,
+}
+CYTHON_THREADS = 2
+
+
+def extensions() -> list[Extension]:
+    """Every .pyx of the packages; of the tests' too where they are at hand (not in a source distribution's build)."""
+    sources = sorted(path for package in ("_wire", "coordinator", "tests") for path in (ROOT / package).rglob("*.pyx"))
+    return [
+        Extension(
+            ".".join(path.relative_to(ROOT).with_suffix("").parts),
+            [str(path.relative_to(ROOT))],
+            extra_compile_args=["-O2", "-g0"],
+        )
+        for path in sources
+    ]
+
+
+generate()
+setup(
+    packages=find_packages(include=["_wire", "_wire.*", "coordinator", "coordinator.*"]),
+    package_data={"": ["*.pxd", "*.pyi", "*.pyx", "*.schema", "py.typed"]},
+    ext_modules=cythonize(
+        extensions(),
+        nthreads=CYTHON_THREADS,
+        build_dir="build/cython",
+        compiler_directives=DIRECTIVES,
+        show_all_warnings=False,
+    ),
+    zip_safe=False,
+)
