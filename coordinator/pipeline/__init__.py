@@ -1,0 +1,1 @@
+"""The audit topic as Delta tables, by Spark Structured Streaming and the stock Kafka connector."""

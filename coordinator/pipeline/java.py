@@ -1,0 +1,68 @@
+"""Spark runs on Java: find it, or say in one line what to install.
+
+Standard library only, and no import of ours: `make` runs this file before anything is installed.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+OLDEST_JAVA: Final = 17
+"""Spark 4.0 dropped Java 8 and 11 (its migration guide, "Upgrading from Core 3.5 to 4.0")."""
+
+INSTALL_HINT: Final = (
+    f"install Java {OLDEST_JAVA} or newer (Debian and Ubuntu: apt-get install openjdk-17-jre-headless; "
+    "macOS: brew install openjdk@17) or point JAVA_HOME at one"
+)
+
+
+class JavaMissing(RuntimeError):
+    """No Java that Spark can run on; the message is one line and names what to install."""
+
+
+def require_java(environment: Mapping[str, str] = os.environ) -> Path:
+    """The `java` that Spark will start: that of JAVA_HOME when it is set, else the one on PATH, as spark-class does.
+
+    Raises JavaMissing when there is none, when it does not run, or when it is older than OLDEST_JAVA.
+    """
+    java = _find(environment)
+    version = _major_version(java)
+    if version < OLDEST_JAVA:
+        raise JavaMissing(f"Java is too old: {java} is Java {version}; {INSTALL_HINT}")
+    return java
+
+
+def _find(environment: Mapping[str, str]) -> Path:
+    if java_home := environment.get("JAVA_HOME"):
+        java = Path(java_home, "bin", "java")
+        if not os.access(java, os.X_OK):
+            raise JavaMissing(f"Java is missing: JAVA_HOME is {java_home}, which has no bin/java; {INSTALL_HINT}")
+        return java
+    on_path = shutil.which("java", path=environment.get("PATH"))
+    if on_path is None:
+        raise JavaMissing(f"Java is missing: there is no `java` on the PATH; {INSTALL_HINT}")
+    return Path(on_path)
+
+
+def _major_version(java: Path) -> int:
+    try:
+        shown = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=True).stderr
+    except (OSError, subprocess.SubprocessError) as error:
+        # macOS ships a `java` that only says where to get one, and exits with an error.
+        raise JavaMissing(f"Java is missing: {java} does not run ({error}); {INSTALL_HINT}") from error
+    found = re.search(r'version "(?:1\.)?(\d+)', shown)  # "1.8.0_392" is Java 8
+    if found is None:
+        raise JavaMissing(f"Java is missing: {java} -version does not name a version; {INSTALL_HINT}")
+    return int(found.group(1))
+
+
+if __name__ == "__main__":
+    try:
+        require_java()
+    except JavaMissing as missing:
+        sys.exit(str(missing))
