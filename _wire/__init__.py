@@ -1,0 +1,1 @@
+"""Bytes of the Kafka protocol to messages and back; knows nothing of groups."""

@@ -49,13 +49,14 @@ def write_if_changed(path: Path, text: str) -> None:
 
 
 def index_source(definitions: list[Definition]) -> str:
-    def listing(modules: list[str]) -> str:
-        return "".join(f"    {module!r},\n" for module in modules).replace("'", '"')
-
+    """What `_wire.apis` and `_wire.headers` must know before any message is there."""
+    apis = sorted((each.key, each) for each in definitions if each.key is not None)
+    modules = "".join(f'    {key}: "{api.module}",\n' for key, api in apis)
+    flexible = "".join(f"    {key}: {api.flexible_from},\n" for key, api in apis)
     return (
         '"""Generated from the definitions in _wire/schemas: one module per API or embedded format."""\n\n'
-        f"API_MODULES = (\n{listing([each.module for each in definitions if each.key is not None])})\n"
-        f"EMBEDDED_MODULES = (\n{listing([each.module for each in definitions if each.key is None])})\n"
+        f"API_MODULES: dict[int, str] = {{\n{modules}}}\n"
+        f"FLEXIBLE_FROM: dict[int, int] = {{\n{flexible}}}\n"
     )
 
 
@@ -142,14 +143,15 @@ class Module:
             f"        return &{info}",
             "",
             "    @staticmethod",
-            "    def decode(data, int version, Py_ssize_t start=0):",
-            f'        """The {struct.name} that data[start:] is, in `version`; MalformedMessage if it is none or not the whole of it."""',
+            "    def decode(data, int version, Py_ssize_t start=0, bint whole=True):",
+            f'        """The {struct.name} that data[start:] is, in `version`; where not `whole`, more bytes may follow it."""',
             "        cdef Reader r",
             f"        check_version(&{info}, version)",
             f"        open_reader(&r, data, start, {info}.name, <int16_t>version)",
             "        try:",
             f"            m = decode_{snake_case(struct.name)}(&r, <int16_t>version)",
-            "            end_message(&r)",
+            "            if whole:",
+            "                end_message(&r)",
             "            return m",
             "        finally:",
             "            close_reader(&r)",
@@ -366,7 +368,7 @@ class Module:
             lines += signature if arguments else ["    def __init__(self) -> None: ..."]
             if struct.name in self.definition.messages:
                 lines.append("    @staticmethod")
-                lines.append(f"    def decode(data: Buffer, version: int, start: int = 0) -> {struct.name}: ...")
+                lines.append(f"    def decode(data: Buffer, version: int, start: int = 0, whole: bool = True) -> {struct.name}: ...")
             classes.append("\n".join(lines) + "\n")
         body = "\n".join(classes)
         imports = "from collections.abc import Iterable\n\n" if "Iterable[" in body else ""

@@ -300,9 +300,9 @@ class _Parser:
                 raise NotationError(f"{struct.fields[0].where}: the tags of {struct.name} must be different and in order")
 
 
-def _literal(text: str, wanted: type) -> Default:
+def _literal(text: str, wanted: type[int] | type[float] | type[str]) -> int | float | str | None:
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return None
-    return value if type(value) is wanted else None
+    return value if isinstance(value, wanted) and not isinstance(value, bool) else None

@@ -13,6 +13,9 @@ cdef extern from "Python.h":
     int _PyBytes_Resize(PyObject **buffer, Py_ssize_t size) except -1
 
 
+Buffer = bytes | bytearray | memoryview                 # what messages are decoded from, for annotations
+
+
 # ---------------------------------------------------------------------------------------------------------------- reading
 
 cdef int raise_malformed(Reader *r, str why) except -1:

@@ -1,0 +1,32 @@
+"""Headers of requests and responses, for servers that answer in C."""
+
+from libc.stdint cimport int16_t, int32_t
+
+from _wire.primitives cimport Message, Reader, Writer
+
+
+cdef struct HeaderFields:
+    int16_t api_key
+    int16_t api_version
+    int32_t correlation_id
+    const char *client_id               # UTF-8 within the frame, not checked; valid as long as the frame is
+    Py_ssize_t client_id_size           # -1 for null
+
+
+cdef class RequestHeader:
+    cdef readonly int16_t api_key
+    cdef readonly int16_t api_version
+    cdef readonly int32_t correlation_id
+    cdef readonly str client_id
+    cdef tuple fields(self)
+
+
+cpdef int request_header_version(int api_key, int api_version) except -1
+cpdef int response_header_version(int api_key, int api_version) except -1
+
+# Read to the first byte of the body. Keys that we have no definition of read as not flexible.
+cdef int read_request_header(Reader *r, HeaderFields *header) except -1
+
+cdef int write_response_header(Writer *w, int32_t correlation_id, int header_version) except -1
+
+cpdef bytes encode_response(int32_t correlation_id, Message message, int version)

@@ -1,0 +1,28 @@
+from _wire.primitives import Buffer, Message
+
+class RequestHeader:
+    """Who asks for what: read-only. `client_id` is None where the client gave none."""
+
+    @property
+    def api_key(self) -> int: ...
+    @property
+    def api_version(self) -> int: ...
+    @property
+    def correlation_id(self) -> int: ...
+    @property
+    def client_id(self) -> str | None: ...
+    def __init__(self, api_key: int, api_version: int, correlation_id: int, client_id: str | None = None) -> None: ...
+
+def request_header_version(api_key: int, api_version: int) -> int: ...
+def response_header_version(api_key: int, api_version: int) -> int: ...
+def decode_request_header(frame: Buffer, start: int = 0) -> tuple[RequestHeader, int]:
+    """(header, where the body begins in `frame`); the frame comes without its length. MalformedMessage if it is too short."""
+
+def decode_response_header(frame: Buffer, api_key: int, api_version: int, start: int = 0) -> tuple[int, int]:
+    """(correlation id, where the body begins in `frame`) of the answer to a request of this key and version."""
+
+def encode_request(correlation_id: int, client_id: str | None, message: Message, version: int) -> bytes:
+    """A whole frame, with its length."""
+
+def encode_response(correlation_id: int, message: Message, version: int) -> bytes:
+    """A whole frame, with its length."""
