@@ -17,7 +17,7 @@ from typing import Final
 from delta import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.streaming import DataStreamWriter
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
 from coordinator.pipeline.events import typed_events
@@ -83,9 +83,7 @@ def _facets() -> tuple[Facet, ...]:
                 "rebalance_ended_at": at,
                 "stable_at": F.when(stable.isNotNull(), at),
                 "sync_ms": stable["sync_ms"],
-                "rebalance_ms": F.coalesce(
-                    stable["rebalance_ms"], superseded["rebalance_ms"], emptied["rebalance_ms"]
-                ),
+                "rebalance_ms": F.coalesce(stable["rebalance_ms"], superseded["rebalance_ms"], emptied["rebalance_ms"]),
                 "partitions": stable["partitions"],
                 "partitions_moved": stable["partitions_moved"],
                 "unowned_partition_ms": stable["unowned_partition_ms"],

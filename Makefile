@@ -1,0 +1,86 @@
+# Every target brings what it needs: in a fresh clone, `make demo` alone is enough. Needed beforehand: Python 3.11 or
+# newer, a C compiler, and Java 17 or newer for whatever runs Spark.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+
+VENV := .venv
+BIN := $(VENV)/bin
+DONE := $(VENV)/.done
+
+# The interpreter that makes the virtual environment; `make PYTHON=...` takes another one.
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
+	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$python"; break; }; done)
+
+COMPILED := $(shell find _wire coordinator tests \( -path '*/messages' -prune \) -o -type f \
+	\( -name '*.pyx' -o -name '*.pxd' -o -name '*.schema' -o -path '_wire/generate.py' \) -print 2>/dev/null)
+BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
+
+.PHONY: help build demo run test lint format bench lock clean java python
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+
+build: $(DONE)/extensions $(DONE)/command ## virtual environment, locked packages, compiled extensions, the `coordinator` command
+
+demo: java ## the whole story: a server, consumers that come, leave and die, and the table of what happened
+	@$(MAKE) --no-print-directory build
+	@$(BIN)/coordinator demo
+
+run: build ## serve on 127.0.0.1:9092 with the data in ./coordinator-data, until Ctrl-C
+	@exec $(BIN)/coordinator serve --listen 127.0.0.1:9092 --data-dir coordinator-data
+
+test: build ## all tests (Spark's too)
+	@$(BIN)/python -m pytest
+
+lint: build ## ruff, formatting, mypy --strict
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+format: $(DONE)/packages ## format and sort imports in place
+	@$(BIN)/ruff check --select I --fix .
+	@$(BIN)/ruff format .
+
+bench: build ## run each benchmark of tests/bench and print its figures
+	@for bench in $(BENCHES); do echo "== $$bench"; $(BIN)/python "$$bench"; done
+
+lock: python ## choose versions anew for pyproject.toml and write requirements.lock
+	@scratch=$$(mktemp -d); trap 'rm -rf "$$scratch"' EXIT; \
+	$(PYTHON) -m venv "$$scratch/venv"; \
+	"$$scratch/venv/bin/python" -m pip install --quiet '.[dev]'; \
+	{ grep '^#' requirements.lock; \
+	  "$$scratch/venv/bin/python" -m pip freeze --all --exclude pip --exclude kafka-group-coordinator | LC_ALL=C sort -f; \
+	} > "$$scratch/lock"; \
+	cp "$$scratch/lock" requirements.lock
+
+clean: ## remove what was built, measured or demonstrated (not .venv and not coordinator-data)
+	@rm -rf build dist *.egg-info .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis _wire/messages
+	@rm -f $(DONE)/extensions $(DONE)/command
+	@find _wire coordinator tests \( -name '*.so' -o -name '*.c' -not -path 'tests/bench/*' \) -type f -delete
+	@find _wire coordinator tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+python:
+	@[ -n "$(PYTHON)" ] || { echo "Python is missing: install Python 3.11 or newer, with venv" >&2; exit 1; }
+
+java: python
+	@$(PYTHON) coordinator/pipeline/java.py
+
+$(DONE)/packages: requirements.lock | python
+	@[ -x $(BIN)/python ] || { echo "making $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	@echo "installing the packages of requirements.lock (the first time fetches about 400 MB)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements.lock
+	@mkdir -p $(DONE) && touch $@
+
+$(DONE)/extensions: $(DONE)/packages setup.py $(COMPILED)
+	@echo "compiling the extensions"
+	@$(BIN)/python setup.py --quiet build_ext --inplace -j2
+	@touch $@
+
+# After the extensions, so that the editable install finds them built and compiles nothing itself.
+$(DONE)/command: $(DONE)/packages pyproject.toml setup.py | $(DONE)/extensions
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
