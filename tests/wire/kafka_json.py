@@ -1,0 +1,47 @@
+"""Messages from the JSON that Kafka's own tools print: camelCase names, bytes in base64, uuids in Kafka's url-safe base64."""
+
+import base64
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from _wire.notation import Definition, Field, Struct, read_definition, snake_case
+from _wire.primitives import Message
+
+SCHEMAS = Path(__file__).parents[2] / "_wire" / "schemas"
+DEFINITIONS = {definition.name: definition for definition in map(read_definition, SCHEMAS.glob("*.schema"))}
+
+SCALARS_FROM_JSON: dict[str, Callable[[str], bytes]] = {
+    "bytes": base64.b64decode,
+    "records": base64.b64decode,
+    "uuid": lambda text: base64.urlsafe_b64decode(text + "=="),
+}
+
+
+def message_from_json(definition_name: str, message_name: str, rendered: dict[str, Any], version: int) -> Message:
+    """The message; fields that the JSON leaves out have their defaults. AssertionError if names do not fit the version."""
+    definition = DEFINITIONS[definition_name]
+    module = import_module(f"_wire.messages.{definition.module}")
+    return _struct(definition, module, definition.structs[message_name], rendered, version)
+
+
+def _struct(definition: Definition, module: ModuleType, struct: Struct, rendered: dict[str, Any], version: int) -> Any:
+    values = {snake_case(name): value for name, value in rendered.items()}
+    present = {each.name: each for each in struct.fields if version in each.versions}
+    untagged = {name for name, each in present.items() if each.tag is None}
+    assert untagged <= values.keys() <= present.keys(), (struct.name, version, values.keys() ^ present.keys())
+    fields = {name: _value(definition, module, present[name], value, version) for name, value in values.items()}
+    return getattr(module, struct.name)(**fields)
+
+
+def _value(definition: Definition, module: ModuleType, each: Field, rendered: Any, version: int) -> Any:
+    def single(value: Any) -> Any:
+        if each.is_struct:
+            return _struct(definition, module, definition.structs[each.type], value, version)
+        return SCALARS_FROM_JSON.get(each.type, lambda unchanged: unchanged)(value)
+
+    if rendered is None:
+        return None
+    return [single(element) for element in rendered] if each.is_array else single(rendered)

@@ -1,0 +1,179 @@
+"""Every message against the bytes that Apache Kafka wrote for it, in every version."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from _wire.apis import APIS, Api
+from _wire.embedded import decode_key, decode_versioned, encode_versioned, prefix_of
+from _wire.errors import MalformedMessage
+from _wire.headers import (
+    decode_request_header,
+    decode_response_header,
+    encode_request,
+    encode_response,
+    request_header_version,
+    response_header_version,
+)
+from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
+from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from _wire.messages.group_metadata_key import GroupMetadataKey
+from _wire.messages.group_metadata_value import GroupMetadataValue
+from _wire.messages.offset_commit_key import OffsetCommitKey
+from _wire.messages.offset_commit_value import OffsetCommitValue
+from _wire.primitives import Message, Struct
+from _wire.records import batch_headers
+from tests.golden_vectors import GOLDEN_DIR, golden_vectors
+from tests.wire.kafka_json import message_from_json
+
+RECORDS: dict[str, type[Message]] = {
+    "ConsumerProtocolAssignment": ConsumerProtocolAssignment,
+    "ConsumerProtocolSubscription": ConsumerProtocolSubscription,
+    "GroupMetadataKey": GroupMetadataKey,
+    "GroupMetadataValue": GroupMetadataValue,
+    "LegacyOffsetCommitKey": OffsetCommitKey,
+    "LegacyOffsetCommitValue": OffsetCommitValue,
+    "OffsetCommitKey": OffsetCommitKey,
+    "OffsetCommitValue": OffsetCommitValue,
+}
+Vector = dict[str, Any]
+
+
+def name_of(vector: Vector) -> str:
+    what = f"{vector['api']}-{vector['kind']}" if "api" in vector else vector["record"]
+    return f"{what}-v{vector['version']}-{vector['variant']}"
+
+
+def of_apis() -> list[Vector]:
+    files = sorted(path.name for path in (GOLDEN_DIR / "wire").glob("[A-Z]*.jsonl.gz"))
+    names = {api.name for api in APIS.values()}
+    return [each for file in files if file.split(".")[0] in names for each in golden_vectors(f"wire/{file}")]
+
+
+VECTORS = of_apis()
+UNTAGGED = [each for each in VECTORS if not each.get("unknown_tags")]
+RECORD_VECTORS = [
+    each
+    for file in ("wire/_records.jsonl.gz", "wire/_records.old.jsonl.gz")
+    for each in golden_vectors(file)
+    if each["record"] in RECORDS
+]
+
+
+def kind_of(vector: Vector) -> type[Message]:
+    api = APIS[vector["key"]]
+    return api.request if vector["kind"] == "request" else api.response
+
+
+def expected(vector: Vector) -> Message:
+    message = message_from_json(vector["api"], kind_of(vector).__name__, vector["json"], vector["version"])
+    take_over_records(message, kind_of(vector).decode(bytes.fromhex(vector["body_hex"]), vector["version"]))
+    return message
+
+
+def take_over_records(message: Any, decoded: Any) -> None:
+    """The JSON says of records only whether they are null: those that are not come from the body, as whole batches."""
+    for name in message.FIELDS:
+        value, other = getattr(message, name), getattr(decoded, name)
+        if name == "records" and value is not None:
+            assert value == b"" and sum(batch.size_in_bytes for batch in batch_headers(other)) == len(other)
+            setattr(message, name, other)
+        elif isinstance(value, list) and value and isinstance(value[0], Struct):
+            for each, other_each in zip(value, other, strict=True):
+                take_over_records(each, other_each)
+
+
+def expected_record(vector: Vector) -> Message:
+    name = RECORDS[vector["record"]].__name__
+    return message_from_json(name, name, vector["json"], vector["prefix"])
+
+
+def refusal(decode: Callable[[], Message]) -> str:
+    """Why the bytes were refused. (Called for each of a million prefixes: pytest.raises would take most of the time.)"""
+    try:
+        return f"taken for {decode()}"
+    except MalformedMessage as malformed:
+        return malformed.why
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=name_of)
+def test_a_body_decodes_to_what_kafka_meant(vector: Vector) -> None:
+    message = kind_of(vector).decode(bytes.fromhex(vector["body_hex"]), vector["version"])
+    assert message == expected(vector)
+    assert message.encode(vector["version"]) == expected(vector).encode(vector["version"])
+
+
+@pytest.mark.parametrize("vector", UNTAGGED, ids=name_of)
+def test_a_message_encodes_to_the_bytes_that_kafka_writes(vector: Vector) -> None:
+    assert expected(vector).encode(vector["version"]).hex() == vector["body_hex"]
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=name_of)
+def test_a_header_is_read_whatever_follows_it(vector: Vector) -> None:
+    header, body = bytes.fromhex(vector["header_hex"]), bytes.fromhex(vector["body_hex"])
+    key, version, rendered = vector["key"], vector["version"], vector["header_json"]
+    if vector["kind"] == "request":
+        read, body_start = decode_request_header(header + body)
+        assert (read.api_key, read.api_version) == (rendered["requestApiKey"], rendered["requestApiVersion"])
+        assert (read.correlation_id, read.client_id) == (rendered["correlationId"], rendered["clientId"])
+        assert request_header_version(key, version) == vector["header_version"]
+    else:
+        correlation_id, body_start = decode_response_header(header + body, key, version)
+        assert correlation_id == rendered["correlationId"]
+        assert response_header_version(key, version) == vector["header_version"]
+    assert body_start == len(header)
+
+
+@pytest.mark.parametrize("vector", [each for each in UNTAGGED if not each.get("header_unknown_tags")], ids=name_of)
+def test_a_frame_is_length_header_and_body(vector: Vector) -> None:
+    whole = bytes.fromhex(vector["header_hex"] + vector["body_hex"])
+    rendered = vector["header_json"]
+    if vector["kind"] == "request":
+        frame = encode_request(rendered["correlationId"], rendered["clientId"], expected(vector), vector["version"])
+    else:
+        frame = encode_response(rendered["correlationId"], expected(vector), vector["version"])
+    assert frame == len(whole).to_bytes(4, "big") + whole
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=name_of)
+def test_every_proper_prefix_is_truncated_and_a_longer_body_too_long(vector: Vector) -> None:
+    body = bytes.fromhex(vector["body_hex"])
+    decode, version = kind_of(vector).decode, vector["version"]
+    for size in range(len(body)):
+        assert "truncated" in refusal(lambda size=size: decode(body[:size], version))
+    assert "bytes after the last field" in refusal(lambda: decode(body + b"\0", version))
+
+
+@pytest.mark.parametrize("vector", [each for each in VECTORS if each.get("unknown_tags")], ids=name_of)
+def test_unknown_tags_are_dropped(vector: Vector) -> None:
+    body, version = bytes.fromhex(vector["body_hex"]), vector["version"]
+    again = kind_of(vector).decode(body, version).encode(version)
+    assert len(again) < len(body)
+    assert kind_of(vector).decode(again, version) == expected(vector)
+
+
+@pytest.mark.parametrize("vector", RECORD_VECTORS, ids=name_of)
+def test_a_record_of_the_offsets_topic_is_read_and_written_as_by_kafka(vector: Vector) -> None:
+    kind, data = RECORDS[vector["record"]], bytes.fromhex(vector["hex"])
+    message = decode_versioned(kind, data)
+    assert prefix_of(data) == vector["prefix"]
+    assert message == expected_record(vector)
+    if not vector.get("unknown_tags"):
+        assert encode_versioned(expected_record(vector), vector["prefix"]) == data
+    if vector["record"].endswith("Key"):
+        assert decode_key(data) == message
+    for size in range(len(data)):
+        assert "truncated" in refusal(lambda size=size: decode_versioned(kind, data[:size]))
+
+
+@pytest.mark.parametrize("api", APIS.values(), ids=lambda api: api.name)
+def test_vectors_name_no_version_that_we_lack(api: Api) -> None:
+    versions = {vector["version"] for vector in VECTORS if vector["key"] == api.key}
+    assert versions <= set(range(api.min_version, api.max_version + 1))
+
+
+def test_every_api_was_held_against_its_vectors() -> None:
+    recorded = {path.name.split(".")[0] for path in (GOLDEN_DIR / "wire").glob("[A-Z]*.jsonl.gz")}
+    ours = {api.name for api in APIS.values()}
+    assert {vector["api"] for vector in VECTORS} == recorded & ours
