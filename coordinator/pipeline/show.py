@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Final
+from typing import Any, Final
 
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import SparkSession
 from rich import box
 from rich.console import Console
 from rich.markup import escape
@@ -14,28 +14,31 @@ from rich.text import Text
 from coordinator.pipeline.generations import KEY
 from coordinator.pipeline.tables import GENERATIONS, Tables
 
+GenerationRow = dict[str, Any]
+"""A row of the generations table: its column names and their values."""
+
 _OUTCOME_STYLES: Final = {"stable": "green", "superseded": "yellow", "emptied": "dim", "in_progress": "cyan"}
 _WIDTH: Final = 120
 
 
-def read_generations(spark: SparkSession, tables: Tables, group_id: str | None = None) -> list[Row]:
+def read_generations(spark: SparkSession, tables: Tables, group_id: str | None = None) -> list[GenerationRow]:
     """The rows of one group, or of all, in order. Raises AnalysisException when the table does not exist."""
     rows = spark.read.format("delta").load(tables.path(GENERATIONS))
     if group_id is not None:
         rows = rows.where(rows.group_id == group_id)
-    return sorted(rows.collect(), key=lambda row: tuple(row[name] for name in KEY))
+    return [row.asDict() for row in rows.sort(*KEY).collect()]
 
 
-def print_generations(console: Console, rows: Sequence[Row]) -> None:
+def print_generations(console: Console, rows: Sequence[GenerationRow]) -> None:
     """A table per group; piped into a file it is as wide as it needs to be."""
     if not console.is_terminal:
         console = Console(file=console.file, width=_WIDTH)
-    by_group = groupby(rows, key=lambda row: str(row.group_id))
+    by_group = groupby(rows, key=lambda row: str(row["group_id"]))
     for group_id, of_group in by_group:
         console.print(generations_table(group_id, list(of_group)))
 
 
-def generations_table(group_id: str, rows: Sequence[Row]) -> Table:
+def generations_table(group_id: str, rows: Sequence[GenerationRow]) -> Table:
     """One line per generation. "unowned" sums, over the partitions, the time that each had no owner."""
     table = Table(title=f"Generations of group {escape(group_id)}", title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("gen", justify="right")
@@ -45,19 +48,19 @@ def generations_table(group_id: str, rows: Sequence[Row]) -> Table:
         table.add_column(name, justify="right")
     for row in rows:
         table.add_row(
-            str(row.generation_id),
-            Text(row.outcome, style=_OUTCOME_STYLES.get(row.outcome, "")),
-            row.cause or "",
-            Text(_who(row)),
+            str(row["generation_id"]),
+            Text(row["outcome"], style=_OUTCOME_STYLES.get(row["outcome"], "")),
+            row["cause"] or "",
+            Text(caused_by(row)),
             *(_number(row[name]) for name in ("members", "join_ms", "sync_ms", "rebalance_ms")),
             *(_number(row[name]) for name in ("partitions", "partitions_moved", "unowned_partition_ms")),
         )
     return table
 
 
-def _who(row: Row) -> str:
+def caused_by(row: GenerationRow) -> str:
     """The member that caused it: by its instance id if it has one, else by the name its client gave itself."""
-    return row.cause_group_instance_id or row.cause_client_id or row.cause_member_id or ""
+    return row["cause_group_instance_id"] or row["cause_client_id"] or row["cause_member_id"] or ""
 
 
 def _number(value: int | None) -> str:

@@ -1,0 +1,1 @@
+"""A story with stock clients, told and checked: what `make demo` shows."""

@@ -1,0 +1,42 @@
+"""The Spark job as a process of its own: the JVM warms up while the consumers play, and runs when told to.
+
+    python -m coordinator.demo.tables --bootstrap HOST:PORT --tables DIR --log FILE --group demo
+
+Reports: `warm` once Spark is up; after a line on stdin, `table` with the rows of `generations`; `failed` with one line.
+"""
+
+import sys
+from pathlib import Path
+
+import click
+from pyspark.errors import PySparkException
+
+from coordinator.demo.reports import report
+from coordinator.pipeline.bronze import AuditSource
+from coordinator.pipeline.job import last_line, run_available
+from coordinator.pipeline.session import SparkStartFailed, spark_session
+from coordinator.pipeline.show import read_generations
+from coordinator.pipeline.tables import Tables
+
+
+@click.command
+@click.option("--bootstrap", required=True)
+@click.option("--tables", required=True, type=click.Path(path_type=Path))
+@click.option("--log", required=True, type=click.Path(path_type=Path))
+@click.option("--group", required=True)
+def main(bootstrap: str, tables: Path, log: Path, group: str) -> None:
+    """Start Spark, wait for a line on stdin, run the job once."""
+    try:
+        with spark_session(log) as spark:
+            report("warm")
+            if sys.stdin.readline():
+                run_available(spark, AuditSource(bootstrap), Tables(tables))
+                report("table", rows=read_generations(spark, Tables(tables), group))
+    except SparkStartFailed as failed:
+        report("failed", why=str(failed))
+    except PySparkException as failed:
+        report("failed", why=last_line(failed))
+
+
+if __name__ == "__main__":
+    main()
