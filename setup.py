@@ -1,4 +1,4 @@
-"""Build of the compiled half: make the message modules from their definitions, then every .pyx into an extension beside it.
+"""Build of the compiled half: message modules from their definitions, then an extension beside every .pyx.
 
     python setup.py build_ext --inplace -j2
 

@@ -1,4 +1,4 @@
-"""The APIs we have definitions of, by key: the one table that dispatch, ApiVersions and the documentation are made from."""
+"""The APIs we have definitions of, by key: dispatch, ApiVersions and the documentation are made from them."""
 
 from dataclasses import dataclass
 from importlib import import_module

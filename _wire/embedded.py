@@ -1,7 +1,7 @@
-"""Formats that lie inside other bytes behind an int16: records of the offsets topic, and what consumers say when they join.
+"""Formats that lie inside other bytes behind an int16: records of the offsets topic, the consumers' own protocol.
 
-For a value and for the consumer protocol the int16 is the version. For a key of the offsets topic it is the record type, which
-we take for the key's version, as Kafka did until 4.0: the bytes are the same.
+For a value and for the consumer protocol the int16 is the version. For a key of the offsets topic it is the record
+type, which we take for the key's version, as Kafka did until 4.0: the bytes are the same.
 """
 
 from typing import TypeVar
@@ -13,7 +13,9 @@ from _wire.primitives import Buffer, Message
 
 PREFIX_BYTES = 2
 KEYS: dict[int, type[OffsetCommitKey] | type[GroupMetadataKey]] = {
-    version: key for key in (OffsetCommitKey, GroupMetadataKey) for version in range(key.MIN_VERSION, key.MAX_VERSION + 1)
+    version: key
+    for key in (OffsetCommitKey, GroupMetadataKey)
+    for version in range(key.MIN_VERSION, key.MAX_VERSION + 1)
 }
 
 M = TypeVar("M", bound=Message)
@@ -32,7 +34,7 @@ def prefix_of(data: Buffer) -> int:
 
 
 def decode_versioned(kind: type[M], data: Buffer) -> M:
-    """The message of `kind` in the version that the bytes begin with; MalformedMessage if `kind` has no such version."""
+    """The message of `kind` in the version that the bytes begin with; MalformedMessage if there is no such version."""
     version = prefix_of(data)
     if not kind.MIN_VERSION <= version <= kind.MAX_VERSION:
         raise MalformedMessage(kind.NAME, version, "", 0, f"version is not {kind.MIN_VERSION} to {kind.MAX_VERSION}")
@@ -40,9 +42,9 @@ def decode_versioned(kind: type[M], data: Buffer) -> M:
 
 
 def decode_from_peer(kind: type[M], data: Buffer) -> M:
-    """As decode_versioned, for what a client of any age wrote: a later version is read as the latest we know, and bytes may follow.
+    """As decode_versioned, for what a client of any age wrote: later versions are read as the latest we know.
 
-    So do Kafka's clients with each other's subscriptions and assignments (ConsumerProtocol.java: deserializeVersion).
+    Bytes may follow. So do Kafka's clients with each other's subscriptions and assignments (ConsumerProtocol.java).
     """
     version = prefix_of(data)
     if version < kind.MIN_VERSION:

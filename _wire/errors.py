@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class MalformedMessage(Exception):
-    """The bytes are not a `message` of this version: truncated, too long, or holding what the definition does not allow.
+    """The bytes are not a `message` of this version: truncated, too long, or holding what no definition allows.
 
     `field` is the path of the field within the message (`protocols.name`), empty where no field is to blame;
     `offset` counts from the first byte of the message.
@@ -24,7 +24,10 @@ class MalformedMessage(Exception):
 
 
 class ErrorCode(IntEnum):
-    """A protocol error as it travels on the wire; names and numbers are Kafka's, as is `retriable`: may the client just try again?"""
+    """A protocol error as it travels on the wire; names and numbers are Kafka's.
+
+    `retriable`: a client may just try again (Kafka's clients derive it from their exception of the same name).
+    """
 
     retriable: bool
     description: str

@@ -1,7 +1,10 @@
 from _wire.primitives import Buffer
 
 class FrameTooLarge(Exception):
-    """A peer announced a frame of more bytes than allowed (a negative length counts as huge); `frames` came whole before it."""
+    """A peer announced a frame of more bytes than allowed; a negative length counts as huge.
+
+    `frames` are the whole frames that came before it in the same bytes.
+    """
 
     frame_bytes: int
     frame_bytes_max: int
@@ -18,4 +21,7 @@ class FrameSplitter:
 
     def __init__(self, frame_bytes_max: int) -> None: ...
     def feed(self, data: Buffer) -> list[bytes]:
-        """The frames that are whole now, without their lengths, in order. FrameTooLarge, again and again, once one is too large."""
+        """The frames that are whole now, without their lengths, in order.
+
+        Raises FrameTooLarge once one is too large, and from then on always.
+        """

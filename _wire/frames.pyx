@@ -1,6 +1,7 @@
 """Frames out of a stream of bytes: an int32 length, then as many bytes.
 
-A length is held against the limit as soon as it is there, and memory is taken for bytes that came, never for bytes announced.
+A length is held against the limit as soon as it is there, and memory is taken for bytes that came, never for bytes
+that were announced.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
@@ -15,9 +16,8 @@ cdef enum:
 
 
 class FrameTooLarge(Exception):
-    """A peer announced a frame of more bytes than allowed (a negative length counts as huge): the connection is of no use any more.
-
-    `frames` are the whole frames that came before it in the same bytes.
+    """A peer announced a frame of more bytes than allowed (a negative length counts as huge): its connection is of no
+    use any more. `frames` are the whole frames that came before it in the same bytes.
     """
 
     def __init__(self, frame_bytes, frame_bytes_max, frames):
@@ -37,7 +37,7 @@ cdef class FrameSplitter:
         return PyByteArray_GET_SIZE(self.begun)
 
     cpdef list feed(self, object data):
-        """The frames that are whole now, without their lengths, in order. FrameTooLarge, again and again, once one is too large."""
+        """The frames that are whole now, without their lengths, in order. FrameTooLarge for good after a huge one."""
         cdef list frames = []
         cdef Py_ssize_t used
         if PyByteArray_GET_SIZE(self.begun) == 0:

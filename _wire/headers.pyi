@@ -16,7 +16,10 @@ class RequestHeader:
 def request_header_version(api_key: int, api_version: int) -> int: ...
 def response_header_version(api_key: int, api_version: int) -> int: ...
 def decode_request_header(frame: Buffer, start: int = 0) -> tuple[RequestHeader, int]:
-    """(header, where the body begins in `frame`); the frame comes without its length. MalformedMessage if it is too short."""
+    """(header, where the body begins in `frame`); the frame comes without its length, any key and version is taken.
+
+    Raises MalformedMessage if the frame is too short for a header.
+    """
 
 def decode_response_header(frame: Buffer, api_key: int, api_version: int, start: int = 0) -> tuple[int, int]:
     """(correlation id, where the body begins in `frame`) of the answer to a request of this key and version."""

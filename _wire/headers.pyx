@@ -1,17 +1,20 @@
 """Headers of requests and responses, and whole frames with them.
 
-A request header of version 1 is API key, API version, correlation id and client id; version 2 adds tagged fields but keeps the client id's
-int16 length, so that a server can read it whatever the version (KIP-482). A response header is the correlation id, from version 1 on with
-tagged fields. The answer to ApiVersions always has version 0: a client must understand it before it knows anything (KIP-511).
+A request header of version 1 is API key, API version, correlation id and client id; version 2 adds tagged fields but
+keeps the client id's int16 length, so that a server can read it whatever the version (KIP-482). A response header is
+the correlation id, from version 1 on with tagged fields. The answer to ApiVersions always has version 0: a client must
+understand it before it knows anything (KIP-511).
 """
 
-from _wire.messages import FLEXIBLE_FROM
-from _wire.primitives cimport (
-    Reader, Writer, at, bytes_written, check_version, close_reader, close_writer, finish_writer, open_reader, open_writer, read_int16,
-    read_int32, read_string_length, decode_utf8, reserve, skip_tags, store_uint32, take, write_int16, write_int32, write_nullable_string,
-    write_uvarint,
-)
 from libc.stdint cimport int16_t, int32_t, uint8_t, uint32_t
+
+from _wire.primitives cimport (
+    Reader, Writer, at, bytes_written, check_version, close_reader, close_writer, decode_utf8, finish_writer,
+    open_reader, open_writer, read_int16, read_int32, read_string_length, reserve, skip_tags, store_uint32, take,
+    write_int16, write_int32, write_nullable_string, write_uvarint,
+)
+
+from _wire.messages import FLEXIBLE_FROM
 
 cdef enum:
     API_VERSIONS = 18
@@ -81,7 +84,7 @@ cdef class RequestHeader:
 
 
 def decode_request_header(frame, Py_ssize_t start=0):
-    """(RequestHeader, where its body begins in `frame`). The frame comes without its length; any API key and version is taken."""
+    """(RequestHeader, where the body begins in `frame`). The frame comes without its length; any key and version will do."""
     cdef Reader r
     cdef HeaderFields fields
     open_reader(&r, frame, start, b"RequestHeader", 1)

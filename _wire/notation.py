@@ -1,21 +1,28 @@
-"""Our notation for Kafka's messages: one short file per API in `schemas/`, read by the generator and by nothing at run time.
+"""Our notation for Kafka's messages: one short file per API in `schemas/`, read when the extensions are built.
 
-    # A member asks to be in the next generation of its group.         what it is for: the docstring of the generated module
-    api JoinGroup 11   versions 0-9   flexible 6+                       name, API key; `flexible never` where KIP-482 came too late
+    # A member asks to be in the next generation of its group.
+    api JoinGroup 11   versions 0-9   flexible 6+
 
-    request                                                            and `response`, with the same versions
-      group_id              string                                     name, type: in every version
-      rebalance_timeout_ms  int32     1+    default -1                 from version 1 on; decoded as -1 before
-      group_instance_id     string    5+    nullable   default null    `nullable 7+`: null is allowed from version 7 on
-      reason                string    8+    tag 0                      a tagged field
-      protocols             [JoinGroupRequestProtocol]                 an array; the struct's fields follow, further in
+    request
+      group_id              string
+      rebalance_timeout_ms  int32   1+   default -1
+      group_instance_id     string  5+   nullable   default null
+      protocols             [JoinGroupRequestProtocol]
         name                string
+        metadata            bytes
 
-A format that lies inside other bytes, behind an int16 version, begins with `data Name   versions ...` and has its fields under `fields`.
-A struct used more than once has a block of its own, `struct Name`. Types: bool, int8, int16, uint16, int32, int64, float64, string,
-bytes, records, uuid, a struct's name, and `[...]` around any of them.
+The comment says what the message is for; then name and API key (`flexible never` where KIP-482 came too late). The
+blocks `request` and `response` have one line per field: name, type, versions (all of them, if none are given), and
 
-A tagged struct that was not sent is None; every other field that was not sent has its default: what `default` says, or zero, or empty.
+    nullable      null is allowed; `nullable 7+`: from version 7 on
+    default x     what the field is in versions that do not have it: zero or empty, if nothing is said
+    tag 0         it is a tagged field of the flexible versions
+
+`[...]` is an array. The fields of a struct follow, further in; a struct that is used twice has a block of its own,
+`struct Name`. A format that lies inside other bytes, behind an int16 version, begins with `data Name   versions ...`
+and has the one block `fields`. Types: bool, int8, int16, uint16, int32, int64, float64, string, bytes, records, uuid.
+
+A tagged field is written if it differs from its default; a tagged struct that is not sent is None.
 """
 
 from __future__ import annotations
@@ -31,7 +38,9 @@ TEXTS = ("string", "bytes", "records")
 
 INDENT = 2
 FIELD = re.compile(r"(?P<name>[a-z][a-z0-9_]*)\s+(?P<type>\w+|\[\w+\])(?:\s+(?P<versions>\d\S*))?(?P<rest>(?:\s+.*)?)")
-OPTION = re.compile(r"""\s*(?P<option>nullable|default|tag)(?:\s+(?P<value>"[^"]*"|(?!nullable\b|default\b|tag\b)\S+))?""")
+OPTION = re.compile(
+    r"""\s*(?P<option>nullable|default|tag)(?:\s+(?P<value>"[^"]*"|(?!nullable\b|default\b|tag\b)\S+))?"""
+)
 API = re.compile(r"api (?P<name>[A-Z]\w*) (?P<key>\d+)\s+versions (?P<versions>\S+)\s+flexible (?P<flexible>\S+)")
 DATA = re.compile(r"data (?P<name>[A-Z]\w*)\s+versions (?P<versions>\S+)\s+flexible (?P<flexible>\S+)")
 BLOCK = re.compile(r"(?P<block>request|response|fields)|struct (?P<struct>[A-Z]\w*)")
@@ -63,7 +72,7 @@ Default = bool | int | float | str | None
 
 @dataclass(slots=True)
 class Field:
-    """One line of a definition. `type` is a word of SCALARS or TEXTS or the name of a struct, of each element if `is_array`."""
+    """One line of a definition. `type` is one of SCALARS or TEXTS or a struct's name; an element's, if `is_array`."""
 
     name: str
     type: str
@@ -82,7 +91,7 @@ class Field:
 
 @dataclass(slots=True)
 class Struct:
-    """Fields in the order of the wire. `path` leads from the message to the struct's fields (`protocols.`), for errors."""
+    """Fields in the order of the wire. `path` leads from the message to them (`protocols.`), for errors."""
 
     name: str
     path: str
@@ -92,7 +101,7 @@ class Struct:
 
 @dataclass(slots=True)
 class Definition:
-    """One file. `messages` are the names of the structs that stand alone: request and response, or the data format itself."""
+    """One file. `messages` names the structs that stand alone: request and response, or the data format itself."""
 
     name: str
     key: int | None
@@ -148,11 +157,15 @@ class _Parser:
         if not self.lines:
             raise NotationError(f"{self.where(1)}: no definition in the file")
         if not self.doc:
-            raise NotationError(f"{self.where(1)}: the file must begin with a comment that says what the message is for")
+            raise NotationError(
+                f"{self.where(1)}: the file must begin with a comment that says what the message is for"
+            )
         number, indent, line = self.lines[0]
         declared = API.fullmatch(line) or DATA.fullmatch(line)
         if indent or declared is None:
-            raise NotationError(f"{self.where(number)}: expected `api Name key   versions a-b   flexible c+` or `data Name ...`")
+            raise NotationError(
+                f"{self.where(number)}: expected `api Name key   versions a-b   flexible c+` or `data Name ...`"
+            )
         self.at = 1
         versions = self.versions(declared["versions"], number, None)
         definition = Definition(
@@ -210,7 +223,9 @@ class _Parser:
         while self.at < len(self.lines) and self.lines[self.at][1] >= indent:
             number, found_indent, line = self.lines[self.at]
             if found_indent != indent:
-                raise NotationError(f"{self.where(number)}: expected {indent} spaces before the name, not {found_indent}")
+                raise NotationError(
+                    f"{self.where(number)}: expected {indent} spaces before the name, not {found_indent}"
+                )
             self.at += 1
             new = self.field(line, number, versions)
             if any(new.name == other.name for other in struct.fields):
@@ -271,7 +286,10 @@ class _Parser:
             raise NotationError(f"{new.where}: only null can be the default of {new.type}")
         if new.is_array:
             return []
-        literals = {"bool": ({"true": True, "false": False}.get(text or "false")), "string": _literal(text or '""', str)}
+        literals = {
+            "bool": ({"true": True, "false": False}.get(text or "false")),
+            "string": _literal(text or '""', str),
+        }
         if new.type in literals:
             value = literals[new.type]
         elif new.type == "float64":
@@ -288,7 +306,9 @@ class _Parser:
         """What can only be known once every line has been read."""
         expected = 1 if definition.key is None else 2
         if len(definition.messages) != expected:
-            raise NotationError(f"{self.where(number)}: expected {'fields' if expected == 1 else 'a request and a response'}")
+            raise NotationError(
+                f"{self.where(number)}: expected {'fields' if expected == 1 else 'a request and a response'}"
+            )
         for struct in self.structs.values():
             for each in struct.fields:
                 if each.is_struct and each.type not in self.structs:
@@ -297,7 +317,9 @@ class _Parser:
                     raise NotationError(f"{each.where}: tagged in version {each.versions.first}, which is not flexible")
             tags = [each.tag for each in struct.fields if each.tag is not None]
             if tags != sorted(set(tags)):
-                raise NotationError(f"{struct.fields[0].where}: the tags of {struct.name} must be different and in order")
+                raise NotationError(
+                    f"{struct.fields[0].where}: the tags of {struct.name} must be different and in order"
+                )
 
 
 def _literal(text: str, wanted: type[int] | type[float] | type[str]) -> int | float | str | None:

@@ -1,7 +1,8 @@
 """Kafka's wire types over raw memory: the hot half, inlined into whoever cimports it.
 
-A Reader never looks past its end and never trusts a length or a count before it was held against the bytes that are left. A Writer
-fills one bytes object that grows geometrically and is handed out without a copy. What is cold (errors, growth) is in primitives.pyx.
+A Reader never looks past its end and never trusts a length or a count before it was held against the bytes that are
+left. A Writer fills one bytes object that grows geometrically and is handed out without a copy. What is cold (errors,
+growth) is in primitives.pyx.
 
 Big endian throughout; a compact length is an unsigned varint of length + 1, where 0 means null (KIP-482).
 """
@@ -20,7 +21,7 @@ cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
 
 
-# ---------------------------------------------------------------------------------------------------------------- reading
+# -------------------------------------------------------------------------------------------------------------- reading
 
 cdef struct Reader:
     const uint8_t *start                # offsets in errors count from here
@@ -44,7 +45,6 @@ cdef int open_reader(Reader *r, object data, Py_ssize_t start, const char *messa
 cdef void close_reader(Reader *r) noexcept
 cdef int end_message(Reader *r) except -1           # refuses bytes after the last field
 cdef int skip_tags(Reader *r) except -1             # tagged fields of which none is known
-cdef list read_int32_array(Reader *r, bint flexible)
 
 
 cdef inline void reader_over(
@@ -223,7 +223,7 @@ cdef inline bytes read_nullable_bytes(Reader *r, bint flexible):
 
 
 cdef inline Py_ssize_t read_nullable_count(Reader *r, bint flexible, Py_ssize_t element_bytes_min) except? -2:
-    """Elements of an array, -1 for null; refused here if the bytes left cannot hold so many of at least element_bytes_min."""
+    """Elements of an array, -1 for null; refused if the bytes left cannot hold so many of element_bytes_min each."""
     cdef int64_t count = <int64_t>read_uvarint(r) - 1 if flexible else read_int32(r)
     if count < -1 or count > (r.end - r.position) // element_bytes_min:
         raise_bad_count(r, count, element_bytes_min)
@@ -263,7 +263,7 @@ cdef inline int close_tag(Reader *r, const uint8_t *outer_end) except -1:
     return 0
 
 
-# ---------------------------------------------------------------------------------------------------------------- writing
+# -------------------------------------------------------------------------------------------------------------- writing
 
 cdef struct Writer:
     PyObject *buffer                    # a bytes object of its own, shortened and handed out by finish_writer
@@ -281,7 +281,6 @@ cdef int grow(Writer *w, Py_ssize_t size) except -1
 cdef int raise_null(Writer *w) except -1            # ValueError: None in a field that is not nullable
 cdef int raise_too_long(Writer *w, Py_ssize_t size, Py_ssize_t size_max) except -1
 cdef int close_long_tag(Writer *w, Py_ssize_t mark, Py_ssize_t size) except -1
-cdef int write_int32_array(Writer *w, list values, bint flexible) except -1
 
 
 cdef inline Writer *to(Writer *w, const char *field) noexcept:
@@ -491,7 +490,7 @@ cdef inline int end_tag(Writer *w, Py_ssize_t mark) except -1:
     return 0
 
 
-# ---------------------------------------------------------------------------------------------------------------- messages
+# ------------------------------------------------------------------------------------------------------------- messages
 
 cdef struct MessageInfo:
     const char *name                    # JoinGroupRequest
@@ -506,7 +505,7 @@ cdef list as_list(object elements)                  # None, a list as it is, any
 
 
 cdef class Struct:
-    """Fields that belong together. Equal if of one type with equal fields; FIELDS has their names, in the order of the wire."""
+    """Fields that belong together. Equal if of one type with equal fields; FIELDS names them in the wire's order."""
 
     cdef int write(self, Writer *w, int16_t version) except -1
 

@@ -16,7 +16,7 @@ cdef extern from "Python.h":
 Buffer = bytes | bytearray | memoryview                 # what messages are decoded from, for annotations
 
 
-# ---------------------------------------------------------------------------------------------------------------- reading
+# -------------------------------------------------------------------------------------------------------------- reading
 
 cdef int raise_malformed(Reader *r, str why) except -1:
     raise MalformedMessage(
@@ -73,11 +73,7 @@ cdef int skip_tags(Reader *r) except -1:
     return 0
 
 
-cdef list read_int32_array(Reader *r, bint flexible):
-    return [read_int32(r) for _ in range(read_count(r, flexible, 4))]
-
-
-# ---------------------------------------------------------------------------------------------------------------- writing
+# -------------------------------------------------------------------------------------------------------------- writing
 
 cdef int open_writer(Writer *w, Py_ssize_t size, const char *message) except -1:
     """Room for size bytes to begin with."""
@@ -138,14 +134,7 @@ cdef int close_long_tag(Writer *w, Py_ssize_t mark, Py_ssize_t size) except -1:
     return 0
 
 
-cdef int write_int32_array(Writer *w, list values, bint flexible) except -1:
-    write_count(w, values, flexible)
-    for value in values:
-        write_int32(w, value)
-    return 0
-
-
-# ---------------------------------------------------------------------------------------------------------------- messages
+# ------------------------------------------------------------------------------------------------------------- messages
 
 cdef int check_version(const MessageInfo *info, int version) except -1:
     if version < info.version_min or version > info.version_max:
@@ -174,7 +163,7 @@ cdef class Struct:
         return f"{type(self).__name__}({fields})"
 
 
-# Most group requests and their answers fit: no growth on the hot path (pymalloc serves up to 512 bytes with the object's head).
+# Most group requests and their answers fit: no growth on the hot path. (pymalloc serves up to 512 bytes, head and all.)
 cdef enum:
     FIRST_BUFFER_BYTES = 448
 
@@ -184,7 +173,7 @@ cdef class Message(Struct):
         return NULL
 
     def encode(self, int version):
-        """The body in `version`, without header. Raises ValueError for a version or value that the message does not have."""
+        """The body in `version`, without header. ValueError for a version or a value that the message cannot have."""
         cdef Writer w
         cdef const MessageInfo *info = self.info()
         check_version(info, version)

@@ -1,4 +1,4 @@
-"""Messages from the JSON that Kafka's own tools print: camelCase names, bytes in base64, uuids in Kafka's url-safe base64."""
+"""Messages from the JSON of Kafka's own tools: camelCase names, bytes in base64, uuids in Kafka's url-safe base64."""
 
 import base64
 from collections.abc import Callable
@@ -21,10 +21,11 @@ SCALARS_FROM_JSON: dict[str, Callable[[str], bytes]] = {
 
 
 def message_from_json(definition_name: str, message_name: str, rendered: dict[str, Any], version: int) -> Message:
-    """The message; fields that the JSON leaves out have their defaults. AssertionError if names do not fit the version."""
+    """The message; what the JSON leaves out has its default. AssertionError if names do not fit the version."""
     definition = DEFINITIONS[definition_name]
     module = import_module(f"_wire.messages.{definition.module}")
-    return _struct(definition, module, definition.structs[message_name], rendered, version)
+    message: Message = _struct(definition, module, definition.structs[message_name], rendered, version)
+    return message
 
 
 def _struct(definition: Definition, module: ModuleType, struct: Struct, rendered: dict[str, Any], version: int) -> Any:
