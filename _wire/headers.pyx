@@ -84,7 +84,7 @@ cdef class RequestHeader:
 
 
 def decode_request_header(frame, Py_ssize_t start=0):
-    """(RequestHeader, where the body begins in `frame`). The frame comes without its length; any key and version will do."""
+    """(RequestHeader, where the body begins in `frame`). The frame comes without its length, of any key and version."""
     cdef Reader r
     cdef HeaderFields fields
     open_reader(&r, frame, start, b"RequestHeader", 1)
