@@ -133,7 +133,9 @@ def parse_batch(
             more than `decompressed_bytes_max` bytes of them.
     """
 
-def parse_records(data: bytes | bytearray | memoryview, start: int = 0, decompressed_bytes_max: int = ...) -> list[Record]:
+def parse_records(
+    data: bytes | bytearray | memoryview, start: int = 0, decompressed_bytes_max: int = ...
+) -> list[Record]:
     """The records of all batches, which must lie whole in `data`; the limit holds for each batch. Raises CorruptBatch."""
 
 def set_batch_position(buffer: bytearray, start: int, base_offset: int, partition_leader_epoch: int) -> None:
@@ -149,3 +151,24 @@ def set_log_append_time(buffer: bytearray, start: int, timestamp_ms: int) -> Non
     Raises:
         CorruptBatch: no whole batch of format 2 at `start`.
     """
+
+def place_batches(
+    buffer: bytearray, base_offset: int, partition_leader_epoch: int, check_crc: bool = True
+) -> list[BatchHeader]:
+    """Number all batches of `buffer` from `base_offset` on, in place; the headers are as they are then.
+
+    Raises:
+        CorruptBatch: `buffer` is not one or more whole batches of format 2 and nothing else.
+    """
+
+def find_batch(data: bytes | bytearray | memoryview, offset: int) -> tuple[int, bool]:
+    """The position of the first batch of format 2 that ends at `offset` or after, looking at headers alone.
+
+    False with it when that was not found: the search then has to go on at that position, which may lie beyond `data`.
+
+    Raises:
+        CorruptBatch: a batch with an impossible length.
+    """
+
+def end_of_whole_batches(data: bytes | bytearray | memoryview, before_offset: int = ...) -> int:
+    """Where the last batch ends that lies whole in `data` and begins before `before_offset`."""

@@ -262,6 +262,76 @@ def set_log_append_time(buffer, Py_ssize_t start, int64_t timestamp_ms):
         PyBuffer_Release(&view)
 
 
+# ---------------------------------------------------------------------------------------------------------------- for logs
+
+def place_batches(buffer, int64_t base_offset, int32_t partition_leader_epoch, bint check_crc=True):
+    cdef Py_buffer view
+    cdef Py_ssize_t position = 0
+    cdef int64_t last_offset_delta
+    cdef BatchHeader header
+    cdef list headers = []
+    cdef uint8_t *data
+    PyObject_GetBuffer(buffer, &view, PyBUF_WRITABLE)
+    data = <uint8_t *>view.buf
+    try:
+        while position < view.len or not headers:
+            header = read_header(data, position, view.len, check_crc)
+            if header is None or header.magic != 2:
+                raise corrupt(2, "", position, "no whole batch of format 2 lies here")
+            last_offset_delta = header.last_offset - header.base_offset
+            if base_offset > INT64_MAX - 1 - last_offset_delta:
+                raise corrupt(2, "base_offset", position, f"no offset is left after {base_offset}")
+            header.base_offset = base_offset
+            header.last_offset = base_offset + last_offset_delta
+            header.partition_leader_epoch = partition_leader_epoch
+            store_uint64(data + position + BASE_OFFSET, <uint64_t>base_offset)
+            store_uint32(data + position + LEADER_EPOCH, <uint32_t>partition_leader_epoch)
+            base_offset = header.last_offset + 1
+            position += header.size_in_bytes
+            headers.append(header)
+        return headers
+    finally:
+        PyBuffer_Release(&view)
+
+
+def find_batch(data, int64_t offset):
+    cdef Py_buffer view
+    cdef Py_ssize_t position = 0
+    cdef const uint8_t *batch
+    cdef int32_t length
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    try:
+        while view.len - position >= BASE_TIMESTAMP:
+            batch = <const uint8_t *>view.buf + position
+            if <int64_t>load_uint64(batch) + <int32_t>load_uint32(batch + LAST_OFFSET_DELTA) >= offset:
+                return position, True
+            length = <int32_t>load_uint32(batch + BATCH_LENGTH)
+            if length < RECORDS - LENGTH_END:
+                raise corrupt(2, "batch_length", position, f"length {length} is not allowed")
+            position += LENGTH_END + length
+        return position, False
+    finally:
+        PyBuffer_Release(&view)
+
+
+def end_of_whole_batches(data, int64_t before_offset=INT64_MAX):
+    cdef Py_buffer view
+    cdef Py_ssize_t position = 0
+    cdef int32_t length
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    try:
+        while view.len - position >= LENGTH_END:
+            if <int64_t>load_uint64(<const uint8_t *>view.buf + position) >= before_offset:
+                break
+            length = <int32_t>load_uint32(<const uint8_t *>view.buf + position + BATCH_LENGTH)
+            if length < 0 or length > view.len - position - LENGTH_END:
+                break
+            position += LENGTH_END + length
+        return position
+    finally:
+        PyBuffer_Release(&view)
+
+
 # ---------------------------------------------------------------------------------------------------------------- reading
 
 def parse_batch(data, Py_ssize_t start=0, Py_ssize_t decompressed_bytes_max=DECOMPRESSED_BYTES_MAX):

@@ -1,0 +1,134 @@
+"""The two sparse indexes of a segment, in Kafka's format: big-endian entries of fixed size, nothing else.
+
+Both live in memory and are written to their files when the segment is rolled or closed. After a crash the files of an
+unfinished segment are behind; recovery makes them anew from the log.
+"""
+
+import struct
+from array import array
+from bisect import bisect_left, bisect_right
+from itertools import pairwise
+from pathlib import Path
+
+from coordinator.log.files import FileSystem, read_file
+
+OFFSET_ENTRY = struct.Struct(">ii")  # offset relative to the segment's base, position in the log file
+TIME_ENTRY = struct.Struct(">qi")  # timestamp in ms, offset relative to the segment's base
+
+
+class OffsetIndex:
+    """Where batches lie: the last offset of one batch per index.interval.bytes, and the position of its first byte."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.offsets = array("i")
+        self.positions = array("i")
+        self._saved = 0  # entries in the file
+        self._is_saved = self._is_flushed = False
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self.offsets) * OFFSET_ENTRY.size
+
+    def append(self, relative_offset: int, position: int) -> None:
+        self.offsets.append(relative_offset)
+        self.positions.append(position)
+        self._is_saved = self._is_flushed = False
+
+    def position_before(self, relative_offset: int) -> int:
+        """The start of some batch that is not after the one which holds the offset."""
+        entry = bisect_right(self.offsets, relative_offset)
+        return self.positions[entry - 1] if entry else 0
+
+    def load(self, fs: FileSystem, log_bytes: int) -> bool:
+        """Read the file; False when it cannot be that of a log of this size."""
+        entries = _read_entries(fs, self.path, OFFSET_ENTRY)
+        if entries is None:
+            return False
+        self.offsets, self.positions = array("i", entries[0]), array("i", entries[1])
+        self._saved = len(self.offsets)
+        self._is_saved = self._is_flushed = True
+        return (
+            _ascends(self.offsets)
+            and _ascends(self.positions)
+            and (not self.offsets or (self.offsets[0] >= 0 <= self.positions[0] and self.positions[-1] < log_bytes))
+        )
+
+    def save(self, fs: FileSystem, *, flush: bool = False) -> None:
+        """Append what the file does not have yet. Raises OSError; may then be tried again."""
+        if self._is_saved and (self._is_flushed or not flush):
+            return
+        entries = zip(self.offsets[self._saved :], self.positions[self._saved :], strict=True)
+        data = b"".join(OFFSET_ENTRY.pack(*entry) for entry in entries)
+        _append_entries(fs, self.path, data, self._saved * OFFSET_ENTRY.size, flush)
+        self._saved = len(self.offsets)
+        self._is_saved, self._is_flushed = True, flush
+
+
+class TimeIndex:
+    """The greatest timestamp so far and the last offset of its batch, whenever an entry of the offset index is made."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.timestamps_ms = array("q")
+        self.offsets = array("i")
+        self._saved = 0  # entries in the file
+        self._is_saved = self._is_flushed = False
+
+    def append(self, timestamp_ms: int, relative_offset: int) -> None:
+        """Ignored unless later than the last entry: the index only climbs."""
+        if not self.timestamps_ms or timestamp_ms > self.timestamps_ms[-1]:
+            self.timestamps_ms.append(timestamp_ms)
+            self.offsets.append(relative_offset)
+            self._is_saved = self._is_flushed = False
+
+    def offset_before(self, timestamp_ms: int) -> int:
+        """A relative offset up to which every timestamp is earlier than `timestamp_ms`; 0 when none is known."""
+        entry = bisect_left(self.timestamps_ms, timestamp_ms)
+        return self.offsets[entry - 1] if entry else 0
+
+    def load(self, fs: FileSystem) -> bool:
+        """Read the file; False when it cannot be a time index."""
+        entries = _read_entries(fs, self.path, TIME_ENTRY)
+        if entries is None:
+            return False
+        self.timestamps_ms, self.offsets = array("q", entries[0]), array("i", entries[1])
+        self._saved = len(self.offsets)
+        self._is_saved = self._is_flushed = True
+        return _ascends(self.timestamps_ms) and _ascends(self.offsets) and (not self.offsets or self.offsets[0] >= 0)
+
+    def save(self, fs: FileSystem, *, flush: bool = False) -> None:
+        """Append what the file does not have yet. Raises OSError; may then be tried again."""
+        if self._is_saved and (self._is_flushed or not flush):
+            return
+        entries = zip(self.timestamps_ms[self._saved :], self.offsets[self._saved :], strict=True)
+        data = b"".join(TIME_ENTRY.pack(*entry) for entry in entries)
+        _append_entries(fs, self.path, data, self._saved * TIME_ENTRY.size, flush)
+        self._saved = len(self.offsets)
+        self._is_saved, self._is_flushed = True, flush
+
+
+def _ascends(values: "array[int]") -> bool:
+    return all(before < after for before, after in pairwise(values))
+
+
+def _read_entries(fs: FileSystem, path: Path, entry: struct.Struct) -> tuple[list[int], list[int]] | None:
+    """The two columns of an index file; None when it is missing or torn."""
+    if not fs.exists(path):
+        return None
+    data = read_file(fs, path)
+    if len(data) % entry.size:
+        return None
+    rows = list(entry.iter_unpack(data))
+    return [row[0] for row in rows], [row[1] for row in rows]
+
+
+def _append_entries(fs: FileSystem, path: Path, data: bytes, position: int, flush: bool) -> None:
+    file = fs.open(path)
+    try:
+        file.write_at(data, position)
+        file.truncate(position + len(data))
+        if flush:
+            file.flush()
+    finally:
+        file.close()

@@ -1,0 +1,329 @@
+"""The log of one partition: segments in a folder, appended at the end, read from anywhere."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from _wire.records import BatchHeader, Record, batch_headers, parse_batch, place_batches, set_log_append_time
+from coordinator.log.config import LogConfig
+from coordinator.log.errors import (
+    LogAppendError,
+    LogFlushError,
+    OffsetOutOfRange,
+    RecordBatchTooLarge,
+    RecordListTooLarge,
+)
+from coordinator.log.files import FileSystem
+from coordinator.log.names import folder_name
+from coordinator.log.recovery import Recovery, load_segments
+from coordinator.log.segment import NO_TIMESTAMP, Segment
+
+REPLAY_BYTES = 1 << 20
+
+
+class AppendResult(NamedTuple):
+    """Where batches went. `log_append_time_ms` is -1 unless message.timestamp.type is LogAppendTime."""
+
+    base_offset: int
+    last_offset: int
+    batch_count: int
+    log_append_time_ms: int
+
+
+class TimestampedOffset(NamedTuple):
+    """A record found by its time."""
+
+    offset: int
+    timestamp_ms: int
+    leader_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Flush:
+    """The fsync of all that was appended up to, not including, `end_offset`."""
+
+    log: str
+    end_offset: int
+    fs: FileSystem
+    finished: Sequence[Segment]
+    active: Segment
+    new_names_in: Sequence[Path]
+
+    def run(self) -> None:
+        """Return when it is on the medium; may run on another thread while the log is appended to and read.
+
+        Raises:
+            LogFlushError: and no later flush can make up for it.
+        """
+        try:
+            for segment in self.finished:
+                segment.flush_log()
+                segment.save_indexes(flush=True)
+            self.active.flush_log()
+            for folder in self.new_names_in:
+                self.fs.flush_directory(folder)
+        except OSError as error:
+            raise LogFlushError(f"{self.log}: fsync failed: {error}") from error
+
+
+class PartitionLog:
+    """Offsets from `log_start_offset` up to, not including, `log_end_offset`.
+
+    With `lazy` a log that does not exist yet has neither folder nor files until its first append.
+    """
+
+    def __init__(self, fs: FileSystem, directory: Path, topic: str, partition: int, config: LogConfig) -> None:
+        """An empty log that is not on disk; use `open`."""
+        self.topic = topic
+        self.partition = partition
+        self.config = config
+        self.name = folder_name(topic, partition)
+        self.folder = directory / self.name
+        self.log_start_offset = 0
+        self.log_end_offset = 0
+        self.recovery_point = 0
+        self.recovery = Recovery()
+        self._fs = fs
+        self._segments: list[Segment] = []
+        self._base_offsets: list[int] = []
+        self._unflushed: list[Segment] = []  # rolled since the last flush
+        self._new_names_in: list[Path] = []
+
+    @classmethod
+    def open(
+        cls,
+        fs: FileSystem,
+        directory: Path,
+        topic: str,
+        partition: int,
+        config: LogConfig,
+        *,
+        recovery_point: int = 0,
+        log_start_offset: int = 0,
+        clean: bool = False,
+        lazy: bool = False,
+    ) -> Self:
+        """The log in `directory`/`<topic>-<partition>`, recovered from `recovery_point` on unless it was left `clean`.
+
+        Raises:
+            InvalidTopicName: before anything is touched.
+            OSError: the folder cannot be made or read.
+        """
+        log = cls(fs, directory, topic, partition, config)
+        if fs.is_directory(log.folder):
+            segments, log.recovery = load_segments(fs, log.folder, config, recovery_point, clean=clean)
+            for segment in segments:
+                log._add(segment)
+        if log._segments:
+            log.log_end_offset = log._segments[-1].next_offset
+            log.log_start_offset = min(max(log_start_offset, log._base_offsets[0]), log.log_end_offset)
+            log.recovery_point = min(log.log_end_offset if clean else recovery_point, log.log_end_offset)
+            log._unflushed = [segment for segment in log._segments[:-1] if segment.next_offset > log.recovery_point]
+        else:
+            log.log_start_offset = log.log_end_offset = log.recovery_point = log_start_offset
+            if not lazy:
+                log._create_segment()
+        return log
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all batches."""
+        return sum(segment.size_bytes for segment in self._segments)
+
+    @property
+    def segments(self) -> Sequence[Segment]:
+        """Oldest first; the last one is appended to."""
+        return self._segments
+
+    # ----------------------------------------------------------------------------------------------------------- append
+
+    def append(self, batches: bytearray, leader_epoch: int, now_ms: int, *, trusted: bool = False) -> AppendResult:
+        """Number the batches, in place, and write them in one piece. `trusted` spares what we built the checksum.
+
+        Raises:
+            CorruptBatch: not one or more whole batches of format 2, or a wrong checksum.
+            RecordBatchTooLarge, RecordListTooLarge: more bytes than the settings allow.
+            LogAppendError: the disk refused.
+        """
+        config = self.config
+        headers = place_batches(batches, self.log_end_offset, leader_epoch, not trusted)
+        for header in headers:
+            if header.size_in_bytes > config.max_message_bytes:
+                size, limit = header.size_in_bytes, config.max_message_bytes
+                raise RecordBatchTooLarge(f"{self.name}: a batch of {size} bytes, max.message.bytes is {limit}")
+        if len(batches) > config.segment_bytes:
+            raise RecordListTooLarge(
+                f"{self.name}: {len(batches)} bytes at once, segment.bytes is {config.segment_bytes}"
+            )
+        log_append_time_ms = NO_TIMESTAMP
+        if config.message_timestamp_type == "LogAppendTime":
+            log_append_time_ms = now_ms
+            for header in headers:
+                set_log_append_time(batches, header.position, now_ms)
+            headers = place_batches(batches, self.log_end_offset, leader_epoch, False)
+        last_offset = headers[-1].last_offset
+        try:
+            self._segment_for(headers, len(batches)).append(batches, headers)
+        except OSError as error:
+            raise LogAppendError(f"{self.name}: {error}") from error
+        base_offset = self.log_end_offset
+        self.log_end_offset = last_offset + 1
+        return AppendResult(base_offset, last_offset, len(headers), log_append_time_ms)
+
+    def _segment_for(self, headers: Sequence[BatchHeader], size_bytes: int) -> Segment:
+        """The active segment, a new one if it is full or too old."""
+        if not self._segments:
+            return self._create_segment()
+        active = self._segments[-1]
+        max_timestamp_ms = max([header.max_timestamp_ms for header in headers])
+        if active.has_room_for(size_bytes, headers[-1].last_offset, max_timestamp_ms):
+            return active
+        active.finish()
+        segment = self._create_segment()
+        self._unflushed.append(active)
+        return segment
+
+    def _create_segment(self) -> Segment:
+        if not self._fs.is_directory(self.folder):
+            self._fs.make_directory(self.folder)
+            self._new_names_in.append(self.folder.parent)
+        segment = Segment(self._fs, self.folder, self.log_end_offset, self.config)
+        try:
+            segment.truncate(0)
+            segment.save_indexes()
+        except OSError:
+            segment.close()
+            raise
+        self._add(segment)
+        if self.folder not in self._new_names_in:
+            self._new_names_in.append(self.folder)
+        return segment
+
+    def _add(self, segment: Segment) -> None:
+        self._segments.append(segment)
+        self._base_offsets.append(segment.base_offset)
+
+    # ------------------------------------------------------------------------------------------------------------- read
+
+    def read(
+        self, offset: int, max_bytes: int, *, at_least_one_batch: bool = True, before_offset: int | None = None
+    ) -> bytes:
+        """Whole batches, from the one that holds `offset` on: the caller skips the records before it.
+
+        At most `max_bytes`, or one batch when that is larger and `at_least_one_batch`; from one segment, so there may
+        be more. Batches that begin at `before_offset` or after are left out. Empty at the end of the log.
+
+        Raises:
+            OffsetOutOfRange: `offset` lies before `log_start_offset` or after `log_end_offset`.
+            OSError: the disk refused.
+        """
+        if not self.log_start_offset <= offset <= self.log_end_offset:
+            raise OffsetOutOfRange(self.name, offset, self.log_start_offset, self.log_end_offset)
+        limit = self.log_end_offset if before_offset is None else before_offset
+        for segment in self._segments[self._segment_position(offset) :]:
+            if offset >= limit:
+                break
+            data = segment.read(offset, max_bytes, at_least_one_batch=at_least_one_batch, before_offset=limit)
+            if data or segment.position_of(offset) < segment.size_bytes:
+                return data
+        return b""
+
+    def batches(self, from_offset: int) -> Iterator[tuple[BatchHeader, bytes]]:
+        """Every batch from the one that holds `from_offset` to the end as it is when the iteration gets there.
+
+        Raises:
+            CorruptBatch: a checksum is wrong.
+            OffsetOutOfRange, OSError: as `read`.
+        """
+        while data := self.read(from_offset, REPLAY_BYTES):
+            for header in batch_headers(data):
+                yield header, data[header.position : header.position + header.size_in_bytes]
+                from_offset = header.next_offset
+
+    def _segment_position(self, offset: int) -> int:
+        return max(0, bisect_right(self._base_offsets, offset) - 1)
+
+    # ------------------------------------------------------------------------------------------------------------- time
+
+    def offset_for_timestamp(self, timestamp_ms: int) -> TimestampedOffset | None:
+        """The first record at or after a time; None when all are earlier.
+
+        Raises:
+            CorruptBatch, OSError: it cannot be read.
+        """
+        late = (segment for segment in self._live_segments() if segment.max_timestamp_ms >= timestamp_ms)
+        if (segment := next(late, None)) is None:
+            return None
+        start = segment.base_offset + segment.time_index.offset_before(timestamp_ms)
+        for header, batch in self.batches(max(start, self.log_start_offset)):
+            if header.max_timestamp_ms >= timestamp_ms:
+                for record in parse_batch(batch)[1]:
+                    if record.timestamp_ms >= timestamp_ms and record.offset >= self.log_start_offset:
+                        return _timestamped(record, header)
+        return None
+
+    def max_timestamp(self) -> TimestampedOffset | None:
+        """The first of the records with the greatest timestamp (KIP-734); None when no record has one.
+
+        Raises:
+            CorruptBatch, OSError: it cannot be read.
+        """
+        latest = max(self._live_segments(), key=lambda segment: segment.max_timestamp_ms, default=None)
+        if latest is None or latest.max_timestamp_ms == NO_TIMESTAMP:
+            return None
+        header, records = parse_batch(self.read(max(latest.offset_of_max_timestamp, self.log_start_offset), 0))
+        return _timestamped(max(records, key=lambda record: record.timestamp_ms), header)
+
+    def _live_segments(self) -> list[Segment]:
+        return [segment for segment in self._segments if segment.next_offset > self.log_start_offset]
+
+    # ------------------------------------------------------------------------------------------------------------ flush
+
+    def start_flush(self) -> Flush | None:
+        """What is to be made durable now; None when everything is. For `finish_flush` once its `run` is through."""
+        if self.recovery_point >= self.log_end_offset and not self._new_names_in:
+            return None
+        flush = Flush(
+            self.name,
+            self.log_end_offset,
+            self._fs,
+            tuple(self._unflushed),
+            self._segments[-1],
+            tuple(self._new_names_in),
+        )
+        self._unflushed.clear()
+        self._new_names_in.clear()
+        return flush
+
+    def finish_flush(self, flush: Flush) -> None:
+        """A recovery need not look at what has been flushed."""
+        self.recovery_point = max(self.recovery_point, flush.end_offset)
+
+    def flush(self) -> None:
+        """Return when every record is on the medium. Raises LogFlushError."""
+        if flush := self.start_flush():
+            flush.run()
+            self.finish_flush(flush)
+
+    def finish(self) -> None:
+        """Flush everything, the indexes too: the next `open` may be a `clean` one if nothing is appended any more.
+
+        Raises:
+            LogFlushError, OSError: it may not.
+        """
+        if self._segments:
+            self._segments[-1].finish()
+            self.flush()
+            self._segments[-1].save_indexes(flush=True)
+
+    def close(self) -> None:
+        """Give the files back, as a killed process does: nothing is flushed."""
+        for segment in self._segments:
+            segment.close()
+        self._segments, self._base_offsets = [], []
+
+
+def _timestamped(record: Record, header: BatchHeader) -> TimestampedOffset:
+    return TimestampedOffset(record.offset, record.timestamp_ms, header.partition_leader_epoch)

@@ -1,0 +1,77 @@
+"""What a log finds on disk when it is opened (LogLoader.java).
+
+After a clean stop the indexes are believed. Otherwise everything from the recovery point on is read: the last fsync
+reached that far, what comes after may be torn or missing, and the log ends where the first batch is not whole.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from _wire.records import CorruptBatch
+from coordinator.log.config import LogConfig
+from coordinator.log.files import FileSystem
+from coordinator.log.segment import INT32_MAX, Segment, segment_path
+
+BASE_OFFSET_DIGITS = 20
+
+
+@dataclass(slots=True)
+class Recovery:
+    """What opening a log took, for whoever reports it."""
+
+    scanned_bytes: int = 0
+    truncated_bytes: int = 0
+    removed_segments: int = 0
+
+
+def load_segments(
+    fs: FileSystem, folder: Path, config: LogConfig, recovery_point: int, *, clean: bool
+) -> tuple[list[Segment], Recovery]:
+    """The segments of a log in order, each ending with a whole batch. Raises OSError."""
+    recovery = Recovery()
+    segments: list[Segment] = []
+    base_offsets = _base_offsets(fs, folder)
+    for position, base_offset in enumerate(base_offsets):
+        segment = Segment(fs, folder, base_offset, config)
+        segments.append(segment)
+        is_flushed = position + 1 < len(base_offsets) and base_offsets[position + 1] <= recovery_point
+        if ((clean or is_flushed) and segment.load()) or recover_segment(segment, recovery):
+            continue
+        for later_offset in base_offsets[position + 1 :]:
+            remove_segment_files(fs, folder, later_offset)
+            recovery.removed_segments += 1
+        break
+    return segments, recovery
+
+
+def recover_segment(segment: Segment, recovery: Recovery) -> bool:
+    """Read the whole segment, make its indexes anew and cut off what is not whole; False if something was cut off."""
+    end = segment.file_size()
+    segment.forget()
+    try:
+        for header in segment.walk(0, end, check_crc=True):
+            goes_back = header.base_offset < segment.next_offset
+            if header.magic != 2 or goes_back or header.last_offset - segment.base_offset > INT32_MAX:
+                break
+            segment.note(header)
+    except CorruptBatch:
+        pass  # the walk has yielded everything before it: that is what is kept
+    recovery.scanned_bytes += end
+    recovery.truncated_bytes += end - segment.size_bytes
+    if segment.size_bytes < end:
+        segment.truncate(segment.size_bytes)
+    segment.finish()
+    return segment.size_bytes == end
+
+
+def remove_segment_files(fs: FileSystem, folder: Path, base_offset: int) -> None:
+    """Raises OSError."""
+    for suffix in (".index", ".timeindex", ".log"):
+        path = segment_path(folder, base_offset, suffix)
+        if fs.exists(path):
+            fs.remove(path)
+
+
+def _base_offsets(fs: FileSystem, folder: Path) -> list[int]:
+    stems = [name.removesuffix(".log") for name in fs.names(folder) if name.endswith(".log")]
+    return sorted(int(stem) for stem in stems if len(stem) == BASE_OFFSET_DIGITS and stem.isdecimal())

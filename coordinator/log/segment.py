@@ -1,0 +1,221 @@
+"""One segment: a log file named by its first offset, and its two indexes."""
+
+import errno
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from _wire.records import BatchHeader, CorruptBatch, batch_headers, end_of_whole_batches, find_batch
+from coordinator.log.config import LogConfig
+from coordinator.log.files import FileSystem, OpenFile
+from coordinator.log.index import OFFSET_ENTRY, OffsetIndex, TimeIndex
+
+INT32_MAX = 2**31 - 1
+NO_TIMESTAMP = -1
+LENGTH_END = 12  # offset and length of a batch: enough to know where it ends
+SEARCH_BYTES = (
+    8 * 1024
+)  # a position from the index is seldom further than index.interval.bytes from the batch that is wanted
+WALK_BYTES = 1 << 20
+
+
+def segment_path(directory: Path, base_offset: int, suffix: str) -> Path:
+    """Kafka's name of a file of a segment, `.log`, `.index` or `.timeindex`."""
+    return directory / f"{base_offset:020d}{suffix}"
+
+
+def _headers_before_corruption(data: bytes, check_crc: bool) -> list[BatchHeader]:
+    """The headers of the batches before the first corrupt one. Raises CorruptBatch when that comes first."""
+    try:
+        return batch_headers(data, 0, check_crc)
+    except CorruptBatch as error:
+        if error.offset == 0:
+            raise
+        return batch_headers(data[: error.offset], 0, False)
+
+
+class Segment:
+    """Batches with offsets from `base_offset` up to, not including, `next_offset`."""
+
+    def __init__(self, fs: FileSystem, directory: Path, base_offset: int, config: LogConfig) -> None:
+        """Open the files, made if they are not there; what they hold is found out by `load` or by recovery."""
+        self.base_offset = base_offset
+        self.next_offset = base_offset
+        self.size_bytes = 0
+        self.max_timestamp_ms = NO_TIMESTAMP
+        self.offset_of_max_timestamp = base_offset
+        self.first_timestamp_ms = NO_TIMESTAMP
+        self.log_path = segment_path(directory, base_offset, ".log")
+        self.offset_index = OffsetIndex(segment_path(directory, base_offset, ".index"))
+        self.time_index = TimeIndex(segment_path(directory, base_offset, ".timeindex"))
+        self._fs = fs
+        self._config = config
+        self._file: OpenFile = fs.open(self.log_path)
+        self._bytes_since_index_entry = 0
+        self._has_torn_tail = False
+
+    def append(self, batches: bytearray, headers: Sequence[BatchHeader]) -> None:
+        """Write batches that have their offsets, in one write. Raises OSError; the segment is then as before."""
+        if self._has_torn_tail:
+            self._cut_torn_tail()
+        try:
+            self._file.write_at(batches, self.size_bytes)
+        except OSError:
+            self._has_torn_tail = True
+            self._cut_torn_tail()
+            raise
+        for header in headers:
+            self.note(header)
+
+    def _cut_torn_tail(self) -> None:
+        """No recovery must find what a failed write left behind. If this fails too, the next append tries again."""
+        self._file.truncate(self.size_bytes)
+        self._has_torn_tail = False
+
+    def note(self, header: BatchHeader) -> None:
+        """Count a batch that lies at the end of the segment, and index it if it is its turn (LogSegment.append)."""
+        timestamp_ms = header.max_timestamp_ms
+        if self.size_bytes == 0:
+            self.first_timestamp_ms = timestamp_ms
+        if timestamp_ms > self.max_timestamp_ms:
+            self.max_timestamp_ms = timestamp_ms
+            self.offset_of_max_timestamp = header.last_offset
+        if self._bytes_since_index_entry > self._config.index_interval_bytes:
+            self.offset_index.append(header.last_offset - self.base_offset, self.size_bytes)
+            self._note_max_timestamp()
+            self._bytes_since_index_entry = 0
+        self.size_bytes += header.size_in_bytes
+        self._bytes_since_index_entry += header.size_in_bytes
+        self.next_offset = header.last_offset + 1
+
+    def _note_max_timestamp(self) -> None:
+        if self.max_timestamp_ms != NO_TIMESTAMP:
+            self.time_index.append(self.max_timestamp_ms, self.offset_of_max_timestamp - self.base_offset)
+
+    def has_room_for(self, size_bytes: int, last_offset: int, timestamp_ms: int) -> bool:
+        """Whether batches go into this segment or into a next one (LogSegment.shouldRoll).
+
+        Time is that of the batches, from the first one to `timestamp_ms`; without timestamps it does not pass.
+        """
+        if self.size_bytes == 0:
+            return True
+        config = self._config
+        return (
+            self.size_bytes + size_bytes <= config.segment_bytes
+            and last_offset - self.base_offset <= INT32_MAX
+            and (self.first_timestamp_ms < 0 or timestamp_ms - self.first_timestamp_ms <= config.segment_ms)
+            and self.offset_index.size_bytes <= config.segment_index_bytes - OFFSET_ENTRY.size
+        )
+
+    def position_of(self, offset: int) -> int:
+        """Where the batch begins that holds `offset` or is the first after it; the end when there is none."""
+        position = self.offset_index.position_before(offset - self.base_offset)
+        while position < self.size_bytes:
+            data = self._file.read_at(position, min(SEARCH_BYTES, self.size_bytes - position))
+            step, found = find_batch(data, offset)
+            position += step
+            if found:
+                return position
+            if step == 0:
+                raise OSError(errno.EIO, f"shorter than the {self.size_bytes} bytes written", str(self.log_path))
+        return self.size_bytes
+
+    def read(self, offset: int, max_bytes: int, *, at_least_one_batch: bool, before_offset: int) -> bytes:
+        """Whole batches from the one that holds `offset` on. Raises OSError."""
+        position = self.position_of(offset)
+        left = self.size_bytes - position
+        data = self._file.read_at(position, max(0, min(max_bytes, left)))
+        end = end_of_whole_batches(data, before_offset)
+        if end == 0 and at_least_one_batch and left > 0:
+            head = self._file.read_at(position, LENGTH_END)
+            if int.from_bytes(head[:8], "big") >= before_offset:
+                return b""
+            return self._file.read_at(position, min(left, LENGTH_END + int.from_bytes(head[8:], "big")))
+        return data if end == len(data) else data[:end]
+
+    def walk(self, position: int, end: int, *, check_crc: bool) -> Iterator[BatchHeader]:
+        """The headers of the whole batches between two positions of the file, from a batch's start on.
+
+        Stops before a batch that does not end before `end`. Each header's `position` counts within the bytes that were
+        read for it. Raises CorruptBatch and OSError.
+        """
+        for _, headers in self.chunks(position, end, check_crc=check_crc):
+            yield from headers
+
+    def chunks(self, position: int, end: int, *, check_crc: bool) -> Iterator[tuple[bytes, list[BatchHeader]]]:
+        """As `walk`, with the bytes."""
+        while end - position > LENGTH_END:
+            length = int.from_bytes(self._file.read_at(position + 8, 4), "big", signed=True)
+            if length > end - position - LENGTH_END:
+                return
+            data = self._file.read_at(position, min(max(WALK_BYTES, LENGTH_END + length), end - position))
+            headers = _headers_before_corruption(data, check_crc)
+            yield data, headers
+            position += headers[-1].position + headers[-1].size_in_bytes
+
+    def load(self) -> bool:
+        """Find out what the files hold by the indexes and the batches after their last entries.
+
+        False when the indexes do not fit the log, or the log does not end with a whole batch: then it takes a recovery.
+        """
+        end = self._file.size()
+        if not self.offset_index.load(self._fs, end) or not self.time_index.load(self._fs):
+            self.forget()
+            return end == 0
+        if self.time_index.offsets:
+            self.max_timestamp_ms = self.time_index.timestamps_ms[-1]
+            self.offset_of_max_timestamp = self.base_offset + self.time_index.offsets[-1]
+        try:
+            self._load_after_last_index_entry(end)
+            first = next(self.walk(0, self.size_bytes, check_crc=False), None)
+        except CorruptBatch:
+            return False
+        self.first_timestamp_ms = NO_TIMESTAMP if first is None else first.max_timestamp_ms
+        return self.size_bytes == end and self._indexes_fit()
+
+    def _load_after_last_index_entry(self, end: int) -> None:
+        self.size_bytes = self.offset_index.positions[-1] if self.offset_index.positions else 0
+        for header in self.walk(self.size_bytes, end, check_crc=True):
+            self.note(header)
+
+    def _indexes_fit(self) -> bool:
+        """Whether the last entries speak of batches that are there."""
+        last_offset = self.next_offset - self.base_offset - 1
+        if self.time_index.offsets and self.time_index.offsets[-1] > last_offset:
+            return False
+        if not self.offset_index.offsets:
+            return True
+        header = next(self.walk(self.offset_index.positions[-1], self.size_bytes, check_crc=False))
+        return header.last_offset - self.base_offset == self.offset_index.offsets[-1]
+
+    def forget(self) -> None:
+        """Go back to an empty segment, in memory, before its batches are noted one by one."""
+        self.size_bytes = self._bytes_since_index_entry = 0
+        self.next_offset = self.offset_of_max_timestamp = self.base_offset
+        self.max_timestamp_ms = self.first_timestamp_ms = NO_TIMESTAMP
+        self.offset_index = OffsetIndex(self.offset_index.path)
+        self.time_index = TimeIndex(self.time_index.path)
+
+    def file_size(self) -> int:
+        """Bytes of the log file, a torn tail included."""
+        return self._file.size()
+
+    def truncate(self, size_bytes: int) -> None:
+        """Cut the log file at the end of a batch."""
+        self._file.truncate(size_bytes)
+
+    def save_indexes(self, *, flush: bool = False) -> None:
+        """Bring the index files up to date. Raises OSError; may then be tried again."""
+        self.offset_index.save(self._fs, flush=flush)
+        self.time_index.save(self._fs, flush=flush)
+
+    def finish(self) -> None:
+        """No batch follows any more: the last word on time goes into the index (LogSegment.onBecomeInactiveSegment)."""
+        self._note_max_timestamp()
+        self.save_indexes()
+
+    def flush_log(self) -> None:
+        """fsync of the log file; may run on another thread. Raises OSError."""
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()

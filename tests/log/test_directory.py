@@ -1,0 +1,282 @@
+"""The data directory: who may use it, and what it remembers from one start to the next."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from coordinator.log.checkpoints import read_checkpoint, write_checkpoint
+from coordinator.log.config import LogConfig
+from coordinator.log.directory import LogDirectory
+from coordinator.log.errors import DataDirectoryError, InvalidTopicName, LogFlushError
+from coordinator.log.files import DiskFileSystem
+from coordinator.log.names import check_topic_name, folder_name, parse_folder_name
+from tests.log.batches import everything, filled
+from tests.log.faulty_files import FaultyFileSystem
+
+CONFIG = LogConfig(segment_bytes=1_000)
+
+
+@pytest.fixture
+def root(tmp_path):
+    return tmp_path / "data"
+
+
+def properties(root):
+    lines = (root / "meta.properties").read_text().splitlines()
+    return dict(line.split("=") for line in lines if not line.startswith("#"))
+
+
+def test_a_new_directory_gets_kafkas_properties(root):
+    with_ids = LogDirectory.open(root, node_id=3, cluster_id="chosen")
+    assert properties(root) == {
+        "cluster.id": "chosen",
+        "directory.id": with_ids.directory_id,
+        "node.id": "3",
+        "version": "1",
+    }
+    with_ids.close()
+    again = LogDirectory.open(root, node_id=3)
+    assert (again.cluster_id, again.node_id, again.directory_id) == ("chosen", 3, with_ids.directory_id)
+    again.close()
+
+
+def test_a_cluster_id_is_made_when_none_is_given(root):
+    directory = LogDirectory.open(root)
+    assert len(directory.cluster_id) == 22
+    directory.close()
+    with pytest.raises(DataDirectoryError, match=f"belongs to cluster {directory.cluster_id}, not to other"):
+        LogDirectory.open(root, cluster_id="other")
+    with pytest.raises(DataDirectoryError, match="belongs to node 1, not to node 2"):
+        LogDirectory.open(root, node_id=2)
+    LogDirectory.open(root).close()
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("", "it has no version"),
+        ("version=1\nnode.id=1\n", "it has no cluster.id"),
+        ("version=0\nbroker.id=1\ncluster.id=x\n", "it has no node.id"),
+        ("version=2\nnode.id=1\ncluster.id=x\n", "is of version 2"),
+        ("\0\0\0\0\0", "it has no version"),
+    ],
+)
+def test_broken_properties_are_refused(root, content, reason):
+    root.mkdir()
+    (root / "meta.properties").write_text(content)
+    with pytest.raises(DataDirectoryError, match=reason):
+        LogDirectory.open(root)
+
+
+def test_a_directory_written_by_kafka_is_taken(root):
+    root.mkdir()
+    (root / "meta.properties").write_text("#\n#Fri Nov 21 09:34:02 UTC 2025\ncluster.id=abc\nnode.id=1\nversion=1\n")
+    directory = LogDirectory.open(root)
+    assert (directory.cluster_id, len(directory.directory_id)) == ("abc", 22)
+    directory.close()
+
+
+def test_two_processes_do_not_share_a_directory(root):
+    directory = LogDirectory.open(root)
+    with pytest.raises(DataDirectoryError, match="is in use by another process"):
+        LogDirectory.open(root)
+    script = "import sys; from pathlib import Path; from coordinator.log.directory import LogDirectory;"
+    script += "LogDirectory.open(Path(sys.argv[1]))"
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+
+    def run():
+        return subprocess.run(
+            [sys.executable, "-c", script, root], env=environment, capture_output=True, text=True, check=False
+        )
+
+    refused = run()
+    assert refused.returncode == 1
+    assert refused.stderr.splitlines()[-1].endswith(f"data directory {root} is in use by another process")
+    directory.close()
+    assert run().returncode == 0
+
+
+def test_a_file_in_the_place_of_the_directory_is_refused(root):
+    root.write_text("a file")
+    with pytest.raises(DataDirectoryError, match=f"data directory {root} is not a folder"):
+        LogDirectory.open(root)
+    with pytest.raises(DataDirectoryError, match="cannot be used: Not a directory"):
+        LogDirectory.open(root / "below")
+
+
+def test_a_directory_that_cannot_be_written_is_refused(root):
+    class ReadOnly(DiskFileSystem):
+        def make_directory(self, path: Path) -> None:
+            raise PermissionError(13, os.strerror(13), str(path))
+
+    with pytest.raises(DataDirectoryError, match=f"data directory {root} is not writable: Permission denied"):
+        LogDirectory.open(root, fs=ReadOnly())
+
+
+def test_a_full_disk_is_reported_and_the_lock_given_back(root):
+    fs = FaultyFileSystem()
+    with fs.full_after(3), pytest.raises(DataDirectoryError, match=r"cannot be used: .*No space left"):
+        LogDirectory.open(root, fs=fs)
+    LogDirectory.open(root, fs=fs).close()
+
+
+def test_a_clean_stop_spares_the_next_start_its_recovery(root):
+    directory = LogDirectory.open(root)
+    assert not directory.was_closed_clean
+    filled(directory.open_log("topic", 0, CONFIG), 50)
+    directory.close()
+    assert (root / ".kafka_cleanshutdown").exists()
+    assert (root / "recovery-point-offset-checkpoint").read_text() == "0\n1\ntopic 0 50\n"
+    again = LogDirectory.open(root)
+    assert again.was_closed_clean
+    assert not (root / ".kafka_cleanshutdown").exists()
+    log = again.open_log("topic", 0, CONFIG)
+    assert log.recovery.scanned_bytes == 0
+    assert everything(log) == [str(offset) for offset in range(50)]
+    again.close()
+
+
+def test_after_a_kill_the_log_is_recovered_from_its_recovery_point(root):
+    directory = LogDirectory.open(root)
+    log = filled(directory.open_log("topic", 0, CONFIG), 50)
+    log.flush()
+    directory.write_checkpoints()
+    filled(log, 20)
+    directory.close(clean=False)
+    again = LogDirectory.open(root)
+    assert not again.was_closed_clean
+    recovered = again.open_log("topic", 0, CONFIG)
+    assert 0 < recovered.recovery.scanned_bytes < recovered.size_bytes
+    assert everything(recovered) == [str(offset) for offset in range(70)]
+    again.close()
+
+
+def test_a_failed_flush_leaves_no_clean_marker(root):
+    fs = FaultyFileSystem()
+    directory = LogDirectory.open(root, fs=fs)
+    filled(directory.open_log("topic", 0, CONFIG), 5)
+    fs.flush_fails = True
+    with pytest.raises(LogFlushError):
+        directory.close()
+    fs.flush_fails = False
+    again = LogDirectory.open(root, fs=fs)
+    assert not again.was_closed_clean
+    assert everything(again.open_log("topic", 0, CONFIG)) == [str(offset) for offset in range(5)]
+    again.close()
+
+
+def test_logs_that_were_not_opened_keep_their_checkpoints(root):
+    directory = LogDirectory.open(root)
+    filled(directory.open_log("a", 0, CONFIG), 3)
+    filled(directory.open_log("b", 7, CONFIG), 4)
+    directory.close()
+    LogDirectory.open(root).close()
+    assert (root / "recovery-point-offset-checkpoint").read_text() == "0\n2\na 0 3\nb 7 4\n"
+
+
+def test_logs_are_listed_opened_once_and_deleted(root):
+    directory = LogDirectory.open(root)
+    log = filled(directory.open_log("topic", 1, CONFIG), 3)
+    lazy = directory.open_log("lazy-topic", 0, CONFIG, lazy=True)
+    assert directory.open_log("topic", 1, CONFIG) is log
+    assert directory.logs() == [lazy, log]
+    assert directory.stored_partitions() == [("topic", 1)]
+    directory.delete_log("topic", 1)
+    directory.delete_log("never-there", 1)
+    assert (directory.logs(), directory.stored_partitions()) == ([lazy], [])
+    assert not [path for path in root.iterdir() if "topic" in path.name]
+    assert everything(directory.open_log("topic", 1, CONFIG)) == []
+    directory.close()
+
+
+def test_a_hundred_lazy_logs_make_no_file(root):
+    directory = LogDirectory.open(root)
+    before = sorted(root.iterdir())
+    for partition in range(100):
+        directory.open_log("__consumer_offsets", partition, CONFIG, lazy=True)
+    assert sorted(root.iterdir()) == before
+    directory.close()
+    assert (root / "recovery-point-offset-checkpoint").read_text() == "0\n0\n"
+
+
+def test_what_a_crash_left_of_a_deleted_log_is_removed(root):
+    leftover = root / "topic-0.0123456789abcdef0123456789abcdef-delete"
+    leftover.mkdir(parents=True)
+    (leftover / "00000000000000000000.log").write_bytes(b"gone")
+    LogDirectory.open(root).close()
+    assert not leftover.exists()
+
+
+def test_log_start_offsets_survive(root):
+    directory = LogDirectory.open(root)
+    log = filled(directory.open_log("topic", 0, CONFIG), 9)
+    log.log_start_offset = 4
+    directory.close()
+    assert (root / "log-start-offset-checkpoint").read_text() == "0\n1\ntopic 0 4\n"
+    again = LogDirectory.open(root)
+    assert again.open_log("topic", 0, CONFIG).log_start_offset == 4
+    again.close()
+
+
+# --------------------------------------------------------------------------------------------------------- checkpoints
+
+
+def test_a_checkpoint_has_kafkas_bytes(tmp_path):
+    path = tmp_path / "checkpoint"
+    offsets = {("b", 0): 2**63 - 1, ("a", 10): 5, ("a", 2): 0}
+    write_checkpoint(DiskFileSystem(), path, offsets)
+    assert path.read_bytes() == b"0\n3\na 2 0\na 10 5\nb 0 9223372036854775807\n"
+    assert read_checkpoint(DiskFileSystem(), path) == offsets
+    assert [entry.name for entry in tmp_path.iterdir()] == ["checkpoint"]
+
+
+def test_a_checkpoint_that_cannot_be_written_keeps_the_old_one(tmp_path):
+    fs, path = FaultyFileSystem(), tmp_path / "checkpoint"
+    write_checkpoint(fs, path, {("a", 0): 1})
+    with fs.full_after(4), pytest.raises(OSError, match="No space left"):
+        write_checkpoint(fs, path, {("a", 0): 2})
+    assert read_checkpoint(fs, path) == {("a", 0): 1}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"0\n",
+        b"1\n0\n",
+        b"0\n2\na 0 1\n",
+        b"0\n1\na 0\n",
+        b"0\n1\na x 1\n",
+        b"0\n1\na 0 -1\n",
+        b"0\nx\n",
+        b"\xff\n0\n",
+    ],
+)
+def test_what_is_no_checkpoint_is_refused(tmp_path, content):
+    path = tmp_path / "checkpoint"
+    path.write_bytes(content)
+    with pytest.raises(DataDirectoryError, match=f"{path} is not a checkpoint"):
+        read_checkpoint(DiskFileSystem(), path)
+
+
+# --------------------------------------------------------------------------------------------------------------- names
+
+
+@pytest.mark.parametrize("topic", ["a", "A.b_c-9", "x" * 249, "...", "__consumer_offsets"])
+def test_names_that_kafka_takes(topic):
+    check_topic_name(topic)
+    assert parse_folder_name(folder_name(topic, 12)) == (topic, 12)
+
+
+@pytest.mark.parametrize("topic", ["", ".", "..", "x" * 250, "a/b", "a b", "ä", "a\n", "a\0"])
+def test_names_that_kafka_does_not_take(topic):
+    with pytest.raises(InvalidTopicName):
+        check_topic_name(topic)
+
+
+@pytest.mark.parametrize("name", ["topic", "topic-", "topic-x", "topic-01", "-1", "a-0.abc-delete", ".lock", "a b-0"])
+def test_folders_that_are_no_partition(name):
+    assert parse_folder_name(name) is None

@@ -1,0 +1,255 @@
+"""What a log finds after a clean stop, after a kill, and after damage."""
+
+import shutil
+import struct
+
+import pytest
+
+from _wire.records import parse_records
+from coordinator.log.config import LogConfig
+from coordinator.log.partition_log import PartitionLog
+from tests.log.batches import START_MS, batch, everything, filled
+
+SMALL_SEGMENTS = LogConfig(segment_bytes=1_000, index_interval_bytes=200)
+
+
+def indexes(log):
+    """Base offset, offset index and time index of every segment."""
+    return [
+        (
+            segment.base_offset,
+            list(zip(segment.offset_index.offsets, segment.offset_index.positions, strict=True)),
+            list(zip(segment.time_index.timestamps_ms, segment.time_index.offsets, strict=True)),
+        )
+        for segment in log.segments
+    ]
+
+
+def log_file(log):
+    return log.segments[-1].log_path
+
+
+def test_a_log_that_was_not_closed_is_read_again(open_log):
+    log = filled(open_log(SMALL_SEGMENTS), 100)
+    again = open_log(SMALL_SEGMENTS)
+    assert everything(again) == [str(offset) for offset in range(100)]
+    log.finish()
+    assert indexes(again) == indexes(log)
+    assert again.recovery.scanned_bytes == log.size_bytes
+    assert again.max_timestamp() == log.max_timestamp()
+
+
+def test_after_a_clean_stop_nothing_is_scanned(open_log):
+    log = filled(open_log(SMALL_SEGMENTS), 100)
+    log.finish()
+    before = indexes(log)
+    again = open_log(SMALL_SEGMENTS, clean=True)
+    assert indexes(again) == before
+    assert again.recovery.scanned_bytes == 0
+    assert again.recovery_point == again.log_end_offset == 100
+    assert everything(again) == [str(offset) for offset in range(100)]
+    assert [vars(segment)["first_timestamp_ms"] for segment in again.segments] == [
+        segment.first_timestamp_ms for segment in log.segments
+    ]
+    assert [segment.max_timestamp_ms for segment in again.segments] == [
+        segment.max_timestamp_ms for segment in log.segments
+    ]
+
+
+def test_indexes_go_on_after_a_restart_as_if_there_had_been_none(open_log, fs, tmp_path):
+    config = LogConfig(index_interval_bytes=300)
+    never_closed = filled(PartitionLog.open(fs, tmp_path / "other", "topic", 0, config), 100)
+    log = open_log(config)
+    for _ in range(20):
+        filled(log, 5).finish()
+        log = open_log(config, clean=True)
+    assert indexes(log)[0][1] == indexes(never_closed)[0][1]
+    never_closed.close()
+
+
+def test_only_what_lies_after_the_recovery_point_is_scanned(open_log):
+    log = filled(open_log(SMALL_SEGMENTS), 100)
+    log.flush()
+    point = log.recovery_point
+    filled(log, 30)
+    again = open_log(SMALL_SEGMENTS, recovery_point=point)
+    scanned = sum(segment.size_bytes for segment in again.segments if segment.next_offset > point)
+    assert again.recovery.scanned_bytes == scanned < again.size_bytes
+    assert everything(again) == [str(offset) for offset in range(130)]
+
+
+def test_a_torn_tail_is_cut_off_whatever_its_length(open_log):
+    log = filled(open_log(), 3)
+    whole = log.size_bytes
+    log.append(batch("last", "of all"), leader_epoch=0, now_ms=0)
+    for size in reversed(range(whole, log.size_bytes)):
+        with log_file(log).open("r+b") as file:
+            file.truncate(size)
+        again = open_log()
+        assert everything(again) == ["0", "1", "2"]
+        assert again.recovery.truncated_bytes == size - whole
+        assert log_file(log).stat().st_size == whole
+        again.append(batch("again"), leader_epoch=0, now_ms=0)
+        assert everything(again) == ["0", "1", "2", "again"]
+        with log_file(log).open("r+b") as file:
+            file.truncate(whole)
+            file.seek(whole)
+            file.write(batch("last", "of all")[: size - whole - 1 if size > whole else 0])
+
+
+def test_a_torn_tail_is_also_found_after_a_stop_that_claims_to_be_clean(open_log):
+    log = filled(open_log(), 3)
+    log.finish()
+    with log_file(log).open("r+b") as file:
+        file.truncate(log.size_bytes - 1)
+    again = open_log(clean=True)
+    assert everything(again) == ["0", "1"]
+    assert again.recovery_point == 2
+
+
+def test_every_wrong_byte_of_the_last_batch_is_found(open_log):
+    log = filled(open_log(), 2)
+    start = log.size_bytes
+    log.append(batch("last"), leader_epoch=0, now_ms=0)
+    content = log_file(log).read_bytes()
+    for position in range(start, len(content)):
+        damaged = bytearray(content)
+        damaged[position] ^= 0x5A
+        log_file(log).write_bytes(damaged)
+        again = open_log()
+        if start <= position < start + 8 or start + 12 <= position < start + 16:
+            assert again.log_end_offset >= 2  # base offset and leader epoch lie outside of the checksum
+        else:
+            assert everything(again) == ["0", "1"]
+        again.close()
+
+
+def test_what_follows_a_damaged_batch_is_cut_off_with_it(open_log):
+    log = filled(open_log(SMALL_SEGMENTS), 60)
+    victim = log.segments[1]
+    content = bytearray(victim.log_path.read_bytes())
+    content[len(content) // 2] ^= 1
+    victim.log_path.write_bytes(content)
+    again = open_log(SMALL_SEGMENTS)
+    assert again.recovery.removed_segments == len(log.segments) - 2
+    assert victim.base_offset < again.log_end_offset < victim.next_offset
+    assert everything(again) == [str(offset) for offset in range(again.log_end_offset)]
+    assert len(list(again.folder.iterdir())) == 3 * 2
+    filled(again, 20)
+    assert everything(again) == [str(offset) for offset in range(again.log_end_offset)]
+
+
+def test_a_batch_whose_offset_goes_back_ends_the_log(open_log):
+    log = filled(open_log(), 3)
+    with log_file(log).open("ab") as file:
+        file.write(batch("offset 0 again"))
+    assert everything(open_log()) == ["0", "1", "2"]
+
+
+def test_a_length_beyond_the_file_takes_no_memory(open_log):
+    log = filled(open_log(), 3)
+    with log_file(log).open("ab") as file:
+        file.write(struct.pack(">qi", 3, 2**31 - 1) + b"\0" * 100)
+    assert everything(open_log()) == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize("suffix", [".index", ".timeindex"])
+@pytest.mark.parametrize("damage", ["missing", "torn", "zeros", "descending", "of another log"])
+def test_a_missing_or_broken_index_is_made_anew(open_log, suffix, damage):
+    log = filled(open_log(SMALL_SEGMENTS), 60)
+    log.finish()
+    before = indexes(log)
+    path = log.segments[2].log_path.with_suffix(suffix)
+    content = path.read_bytes()
+    assert len(content) > 16
+    if damage == "missing":
+        path.unlink()
+    elif damage == "torn":
+        path.write_bytes(content[:-1])
+    elif damage == "zeros":
+        path.write_bytes(content + b"\0" * 24)
+    elif damage == "descending":
+        path.write_bytes(content + content[:24])
+    else:
+        path.write_bytes(struct.pack(">iiiiii", 5, 0, 10, 2**30, 20, 2**30 + 1))
+    again = open_log(SMALL_SEGMENTS, clean=True)
+    assert indexes(again) == before
+    assert everything(again) == [str(offset) for offset in range(60)]
+    assert path.read_bytes() == content
+
+
+def test_a_batch_larger_than_what_is_read_at_once_is_recovered(open_log):
+    config = LogConfig(max_message_bytes=1 << 24)
+    log = filled(open_log(config), 2)
+    log.append(batch("x" * 3_000_000), leader_epoch=0, now_ms=0)
+    filled(log, 2)
+    again = open_log(config)
+    assert everything(again) == ["0", "1", "x" * 3_000_000, "3", "4"]
+
+
+def test_an_empty_segment_at_the_end_is_appended_to(open_log, fs):
+    log = filled(open_log(SMALL_SEGMENTS), 60)
+    path = log.segments[-1].log_path
+    path.write_bytes(b"")
+    again = open_log(SMALL_SEGMENTS)
+    assert again.log_end_offset == int(path.stem)
+    filled(again, 5)
+    assert everything(again) == [str(offset) for offset in range(again.log_end_offset)]
+
+
+def test_a_log_may_begin_later_than_at_zero(open_log):
+    log = filled(open_log(SMALL_SEGMENTS), 60)
+    log.finish()
+    begins = log.segments[2].base_offset
+    for segment in log.segments[:2]:
+        for suffix in (".log", ".index", ".timeindex"):
+            segment.log_path.with_suffix(suffix).unlink()
+    assert open_log(SMALL_SEGMENTS, clean=True).log_start_offset == begins
+    later = open_log(SMALL_SEGMENTS, clean=True, log_start_offset=begins + 3)
+    assert later.log_start_offset == begins + 3
+    assert everything(later) == [str(offset) for offset in range(begins + 3, 60)]
+    assert later.offset_for_timestamp(0).offset == begins + 3
+
+
+def test_other_files_in_the_folder_are_left_alone(open_log):
+    log = filled(open_log(), 3)
+    for name in ("leader-epoch-checkpoint", "partition.metadata", "notes.log", "1.log"):
+        (log.folder / name).write_text("not ours")
+    assert everything(open_log()) == ["0", "1", "2"]
+    assert (log.folder / "notes.log").read_text() == "not ours"
+
+
+def test_a_killed_log_of_any_length_is_read_to_its_last_whole_batch(open_log, tmp_path):
+    log = filled(open_log(SMALL_SEGMENTS), 14)
+    log.flush()
+    point = log.recovery_point
+    filled(log, 6)
+    last = log.segments[-1]
+    assert last.base_offset > 0
+    saved = tmp_path / "saved"
+    shutil.copytree(log.folder, saved)
+    ends = [0]
+    for header in last.walk(0, last.size_bytes, check_crc=True):
+        ends.append(ends[-1] + header.size_in_bytes)
+    for size in range(last.size_bytes + 1):
+        shutil.rmtree(log.folder)
+        shutil.copytree(saved, log.folder)
+        with last.log_path.open("r+b") as file:
+            file.truncate(size)
+        again = open_log(SMALL_SEGMENTS, recovery_point=point)
+        whole = sum(end <= size for end in ends) - 1
+        assert again.log_end_offset == last.base_offset + whole
+        assert len(parse_records(again.read(last.base_offset - 1, 1))) == 1
+        assert again.recovery_point <= again.log_end_offset
+        again.close()
+
+
+def test_a_reopened_segment_rolls_by_the_time_of_its_first_batch(open_log):
+    config = LogConfig(segment_ms=1_000)
+    log = filled(open_log(config), 1)
+    for clean in (False, True):
+        log.finish()
+        log = open_log(config, clean=clean)
+        log.append(batch("x", timestamp_ms=START_MS + 900), leader_epoch=0, now_ms=0)
+    log.append(batch("x", timestamp_ms=START_MS + 1_001), leader_epoch=0, now_ms=0)
+    assert [segment.base_offset for segment in log.segments] == [0, 3]
