@@ -40,10 +40,13 @@ def print_generations(console: Console, rows: Sequence[GenerationRow]) -> None:
 
 def generations_table(group_id: str, rows: Sequence[GenerationRow]) -> Table:
     """One line per generation. "unowned" sums, over the partitions, the time that each had no owner."""
-    table = Table(title=f"Generations of group {escape(group_id)}", title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(
+        title=f"Generations of group {escape(group_id)}", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
+    )
     table.add_column("gen", justify="right")
-    for name in ("outcome", "cause", "caused by"):
-        table.add_column(name, overflow="fold")
+    table.add_column("outcome", no_wrap=True)
+    table.add_column("cause", no_wrap=True)
+    table.add_column("caused by", overflow="fold")
     for name in ("members", "join ms", "sync ms", "total ms", "partitions", "moved", "unowned ms"):
         table.add_column(name, justify="right")
     for row in rows:

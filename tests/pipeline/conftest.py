@@ -1,0 +1,61 @@
+"""One Spark session for all tests of the pipeline; what it costs to start is paid once."""
+
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kafka import KafkaAdminClient, KafkaProducer
+from kafka.admin import NewTopic
+from pyspark.sql import DataFrame, SparkSession
+
+from coordinator.pipeline.java import JavaMissing
+from coordinator.pipeline.session import spark_session
+from coordinator.pipeline.tables import Tables
+
+Bronze = Callable[[Iterable[bytes]], DataFrame]
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    try:
+        with spark_session() as session:
+            yield session
+    except JavaMissing as missing:
+        pytest.fail(str(missing), pytrace=False)
+
+
+@pytest.fixture
+def raw(spark: SparkSession) -> Bronze:
+    """Values as the rows of bronze, as far as the other tables read them."""
+    return lambda values: spark.createDataFrame([(bytearray(value),) for value in values], "value binary")
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> Tables:
+    return Tables(tmp_path / "tables")
+
+
+class AuditTopic:
+    """A topic like the audit topic, on a real server, under a name of its own."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self.bootstrap = bootstrap
+        self.name = f"audit-{uuid.uuid4().hex[:8]}"
+        admin = KafkaAdminClient(bootstrap_servers=bootstrap)
+        admin.create_topics([NewTopic(self.name, num_partitions=4, replication_factor=1)])
+        admin.close()
+
+    def append(self, group_id: str, values: Iterable[bytes]) -> None:
+        """Keyed by the group, so that its events lie in one partition, in order."""
+        producer = KafkaProducer(bootstrap_servers=self.bootstrap)
+        for value in values:
+            producer.send(self.name, key=group_id.encode(), value=value, headers=[("ce_specversion", b"1.0")])
+        producer.flush()
+        producer.close()
+
+
+@pytest.fixture
+def audit_topic(server: Any) -> AuditTopic:
+    return AuditTopic(server.bootstrap)

@@ -1,0 +1,112 @@
+"""Audit events of a group as a coordinator would tell them: contiguous `seq`, a clock that moves."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from coordinator.audit.schema import (
+    AuditEvent,
+    Cause,
+    GenerationStable,
+    GenerationStarted,
+    GroupCreated,
+    GroupEmptied,
+    MemberAssigned,
+    MemberRef,
+    RebalanceStarted,
+    RebalanceSuperseded,
+    encode_event,
+)
+
+
+def member(name: str, instance_id: str | None = None) -> MemberRef:
+    return MemberRef(f"{name}-id", name, "/127.0.0.1", instance_id)
+
+
+@dataclass
+class History:
+    group_id: str = "orders"
+    now_ms: int = 1_700_000_000_000
+    generation_id: int = 0
+    state: str = "Empty"
+    events: list[AuditEvent] = field(default_factory=list)
+
+    def add(self, kind: type[AuditEvent], state: str, *, next_generation: bool = False, **own: Any) -> None:
+        self.now_ms += 10
+        before, state_before = self.generation_id, self.state
+        self.generation_id += next_generation
+        self.state = state
+        self.events.append(
+            kind(
+                group_id=self.group_id,
+                seq=len(self.events) + 1,
+                time_ms=self.now_ms,
+                node_id=1,
+                coordinator_epoch=3,
+                generation_id_before=before,
+                generation_id=self.generation_id,
+                state_before=state_before,
+                state=state,
+                **own,
+            )
+        )
+
+    def created(self) -> "History":
+        self.add(GroupCreated, "Empty")
+        return self
+
+    def rebalance(self, cause: Cause, by: MemberRef | None, reason: str = "", members: int = 1) -> "History":
+        self.add(RebalanceStarted, "PreparingRebalance", cause=cause, member=by, reason=reason, members=members)
+        return self
+
+    def started(self, members: int = 1, leader: str = "a-id") -> "History":
+        own = {"protocol_type": "consumer", "protocol_name": "range", "leader": leader}
+        self.add(GenerationStarted, "CompletingRebalance", next_generation=True, members=members, join_ms=10, **own)
+        return self
+
+    def assigned(self, to: MemberRef, partitions: list[int]) -> "History":
+        owned = {"orders": partitions}
+        own = {"readable": True, "partitions": owned, "gained": owned, "lost": {}, "kept": {}}
+        self.add(MemberAssigned, "CompletingRebalance", member=to, **own)
+        return self
+
+    def stable(self, members: int = 1, moved: int = 0) -> "History":
+        took = {"join_ms": 10, "sync_ms": 20, "rebalance_ms": 30}
+        counted = {"partitions": 6, "partitions_moved": moved, "unowned_partition_ms": 180}
+        self.add(GenerationStable, "Stable", members=members, **took, **counted)
+        return self
+
+    def superseded(self) -> "History":
+        self.add(RebalanceSuperseded, "CompletingRebalance", rebalance_ms=40)
+        return self
+
+    def emptied(self) -> "History":
+        self.add(GroupEmptied, "Empty", next_generation=True, rebalance_ms=50)
+        return self
+
+    def stable_with(self, cause: Cause, by: MemberRef, members: int = 1) -> "History":
+        """One whole generation."""
+        return self.rebalance(cause, by).started(members).assigned(by, [0, 1, 2]).stable(members, moved=members - 1)
+
+    def values(self) -> list[bytes]:
+        """The records' values, as they lie in the topic."""
+        return [encode_event(event) for event in self.events]
+
+
+def eventful(group_id: str = "orders") -> History:
+    """A history in which each kind of ending occurs, and one rebalance is still going on."""
+    a, b = member("a"), member("b", instance_id="till-1")
+    return (
+        History(group_id)
+        .created()
+        .stable_with(Cause.NEW_MEMBER, a)
+        .rebalance(Cause.NEW_MEMBER, b, reason="first words", members=2)
+        .started(members=2)
+        .superseded()
+        .rebalance(Cause.SESSION_EXPIRED, b)
+        .started()
+        .assigned(a, [0, 1, 2, 3, 4, 5])
+        .stable()
+        .rebalance(Cause.MEMBER_LEFT, a, reason="closing down", members=0)
+        .emptied()
+        .rebalance(Cause.NEW_MEMBER, b)
+    )

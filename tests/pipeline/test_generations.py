@@ -1,0 +1,141 @@
+import random
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from coordinator.audit.schema import Cause, encode_event
+from coordinator.pipeline.events import typed_events
+from coordinator.pipeline.generations import COLUMNS, KINDS, generation_rows, merge_generations
+from coordinator.pipeline.show import read_generations
+from coordinator.pipeline.tables import GENERATIONS, Tables
+from tests.pipeline.conftest import Bronze
+from tests.pipeline.history import History, eventful, member
+
+A, B = member("a"), member("b", instance_id="till-1")
+
+
+def rows_of(raw: Bronze, values: Sequence[bytes]) -> dict[int, dict[str, Any]]:
+    """The rows of one group, computed from all values at once."""
+    rows = generation_rows(typed_events(raw(values), KINDS)).collect()
+    return {row["generation_id"]: row.asDict() for row in rows}
+
+
+def at(ms: int) -> datetime:
+    return datetime.fromtimestamp(ms / 1000, UTC).replace(tzinfo=None)
+
+
+def test_a_stable_generation_tells_why_who_when_and_how_much(raw: Bronze):
+    history = History(now_ms=1_700_000_000_000).created().rebalance(Cause.NEW_MEMBER, B, reason="hello")
+    history.started(members=2).assigned(A, [0]).assigned(B, [1]).stable(members=2, moved=1)
+    assert rows_of(raw, history.values()) == {
+        1: {
+            "group_id": "orders",
+            "generation_id": 1,
+            "outcome": "stable",
+            "cause": "new_member",
+            "cause_member_id": "b-id",
+            "cause_client_id": "b",
+            "cause_client_host": "/127.0.0.1",
+            "cause_group_instance_id": "till-1",
+            "reason": "hello",
+            "rebalance_started_at": at(1_700_000_000_020),
+            "generation_started_at": at(1_700_000_000_030),
+            "stable_at": at(1_700_000_000_060),
+            "rebalance_ended_at": at(1_700_000_000_060),
+            "join_ms": 10,
+            "sync_ms": 20,
+            "rebalance_ms": 30,
+            "members": 2,
+            "leader": "a-id",
+            "protocol_name": "range",
+            "partitions": 6,
+            "partitions_moved": 1,
+            "unowned_partition_ms": 180,
+            "first_seq": 2,
+            "last_seq": 6,
+            "cause_seq": 2,
+            "generation_started_seq": 3,
+            "ended_seq": 6,
+            "coordinator_epoch": 3,
+        }
+    }
+
+
+def test_a_rebalance_that_overtakes_another_supersedes_its_generation(raw: Bronze):
+    history = History().created().rebalance(Cause.NEW_MEMBER, A).started().superseded()
+    history.rebalance(Cause.METADATA_CHANGED, A).started().stable()
+    rows = rows_of(raw, history.values())
+    assert [(row["outcome"], row["cause"], row["rebalance_ms"]) for _, row in sorted(rows.items())] == [
+        ("superseded", "new_member", 40),
+        ("stable", "metadata_changed", 30),
+    ]
+    assert rows[1]["stable_at"] is None
+    assert rows[1]["rebalance_ended_at"] is not None
+    assert rows[1]["partitions"] is None
+
+
+def test_a_rebalance_without_a_member_left_uses_up_a_generation(raw: Bronze):
+    history = History().created().stable_with(Cause.NEW_MEMBER, A).rebalance(Cause.MEMBER_LEFT, A, members=0).emptied()
+    row = rows_of(raw, history.values())[2]
+    assert (row["outcome"], row["cause"], row["members"], row["rebalance_ms"]) == ("emptied", "member_left", 0, 50)
+    assert row["leader"] is None
+
+
+def test_a_rebalance_that_goes_on_is_in_progress(raw: Bronze):
+    row = rows_of(raw, History().created().rebalance(Cause.ADMIN, None).values())[1]
+    assert (row["outcome"], row["cause"], row["cause_member_id"], row["rebalance_ms"]) == (
+        "in_progress",
+        "admin",
+        None,
+        None,
+    )
+
+
+def test_the_first_of_several_rebalances_towards_one_generation_is_its_cause(raw: Bronze):
+    """A restart in the middle of a rebalance starts it once more."""
+    history = History().created().rebalance(Cause.NEW_MEMBER, A).rebalance(Cause.SESSION_EXPIRED, B).started().stable()
+    row = rows_of(raw, list(reversed(history.values())))[1]
+    assert (row["cause"], row["cause_client_id"], row["first_seq"]) == ("new_member", "a", 2)
+
+
+def test_events_that_come_twice_change_nothing(raw: Bronze):
+    values = eventful().values()
+    assert rows_of(raw, [*values, *values]) == rows_of(raw, values)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_any_split_into_batches_in_any_order_gives_the_same_table(
+    spark: SparkSession, raw: Bronze, tables: Tables, seed: int
+):
+    """The batches overlap, come shuffled, and one of them twice: the table equals the one computed at once."""
+    chance = random.Random(seed)
+    values = [*eventful("orders").values(), *eventful("payments").values()]
+    shuffled = chance.sample(values, len(values))
+    cuts = sorted(chance.sample(range(1, len(values)), 2))
+    batches = [shuffled[: cuts[0] + 2], shuffled[cuts[0] : cuts[1]], shuffled[cuts[1] :]]
+    batches.append(chance.choice(batches))
+
+    table = tables.create(spark, GENERATIONS, COLUMNS)
+    for batch in batches:
+        merge_generations(table, generation_rows(typed_events(raw(batch), KINDS)))
+
+    at_once = generation_rows(typed_events(raw(values), KINDS)).sort("group_id", "generation_id").collect()
+    assert read_generations(spark, tables) == [row.asDict() for row in at_once]
+
+
+def test_columns_fill_in_as_the_rebalance_goes_on(spark: SparkSession, raw: Bronze, tables: Tables):
+    history = History().created().rebalance(Cause.NEW_MEMBER, A).started(members=1).stable()
+    table = tables.create(spark, GENERATIONS, COLUMNS)
+    seen = []
+    for event in history.events[1:]:
+        merge_generations(table, generation_rows(typed_events(raw([encode_event(event)]), KINDS)))
+        (row,) = read_generations(spark, tables)
+        seen.append((row["outcome"], row["cause"], row["members"], row["partitions"], row["last_seq"]))
+    assert seen == [
+        ("in_progress", "new_member", None, None, 2),
+        ("in_progress", "new_member", 1, None, 3),
+        ("stable", "new_member", 1, 6, 4),
+    ]

@@ -1,0 +1,167 @@
+"""The job on a topic of a real server: what is in the topic is in the tables, once, however the job was interrupted."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from coordinator.pipeline.bronze import AuditSource, bronze_query
+from coordinator.pipeline.events import typed_events
+from coordinator.pipeline.generations import KINDS, generation_rows
+from coordinator.pipeline.job import run_available
+from coordinator.pipeline.show import read_generations
+from coordinator.pipeline.tables import BRONZE, GENERATIONS, Tables
+from tests.pipeline.conftest import AuditTopic, Bronze
+from tests.pipeline.history import eventful
+
+HALF = 9
+"""A place in `eventful()` in the middle of a rebalance."""
+
+
+@pytest.fixture
+def source(audit_topic: AuditTopic) -> AuditSource:
+    return AuditSource(audit_topic.bootstrap, audit_topic.name)
+
+
+def values_in_bronze(spark: SparkSession, tables: Tables) -> list[bytes]:
+    rows = spark.read.format("delta").load(tables.path(BRONZE)).sort("partition", "offset").collect()
+    positions = [(row["partition"], row["offset"]) for row in rows]
+    assert len(set(positions)) == len(positions), "a record lies in bronze twice"
+    return [bytes(row["value"]) for row in rows]
+
+
+def assert_complete(spark: SparkSession, raw: Bronze, tables: Tables, values: Sequence[bytes]) -> None:
+    """Bronze holds each value once, and the streamed table equals the one computed from the values at once."""
+    assert sorted(values_in_bronze(spark, tables)) == sorted(values)
+    computed = generation_rows(typed_events(raw(values), KINDS)).sort("group_id", "generation_id").collect()
+    assert read_generations(spark, tables) == [row.asDict() for row in computed]
+
+
+def forget_last_commit(tables: Tables, table: str) -> None:
+    """As if the process had died after the batch was written and before that was noted: it will run again."""
+    commits = Path(tables.checkpoint(table), "commits")
+    last = max((entry for entry in commits.iterdir() if entry.name.isdigit()), key=lambda entry: int(entry.name))
+    last.unlink()
+    last.with_name(f".{last.name}.crc").unlink(missing_ok=True)
+
+
+def test_bronze_keeps_a_record_as_it_came(
+    spark: SparkSession, tables: Tables, audit_topic: AuditTopic, source: AuditSource
+):
+    values = eventful().values()
+    audit_topic.append("orders", values)
+    run_available(spark, source, tables)
+    rows = spark.read.format("delta").load(tables.path(BRONZE)).sort("offset").collect()
+    assert [bytes(row["value"]) for row in rows] == values
+    assert [row["offset"] for row in rows] == list(range(len(values)))
+    assert {(row["topic"], bytes(row["key"])) for row in rows} == {(audit_topic.name, b"orders")}
+    assert [(header["key"], bytes(header["value"])) for header in rows[0]["headers"]] == [("ce_specversion", b"1.0")]
+
+
+def test_an_empty_topic_makes_empty_tables(spark: SparkSession, raw: Bronze, tables: Tables, source: AuditSource):
+    run_available(spark, source, tables)
+    assert_complete(spark, raw, tables, [])
+
+
+def test_a_second_run_takes_in_what_came_since(
+    spark: SparkSession, raw: Bronze, tables: Tables, audit_topic: AuditTopic, source: AuditSource
+):
+    orders, payments = eventful("orders").values(), eventful("payments").values()
+    audit_topic.append("orders", orders[:HALF])
+    run_available(spark, source, tables)
+    assert_complete(spark, raw, tables, orders[:HALF])
+    audit_topic.append("orders", orders[HALF:])
+    audit_topic.append("payments", payments)
+    run_available(spark, source, tables)
+    assert_complete(spark, raw, tables, [*orders, *payments])
+    run_available(spark, source, tables)
+    assert_complete(spark, raw, tables, [*orders, *payments])
+
+
+def test_what_bronze_holds_reaches_generations_after_a_stop_between_the_two(
+    spark: SparkSession, raw: Bronze, tables: Tables, audit_topic: AuditTopic, source: AuditSource
+):
+    values = eventful().values()
+    audit_topic.append("orders", values)
+    bronze_query(spark, source, tables).trigger(availableNow=True).start().awaitTermination()
+    run_available(spark, source, tables)
+    assert_complete(spark, raw, tables, values)
+
+
+def test_a_batch_that_runs_again_doubles_nothing(
+    spark: SparkSession, raw: Bronze, tables: Tables, audit_topic: AuditTopic, source: AuditSource
+):
+    values = eventful().values()
+    audit_topic.append("orders", values[:HALF])
+    run_available(spark, source, tables)
+    forget_last_commit(tables, BRONZE)
+    forget_last_commit(tables, GENERATIONS)
+    audit_topic.append("orders", values[HALF:])
+    run_available(spark, source, tables)
+    assert_complete(spark, raw, tables, values)
+
+
+@contextmanager
+def job_process(*arguments: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """`coordinator pipeline run` with a process group of its own, so that a kill takes its JVM along."""
+    command = [sys.executable, "-c", "from coordinator.cli.pipeline import command; command()", "run", *arguments]
+    process = subprocess.Popen(command, start_new_session=True)
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def wait_for(path: Path, process: "subprocess.Popen[Any]", seconds: float) -> None:
+    """Until the file is there; fails when the process ends before, or takes longer."""
+    deadline = monotonic() + seconds
+    while not path.exists():
+        assert monotonic() < deadline, f"{path} did not come within {seconds} s"
+        try:
+            process.wait(0.02)
+        except subprocess.TimeoutExpired:
+            continue
+        raise AssertionError(f"the job ended with exit code {process.returncode}")
+
+
+@pytest.mark.parametrize(
+    "killed_after", ["bronze/_delta_log/00000000000000000001.json", "_checkpoints/generations/offsets/0"]
+)
+def test_a_killed_job_goes_on_where_it_was(
+    spark: SparkSession,
+    raw: Bronze,
+    tables: Tables,
+    audit_topic: AuditTopic,
+    source: AuditSource,
+    killed_after: str,
+):
+    """SIGKILL in the middle: after bronze has its first batch, or while generations works on it."""
+    values = eventful().values()
+    audit_topic.append("orders", values[:HALF])
+    arguments = ["--bootstrap", source.bootstrap, "--topic", source.topic, "--tables", str(tables.root)]
+    with job_process(*arguments, "--every-ms", "100") as job:
+        wait_for(tables.root / killed_after, job, seconds=90)
+        os.killpg(job.pid, signal.SIGKILL)
+    audit_topic.append("orders", values[HALF:])
+    run_available(spark, source, tables)
+    assert_complete(spark, raw, tables, values)
+
+
+def test_the_command_runs_to_the_end_of_the_topic(
+    spark: SparkSession, raw: Bronze, tables: Tables, audit_topic: AuditTopic, source: AuditSource
+):
+    values = eventful().values()
+    audit_topic.append("orders", values)
+    with job_process("--bootstrap", source.bootstrap, "--topic", source.topic, "--tables", str(tables.root)) as job:
+        assert job.wait(90) == 0
+    assert_complete(spark, raw, tables, values)
