@@ -32,7 +32,7 @@ class ErrorCode(IntEnum):
     retriable: bool
     description: str
 
-    def __new__(cls, code: int, retriable: bool, description: str) -> "ErrorCode":
+    def __new__(cls, code: int, retriable: bool = False, description: str = "") -> "ErrorCode":
         self = int.__new__(cls, code)
         self._value_ = code
         self.retriable = retriable

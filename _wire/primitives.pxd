@@ -239,7 +239,7 @@ cdef inline Py_ssize_t read_count(Reader *r, bint flexible, Py_ssize_t element_b
 
 cdef inline uint32_t read_tag_count(Reader *r) except? 0xFFFFFFFF:
     """Tagged fields that follow; each takes two bytes at least, its tag and its size."""
-    cdef uint32_t count = read_uvarint(r)
+    cdef uint32_t count = read_uvarint(at(r, b"tagged fields"))
     if count > (r.end - r.position) // 2:
         raise_bad_count(r, count, 2)
     return count
@@ -247,7 +247,7 @@ cdef inline uint32_t read_tag_count(Reader *r) except? 0xFFFFFFFF:
 
 cdef inline uint32_t open_tag(Reader *r, const uint8_t **outer_end) except? 0xFFFFFFFF:
     """Go into the next tagged field: until close_tag the reader ends where the field does. Returns its tag."""
-    cdef uint32_t tag = read_uvarint(r)
+    cdef uint32_t tag = read_uvarint(at(r, b"tagged fields"))
     cdef uint32_t size = read_uvarint(r)
     if size > r.end - r.position:
         raise_truncated(r, size)

@@ -14,7 +14,7 @@ def test_the_answer_to_api_versions_keeps_the_oldest_header() -> None:
 
 
 def test_a_version_that_nobody_knows_yet_has_a_readable_header() -> None:
-    """A broker must answer ApiVersions v99 with UNSUPPORTED_VERSION: it reads its header, tagged fields and all (KIP-511)."""
+    """A broker must answer ApiVersions v99 with UNSUPPORTED_VERSION: it reads the header of any version (KIP-511)."""
     frame = bytes.fromhex("0012 0063 00000001 0002 6d65 01 05 02 abcd") + b"whatever the body is"
     header, body_start = decode_request_header(frame)
     assert header == RequestHeader(18, 99, 1, "me")
@@ -42,7 +42,7 @@ def test_headers_that_differ_in_one_field_are_not_equal() -> None:
 
 @pytest.mark.parametrize("size", range(13))
 def test_a_header_that_is_cut_is_truncated(size: int) -> None:
-    with pytest.raises(MalformedMessage, match="RequestHeader v1.*truncated"):
+    with pytest.raises(MalformedMessage, match=r"RequestHeader v1.*truncated"):
         decode_request_header(encode_request(5, "me", HeartbeatRequest(), 4)[4 : 4 + size])
 
 

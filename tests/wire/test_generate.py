@@ -1,0 +1,82 @@
+"""The generator: same input, same bytes, and nothing is touched that did not change."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from _wire.codegen.modules import pyx
+from _wire.generate import MESSAGES, SCHEMAS, generate
+from _wire.notation import parse
+
+PING = """# Is anybody there?
+api Ping 99   versions 0-5   flexible 3+
+
+request
+  name      string    1+
+  depth     int64     1-3  default -1
+  limit     float64   4    default 0.5
+  spot      Spot           nullable 2+   default null
+    x       uint16
+  home      Home
+    id      uuid
+  loud      bool      3+   default true   tag 0
+  sound     bytes     3+   nullable   default null   tag 1
+  echoes    [string]  3+   tag 2
+response
+"""
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def test_the_same_definitions_give_the_same_bytes(tmp_path: Path) -> None:
+    generate(SCHEMAS, tmp_path)
+    first = contents(tmp_path)
+    generate(SCHEMAS, tmp_path)
+    assert contents(tmp_path) == first
+    assert {name: text for name, text in contents_of_sources(MESSAGES).items() if name in first} == first
+
+
+def contents_of_sources(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in (".py", ".pyx", ".pxd", ".pyi")}
+
+
+def test_what_did_not_change_is_not_written_again(tmp_path: Path) -> None:
+    generate(SCHEMAS, tmp_path)
+    for path in tmp_path.iterdir():
+        os.utime(path, ns=(1, 1))
+    (tmp_path / "heartbeat.pyx").write_text("changed")
+    generate(SCHEMAS, tmp_path)
+    assert [path.name for path in tmp_path.iterdir() if path.stat().st_mtime_ns != 1] == ["heartbeat.pyx"]
+
+
+def test_sources_without_a_definition_are_removed(tmp_path: Path) -> None:
+    for name in ("gone.pyx", "gone.pxd", "gone.pyi"):
+        (tmp_path / name).touch()
+    generate(SCHEMAS, tmp_path)
+    assert not list(tmp_path.glob("gone.*"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        # in versions that lack it, a field is what its default says
+        'm.name = read_string(at(r, b"name"), flexible) if version >= 1 else ""',
+        'm.depth = read_int64(at(r, b"depth")) if 1 <= version <= 3 else -1',
+        'm.limit = read_float64(at(r, b"limit")) if version == 4 else 0.5',
+        # a struct that may be null has an int8 before it that says whether it is there
+        'm.spot = decode_spot(r, version) if version < 2 or read_int8(at(r, b"spot")) >= 0 else None',
+        "m.home = decode_home(r, version)",
+        # a struct that is never null is there even if nobody gave one
+        "self.home = Home() if home is None else home",
+        # a tagged field is written if it differs from its default
+        "if not self.loud:",
+        "if self.sound is not None:",
+        "if self.echoes is None or len(self.echoes) > 0:",
+        "elif tag == 2:",
+    ],
+)
+def test_the_code_reads_like_the_definition(line: str) -> None:
+    assert line in [each.strip() for each in pyx(parse(PING, "ping.schema")).splitlines()]

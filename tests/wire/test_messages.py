@@ -1,0 +1,183 @@
+"""What all messages have in common, seen from Python."""
+
+from typing import Any
+
+import pytest
+
+from _wire.apis import APIS, Api
+from _wire.embedded import decode_from_peer, decode_key, decode_versioned, encode_versioned
+from _wire.errors import ErrorCode, MalformedMessage
+from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from _wire.messages.fetch import EpochEndOffset, FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
+from _wire.messages.heartbeat import HeartbeatResponse
+from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from _wire.messages.offset_commit_key import OffsetCommitKey
+from _wire.messages.offset_commit_value import OffsetCommitValue
+
+
+def test_defaults_are_kafkas() -> None:
+    request = JoinGroupRequest()
+    assert (request.group_id, request.session_timeout_ms, request.rebalance_timeout_ms) == ("", 0, -1)
+    assert (request.group_instance_id, request.protocols, request.reason) == (None, [], None)
+    assert FetchRequest().max_bytes == 2**31 - 1
+    assert PartitionData().records is None or PartitionData().records == b""
+
+
+def test_two_messages_never_share_a_list() -> None:
+    first, second = JoinGroupRequest(), JoinGroupRequest()
+    first.protocols.append(JoinGroupRequestProtocol(name="range"))
+    assert second.protocols == []
+
+
+def test_a_list_may_be_given_as_anything_iterable() -> None:
+    names = ("a", "b")
+    assert MetadataRequest(topics=(MetadataRequestTopic(name=name) for name in names)).encode(1)
+    assert MetadataRequest(topics=None).topics is None
+
+
+def test_fields_are_given_by_name_only() -> None:
+    with pytest.raises(TypeError):
+        HeartbeatResponse(0)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="wrong_name"):
+        HeartbeatResponse(wrong_name=0)  # type: ignore[call-arg]
+
+
+def test_equality_is_that_of_type_and_fields() -> None:
+    assert JoinGroupRequestProtocol(name="range") == JoinGroupRequestProtocol(name="range")
+    assert JoinGroupRequestProtocol(name="range") != JoinGroupRequestProtocol(name="sticky")
+    other: object = JoinGroupRequest()
+    assert HeartbeatResponse() != other
+
+
+def test_a_message_shows_its_fields() -> None:
+    assert repr(HeartbeatResponse(error_code=27)) == "HeartbeatResponse(throttle_time_ms=0, error_code=27)"
+
+
+@pytest.mark.parametrize("api", APIS.values(), ids=lambda api: api.name)
+def test_a_version_that_does_not_exist_is_refused_both_ways(api: Api) -> None:
+    for message in (api.request, api.response):
+        for version in (api.min_version - 1, api.max_version + 1):
+            expected = f"{message.__name__} has versions {api.min_version} to {api.max_version}, not {version}"
+            with pytest.raises(ValueError, match=expected):
+                message().encode(version)
+            with pytest.raises(ValueError, match=expected):
+                message.decode(b"", version)
+
+
+@pytest.mark.parametrize("api", APIS.values(), ids=lambda api: api.name)
+def test_the_table_says_what_the_classes_say(api: Api) -> None:
+    for message, suffix in ((api.request, "Request"), (api.response, "Response")):
+        assert message.__name__ == api.name + suffix
+        assert (api.name, api.key) == (message.NAME, message.API_KEY)
+        assert (api.min_version, api.max_version) == (message.MIN_VERSION, message.MAX_VERSION)
+        assert api.flexible_from == message.FLEXIBLE_FROM
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"group_id": None}, "JoinGroupRequest.group_id is None"),
+        ({"protocols": None}, "JoinGroupRequest.protocols is None"),
+        ({"protocols": [JoinGroupRequestProtocol(metadata=None)]}, "JoinGroupRequest.protocols.metadata is None"),  # type: ignore[arg-type]
+    ],
+)
+def test_none_where_it_is_not_nullable_is_refused_by_name(change: dict[str, Any], error: str) -> None:
+    with pytest.raises(ValueError, match=error):
+        JoinGroupRequest(**change).encode(9)
+
+
+@pytest.mark.parametrize("element", [None, 3, HeartbeatResponse()])
+def test_an_element_of_the_wrong_type_is_refused(element: Any) -> None:
+    with pytest.raises(TypeError):
+        JoinGroupRequest(protocols=[element]).encode(0)
+
+
+def test_numbers_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(OverflowError):
+        HeartbeatResponse(error_code=2**15)
+    with pytest.raises(TypeError):
+        HeartbeatResponse(error_code="0")  # type: ignore[arg-type]
+
+
+def test_malformed_bytes_are_refused_with_message_version_field_and_offset() -> None:
+    body = JoinGroupRequest(protocols=[JoinGroupRequestProtocol(name="range", metadata=b"12")]).encode(2)
+    with pytest.raises(MalformedMessage) as refused:
+        JoinGroupRequest.decode(body[:-1], 2)
+    malformed = refused.value
+    assert (malformed.message, malformed.version, malformed.field) == ("JoinGroupRequest", 2, "protocols.metadata")
+    assert malformed.offset == len(body) - 2
+    assert str(malformed) == f"JoinGroupRequest v2.protocols.metadata at byte {len(body) - 2}: {malformed.why}"
+
+
+def test_a_body_may_lie_anywhere_in_its_buffer() -> None:
+    body = HeartbeatResponse(error_code=27).encode(4)
+    assert HeartbeatResponse.decode(b"head" + body, 4, 4) == HeartbeatResponse(error_code=27)
+    with pytest.raises(ValueError, match="start 9 lies outside"):
+        HeartbeatResponse.decode(b"12345678", 4, 9)
+
+
+def test_a_tagged_struct_that_was_not_sent_is_none() -> None:
+    topic = FetchableTopicResponse(partitions=[PartitionData(), PartitionData(diverging_epoch=EpochEndOffset(epoch=5))])
+    decoded = FetchResponse.decode(FetchResponse(responses=[topic]).encode(17), 17)
+    first, second = decoded.responses[0].partitions
+    assert first.diverging_epoch is None
+    assert second.diverging_epoch == EpochEndOffset(epoch=5, end_offset=-1)
+
+
+@pytest.mark.parametrize("size", [1, 126, 127, 300, 20_000])
+def test_a_tagged_field_may_have_any_size(size: int) -> None:
+    request = FetchRequest(cluster_id="x" * size)
+    assert FetchRequest.decode(request.encode(17), 17) == request
+
+
+@pytest.mark.parametrize(
+    ("tag_size", "error"),
+    [
+        (4, "cluster_id at byte 28: truncated: 4 bytes wanted, 3 left"),
+        (6, "tagged fields at byte 27: truncated: 6 bytes wanted, 5 left"),
+    ],
+)
+def test_a_tagged_field_ends_where_its_size_says(tag_size: int, error: str) -> None:
+    body = bytearray(FetchRequest(cluster_id="abcd").encode(17))
+    body[body.index(b"\x05abcd") - 1] = tag_size
+    with pytest.raises(MalformedMessage, match=error):
+        FetchRequest.decode(body, 17)
+
+
+def test_a_tagged_field_is_no_longer_than_its_value() -> None:
+    body = bytearray(FetchRequest(cluster_id="abcd").encode(17))
+    body[body.index(b"\x05abcd") - 1] = 6
+    with pytest.raises(MalformedMessage, match="tagged field is longer than its value"):
+        FetchRequest.decode(body + b"?", 17)
+
+
+def test_keys_of_the_offsets_topic_are_told_apart() -> None:
+    key = OffsetCommitKey(group="g", topic="t", partition=1)
+    assert decode_key(encode_versioned(key, 1)) == key
+    assert decode_key(b"\0\3rest") is None
+    with pytest.raises(MalformedMessage, match="truncated"):
+        decode_key(b"\0")
+
+
+def test_a_stored_value_of_an_unknown_version_is_malformed() -> None:
+    with pytest.raises(MalformedMessage, match="version is not 0 to 4"):
+        decode_versioned(OffsetCommitValue, b"\0\5")
+
+
+def test_a_subscription_of_a_later_version_is_read_as_far_as_we_know() -> None:
+    subscription = ConsumerProtocolSubscription(topics=["t"], generation_id=5, rack_id="r")
+    later = b"\0\x09" + subscription.encode(3) + b"what version 9 adds"
+    assert decode_from_peer(ConsumerProtocolSubscription, later) == subscription
+    with pytest.raises(MalformedMessage, match="version is less than 0"):
+        decode_from_peer(ConsumerProtocolSubscription, b"\xff\xff")
+    with pytest.raises(MalformedMessage, match="truncated"):
+        decode_from_peer(ConsumerProtocolSubscription, later[:5])
+
+
+def test_error_codes_are_kafkas() -> None:
+    assert [code.value for code in ErrorCode] == list(range(-1, 134))
+    assert ErrorCode(79) is ErrorCode.MEMBER_ID_REQUIRED
+    assert ErrorCode.COORDINATOR_LOAD_IN_PROGRESS.retriable
+    assert not ErrorCode.FENCED_INSTANCE_ID.retriable
+    assert all(code.description for code in ErrorCode)

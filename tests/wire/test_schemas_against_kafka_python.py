@@ -1,0 +1,119 @@
+"""Our definitions against those that kafka-python ships, field by field in every version that both have."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from kafka.protocol.schemas.load_json import load_json
+
+from _wire.notation import Definition, Field, Struct, Versions, snake_case
+from tests.wire.kafka_json import DEFINITIONS
+
+# A field as it is in one version: name, type, is an array, may be null, default, tag, its own fields.
+Shape = tuple[str, str, bool, bool, object, int | None, list[Any]]
+
+
+def shipped(message_name: str) -> dict[str, Any] | None:
+    try:
+        definition: dict[str, Any] = load_json(message_name)
+    except FileNotFoundError:
+        return None
+    return definition
+
+
+def pairs() -> Iterator[tuple[Definition, str, dict[str, Any]]]:
+    for definition in DEFINITIONS.values():
+        for message_name in definition.messages:
+            theirs = shipped(message_name)
+            if theirs is not None and theirs["validVersions"] != "none":
+                yield definition, message_name, theirs
+
+
+PAIRS = list(pairs())
+
+
+def versions_of(text: str | None) -> Versions | None:
+    if text is None or text == "none":
+        return None
+    first, _, last = text.partition("-")
+    return Versions(int(first.rstrip("+")), 10_000 if first.endswith("+") else int(last or first))
+
+
+def has(text: str | None, version: int) -> bool:
+    versions = versions_of(text)
+    return versions is not None and version in versions
+
+
+def their_default(field: dict[str, Any], is_array: bool) -> object:
+    default, kind = field.get("default"), field["type"]
+    if default in (None, "") or is_array:
+        by_kind: dict[str, object] = {"string": "", "bool": False, "float64": 0.0}
+        empty: object = [] if is_array else by_kind.get(kind, 0 if "int" in kind else None)
+        return None if default == "null" else empty
+    if default == "null" or kind == "string":
+        return None if default == "null" else default
+    if kind == "bool":
+        return str(default).lower() == "true"
+    return int(str(default), 0)
+
+
+def their_shapes(fields: list[dict[str, Any]], version: int) -> list[Shape]:
+    shapes: list[Shape] = []
+    for field in fields:
+        if not has(field.get("versions", field.get("taggedVersions")), version):
+            continue
+        is_array = field["type"].startswith("[]")
+        shapes.append(
+            (
+                snake_case(field["name"]),
+                field["type"].removeprefix("[]"),
+                is_array,
+                has(field.get("nullableVersions"), version),
+                their_default(field, is_array),
+                field["tag"] if has(field.get("taggedVersions"), version) else None,
+                their_shapes(field.get("fields", []), version),
+            )
+        )
+    return shapes
+
+
+def our_shapes(definition: Definition, struct: Struct, version: int) -> list[Shape]:
+    def shape(field: Field) -> Shape:
+        return (
+            field.name,
+            field.type,
+            field.is_array,
+            field.nullable is not None and version in field.nullable,
+            field.default,
+            field.tag,
+            our_shapes(definition, definition.structs[field.type], version) if field.is_struct else [],
+        )
+
+    return [shape(field) for field in struct.fields if version in field.versions]
+
+
+def without_struct_names(shapes: list[Shape]) -> list[Shape]:
+    """Struct names are of no account on the wire."""
+    return [
+        (name, "struct" if fields else kind, *rest, without_struct_names(fields))
+        for name, kind, *rest, fields in shapes
+    ]  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(("definition", "message_name", "theirs"), PAIRS, ids=[name for _, name, _ in PAIRS])
+def test_fields_are_the_same(definition: Definition, message_name: str, theirs: dict[str, Any]) -> None:
+    valid = versions_of(theirs["validVersions"])
+    assert valid is not None
+    common = range(max(valid.first, definition.versions.first), min(valid.last, definition.versions.last) + 1)
+    assert len(common) > 0
+    assert common[-1] == valid.last, "kafka-python has a later version"
+    for version in common:
+        ours = our_shapes(definition, definition.structs[message_name], version)
+        assert without_struct_names(ours) == without_struct_names(their_shapes(theirs["fields"], version)), version
+        assert has(theirs["flexibleVersions"], version) == (version >= definition.flexible_from)
+    assert theirs.get("apiKey") == definition.key
+
+
+def test_kafka_python_has_nearly_all_of_them() -> None:
+    missing = {name for each in DEFINITIONS.values() for name in each.messages} - {name for _, name, _ in PAIRS}
+    assert missing == {"OffsetCommitKey", "OffsetCommitValue", "GroupMetadataKey", "GroupMetadataValue"}
