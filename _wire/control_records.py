@@ -4,7 +4,8 @@ import struct
 from dataclasses import dataclass
 from enum import IntEnum
 
-from _wire.records import CorruptBatch, Record
+from _wire.batch_reader import Record
+from _wire.batches import CorruptBatch
 
 _KEY = struct.Struct(">hh")
 _END_TXN_MARKER = struct.Struct(">hi")

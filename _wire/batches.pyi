@@ -1,38 +1,10 @@
-from collections.abc import Iterable, Sequence
-
 from _wire.errors import MalformedMessage
 
-_Headers = Sequence[tuple[str, bytes | None]]
-
-DECOMPRESSED_BYTES_MAX: int
 NO_TIMESTAMP: int
 BATCH_HEADER_BYTES: int
 
 class CorruptBatch(MalformedMessage):
     """The bytes are not record batches: a wrong checksum or length, or records that do not fill their batch."""
-
-class Record:
-    """One record. Read from the log it has its absolute offset; timestamps are milliseconds since the epoch, -1 for none."""
-
-    def __init__(
-        self,
-        *,
-        offset: int = 0,
-        timestamp_ms: int = -1,
-        key: bytes | None = None,
-        value: bytes | None = None,
-        headers: Iterable[tuple[str, bytes | None]] = (),
-    ) -> None: ...
-    @property
-    def offset(self) -> int: ...
-    @property
-    def timestamp_ms(self) -> int: ...
-    @property
-    def key(self) -> bytes | None: ...
-    @property
-    def value(self) -> bytes | None: ...
-    @property
-    def headers(self) -> list[tuple[str, bytes | None]]: ...
 
 class BatchHeader:
     """What is known of a batch without reading its records. Made by this module only.
@@ -90,53 +62,12 @@ class BatchHeader:
     @property
     def is_control(self) -> bool: ...
 
-def build_batch(
-    records: Sequence[Record] | Sequence[tuple[bytes | None, bytes | None, _Headers]],
-    *,
-    base_offset: int | None = None,
-    last_offset: int | None = None,
-    timestamp_ms: int = -1,
-    compression: str = "none",
-    producer_id: int = -1,
-    producer_epoch: int = -1,
-    base_sequence: int = -1,
-    is_transactional: bool = False,
-    is_control: bool = False,
-    partition_leader_epoch: int = -1,
-    log_append_time: bool = False,
-) -> bytes:
-    """A batch of format 2.
-
-    A tuple is (key, value, headers): its offset follows the one before, and `timestamp_ms` is its time. A Record brings its own
-    offset and time. `base_offset` is the first record's (0 for tuples) and `last_offset` the last one's, unless compaction left
-    a gap there. With `log_append_time` all records are read back with `timestamp_ms` as theirs.
-
-    Raises:
-        ValueError: no records, offsets that do not ascend, an unknown compression, or a batch of 2 GiB.
-        TypeError: a record that is neither, or a key, value or header of another type.
-    """
-
 def batch_headers(data: bytes | bytearray | memoryview, start: int = 0, check_crc: bool = True) -> list[BatchHeader]:
     """The headers of all batches that lie whole in `data`; an incomplete last one is left out.
 
     Raises:
         CorruptBatch: a batch with an impossible length, an unknown format, or a wrong checksum.
     """
-
-def parse_batch(
-    data: bytes | bytearray | memoryview, start: int = 0, decompressed_bytes_max: int = ...
-) -> tuple[BatchHeader, list[Record]]:
-    """The batch at `start` and its records, of any format.
-
-    Raises:
-        CorruptBatch: as `batch_headers`; also an incomplete batch, records that do not fill it or are fewer than it says, and
-            more than `decompressed_bytes_max` bytes of them.
-    """
-
-def parse_records(
-    data: bytes | bytearray | memoryview, start: int = 0, decompressed_bytes_max: int = ...
-) -> list[Record]:
-    """The records of all batches, which must lie whole in `data`; the limit holds for each batch. Raises CorruptBatch."""
 
 def set_batch_position(buffer: bytearray, start: int, base_offset: int, partition_leader_epoch: int) -> None:
     """Place the batch at `start` into its log: the two fields that the checksum does not cover.

@@ -1,3 +1,4 @@
+cimport cython
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
 cdef enum:
@@ -32,14 +33,7 @@ cdef enum:
     DELETE_HORIZON_FLAG = 0x40      # the base timestamp is a delete horizon (KIP-534)
 
 
-cdef class Record:
-    cdef readonly int64_t offset
-    cdef readonly int64_t timestamp_ms
-    cdef readonly bytes key
-    cdef readonly bytes value
-    cdef readonly list headers
-
-
+@cython.final
 cdef class BatchHeader:
     cdef readonly Py_ssize_t position
     cdef readonly Py_ssize_t size_in_bytes
@@ -55,3 +49,14 @@ cdef class BatchHeader:
     cdef readonly int16_t producer_epoch
     cdef readonly int8_t magic
     cdef int16_t attributes
+
+
+# None when the batch is not there to its end; raises CorruptBatch.
+cdef BatchHeader read_header(const uint8_t *data, Py_ssize_t position, Py_ssize_t end, bint check_crc)
+cdef object corrupt(int magic, str field, Py_ssize_t offset, str why)       # a CorruptBatch to raise
+cdef uint32_t batch_checksum(const uint8_t *batch, Py_ssize_t size) except? 0
+cdef int open_view(Py_buffer *view, object data, Py_ssize_t start, int flags) except -1
+
+
+cdef inline Py_ssize_t legacy_key_position(int magic) noexcept:
+    return LEGACY_TIMESTAMP + 8 if magic == 1 else LEGACY_TIMESTAMP

@@ -1,0 +1,214 @@
+# cython: language_level=3, boundscheck=False, wraparound=False
+"""Batches of format 2, built in one buffer of the right size."""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.list cimport PyList_GET_ITEM
+from cpython.object cimport PyObject
+from cpython.tuple cimport PyTuple_GET_ITEM
+from libc.stdint cimport INT32_MAX, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from _wire.batch_reader cimport Record
+from _wire.batches cimport (
+    ATTRIBUTES, BASE_OFFSET, BASE_SEQUENCE, BASE_TIMESTAMP, BATCH_LENGTH, CONTROL_FLAG, CRC, LAST_OFFSET_DELTA, LEADER_EPOCH,
+    LENGTH_END, LOG_APPEND_TIME_FLAG, MAGIC, MAX_TIMESTAMP, PRODUCER_EPOCH, PRODUCER_ID, RECORD_COUNT, RECORDS,
+    TRANSACTIONAL_FLAG, BatchHeader, batch_checksum,
+)
+from _wire.primitives cimport (
+    Writer, bytes_written, close_writer, finish_writer, open_writer, reserve, store_uint16, store_uint32, store_uint64,
+    varint_size, varlong_size, write_raw, write_varint, write_varlong,
+)
+
+from _wire.compression import COMPRESSIONS, compress
+
+cdef extern from "Python.h":
+    const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
+
+
+cdef struct RecordView:             # borrowed from the records that are written
+    PyObject *key
+    PyObject *value
+    PyObject *headers
+    int64_t timestamp_ms
+    int64_t offset
+    int32_t size                    # after the length field
+
+
+def build_batch(
+    records, *, base_offset=None, last_offset=None, int64_t timestamp_ms=-1, str compression="none", int64_t producer_id=-1,
+    int16_t producer_epoch=-1, int32_t base_sequence=-1, bint is_transactional=False, bint is_control=False,
+    int32_t partition_leader_epoch=-1, bint log_append_time=False,
+):
+    cdef BatchHeader header = BatchHeader.__new__(BatchHeader)
+    header.magic = 2
+    header.partition_leader_epoch = partition_leader_epoch
+    header.producer_id, header.producer_epoch, header.base_sequence = producer_id, producer_epoch, base_sequence
+    if compression not in COMPRESSIONS:
+        raise ValueError(f"compression is one of {', '.join(COMPRESSIONS)}, not {compression!r}")
+    header.attributes = (
+        COMPRESSIONS.index(compression) | (LOG_APPEND_TIME_FLAG if log_append_time else 0)
+        | (TRANSACTIONAL_FLAG if is_transactional else 0) | (CONTROL_FLAG if is_control else 0)
+    )
+    plain = build_records(header, records if type(records) is tuple else list(records), base_offset, timestamp_ms)
+    if log_append_time:
+        header.max_timestamp_ms = timestamp_ms
+    if last_offset is not None:
+        if last_offset < header.last_offset:
+            raise ValueError(f"last_offset {last_offset} lies before the last record's, {header.last_offset}")
+        header.last_offset = last_offset
+    if compression == "none":
+        seal(header, <uint8_t *>PyBytes_AS_STRING(plain), PyBytes_GET_SIZE(plain))
+        return plain
+    return compressed_batch(header, plain)
+
+
+cdef bytes compressed_batch(BatchHeader header, bytes plain):
+    """The batch whose uncompressed form, with room for its header, is `plain`."""
+    cdef bytes payload = compress(header.compression, plain[RECORDS:])
+    cdef bytes batch = PyBytes_FromStringAndSize(NULL, RECORDS + PyBytes_GET_SIZE(payload))
+    memcpy(PyBytes_AS_STRING(batch) + RECORDS, PyBytes_AS_STRING(payload), PyBytes_GET_SIZE(payload))
+    seal(header, <uint8_t *>PyBytes_AS_STRING(batch), PyBytes_GET_SIZE(batch))
+    return batch
+
+
+cdef bytes build_records(BatchHeader header, object records, object base_offset, int64_t timestamp_ms):
+    """A batch with its records written and its header still blank; what follows from the records is set in `header`."""
+    cdef Py_ssize_t count = len(records)
+    cdef Py_ssize_t position
+    cdef int64_t size = RECORDS
+    cdef RecordView view
+    cdef Writer w
+    if count == 0:
+        raise ValueError("a batch has at least one record")
+    view.offset = -1 if base_offset is None else base_offset - 1
+    for position in range(count):
+        view_record(item_at(records, position), timestamp_ms, &view)
+        if position == 0:
+            header.base_offset = view.offset if base_offset is None else base_offset
+            header.base_timestamp_ms = header.max_timestamp_ms = view.timestamp_ms
+        header.max_timestamp_ms = max(header.max_timestamp_ms, view.timestamp_ms)
+        measure(&view, header)
+        size += varint_size(view.size) + view.size
+    if size > INT32_MAX:
+        raise ValueError(f"a batch of {size} bytes; {INT32_MAX} are allowed")
+    header.record_count = count
+    header.last_offset = view.offset
+    open_writer(&w, size, b"RecordBatch")
+    try:
+        reserve(&w, RECORDS)
+        view.offset = header.base_offset - 1
+        for position in range(count):
+            view_record(item_at(records, position), timestamp_ms, &view)
+            measure(&view, header)
+            write_record(&w, &view, header)
+        assert bytes_written(&w) == size
+        return finish_writer(&w)
+    finally:
+        close_writer(&w)
+
+
+cdef inline object item_at(object sequence, Py_ssize_t position):
+    """Of a list or a tuple, and nothing else."""
+    return <object>(PyList_GET_ITEM(sequence, position) if type(sequence) is list else PyTuple_GET_ITEM(sequence, position))
+
+
+cdef int view_record(object item, int64_t timestamp_ms, RecordView *view) except -1:
+    """Look at the next record; `view` still holds the one before."""
+    cdef Record record
+    if type(item) is Record:
+        record = item
+        if record.offset <= view.offset:
+            raise ValueError(f"offset {record.offset} does not come after {view.offset}")
+        view.key, view.value, view.headers = <PyObject *>record.key, <PyObject *>record.value, <PyObject *>record.headers
+        view.offset = record.offset
+        view.timestamp_ms = record.timestamp_ms
+        return 0
+    if type(item) is not tuple or len(<tuple>item) != 3:
+        raise TypeError(f"a record is a Record or a tuple of key, value and headers, not {item!r}")
+    view.key, view.value = PyTuple_GET_ITEM(item, 0), PyTuple_GET_ITEM(item, 1)
+    view.headers = PyTuple_GET_ITEM(item, 2)
+    view.offset += 1
+    view.timestamp_ms = timestamp_ms
+    return 0
+
+
+cdef int measure(RecordView *view, BatchHeader header) except -1:
+    """Set the size of a record, and refuse what cannot be written."""
+    cdef int64_t size
+    cdef Py_ssize_t position, count, name_size
+    headers = <object>view.headers
+    if type(headers) is not list and type(headers) is not tuple:
+        raise TypeError(f"headers are a list or a tuple, not {headers!r}")
+    if view.offset - header.base_offset > INT32_MAX:
+        raise ValueError(f"offset {view.offset} is too far from the batch's base offset {header.base_offset}")
+    count = len(headers)
+    size = (
+        1 + varlong_size(view.timestamp_ms - header.base_timestamp_ms) + varint_size(<int32_t>(view.offset - header.base_offset))
+        + bytes_field_size(<object>view.key) + bytes_field_size(<object>view.value) + varint_size(<int32_t>count)
+    )
+    for position in range(count):
+        entry = item_at(headers, position)
+        if type(entry) is not tuple or len(<tuple>entry) != 2 or type((<tuple>entry)[0]) is not str:
+            raise TypeError(f"a header is a tuple of str and bytes or None, not {entry!r}")
+        PyUnicode_AsUTF8AndSize((<tuple>entry)[0], &name_size)
+        size += varint_size(<int32_t>name_size) + name_size + bytes_field_size((<tuple>entry)[1])
+    if size > INT32_MAX:
+        raise ValueError(f"a record of {size} bytes; {INT32_MAX} are allowed")
+    view.size = <int32_t>size
+    return 0
+
+
+cdef inline int64_t bytes_field_size(object value) except -1:
+    if value is None:
+        return 1
+    if type(value) is not bytes:
+        raise TypeError(f"keys and values are bytes or None, not {value!r}")
+    return varlong_size(PyBytes_GET_SIZE(value)) + PyBytes_GET_SIZE(value)
+
+
+cdef int write_record(Writer *w, RecordView *view, BatchHeader header) except -1:
+    cdef Py_ssize_t position, count, name_size
+    cdef const char *name
+    headers = <object>view.headers
+    count = len(headers)
+    write_varint(w, view.size)
+    reserve(w, 1)[0] = 0                            # attributes
+    write_varlong(w, view.timestamp_ms - header.base_timestamp_ms)
+    write_varint(w, <int32_t>(view.offset - header.base_offset))
+    write_varint_bytes(w, <object>view.key)
+    write_varint_bytes(w, <object>view.value)
+    write_varint(w, <int32_t>count)
+    for position in range(count):
+        entry = <tuple>item_at(headers, position)
+        name = PyUnicode_AsUTF8AndSize(entry[0], &name_size)
+        write_varint(w, <int32_t>name_size)
+        write_raw(w, name, name_size)
+        write_varint_bytes(w, entry[1])
+    return 0
+
+
+cdef inline int write_varint_bytes(Writer *w, object value) except -1:
+    if value is None:
+        return write_varint(w, -1)
+    write_varint(w, <int32_t>PyBytes_GET_SIZE(value))
+    return write_raw(w, PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value))
+
+
+cdef int seal(BatchHeader header, uint8_t *batch, Py_ssize_t size) except -1:
+    """Write the header into a batch whose records are there; the checksum comes last."""
+    if header.last_offset - header.base_offset > INT32_MAX:
+        raise ValueError(f"offsets {header.base_offset} to {header.last_offset} do not fit into one batch")
+    store_uint64(batch + BASE_OFFSET, <uint64_t>header.base_offset)
+    store_uint32(batch + BATCH_LENGTH, <uint32_t>(size - LENGTH_END))
+    store_uint32(batch + LEADER_EPOCH, <uint32_t>header.partition_leader_epoch)
+    batch[MAGIC] = 2
+    store_uint16(batch + ATTRIBUTES, <uint16_t>header.attributes)
+    store_uint32(batch + LAST_OFFSET_DELTA, <uint32_t>(header.last_offset - header.base_offset))
+    store_uint64(batch + BASE_TIMESTAMP, <uint64_t>header.base_timestamp_ms)
+    store_uint64(batch + MAX_TIMESTAMP, <uint64_t>header.max_timestamp_ms)
+    store_uint64(batch + PRODUCER_ID, <uint64_t>header.producer_id)
+    store_uint16(batch + PRODUCER_EPOCH, <uint16_t>header.producer_epoch)
+    store_uint32(batch + BASE_SEQUENCE, <uint32_t>header.base_sequence)
+    store_uint32(batch + RECORD_COUNT, <uint32_t>header.record_count)
+    store_uint32(batch + CRC, batch_checksum(batch, size))
+    return 0

@@ -1,0 +1,34 @@
+"""Record batches, read and built: what most code needs of the modules behind it."""
+
+from _wire.batch_builder import build_batch
+from _wire.batch_reader import DECOMPRESSED_BYTES_MAX, Record, parse_batch, parse_records
+from _wire.batches import (
+    BATCH_HEADER_BYTES,
+    NO_TIMESTAMP,
+    BatchHeader,
+    CorruptBatch,
+    batch_headers,
+    end_of_whole_batches,
+    find_batch,
+    place_batches,
+    set_batch_position,
+    set_log_append_time,
+)
+
+__all__ = [
+    "BATCH_HEADER_BYTES",
+    "DECOMPRESSED_BYTES_MAX",
+    "NO_TIMESTAMP",
+    "BatchHeader",
+    "CorruptBatch",
+    "Record",
+    "batch_headers",
+    "build_batch",
+    "end_of_whole_batches",
+    "find_batch",
+    "parse_batch",
+    "parse_records",
+    "place_batches",
+    "set_batch_position",
+    "set_log_append_time",
+]
