@@ -8,36 +8,17 @@ and drops doubles by `(group_id, seq)`.
 Fields are only ever added; a change of meaning raises `SCHEMA_VERSION`.
 """
 
-from enum import StrEnum
 from typing import Any, Final
 
 import msgspec
 
-AUDIT_TOPIC: Final = "__group_audit"
+from coordinator.core.causes import Cause
+
+
 SCHEMA_VERSION: Final = 1
 
 TopicPartitions = dict[str, list[int]]
 """Topic name → partition indexes, ascending."""
-
-
-class Cause(StrEnum):
-    """Why a member went or a rebalance began. Closed: a reader may match on it exhaustively."""
-
-    NEW_MEMBER = "new_member"
-    METADATA_CHANGED = "metadata_changed"
-    LEADER_REJOINED = "leader_rejoined"
-    MEMBER_LEFT = "member_left"
-    SESSION_EXPIRED = "session_expired"
-    REBALANCE_TIMEOUT = "rebalance_timeout"
-    SYNC_TIMEOUT = "sync_timeout"
-    STATIC_REPLACED = "static_replaced"
-    MEMBER_REFUSED = "member_refused"
-    GROUP_TOO_LARGE = "group_too_large"
-    OFFSETS_EXPIRED = "offsets_expired"
-    STORE_FAILED = "store_failed"
-    NOT_STORED = "not_stored"
-    ADMIN = "admin"
-    FAULT = "fault"
 
 
 class MemberRef(msgspec.Struct, frozen=True):

@@ -1,0 +1,66 @@
+"""Where the audit topic ends for each group, and whether that is where the group is."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+
+from coordinator.core.group import Group
+from coordinator.core.states import GroupState
+
+REMEMBERED_STATES_AT_MOST: Final = 16
+"""How far back a stored state is looked for; a crash undoes one batch, which holds few."""
+
+STORED_KINDS: Final = frozenset(
+    {"group.created", "generation.stable", "group.emptied", "static_member.replaced", "group.loaded"}
+)
+"""Events after which the group stands in `__consumer_offsets` as audited."""
+
+
+class Told(msgspec.Struct):
+    """The part of an audit event that says where its group was."""
+
+    kind: str
+    seq: int
+    generation_id: int
+    state: str
+
+
+_decode = msgspec.json.Decoder(Told).decode
+
+
+@dataclass(slots=True)
+class AuditEnd:
+    """The last that was told of a group, and at which `seq` it was last in each of its stored states."""
+
+    seq: int = 0
+    generation_id: int = 0
+    state: GroupState = GroupState.EMPTY
+    stored_at: dict[tuple[int, GroupState], int] = field(default_factory=dict)
+
+    def take(self, told: Told) -> None:
+        self.seq, self.generation_id, self.state = told.seq, told.generation_id, GroupState(told.state)
+        if told.kind in STORED_KINDS and self.state in (GroupState.EMPTY, GroupState.STABLE):
+            self.stored_at[told.generation_id, self.state] = told.seq
+            if len(self.stored_at) > REMEMBERED_STATES_AT_MOST:
+                del self.stored_at[next(iter(self.stored_at))]
+
+    def agrees_with(self, group: Group) -> bool:
+        return (self.generation_id, self.state) == (group.generation_id, group.state)
+
+    def void_from(self, group: Group) -> int | None:
+        """The first event after the group was last told to be as it is; None when it never was."""
+        at = self.stored_at.get((group.generation_id, group.state))
+        return None if at is None else at + 1
+
+
+def read_ends(audited: Iterable[tuple[bytes, bytes, object]]) -> dict[str, AuditEnd]:
+    """Group id → where its events end, from records (key, value, headers) in order."""
+    ends: dict[str, AuditEnd] = {}
+    for key, value, _ in audited:
+        group_id = key.decode()
+        if group_id not in ends:
+            ends[group_id] = AuditEnd()
+        ends[group_id].take(_decode(value))
+    return ends

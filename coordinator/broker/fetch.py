@@ -1,0 +1,170 @@
+"""Fetch: batches out of logs, at once or when enough have come."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol
+
+from _wire.errors import ErrorCode
+from _wire.messages.fetch import (
+    FetchableTopicResponse,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    PartitionData,
+)
+from coordinator.broker.growth import Growth
+from coordinator.broker.partitions import Partitions
+from coordinator.log.errors import OffsetOutOfRange
+from coordinator.log.partition_log import PartitionLog
+from coordinator.metadata.image import MetadataImage
+
+TOPIC_ID_VERSION: Final = 13
+"""From this version on topics are named by id alone (KIP-516)."""
+FETCH_MAX_BYTES: Final = 55 * 1024 * 1024
+"""The most an answer carries, whatever the client asks for (Kafka's `fetch.max.bytes`)."""
+READ_COMMITTED: Final = 1
+
+
+class FetchTimeoutKey(NamedTuple):
+    """A parked fetch has waited for `max_wait_ms`."""
+
+    fetch: "ParkedFetch"
+
+
+class Alarms(Protocol):
+    """Timers that wake the loop."""
+
+    def start(self, key: object, deadline_ms: int) -> int: ...
+
+    def cancel(self, timer: int) -> bool: ...
+
+
+@dataclass(eq=False, slots=True)
+class ParkedFetch:
+    """A fetch that waits for bytes. `answer` is called once."""
+
+    request: FetchRequest
+    api_version: int
+    logs: list[PartitionLog]
+    answer: Callable[[FetchResponse], None]
+    timer: int = 0
+    watcher: Callable[[], None] | None = None
+
+
+class Fetching:
+    """Takes Fetch requests.
+
+    No fetch sessions are kept (KIP-227): the answer's session id 0 tells the client to name all partitions each time.
+    """
+
+    def __init__(self, image: MetadataImage, partitions: Partitions, growth: Growth, alarms: Alarms) -> None:
+        self._image = image
+        self._partitions = partitions
+        self._growth = growth
+        self._alarms = alarms
+
+    def fetch(
+        self, request: FetchRequest, api_version: int, now_ms: int, answer: Callable[[FetchResponse], None]
+    ) -> FetchResponse | ParkedFetch:
+        """Answer at once, or park the fetch until `min_bytes` have come, `max_wait_ms` are over or it fails.
+
+        A parked fetch is answered through `answer`; `drop` it when its client is gone.
+        """
+        response, size_bytes, final = self.read(request, api_version)
+        if final or size_bytes >= request.min_bytes or request.max_wait_ms <= 0:
+            return response
+        parked = ParkedFetch(request, api_version, self._logs(request, api_version), answer)
+        parked.watcher = lambda: self._try(parked)
+        parked.timer = self._alarms.start(FetchTimeoutKey(parked), now_ms + request.max_wait_ms)
+        self._growth.watch(parked.logs, parked.watcher)
+        return parked
+
+    def expire(self, parked: ParkedFetch) -> None:
+        """Its time is up: answer with what there is."""
+        self.drop(parked)
+        parked.answer(self.read(parked.request, parked.api_version)[0])
+
+    def drop(self, parked: ParkedFetch) -> None:
+        """Wait no longer."""
+        assert parked.watcher is not None
+        self._alarms.cancel(parked.timer)
+        self._growth.unwatch(parked.logs, parked.watcher)
+
+    def _try(self, parked: ParkedFetch) -> None:
+        response, size_bytes, final = self.read(parked.request, parked.api_version)
+        if final or size_bytes >= parked.request.min_bytes:
+            self.drop(parked)
+            parked.answer(response)
+
+    def read(self, request: FetchRequest, api_version: int) -> tuple[FetchResponse, int, bool]:
+        """The answer as of now, its bytes of records, and whether waiting could not better it (an error in it)."""
+        if request.session_id != 0:
+            return FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND), 0, True
+        response = FetchResponse()
+        left_bytes = min(request.max_bytes, FETCH_MAX_BYTES)
+        size_bytes, failed = 0, not request.topics
+        for topic in request.topics:
+            name = self._name(topic, api_version)
+            answers = []
+            for wanted in topic.partitions:
+                data = self._read_one(name, wanted, left_bytes, size_bytes == 0, request.isolation_level)
+                taken = len(data.records or b"")
+                size_bytes, left_bytes = size_bytes + taken, max(left_bytes - taken, 0)
+                failed = failed or data.error_code != ErrorCode.NONE
+                answers.append(data)
+            response.responses.append(
+                FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id, partitions=answers)
+            )
+        return response, size_bytes, failed
+
+    def _read_one(
+        self, name: str | None, wanted: FetchPartition, left_bytes: int, is_first: bool, isolation_level: int
+    ) -> PartitionData:
+        """A partition's batches; the first one that has any comes whole even over the limits (KIP-74)."""
+        if name is None:
+            return _failed(wanted.partition, ErrorCode.UNKNOWN_TOPIC_ID)
+        log = self._partitions.find(name, wanted.partition)
+        if log is None:
+            return _failed(wanted.partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        max_bytes = min(wanted.partition_max_bytes, left_bytes)
+        try:
+            if max_bytes > 0 or is_first:
+                records = log.read(wanted.fetch_offset, max_bytes, at_least_one_batch=is_first)
+            else:
+                records = b""
+        except OffsetOutOfRange:
+            return _failed(wanted.partition, ErrorCode.OFFSET_OUT_OF_RANGE, log)
+        return PartitionData(
+            partition_index=wanted.partition,
+            high_watermark=log.log_end_offset,
+            last_stable_offset=log.log_end_offset,
+            log_start_offset=log.log_start_offset,
+            aborted_transactions=[] if isolation_level == READ_COMMITTED else None,
+            records=records,
+        )
+
+    def _logs(self, request: FetchRequest, api_version: int) -> list[PartitionLog]:
+        found = (
+            self._partitions.find(name, wanted.partition)
+            for topic in request.topics
+            if (name := self._name(topic, api_version)) is not None
+            for wanted in topic.partitions
+        )
+        return [log for log in found if log is not None]
+
+    def _name(self, topic: FetchTopic, api_version: int) -> str | None:
+        if api_version < TOPIC_ID_VERSION:
+            return topic.topic
+        known = self._image.topics_by_id.get(topic.topic_id)
+        return None if known is None else known.name
+
+
+def _failed(partition: int, error: ErrorCode, log: PartitionLog | None = None) -> PartitionData:
+    return PartitionData(
+        partition_index=partition,
+        error_code=error,
+        high_watermark=-1 if log is None else log.log_end_offset,
+        last_stable_offset=-1 if log is None else log.log_end_offset,
+        log_start_offset=-1 if log is None else log.log_start_offset,
+    )

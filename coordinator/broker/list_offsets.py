@@ -1,0 +1,65 @@
+"""ListOffsets: where a log begins, ends, or passes a point in time."""
+
+from typing import Final
+
+from _wire.errors import ErrorCode
+from _wire.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from coordinator.broker.partitions import LEADER_EPOCH, Partitions
+from coordinator.log.partition_log import PartitionLog
+
+LATEST: Final = -1
+EARLIEST: Final = -2
+MAX_TIMESTAMP: Final = -3
+"""KIP-734."""
+EARLIEST_LOCAL: Final = -4
+"""KIP-405: nothing is tiered here, so it is the earliest."""
+NOTHING_FOUND: Final = (-1, -1)
+
+
+def list_offsets(request: ListOffsetsRequest, api_version: int, partitions: Partitions) -> ListOffsetsResponse:
+    """The offset and timestamp that each partition's target timestamp stands for."""
+    return ListOffsetsResponse(
+        topics=[
+            ListOffsetsTopicResponse(
+                name=topic.name,
+                partitions=[
+                    _list_one(partitions.find(topic.name, each.partition_index), each, api_version)
+                    for each in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _list_one(log: PartitionLog | None, wanted: ListOffsetsPartition, api_version: int) -> ListOffsetsPartitionResponse:
+    if log is None:
+        return ListOffsetsPartitionResponse(
+            partition_index=wanted.partition_index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        )
+    offset, timestamp_ms = _find(log, wanted.timestamp)
+    response = ListOffsetsPartitionResponse(
+        partition_index=wanted.partition_index,
+        timestamp=timestamp_ms,
+        offset=offset,
+        leader_epoch=LEADER_EPOCH if offset >= 0 else -1,
+    )
+    if api_version == 0 and offset >= 0:
+        response.old_style_offsets = [offset][: wanted.max_num_offsets]
+    return response
+
+
+def _find(log: PartitionLog, timestamp: int) -> tuple[int, int]:
+    """Offset and timestamp; the timestamp is -1 for a place in the log rather than a record."""
+    if timestamp == LATEST:
+        return log.log_end_offset, -1
+    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+        return log.log_start_offset, -1
+    found = log.max_timestamp() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
+    return NOTHING_FOUND if found is None else (found.offset, found.timestamp_ms)

@@ -1,0 +1,59 @@
+"""The partition logs that this node leads."""
+
+from coordinator.config import (
+    LOG_INDEX_INTERVAL_BYTES,
+    LOG_ROLL_MS,
+    LOG_SEGMENT_BYTES,
+    MESSAGE_MAX_BYTES,
+    OFFSETS_TOPIC_SEGMENT_BYTES,
+    Config,
+)
+from coordinator.internal_topics import OFFSETS_TOPIC, READ_ONLY_TOPICS
+from coordinator.log.config import LogConfig
+from coordinator.log.directory import LogDirectory
+from coordinator.log.partition_log import PartitionLog
+from coordinator.metadata.image import MetadataImage, Topic
+
+LEADER_EPOCH = 0
+"""There is one node and it never loses a partition, so the first epoch is the only one."""
+
+
+class Partitions:
+    """Topic and partition → log, opened when first asked for."""
+
+    def __init__(self, directory: LogDirectory, image: MetadataImage, config: Config) -> None:
+        self._directory = directory
+        self._image = image
+        self._config = config
+        self._logs: dict[tuple[str, int], PartitionLog] = {}
+
+    def find(self, topic: str, partition: int) -> PartitionLog | None:
+        """The log of a partition led here; None when there is no such partition."""
+        log = self._logs.get((topic, partition))
+        if log is None and self._image.has_partition(topic, partition):
+            log = self._open(self._image.topics[topic], partition)
+        return log
+
+    def get(self, topic: str, partition: int) -> PartitionLog:
+        """The log of a partition that is known to exist."""
+        log = self.find(topic, partition)
+        assert log is not None, (topic, partition)
+        return log
+
+    def forget(self, topic: Topic) -> None:
+        """Close and delete the logs of a topic that is gone."""
+        for partition in range(topic.partitions):
+            self._logs.pop((topic.name, partition), None)
+            self._directory.delete_log(topic.name, partition)
+
+    def _open(self, topic: Topic, partition: int) -> PartitionLog:
+        segment_bytes = OFFSETS_TOPIC_SEGMENT_BYTES if topic.name == OFFSETS_TOPIC else LOG_SEGMENT_BYTES
+        config = LogConfig(
+            segment_bytes=self._config[segment_bytes],
+            segment_ms=self._config[LOG_ROLL_MS],
+            index_interval_bytes=self._config[LOG_INDEX_INTERVAL_BYTES],
+            max_message_bytes=self._config[MESSAGE_MAX_BYTES],
+        )
+        log = self._directory.open_log(topic.name, partition, config, lazy=topic.name in READ_ONLY_TOPICS)
+        self._logs[topic.name, partition] = log
+        return log

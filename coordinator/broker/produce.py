@@ -1,0 +1,109 @@
+"""Produce: batches into logs."""
+
+from _wire.errors import ErrorCode, MalformedMessage
+from _wire.messages.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from _wire.records import BatchHeader, batch_headers
+from coordinator.broker.growth import Growth
+from coordinator.broker.partitions import LEADER_EPOCH, Partitions
+from coordinator.broker.producers import AppendedBatch, ProducerStates
+from coordinator.internal_topics import READ_ONLY_TOPICS
+from coordinator.log.errors import LogAppendError, RecordBatchTooLarge, RecordListTooLarge
+from coordinator.log.partition_log import PartitionLog
+from coordinator.metadata.image import MetadataImage
+
+NO_OFFSET = -1
+TOPIC_ID_VERSION = 13
+"""From this version on topics are named by id alone (KIP-516)."""
+CURRENT_MAGIC = 2
+
+
+class Producing:
+    """Takes Produce requests."""
+
+    def __init__(self, image: MetadataImage, partitions: Partitions, growth: Growth) -> None:
+        self._image = image
+        self._partitions = partitions
+        self._growth = growth
+        self._states: dict[PartitionLog, ProducerStates] = {}
+
+    def produce(self, request: ProduceRequest, api_version: int, now_ms: int) -> ProduceResponse:
+        """Append each partition's batch; each has an error of its own."""
+        response = ProduceResponse()
+        for topic in request.topic_data:
+            name: str | None = topic.name
+            if api_version >= TOPIC_ID_VERSION:
+                known = self._image.topics_by_id.get(topic.topic_id)
+                name = None if known is None else known.name
+            answers = [self._produce_one(request, name, data, now_ms) for data in topic.partition_data]
+            response.responses.append(
+                TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=answers)
+            )
+        return response
+
+    def _produce_one(
+        self, request: ProduceRequest, topic: str | None, data: PartitionProduceData, now_ms: int
+    ) -> PartitionProduceResponse:
+        if topic is None:
+            return _refused(data.index, ErrorCode.UNKNOWN_TOPIC_ID)
+        if request.acks not in (-1, 0, 1):
+            return _refused(data.index, ErrorCode.INVALID_REQUIRED_ACKS)
+        log = self._partitions.find(topic, data.index)
+        if log is None:
+            return _refused(data.index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if topic in READ_ONLY_TOPICS:
+            return _refused(
+                data.index, ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic} is written by the coordinator alone"
+            )
+        try:
+            return self._append(log, data, now_ms)
+        except (RecordBatchTooLarge, RecordListTooLarge) as problem:
+            return _refused(data.index, ErrorCode.MESSAGE_TOO_LARGE, str(problem))
+        except MalformedMessage as problem:
+            return _refused(data.index, ErrorCode.CORRUPT_MESSAGE, str(problem))
+        except LogAppendError as problem:
+            return _refused(data.index, ErrorCode.KAFKA_STORAGE_ERROR, str(problem))
+
+    def _append(self, log: PartitionLog, data: PartitionProduceData, now_ms: int) -> PartitionProduceResponse:
+        batches = bytearray(data.records or b"")
+        headers = batch_headers(batches)
+        problem = _check_one_batch(headers, len(batches))
+        if problem is not None:
+            return _refused(data.index, ErrorCode.INVALID_RECORD, problem)
+        header = headers[0]
+        states = self._states.get(log)
+        if states is None:
+            states = self._states[log] = ProducerStates(log)
+        verdict = states.check(header)
+        if isinstance(verdict, AppendedBatch):
+            return PartitionProduceResponse(
+                index=data.index, base_offset=verdict.base_offset, log_start_offset=log.log_start_offset
+            )
+        if verdict is not ErrorCode.NONE:
+            return _refused(data.index, verdict)
+        appended = log.append(batches, LEADER_EPOCH, now_ms)
+        states.note(header, appended.base_offset)
+        self._growth.note(log)
+        return PartitionProduceResponse(
+            index=data.index, base_offset=appended.base_offset, log_start_offset=log.log_start_offset
+        )
+
+
+def _check_one_batch(headers: list[BatchHeader], size_bytes: int) -> str | None:
+    """Produce v3 and later carry exactly one batch of format 2 per partition; None when it is so."""
+    if len(headers) != 1 or headers[0].size_in_bytes != size_bytes:
+        return "exactly one whole record batch is expected"
+    if headers[0].magic != CURRENT_MAGIC:
+        return f"record format {headers[0].magic} is not taken any more; 2 is"
+    if headers[0].is_control:
+        return "control batches are the coordinator's own"
+    return None
+
+
+def _refused(index: int, error: ErrorCode, message: str | None = None) -> PartitionProduceResponse:
+    return PartitionProduceResponse(index=index, error_code=error, base_offset=NO_OFFSET, error_message=message)

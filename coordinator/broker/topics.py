@@ -1,0 +1,95 @@
+"""Making and removing topics."""
+
+import re
+from typing import Final
+
+from _wire.errors import ErrorCode
+from coordinator.broker.partitions import Partitions
+from coordinator.config import (
+    NUM_PARTITIONS,
+    OFFSETS_TOPIC_NUM_PARTITIONS,
+    TRANSACTION_STATE_LOG_NUM_PARTITIONS,
+    Config,
+)
+from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, READ_ONLY_TOPICS, TRANSACTIONS_TOPIC
+from coordinator.metadata.image import Topic
+from coordinator.metadata.store import MetadataStore
+
+LEGAL_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+"""Kafka's own rule (`Topic.validate`); `.` and `..` are refused beside it."""
+
+DEFAULT_COUNT: Final = -1
+"""The broker's default is asked for (KIP-464)."""
+
+PARTITIONS_AT_MOST: Final = 10_000
+"""Of one topic: each partition is a folder with open files, and one request should not be able to exhaust them."""
+
+
+class TopicError(ValueError):
+    """A topic that cannot be made or found: the protocol's error and one line for a human."""
+
+    def __init__(self, error: ErrorCode, message: str) -> None:
+        super().__init__(message)
+        self.error = error
+
+
+class Topics:
+    """Topics by name, made durable before they are told of."""
+
+    def __init__(self, store: MetadataStore, partitions: Partitions, config: Config) -> None:
+        self._store = store
+        self._partitions = partitions
+        self._config = config
+
+    def make_internal(self, now_ms: int) -> None:
+        """The topics that the coordinator itself writes. A group's events lie in the partition its offsets lie in."""
+        count = self._config[OFFSETS_TOPIC_NUM_PARTITIONS]
+        topics = self._store.image.topics
+        if OFFSETS_TOPIC not in topics:
+            self._store.create_topic(OFFSETS_TOPIC, count, {"cleanup.policy": "compact"}, now_ms)
+        if AUDIT_TOPIC not in topics:
+            made = topics[OFFSETS_TOPIC].partitions
+            self._store.create_topic(AUDIT_TOPIC, made, {"cleanup.policy": "delete"}, now_ms)
+
+    def make_transactions_topic(self, now_ms: int) -> None:
+        """The topic that transactions are kept in, when it is not there yet."""
+        if TRANSACTIONS_TOPIC not in self._store.image.topics:
+            count = self._config[TRANSACTION_STATE_LOG_NUM_PARTITIONS]
+            self._store.create_topic(TRANSACTIONS_TOPIC, count, {"cleanup.policy": "compact"}, now_ms)
+
+    def create(
+        self, name: str, partitions: int, replication_factor: int, configs: dict[str, str], now_ms: int
+    ) -> Topic:
+        """Make a topic; -1 partitions or replicas ask for the defaults. Raises TopicError."""
+        self.check_new(name, partitions, replication_factor)
+        count = self._config[NUM_PARTITIONS] if partitions == DEFAULT_COUNT else partitions
+        return self._store.create_topic(name, count, configs, now_ms)
+
+    def check_new(self, name: str, partitions: int, replication_factor: int) -> None:
+        """Whether `create` would take it. Raises TopicError."""
+        if not LEGAL_NAME.fullmatch(name) or name in (".", ".."):
+            raise TopicError(
+                ErrorCode.INVALID_TOPIC_EXCEPTION,
+                f"Topic name {name!r} is not legal: 1 to 249 of the characters a-z A-Z 0-9 . _ - and not . or ..",
+            )
+        if name in self._store.image.topics:
+            raise TopicError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+        if partitions != DEFAULT_COUNT and not 1 <= partitions <= PARTITIONS_AT_MOST:
+            raise TopicError(
+                ErrorCode.INVALID_PARTITIONS, f"Number of partitions must be 1 to {PARTITIONS_AT_MOST}, or -1."
+            )
+        if replication_factor not in (DEFAULT_COUNT, 1):
+            raise TopicError(
+                ErrorCode.INVALID_REPLICATION_FACTOR,
+                f"Replication factor {replication_factor} is not possible: there is 1 broker.",
+            )
+
+    def remove(self, name: str, now_ms: int) -> None:
+        """Delete a topic with its records. Raises TopicError."""
+        topic = self._store.image.topics.get(name)
+        if topic is None:
+            raise TopicError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic '{name}' does not exist.")
+        if name in READ_ONLY_TOPICS:
+            raise TopicError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' is the coordinator's own.")
+        self._store.remove_topic(name, now_ms)
+        self._partitions.forget(topic)

@@ -1,0 +1,83 @@
+"""`coordinator serve`: one node, until SIGTERM or Ctrl-C."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import click
+import structlog
+import uvloop
+
+from coordinator.config import LISTENERS, LOG_DIRS, Config, ConfigError, parse_settings, read_properties
+from coordinator.log.errors import DataDirectoryError
+from coordinator.metadata.store import MetadataError
+from coordinator.server.listeners import PLAINTEXT, ListenError
+from coordinator.server.node import Node
+
+CANNOT_START = 2
+
+
+@click.command
+@click.option("--config", "config_file", type=click.Path(path_type=Path), help="Settings, as in server.properties.")
+@click.option("--listen", metavar="HOST:PORT", help="Where clients connect; port 0 picks a free one.")
+@click.option("--data-dir", type=click.Path(path_type=Path), help="The folder that holds the logs.")
+@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="One setting, by Kafka's name.")
+@click.option("--ready-file", type=click.Path(path_type=Path), help="Written when it serves: JSON, bootstrap and pid.")
+def command(
+    config_file: Path | None,
+    listen: str | None,
+    data_dir: Path | None,
+    settings: tuple[str, ...],
+    ready_file: Path | None,
+) -> None:
+    """Serve Kafka clients until SIGTERM or Ctrl-C.
+
+    What is said later wins: the file, then --set, then --listen and --data-dir.
+    """
+    _configure_logging()
+    try:
+        texts = read_properties(config_file) if config_file is not None else {}
+        texts |= parse_settings(settings)
+        if listen is not None:
+            texts[LISTENERS.name] = f"{PLAINTEXT}://{listen}"
+        if data_dir is not None:
+            texts[LOG_DIRS.name] = str(data_dir)
+        uvloop.run(_serve(Config(texts), ready_file))
+    except (ConfigError, DataDirectoryError, MetadataError, ListenError) as problem:
+        click.echo(f"coordinator: {problem}", err=True)
+        sys.exit(CANNOT_START)
+
+
+async def _serve(config: Config, ready_file: Path | None) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    node = Node(config)
+    await node.start()
+    if ready_file is not None:
+        _write_whole(ready_file, json.dumps({"bootstrap": node.bootstrap, "pid": os.getpid()}))
+    await stop.wait()
+    await node.stop()
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Whoever waits for the file never sees half of it."""
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    part.write_text(text + "\n", encoding="utf-8")
+    part.replace(path)
+
+
+def _configure_logging() -> None:
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
+        ],
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )

@@ -1,0 +1,23 @@
+"""Why a member went or a rebalance began."""
+
+from enum import StrEnum
+
+
+class Cause(StrEnum):
+    """A closed list: a reader of the audit topic may match on it exhaustively."""
+
+    NEW_MEMBER = "new_member"
+    METADATA_CHANGED = "metadata_changed"
+    LEADER_REJOINED = "leader_rejoined"
+    MEMBER_LEFT = "member_left"
+    SESSION_EXPIRED = "session_expired"
+    REBALANCE_TIMEOUT = "rebalance_timeout"
+    SYNC_TIMEOUT = "sync_timeout"
+    STATIC_REPLACED = "static_replaced"
+    MEMBER_REFUSED = "member_refused"
+    GROUP_TOO_LARGE = "group_too_large"
+    OFFSETS_EXPIRED = "offsets_expired"
+    STORE_FAILED = "store_failed"
+    NOT_STORED = "not_stored"
+    ADMIN = "admin"
+    FAULT = "fault"

@@ -1,0 +1,198 @@
+"""A group as it is held in memory. Only events (`events.py`) change it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from coordinator.core.causes import Cause
+from coordinator.core.states import GroupState, check_transition
+
+NO_GENERATION = -1
+NO_MEMBER_ID = ""
+
+
+class Protocol(NamedTuple):
+    """One assignor that a member offers, with what that assignor wants to know of the member."""
+
+    name: str
+    metadata: bytes
+
+
+class TopicPartition(NamedTuple):
+    topic: str
+    partition: int
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedOffset:
+    """A group's position in a partition. `expire_timestamp_ms` only for commits with a retention time (v2 to v4)."""
+
+    offset: int
+    leader_epoch: int
+    metadata: str
+    commit_timestamp_ms: int
+    expire_timestamp_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """What makes a rebalance necessary: the cause, the member behind it and the reason its client gave (KIP-800)."""
+
+    cause: Cause
+    member_id: str
+    client_id: str
+    client_host: str
+    group_instance_id: str | None
+    reason: str
+
+
+@dataclass(slots=True)
+class Member:
+    """A member of a group.
+
+    `awaiting_join` and `awaiting_sync` are the request ids of its parked JoinGroup and SyncGroup. `is_new` lasts from
+    its first JoinGroup to its first generation: until then it knows no member id and cannot send heartbeats.
+    """
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocols: tuple[Protocol, ...]
+    assignment: bytes = b""
+    awaiting_join: int | None = None
+    awaiting_sync: int | None = None
+    is_new: bool = True
+
+    def metadata_for(self, protocol_name: str | None) -> bytes:
+        return next((metadata for name, metadata in self.protocols if name == protocol_name), b"")
+
+
+@dataclass(slots=True)
+class Rebalance:
+    """A rebalance in its join phase.
+
+    `from_empty`: it began in Empty and completes only at its deadline, which new members prolong within
+    `prolongable_ms` (`group.initial.rebalance.delay.ms`, KIP-134). `held`: a refused member left the barrier complete,
+    and Kafka 4.3 looks at it again only when somebody joins, leaves or expires, or at the deadline.
+    """
+
+    trigger: Trigger
+    deadline_ms: int
+    from_empty: bool
+    delay_ms: int = 0
+    prolongable_ms: int = 0
+    new_member_came: bool = False
+    held: bool = False
+
+
+@dataclass(slots=True)
+class Group:
+    """A classic group; `exists` is false until its first event."""
+
+    group_id: str
+    exists: bool = False
+    state: GroupState = GroupState.EMPTY
+    state_since_ms: int | None = None
+    generation_id: int = 0
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    leader: str | None = None
+    members: dict[str, Member] = field(default_factory=dict)
+    static_members: dict[str, str] = field(default_factory=dict)
+    """Instance id → member id."""
+    pending_members: dict[str, int] = field(default_factory=dict)
+    """Member ids handed out with MEMBER_ID_REQUIRED that have not joined yet → session timeout in ms (KIP-394)."""
+    pending_sync: set[str] = field(default_factory=set)
+    """Members of this generation that have not sent SyncGroup."""
+    sync_deadline_ms: int = 0
+    """When those in `pending_sync` are removed."""
+    rebalance: Rebalance | None = None
+    trigger: Trigger | None = None
+    """Why the group has to rebalance; a rebalance that starts takes it."""
+    offsets: dict[TopicPartition, CommittedOffset] = field(default_factory=dict)
+    protocol_support: dict[str, int] = field(default_factory=dict)
+    """Protocol name → how many members offer it."""
+    awaiting_join_count: int = 0
+
+    # What follows is asked by decisions.
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """The longest rebalance timeout among the members, 0 without any."""
+        return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
+
+    @property
+    def all_have_joined(self) -> bool:
+        return self.awaiting_join_count == len(self.members) and not self.pending_members
+
+    def accepts_protocols(self, protocol_type: str, names: Iterable[str]) -> bool:
+        """Whether a member with these protocols can be in the group: its type fits and all members share one name."""
+        if self.state is GroupState.EMPTY:
+            return bool(protocol_type) and any(True for _ in names)
+        size = len(self.members)
+        return protocol_type == self.protocol_type and any(self.protocol_support.get(name, 0) == size for name in names)
+
+    # What follows changes the group and belongs to events.
+
+    def move_to(self, state: GroupState, at_ms: int) -> None:
+        check_transition(self.group_id, self.state, state)
+        self.state, self.state_since_ms = state, at_ms
+
+    def add_member(self, member: Member) -> None:
+        assert member.member_id not in self.members, (self.group_id, member.member_id)
+        if member.group_instance_id is not None:
+            assert member.group_instance_id not in self.static_members, (self.group_id, member.group_instance_id)
+            self.static_members[member.group_instance_id] = member.member_id
+        self.members[member.member_id] = member
+        self._count_protocols(member.protocols, +1)
+        if member.awaiting_join is not None:
+            self.awaiting_join_count += 1
+        if self.leader is None:
+            self.leader = member.member_id
+
+    def remove_member(self, member_id: str) -> Member:
+        member = self.members.pop(member_id)
+        self._count_protocols(member.protocols, -1)
+        if member.awaiting_join is not None:
+            self.awaiting_join_count -= 1
+        if member.group_instance_id is not None:
+            del self.static_members[member.group_instance_id]
+        self.pending_sync.discard(member_id)
+        if self.leader == member_id:
+            self.leader = next(iter(self.members), None)
+        return member
+
+    def update_protocols(self, member: Member, protocols: tuple[Protocol, ...]) -> None:
+        self._count_protocols(member.protocols, -1)
+        member.protocols = protocols
+        self._count_protocols(protocols, +1)
+
+    def park_join(self, member: Member, request_id: int | None) -> None:
+        """Remember the JoinGroup a member waits with; None when it waits no longer."""
+        self.awaiting_join_count += (request_id is not None) - (member.awaiting_join is not None)
+        member.awaiting_join = request_id
+
+    def want_rebalance(self, cause: Cause, member: Member, reason: str) -> None:
+        """Note what a change of membership asks for; the first one before a rebalance names its cause.
+
+        During a rebalance nothing is noted: whoever comes or goes then belongs to the one under way.
+        """
+        self.look_at_barrier()
+        if self.trigger is None and self.state is not GroupState.PREPARING_REBALANCE:
+            who = (member.member_id, member.client_id, member.client_host, member.group_instance_id)
+            self.trigger = Trigger(cause, *who, reason)
+
+    def look_at_barrier(self) -> None:
+        if self.rebalance is not None:
+            self.rebalance.held = False
+
+    def _count_protocols(self, protocols: tuple[Protocol, ...], by: int) -> None:
+        for name in {protocol.name for protocol in protocols}:
+            count = self.protocol_support.get(name, 0) + by
+            if count:
+                self.protocol_support[name] = count
+            else:
+                del self.protocol_support[name]

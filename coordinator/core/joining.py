@@ -1,0 +1,186 @@
+"""JoinGroup: who may be in the group's next generation, and who is answered with the current one."""
+
+from _wire.errors import ErrorCode
+from _wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from coordinator.config import (
+    GROUP_MAX_SESSION_TIMEOUT_MS,
+    GROUP_MAX_SIZE,
+    GROUP_MIN_SESSION_TIMEOUT_MS,
+    Config,
+)
+from coordinator.core import static_members
+from coordinator.core.causes import Cause
+from coordinator.core.decision import Decision, Reply, RequestContext
+from coordinator.core.events import (
+    Event,
+    GroupCreated,
+    MemberIdReleased,
+    MemberIdReserved,
+    MemberJoined,
+    MemberRejoined,
+    MemberRemoved,
+)
+from coordinator.core.group import NO_GENERATION, NO_MEMBER_ID, Group, Member, Protocol
+from coordinator.core.members import check_member
+from coordinator.core.rebalance import members_with_metadata
+from coordinator.core.requests import protocols_of, rebalance_timeout_ms
+from coordinator.core.states import GroupState
+
+MEMBER_ID_REQUIRED_VERSION = 4
+"""From this version on a new dynamic member first learns its id (KIP-394)."""
+
+
+def join(group: Group, request: JoinGroupRequest, context: RequestContext, now_ms: int, config: Config) -> Decision:
+    """A member asks to be in the next generation.
+
+    The order of the checks is Kafka's: group id, session timeout, whether group and member id fit, size, protocols.
+    A first join makes the group even when the member is then refused, as on Kafka.
+    """
+    if not request.group_id:
+        return _refuse(context, ErrorCode.INVALID_GROUP_ID, request.member_id)
+    shortest, longest = config[GROUP_MIN_SESSION_TIMEOUT_MS], config[GROUP_MAX_SESSION_TIMEOUT_MS]
+    if not shortest <= request.session_timeout_ms <= longest:
+        return _refuse(context, ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id)
+    if group.state is GroupState.DEAD:
+        return _refuse(context, ErrorCode.COORDINATOR_NOT_AVAILABLE, request.member_id)
+    is_new = request.member_id == NO_MEMBER_ID
+    if not group.exists and not is_new:
+        return _refuse(context, ErrorCode.UNKNOWN_MEMBER_ID, request.member_id)
+    if not _has_room(group, request.member_id, config[GROUP_MAX_SIZE]):
+        return _refuse_and_drop(group, request, context, now_ms)
+    if not group.accepts_protocols(request.protocol_type, (protocol.name for protocol in request.protocols)):
+        decision = _refuse(context, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
+    elif is_new:
+        decision = _join_new(group, request, context, now_ms)
+    else:
+        decision = _join_known(group, request, context, now_ms)
+    if group.exists:
+        return decision
+    return decision._replace(events=(GroupCreated(group.group_id, now_ms), *decision.events))
+
+
+def _has_room(group: Group, member_id: str, max_size: int) -> bool:
+    """`group.max.size`: who counts depends on the state.
+
+    While members gather, those that wait count, so that the last ones to come are refused when the limit was lowered.
+    """
+    if group.state is GroupState.EMPTY:
+        return True
+    member = group.members.get(member_id)
+    if group.state is GroupState.PREPARING_REBALANCE:
+        waits = member is not None and member.awaiting_join is not None
+        return waits or group.awaiting_join_count < max_size
+    return member is not None or len(group.members) < max_size
+
+
+def _refuse(context: RequestContext, error: ErrorCode, member_id: str) -> Decision:
+    response = JoinGroupResponse(
+        error_code=error, generation_id=NO_GENERATION, member_id=member_id, protocol_type=None, protocol_name=None
+    )
+    return Decision(replies=(Reply(context.request_id, response),))
+
+
+def _refuse_and_drop(group: Group, request: JoinGroupRequest, context: RequestContext, now_ms: int) -> Decision:
+    events: tuple[Event, ...] = ()
+    if request.member_id in group.members:
+        events = (MemberRemoved(group.group_id, now_ms, request.member_id, Cause.MEMBER_REFUSED, request.reason or ""),)
+    elif request.member_id in group.pending_members:
+        events = (MemberIdReleased(group.group_id, now_ms, request.member_id, Cause.MEMBER_REFUSED),)
+    refused = _refuse(context, ErrorCode.GROUP_MAX_SIZE_REACHED, NO_MEMBER_ID)
+    return refused._replace(events=events)
+
+
+def _join_new(group: Group, request: JoinGroupRequest, context: RequestContext, now_ms: int) -> Decision:
+    """A member without an id: static ones by their instance id, dynamic ones learn their id first (v4)."""
+    if request.group_instance_id is not None:
+        member_id = f"{request.group_instance_id}-{context.new_id()}"
+        if request.group_instance_id in group.static_members:
+            return static_members.replace(group, request, context, member_id, now_ms)
+        return _add(group, request, context, member_id, now_ms)
+    member_id = f"{context.client_id}-{context.new_id()}"
+    if context.api_version < MEMBER_ID_REQUIRED_VERSION:
+        return _add(group, request, context, member_id, now_ms)
+    reserved = MemberIdReserved(group.group_id, now_ms, member_id, request.session_timeout_ms)
+    required = _refuse(context, ErrorCode.MEMBER_ID_REQUIRED, member_id)
+    return Decision((reserved,), required.replies, renewed=(member_id,))
+
+
+def _join_known(group: Group, request: JoinGroupRequest, context: RequestContext, now_ms: int) -> Decision:
+    if request.member_id in group.pending_members:
+        if request.group_instance_id is not None:
+            # Ids are reserved for dynamic members only, so no client of a good mind gets here; Kafka's own answer.
+            return _refuse(context, ErrorCode.UNKNOWN_SERVER_ERROR, request.member_id)
+        return _add(group, request, context, request.member_id, now_ms)
+    error = check_member(group, request.member_id, request.group_instance_id)
+    if error is not ErrorCode.NONE:
+        return _refuse(context, error, request.member_id)
+    member = group.members[request.member_id]
+    protocols = protocols_of(request)
+    changed = member.protocols != protocols
+    match group.state:
+        case GroupState.PREPARING_REBALANCE:
+            return _rejoin(group, request, context, protocols, now_ms)
+        case GroupState.COMPLETING_REBALANCE if changed:
+            return _rejoin(group, request, context, protocols, now_ms)
+        case GroupState.COMPLETING_REBALANCE:
+            # The answer to its last JoinGroup was lost; the generation is still the same.
+            return current_generation(group, member, context, group.leader == member.member_id)
+        case GroupState.STABLE if changed or group.leader == member.member_id:
+            # The leader may have seen a change that metadata does not show, as new partitions of a topic.
+            return _rejoin(group, request, context, protocols, now_ms)
+        case GroupState.STABLE:
+            return current_generation(group, member, context, with_members=False)
+    return _refuse(context, ErrorCode.UNKNOWN_MEMBER_ID, request.member_id)
+
+
+def _add(group: Group, request: JoinGroupRequest, context: RequestContext, member_id: str, now_ms: int) -> Decision:
+    joined = MemberJoined(
+        group.group_id,
+        now_ms,
+        member_id,
+        request.group_instance_id,
+        context.client_id,
+        context.client_host,
+        request.session_timeout_ms,
+        rebalance_timeout_ms(request, context),
+        request.protocol_type,
+        protocols_of(request),
+        context.request_id,
+        request.reason or "",
+    )
+    return Decision((joined,), renewed=(member_id,))
+
+
+def _rejoin(
+    group: Group,
+    request: JoinGroupRequest,
+    context: RequestContext,
+    protocols: tuple[Protocol, ...],
+    now_ms: int,
+) -> Decision:
+    rejoined = MemberRejoined(
+        group.group_id,
+        now_ms,
+        request.member_id,
+        request.session_timeout_ms,
+        rebalance_timeout_ms(request, context),
+        protocols,
+        group.members[request.member_id].protocols != protocols,
+        context.request_id,
+        request.reason or "",
+    )
+    return Decision((rejoined,))
+
+
+def current_generation(group: Group, member: Member, context: RequestContext, with_members: bool) -> Decision:
+    """Answer with the generation as it is, without a rebalance."""
+    members = members_with_metadata(list(group.members.values()), group.protocol_name) if with_members else []
+    response = JoinGroupResponse(
+        generation_id=group.generation_id,
+        protocol_type=group.protocol_type,
+        protocol_name=group.protocol_name,
+        leader=group.leader or NO_MEMBER_ID,
+        member_id=member.member_id,
+        members=members,
+    )
+    return Decision(replies=(Reply(context.request_id, response),))

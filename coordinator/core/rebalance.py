@@ -1,0 +1,142 @@
+"""What follows from the state as it is now: rebalances start, join phases complete, late members go.
+
+`settle` is asked after every request and due timer, and its decision applied, until it has nothing more to say.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from _wire.errors import ErrorCode
+from _wire.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
+from _wire.messages.sync_group import SyncGroupResponse
+from coordinator.config import GROUP_INITIAL_REBALANCE_DELAY_MS, Config
+from coordinator.core.causes import Cause
+from coordinator.core.decision import NOTHING, Decision, Reply
+from coordinator.core.events import (
+    Event,
+    GenerationStarted,
+    GroupEmptied,
+    MemberRemoved,
+    RebalanceProlonged,
+    RebalanceStarted,
+)
+from coordinator.core.group import Group, Member, Rebalance, Trigger
+from coordinator.core.states import GroupState
+
+
+def settle(group: Group, now_ms: int, config: Config) -> Decision:
+    """The next thing that follows from the group's state at `now_ms`, or NOTHING."""
+    if group.rebalance is not None:
+        return _settle_join_phase(group, group.rebalance, now_ms)
+    if group.trigger is not None:
+        return _start_rebalance(group, group.trigger, now_ms, config)
+    if group.pending_sync and now_ms >= group.sync_deadline_ms:
+        return Decision(tuple(_removals(group, group.pending_sync, Cause.SYNC_TIMEOUT, now_ms)))
+    return NOTHING
+
+
+def _start_rebalance(group: Group, trigger: Trigger, now_ms: int, config: Config) -> Decision:
+    """Ask all members to join. From Empty, wait a while for others first (KIP-134)."""
+    from_empty = group.state is GroupState.EMPTY
+    timeout_ms = group.rebalance_timeout_ms
+    delay_ms = config[GROUP_INITIAL_REBALANCE_DELAY_MS] if from_empty else timeout_ms
+    started = RebalanceStarted(
+        group.group_id,
+        now_ms,
+        trigger,
+        deadline_ms=now_ms + delay_ms,
+        from_empty=from_empty,
+        delay_ms=delay_ms,
+        prolongable_ms=max(timeout_ms - delay_ms, 0),
+    )
+    waiting = [member for member in group.members.values() if member.awaiting_sync is not None]
+    told = SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS)
+    return Decision(
+        (started,),
+        tuple(Reply(member.awaiting_sync, told) for member in waiting if member.awaiting_sync is not None),
+        renewed=tuple(member.member_id for member in waiting),
+    )
+
+
+def _settle_join_phase(group: Group, rebalance: Rebalance, now_ms: int) -> Decision:
+    if now_ms < rebalance.deadline_ms:
+        complete = group.all_have_joined and not rebalance.from_empty and not rebalance.held
+        return _complete_join(group, now_ms) if complete else NOTHING
+    if rebalance.new_member_came and rebalance.prolongable_ms:
+        delay_ms = min(rebalance.delay_ms, rebalance.prolongable_ms)
+        left_ms = max(rebalance.prolongable_ms - rebalance.delay_ms, 0)
+        return Decision((RebalanceProlonged(group.group_id, now_ms, now_ms + delay_ms, delay_ms, left_ms),))
+    return _complete_join(group, now_ms)
+
+
+def _complete_join(group: Group, now_ms: int) -> Decision:
+    """Close the join barrier: who has not rejoined goes, unless it is static; the others are the next generation."""
+    late = {m.member_id for m in group.members.values() if m.awaiting_join is None and m.group_instance_id is None}
+    removed = _removals(group, late, Cause.REBALANCE_TIMEOUT, now_ms)
+    staying = [member for member in group.members.values() if member.member_id not in late]
+    joined = [member for member in staying if member.awaiting_join is not None]
+    if not staying:
+        return Decision((*removed, GroupEmptied(group.group_id, now_ms, group.generation_id + 1)))
+    if not joined:
+        timeout_ms = max(member.rebalance_timeout_ms for member in staying)
+        prolonged = RebalanceProlonged(group.group_id, now_ms, now_ms + timeout_ms, timeout_ms, 0)
+        return Decision((*removed, prolonged))
+    return _start_generation(group, removed, staying, joined, now_ms)
+
+
+def _start_generation(
+    group: Group, removed: Sequence[Event], staying: list[Member], joined: list[Member], now_ms: int
+) -> Decision:
+    leader = next((member for member in joined if member.member_id == group.leader), joined[0])
+    started = GenerationStarted(
+        group.group_id,
+        now_ms,
+        group.generation_id + 1,
+        vote(staying),
+        leader.member_id,
+        sync_deadline_ms=now_ms + max(member.rebalance_timeout_ms for member in staying),
+    )
+    replies = []
+    for member in joined:
+        told = members_with_metadata(staying, started.protocol_name) if member is leader else []
+        assert member.awaiting_join is not None, (group.group_id, member.member_id)
+        response = JoinGroupResponse(
+            generation_id=started.generation_id,
+            protocol_type=group.protocol_type,
+            protocol_name=started.protocol_name,
+            leader=leader.member_id,
+            member_id=member.member_id,
+            members=told,
+        )
+        replies.append(Reply(member.awaiting_join, response))
+    renewed = tuple(member.member_id for member in staying)
+    return Decision((*removed, started), tuple(replies), renewed)
+
+
+def members_with_metadata(members: Sequence[Member], protocol_name: str | None) -> list[JoinGroupResponseMember]:
+    """What the leader is told: every member with its metadata for the chosen protocol."""
+    return [
+        JoinGroupResponseMember(
+            member_id=member.member_id,
+            group_instance_id=member.group_instance_id,
+            metadata=member.metadata_for(protocol_name),
+        )
+        for member in members
+    ]
+
+
+def vote(members: Sequence[Member]) -> str:
+    """The protocol of the next generation.
+
+    Candidates are those that all members offer; each member votes for the first of its own list among them. Kafka
+    leaves ties open; here the first by name wins, so that the same members always choose the same.
+    """
+    offered = Counter(name for member in members for name in {protocol.name for protocol in member.protocols})
+    candidates = {name for name, count in offered.items() if count == len(members)}
+    votes = Counter(next(p.name for p in member.protocols if p.name in candidates) for member in members)
+    return min(votes, key=lambda name: (-votes[name], name))
+
+
+def _removals(group: Group, member_ids: set[str], cause: Cause, now_ms: int) -> list[Event]:
+    ordered = (member_id for member_id in group.members if member_id in member_ids)
+    return [MemberRemoved(group.group_id, now_ms, member_id, cause, "") for member_id in ordered]

@@ -1,0 +1,66 @@
+"""The states of a classic group, and the one guard of their transitions."""
+
+from enum import StrEnum
+from typing import Final
+
+
+class GroupState(StrEnum):
+    """A state, by the name that DescribeGroups and ListGroups give it."""
+
+    EMPTY = "Empty"
+    """No members; perhaps committed offsets.
+
+    JoinGroup of a new member starts the first rebalance. Known members do not exist: SyncGroup and Heartbeat are
+    answered UNKNOWN_MEMBER_ID. OffsetCommit without a member (a "simple" consumer) is taken.
+    Left to PreparingRebalance by a join, to Dead by removal.
+    """
+
+    PREPARING_REBALANCE = "PreparingRebalance"
+    """Members are asked to join the next generation.
+
+    JoinGroup waits. Heartbeat and SyncGroup are answered REBALANCE_IN_PROGRESS, and a heartbeat keeps its member alive.
+    Left to CompletingRebalance when all have joined or the time is up, to Empty when nobody is left.
+    """
+
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    """The members of the generation are fixed; the leader computes who gets what.
+
+    SyncGroup waits for the leader's. Heartbeat is answered NONE, OffsetCommit REBALANCE_IN_PROGRESS.
+    Left to Stable by the leader's SyncGroup, to PreparingRebalance by any change of membership or by a member that
+    does not sync in time.
+    """
+
+    STABLE = "Stable"
+    """Members work on their assignment.
+
+    SyncGroup and JoinGroup of an unchanged follower are answered with the current generation.
+    Left to PreparingRebalance by a change of membership, of metadata, or by the leader's JoinGroup.
+    """
+
+    DEAD = "Dead"
+    """The group is removed. Everything is answered COORDINATOR_NOT_AVAILABLE. No way out."""
+
+
+LEGAL_PREDECESSORS: Final[dict[GroupState, frozenset[GroupState]]] = {
+    GroupState.EMPTY: frozenset({GroupState.PREPARING_REBALANCE}),
+    GroupState.PREPARING_REBALANCE: frozenset({GroupState.STABLE, GroupState.COMPLETING_REBALANCE, GroupState.EMPTY}),
+    GroupState.COMPLETING_REBALANCE: frozenset({GroupState.PREPARING_REBALANCE}),
+    GroupState.STABLE: frozenset({GroupState.COMPLETING_REBALANCE}),
+    GroupState.DEAD: frozenset(GroupState) - {GroupState.DEAD},
+}
+
+REBALANCES_FROM: Final = LEGAL_PREDECESSORS[GroupState.PREPARING_REBALANCE]
+"""The states in which a rebalance can be started; in PreparingRebalance one is under way already."""
+
+
+def check_transition(group_id: str, before: GroupState, after: GroupState) -> None:
+    """Guard of every change of state; an illegal one is a defect of ours, never a client's."""
+    assert before in LEGAL_PREDECESSORS[after], f"group {group_id}: {before} cannot become {after}"
+
+
+def diagram() -> str:
+    """The table above as a Mermaid state diagram."""
+    lines = ["stateDiagram-v2", f"    [*] --> {GroupState.EMPTY}"]
+    for after in GroupState:
+        lines += [f"    {before} --> {after}" for before in GroupState if before in LEGAL_PREDECESSORS[after]]
+    return "\n".join([*lines, f"    {GroupState.DEAD} --> [*]"])

@@ -1,0 +1,72 @@
+"""Static members: an instance id that comes back under a new member id takes its old place (KIP-345, KIP-814)."""
+
+from _wire.errors import ErrorCode
+from _wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from coordinator.core.decision import Decision, Reply, RequestContext
+from coordinator.core.events import StaticMemberReplaced
+from coordinator.core.group import Group, Member
+from coordinator.core.members import answers_to_removed
+from coordinator.core.rebalance import members_with_metadata, vote
+from coordinator.core.requests import protocols_of, rebalance_timeout_ms
+from coordinator.core.states import GroupState
+
+SKIP_ASSIGNMENT_VERSION = 9
+"""From this version on a leader that came back is told the members, and to leave the assignment as it is (KIP-814)."""
+
+
+def replace(
+    group: Group, request: JoinGroupRequest, context: RequestContext, new_member_id: str, now_ms: int
+) -> Decision:
+    """The instance is back: its old member id is fenced; a stable group rebalances only if its protocol changes."""
+    assert request.group_instance_id is not None, group.group_id
+    old = group.members[group.static_members[request.group_instance_id]]
+    protocols = protocols_of(request)
+    member = Member(
+        member_id=new_member_id,
+        group_instance_id=request.group_instance_id,
+        client_id=old.client_id,
+        client_host=old.client_host,
+        session_timeout_ms=request.session_timeout_ms,
+        rebalance_timeout_ms=rebalance_timeout_ms(request, context),
+        protocols=protocols,
+    )
+    at_once = group.state is GroupState.STABLE and vote(_with(group, old, member)) == group.protocol_name
+    replaced = StaticMemberReplaced(
+        group.group_id,
+        now_ms,
+        request.group_instance_id,
+        old.member_id,
+        new_member_id,
+        member.session_timeout_ms,
+        member.rebalance_timeout_ms,
+        protocols,
+        None if at_once else context.request_id,
+        request.reason or "",
+    )
+    replies = answers_to_removed(old, ErrorCode.FENCED_INSTANCE_ID)
+    if at_once:
+        replies.append(Reply(context.request_id, _take_over(group, old, member, context)))
+    return Decision((replaced,), tuple(replies), renewed=(new_member_id,))
+
+
+def _with(group: Group, old: Member, new: Member) -> list[Member]:
+    return [new if member is old else member for member in group.members.values()]
+
+
+def _take_over(group: Group, old: Member, new: Member, context: RequestContext) -> JoinGroupResponse:
+    """The current generation, for the member that took over.
+
+    Before v9 a leader could not be told to skip the assignment: it is shown its old id as the leader's, so that it
+    takes itself for a follower.
+    """
+    leads = group.leader == old.member_id
+    skips = leads and context.api_version >= SKIP_ASSIGNMENT_VERSION
+    return JoinGroupResponse(
+        generation_id=group.generation_id,
+        protocol_type=group.protocol_type,
+        protocol_name=group.protocol_name,
+        leader=new.member_id if skips else group.leader or "",
+        skip_assignment=skips,
+        member_id=new.member_id,
+        members=members_with_metadata(_with(group, old, new), group.protocol_name) if skips else [],
+    )

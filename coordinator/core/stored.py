@@ -1,0 +1,180 @@
+"""Events → records of `__consumer_offsets`, and back. The records are Kafka's own, so that its tools read them.
+
+A restart replays them. Compaction may have taken any record that a later one with the same key replaces, so each
+record is applied by itself and expects nothing before it.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from _wire.embedded import decode_versioned, encode_versioned, prefix_of
+from _wire.messages.group_metadata_key import GroupMetadataKey
+from _wire.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
+from _wire.messages.offset_commit_key import OffsetCommitKey
+from _wire.messages.offset_commit_value import OffsetCommitValue
+from coordinator.core.events import (
+    Event,
+    GenerationStable,
+    GroupCreated,
+    GroupEmptied,
+    GroupRemoved,
+    OffsetCommitted,
+    OffsetsDeleted,
+    StaticMemberReplaced,
+)
+from coordinator.core.group import CommittedOffset, Group, Member, Protocol, TopicPartition
+from coordinator.core.states import GroupState
+
+OFFSET_COMMIT_KEY_TYPE = 1
+GROUP_METADATA_KEY_TYPE = 2
+OFFSET_COMMIT_VALUE_VERSION = 3
+OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY = 1
+"""The only version with an expire timestamp."""
+GROUP_METADATA_VALUE_VERSION = 3
+
+StoredRecord = tuple[bytes, bytes | None]
+"""Key and value; a null value is a tombstone."""
+
+
+def records_of(event: Event, group: Group) -> Iterator[StoredRecord]:
+    """What to store for an event that was just applied to `group`."""
+    match event:
+        case OffsetCommitted():
+            yield _offset_key(group, event.partition), _offset_value(event.committed)
+        case OffsetsDeleted():
+            for partition in event.partitions:
+                yield _offset_key(group, partition), None
+        case GroupCreated() | GroupEmptied() | GenerationStable():
+            yield _group_key(group), _group_value(group)
+        case StaticMemberReplaced() if group.state is GroupState.STABLE and group.trigger is None:
+            yield _group_key(group), _group_value(group)
+        case GroupRemoved():
+            yield _group_key(group), None
+
+
+def _group_key(group: Group) -> bytes:
+    return encode_versioned(GroupMetadataKey(group=group.group_id), GROUP_METADATA_KEY_TYPE)
+
+
+def _offset_key(group: Group, partition: TopicPartition) -> bytes:
+    key = OffsetCommitKey(group=group.group_id, topic=partition.topic, partition=partition.partition)
+    return encode_versioned(key, OFFSET_COMMIT_KEY_TYPE)
+
+
+def _offset_value(committed: CommittedOffset) -> bytes:
+    value = OffsetCommitValue(
+        offset=committed.offset,
+        leader_epoch=committed.leader_epoch,
+        metadata=committed.metadata,
+        commit_timestamp=committed.commit_timestamp_ms,
+    )
+    if committed.expire_timestamp_ms is None:
+        return encode_versioned(value, OFFSET_COMMIT_VALUE_VERSION)
+    value.expire_timestamp = committed.expire_timestamp_ms
+    return encode_versioned(value, OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY)
+
+
+def _group_value(group: Group) -> bytes:
+    value = GroupMetadataValue(
+        protocol_type=group.protocol_type or "",
+        generation=group.generation_id,
+        protocol=group.protocol_name,
+        leader=group.leader,
+        current_state_timestamp=-1 if group.state_since_ms is None else group.state_since_ms,
+        members=[
+            MemberMetadata(
+                member_id=member.member_id,
+                group_instance_id=member.group_instance_id,
+                client_id=member.client_id,
+                client_host=member.client_host,
+                rebalance_timeout=member.rebalance_timeout_ms,
+                session_timeout=member.session_timeout_ms,
+                subscription=member.metadata_for(group.protocol_name),
+                assignment=member.assignment,
+            )
+            for member in group.members.values()
+        ],
+    )
+    return encode_versioned(value, GROUP_METADATA_VALUE_VERSION)
+
+
+class StoredGroups:
+    """The groups of one partition of `__consumer_offsets`, as its records tell them."""
+
+    def __init__(self) -> None:
+        self.groups: dict[str, Group] = {}
+
+    def apply_all(self, records: Iterable[StoredRecord]) -> None:
+        for key, value in records:
+            self.apply(key, value)
+
+    def apply(self, key: bytes, value: bytes | None) -> None:
+        """Take one record; types this coordinator does not know are passed over, as on Kafka.
+
+        Raises MalformedMessage when a known type cannot be read.
+        """
+        key_type = prefix_of(key)
+        if key_type in (0, OFFSET_COMMIT_KEY_TYPE):
+            self._apply_offset(decode_versioned(OffsetCommitKey, key), value)
+        elif key_type == GROUP_METADATA_KEY_TYPE:
+            self._apply_group(decode_versioned(GroupMetadataKey, key).group, value)
+
+    def _apply_offset(self, key: OffsetCommitKey, value: bytes | None) -> None:
+        where = TopicPartition(key.topic, key.partition)
+        if value is None:
+            group = self.groups.get(key.group)
+            if group is not None:
+                group.offsets.pop(where, None)
+            return
+        stored = decode_versioned(OffsetCommitValue, value)
+        expires = prefix_of(value) == OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY and stored.expire_timestamp >= 0
+        self._group(key.group).offsets[where] = CommittedOffset(
+            stored.offset,
+            stored.leader_epoch,
+            stored.metadata,
+            stored.commit_timestamp,
+            stored.expire_timestamp if expires else None,
+        )
+
+    def _apply_group(self, group_id: str, value: bytes | None) -> None:
+        if value is None:
+            self.groups.pop(group_id, None)
+            return
+        loaded = load_group(group_id, decode_versioned(GroupMetadataValue, value))
+        loaded.offsets = self._group(group_id).offsets
+        self.groups[group_id] = loaded
+
+    def _group(self, group_id: str) -> Group:
+        if group_id not in self.groups:
+            self.groups[group_id] = Group(group_id, exists=True)
+        return self.groups[group_id]
+
+
+def load_group(group_id: str, stored: GroupMetadataValue) -> Group:
+    """The group that a metadata value describes: Stable with members, else Empty. Nobody waits, nobody owes a sync."""
+    group = Group(
+        group_id,
+        exists=True,
+        state=GroupState.STABLE if stored.members else GroupState.EMPTY,
+        state_since_ms=None if stored.current_state_timestamp < 0 else stored.current_state_timestamp,
+        generation_id=stored.generation,
+        protocol_type=stored.protocol_type or None,
+        protocol_name=stored.protocol,
+    )
+    for member in stored.members:
+        protocols = (Protocol(stored.protocol or "", member.subscription),)
+        rebalance_ms = member.session_timeout if member.rebalance_timeout < 0 else member.rebalance_timeout
+        group.add_member(
+            Member(
+                member_id=member.member_id,
+                group_instance_id=member.group_instance_id,
+                client_id=member.client_id,
+                client_host=member.client_host,
+                session_timeout_ms=member.session_timeout,
+                rebalance_timeout_ms=rebalance_ms,
+                protocols=protocols,
+                assignment=member.assignment,
+                is_new=False,
+            )
+        )
+    group.leader = stored.leader
+    return group

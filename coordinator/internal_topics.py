@@ -1,0 +1,18 @@
+"""The topics that the coordinator itself writes."""
+
+from typing import Final
+
+OFFSETS_TOPIC: Final = "__consumer_offsets"
+"""Committed offsets and group metadata, in Kafka's own records."""
+
+TRANSACTIONS_TOPIC: Final = "__transaction_state"
+"""Where transactions are kept; made when a client first looks for the coordinator of one."""
+
+AUDIT_TOPIC: Final = "__group_audit"
+"""What happened to each group; `audit.schema` describes its records."""
+
+INTERNAL_TOPICS: Final = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC})
+"""Marked internal in Metadata, so that consumers by pattern pass them over. The audit topic is meant to be read."""
+
+READ_ONLY_TOPICS: Final = frozenset({OFFSETS_TOPIC, TRANSACTIONS_TOPIC, AUDIT_TOPIC})
+"""Clients cannot produce to these."""

@@ -1,0 +1,46 @@
+"""The state that the metadata log adds up to, in memory."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from coordinator.internal_topics import INTERNAL_TOPICS
+from coordinator.metadata.records import MetadataRecord, ProducerIdsRecord, RemoveTopicRecord, TopicRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic; its partitions are 0 to `partitions` - 1. `topic_id` is 16 bytes."""
+
+    name: str
+    topic_id: bytes
+    partitions: int
+    configs: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_internal(self) -> bool:
+        return self.name in INTERNAL_TOPICS
+
+
+class MetadataImage:
+    """Changed by records only."""
+
+    def __init__(self) -> None:
+        self.topics: dict[str, Topic] = {}
+        self.topics_by_id: dict[bytes, Topic] = {}
+        self.next_producer_id = 0
+
+    def apply(self, record: MetadataRecord) -> None:
+        match record:
+            case TopicRecord():
+                topic_id = bytes.fromhex(record.topic_id)
+                topic = Topic(record.name, topic_id, record.partitions, dict(record.configs))
+                self.topics[topic.name] = self.topics_by_id[topic_id] = topic
+            case RemoveTopicRecord():
+                topic = self.topics.pop(record.name)
+                del self.topics_by_id[topic.topic_id]
+            case ProducerIdsRecord():
+                self.next_producer_id = record.next_producer_id
+
+    def has_partition(self, name: str, partition: int) -> bool:
+        topic = self.topics.get(name)
+        return topic is not None and 0 <= partition < topic.partitions

@@ -1,0 +1,30 @@
+"""The records of the metadata log, as JSON with their type in `kind`."""
+
+import msgspec
+
+
+class TopicRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="topic"):
+    """A topic was made. `topic_id` is 32 hex digits (KIP-516)."""
+
+    name: str
+    topic_id: str
+    partitions: int
+    configs: dict[str, str] = {}
+
+
+class RemoveTopicRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="remove_topic"):
+    """A topic was deleted."""
+
+    name: str
+
+
+class ProducerIdsRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="producer_ids"):
+    """Producer ids below `next_producer_id` may be in use (KIP-730)."""
+
+    next_producer_id: int
+
+
+MetadataRecord = TopicRecord | RemoveTopicRecord | ProducerIdsRecord
+
+encode_record = msgspec.json.Encoder().encode
+decode_record = msgspec.json.Decoder(MetadataRecord).decode

@@ -1,0 +1,48 @@
+cimport cython
+from cpython.object cimport PyObject
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+
+from coordinator.timers.wheel cimport TimerWheel
+
+
+@cython.final
+cdef class GroupLease:
+    cdef readonly int32_t generation_id
+    cdef readonly bint open             # heartbeats of this generation change nothing but the deadline
+    cdef bytes group_id
+    cdef dict leases                    # member id → Lease
+
+
+@cython.final
+cdef class Lease:
+    cdef GroupLease group
+    cdef bytes member_id
+    cdef bytes group_instance_id        # None for a dynamic member
+    cdef uint64_t hash
+    cdef int64_t session_timeout_ms
+    cdef readonly int64_t deadline_ms
+    cdef int64_t timer_deadline_ms      # when the wheel will ask; not after deadline_ms
+    cdef uint64_t timer                 # 0: the wheel has fired and nobody renewed
+
+
+@cython.final
+cdef class LeaseTable:
+    cdef TimerWheel wheel
+    cdef uint64_t seed
+    cdef dict groups                    # group id → GroupLease; owns every lease
+    cdef PyObject **slots               # open addressing, borrowed from `groups`; NULL is free
+    cdef size_t mask
+    cdef size_t used
+
+    cdef bint heartbeat(
+        self,
+        const uint8_t *group_id, Py_ssize_t group_id_size,
+        const uint8_t *member_id, Py_ssize_t member_id_size,
+        const uint8_t *group_instance_id, Py_ssize_t group_instance_id_size,
+        int32_t generation_id, int64_t now_ms,
+    ) noexcept
+    cdef Lease find(self, str group_id, str member_id)
+    cdef int insert(self, Lease lease) except -1
+    cdef void place(self, Lease lease) noexcept
+    cdef void erase(self, Lease lease) noexcept
+    cdef int grow(self) except -1

@@ -1,0 +1,259 @@
+"""Sessions of members, kept as C fields so that the Heartbeat of a steady member is answered without Python.
+
+A session deadline exists here and nowhere else. A heartbeat writes it and moves no timer: the wheel's entry, when due,
+asks the lease (`is_due`), and sleeps again or lets the session expire.
+"""
+
+cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from cpython.object cimport PyObject
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcmp, memcpy
+
+from coordinator.timers.wheel cimport TimerWheel
+
+from coordinator.runtime.timer_keys import SessionKey
+
+cdef enum:
+    SLOTS_AT_FIRST = 64
+
+
+cdef inline uint64_t mix(uint64_t value) noexcept:
+    """The finalizer of MurmurHash3: every bit of `value` reaches every bit of the result."""
+    value ^= value >> 33
+    value *= <uint64_t>0xff51afd7ed558ccdULL
+    value ^= value >> 33
+    value *= <uint64_t>0xc4ceb9fe1a85ec53ULL
+    return value ^ (value >> 33)
+
+
+cdef inline uint64_t hash_bytes(uint64_t hash, const uint8_t *data, Py_ssize_t size) noexcept:
+    """Eight bytes a round; the seed keeps clients from choosing ids that collide."""
+    cdef uint64_t word
+    cdef Py_ssize_t left = size
+    while left >= 8:
+        memcpy(&word, data, 8)
+        hash = mix(hash ^ word)
+        data += 8
+        left -= 8
+    word = <uint64_t>size << 56
+    memcpy(&word, data, left)
+    return mix(hash ^ word)
+
+
+cdef inline bint same_bytes(bytes known, const uint8_t *data, Py_ssize_t size) noexcept:
+    return PyBytes_GET_SIZE(known) == size and memcmp(PyBytes_AS_STRING(known), data, size) == 0
+
+
+@cython.final
+cdef class GroupLease:
+    """What the leases of one group share."""
+
+
+@cython.final
+cdef class Lease:
+    """The session of one member."""
+
+
+@cython.final
+cdef class LeaseTable:
+    """All sessions of one process. `seed` is a random number that clients cannot know."""
+
+    def __cinit__(self, TimerWheel wheel not None, seed):
+        self.wheel = wheel
+        self.seed = <uint64_t>(seed & 0xFFFFFFFFFFFFFFFF)
+        self.groups = {}
+        self.slots = <PyObject **>PyMem_Calloc(SLOTS_AT_FIRST, sizeof(PyObject *))
+        if self.slots == NULL:
+            raise MemoryError
+        self.mask = SLOTS_AT_FIRST - 1
+
+    def __dealloc__(self):
+        PyMem_Free(self.slots)
+
+    def __len__(self):
+        return self.used
+
+    def renew(self, str group_id not None, str member_id not None, str group_instance_id, int64_t session_timeout_ms,
+              int64_t now_ms):
+        """Begin the member's session anew at `now_ms`; a member without one gets it."""
+        cdef Lease lease = self.find(group_id, member_id)
+        if lease is None:
+            lease = Lease.__new__(Lease)
+            lease.group = self._group(group_id)
+            lease.member_id = member_id.encode()
+            lease.group_instance_id = None if group_instance_id is None else group_instance_id.encode()
+            self.insert(lease)
+            lease.group.leases[member_id] = lease
+        lease.session_timeout_ms = session_timeout_ms
+        lease.deadline_ms = now_ms + session_timeout_ms
+        if lease.timer == 0:
+            lease.timer = self.wheel.start(SessionKey(group_id, member_id), lease.deadline_ms)
+            lease.timer_deadline_ms = lease.deadline_ms
+        elif lease.deadline_ms < lease.timer_deadline_ms:
+            self.wheel.restart(lease.timer, lease.deadline_ms)
+            lease.timer_deadline_ms = lease.deadline_ms
+
+    def is_due(self, str group_id not None, str member_id not None, int64_t now_ms):
+        """Asked when the wheel fired for this session: whether it ran out. If not, the wheel will ask again."""
+        cdef Lease lease = self.find(group_id, member_id)
+        if lease is None:
+            return False
+        lease.timer = 0
+        if lease.deadline_ms <= now_ms:
+            return True
+        lease.timer = self.wheel.start(SessionKey(group_id, member_id), lease.deadline_ms)
+        lease.timer_deadline_ms = lease.deadline_ms
+        return False
+
+    def is_over(self, str group_id not None, str member_id not None, int64_t now_ms):
+        """Whether the member's session has run out, or never was."""
+        cdef Lease lease = self.find(group_id, member_id)
+        return lease is None or lease.deadline_ms <= now_ms
+
+    def deadline_ms(self, str group_id not None, str member_id not None):
+        """When the session runs out if nothing is heard; None without a session."""
+        cdef Lease lease = self.find(group_id, member_id)
+        return None if lease is None else lease.deadline_ms
+
+    def set_group(self, str group_id not None, int32_t generation_id, bint open):
+        """Open or close the fast path for a generation of the group."""
+        cdef GroupLease group = self._group(group_id)
+        group.generation_id = generation_id
+        group.open = open
+
+    def drop(self, str group_id not None, str member_id not None):
+        """End the session of a member that is gone; False when it had none."""
+        cdef GroupLease group = <GroupLease>self.groups.get(group_id)
+        if group is None:
+            return False
+        cdef Lease lease = <Lease>group.leases.pop(member_id, None)
+        if lease is None:
+            return False
+        if lease.timer != 0:
+            self.wheel.cancel(lease.timer)
+        self.erase(lease)
+        return True
+
+    def drop_group(self, str group_id not None):
+        """End all sessions of a group that is gone or no longer served here."""
+        cdef GroupLease group = <GroupLease>self.groups.get(group_id)
+        if group is not None:
+            for member_id in list(group.leases):
+                self.drop(group_id, member_id)
+            del self.groups[group_id]
+
+    def members(self, str group_id not None):
+        """The ids of the group's members that have a session."""
+        cdef GroupLease group = <GroupLease>self.groups.get(group_id)
+        return [] if group is None else list(group.leases)
+
+    def take_heartbeat(self, str group_id not None, str member_id not None, str group_instance_id,
+                       int32_t generation_id, int64_t now_ms):
+        """The fast path as Python sees it: true when the heartbeat changed nothing but the deadline."""
+        cdef bytes group_bytes = group_id.encode(), member_bytes = member_id.encode()
+        cdef bytes instance_bytes = b"" if group_instance_id is None else group_instance_id.encode()
+        return self.heartbeat(
+            <const uint8_t *>PyBytes_AS_STRING(group_bytes), len(group_bytes),
+            <const uint8_t *>PyBytes_AS_STRING(member_bytes), len(member_bytes),
+            <const uint8_t *>PyBytes_AS_STRING(instance_bytes), -1 if group_instance_id is None else len(instance_bytes),
+            generation_id, now_ms,
+        )
+
+    cdef bint heartbeat(
+        self,
+        const uint8_t *group_id, Py_ssize_t group_id_size,
+        const uint8_t *member_id, Py_ssize_t member_id_size,
+        const uint8_t *group_instance_id, Py_ssize_t group_instance_id_size,
+        int32_t generation_id, int64_t now_ms,
+    ) noexcept:
+        """Renew a live session of an open group. False: the core has to answer. An instance id of size -1 is null.
+
+        A null instance id of a static member is left to the core too: rare, and its answer says less.
+        """
+        cdef uint64_t hash = hash_bytes(hash_bytes(self.seed, group_id, group_id_size), member_id, member_id_size)
+        cdef size_t index = hash & self.mask
+        cdef Lease lease
+        while self.slots[index] != NULL:
+            lease = <Lease>self.slots[index]
+            if (
+                lease.hash == hash
+                and same_bytes(lease.member_id, member_id, member_id_size)
+                and same_bytes(lease.group.group_id, group_id, group_id_size)
+            ):
+                if not lease.group.open or lease.group.generation_id != generation_id or lease.deadline_ms <= now_ms:
+                    return False
+                if group_instance_id_size < 0:
+                    if lease.group_instance_id is not None:
+                        return False
+                elif lease.group_instance_id is None or not same_bytes(
+                    lease.group_instance_id, group_instance_id, group_instance_id_size
+                ):
+                    return False
+                lease.deadline_ms = now_ms + lease.session_timeout_ms
+                return True
+            index = (index + 1) & self.mask
+        return False
+
+    def _group(self, str group_id):
+        cdef GroupLease group = <GroupLease>self.groups.get(group_id)
+        if group is None:
+            group = GroupLease.__new__(GroupLease)
+            group.group_id = group_id.encode()
+            group.leases = {}
+            self.groups[group_id] = group
+        return group
+
+    cdef Lease find(self, str group_id, str member_id):
+        cdef GroupLease group = <GroupLease>self.groups.get(group_id)
+        return None if group is None else <Lease>group.leases.get(member_id)
+
+    cdef int insert(self, Lease lease) except -1:
+        cdef bytes group_id = lease.group.group_id
+        if (self.used + 1) * 2 > self.mask + 1:
+            self.grow()
+        lease.hash = hash_bytes(
+            hash_bytes(self.seed, <const uint8_t *>PyBytes_AS_STRING(group_id), len(group_id)),
+            <const uint8_t *>PyBytes_AS_STRING(lease.member_id), len(lease.member_id),
+        )
+        self.place(lease)
+        self.used += 1
+        return 0
+
+    cdef void place(self, Lease lease) noexcept:
+        cdef size_t index = lease.hash & self.mask
+        while self.slots[index] != NULL:
+            index = (index + 1) & self.mask
+        self.slots[index] = <PyObject *>lease
+
+    cdef void erase(self, Lease lease) noexcept:
+        """Take the lease out and close the gap, so that no probe of another ends early."""
+        cdef size_t gap = lease.hash & self.mask
+        cdef size_t index, home
+        while self.slots[gap] != <PyObject *>lease:
+            gap = (gap + 1) & self.mask
+        index = gap
+        while True:
+            index = (index + 1) & self.mask
+            if self.slots[index] == NULL:
+                break
+            home = (<Lease>self.slots[index]).hash & self.mask
+            if ((index - home) & self.mask) >= ((index - gap) & self.mask):
+                self.slots[gap] = self.slots[index]
+                gap = index
+        self.slots[gap] = NULL
+        self.used -= 1
+
+    cdef int grow(self) except -1:
+        cdef size_t size = (self.mask + 1) * 2
+        cdef PyObject **slots = <PyObject **>PyMem_Calloc(size, sizeof(PyObject *))
+        if slots == NULL:
+            raise MemoryError
+        PyMem_Free(self.slots)
+        self.slots = slots
+        self.mask = size - 1
+        for group in self.groups.values():
+            for lease in (<GroupLease>group).leases.values():
+                self.place(<Lease>lease)
+        return 0

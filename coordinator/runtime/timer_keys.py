@@ -1,0 +1,23 @@
+"""What the wheel hands back when a timer is due. One key, one meaning."""
+
+from typing import NamedTuple
+
+
+class SessionKey(NamedTuple):
+    """Ask the lease of this member whether its session ran out."""
+
+    group_id: str
+    member_id: str
+
+
+class GroupTimerKey(NamedTuple):
+    """Ask the group what follows now; `name` is one of `core.decision.TimerName`."""
+
+    group_id: str
+    name: str
+
+
+class LoadRetryKey(NamedTuple):
+    """Try again to load a partition of __consumer_offsets that could not be read or written."""
+
+    partition: int

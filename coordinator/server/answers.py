@@ -1,0 +1,85 @@
+"""Who waits for which answer: request id → connection. Replies come from the core by number, and leave from here."""
+
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any, NamedTuple, Protocol
+
+from _wire.errors import ErrorCode
+
+
+class Waiting(Protocol):
+    """What a reply goes to: a connection with a request under way."""
+
+    def answer(self, response: Any) -> None:
+        """Send the response to the request under way and go on with the next one."""
+
+    def answer_error(self, error: ErrorCode) -> None:
+        """The same, with the response that says `error` in the API of the request under way."""
+
+
+class Part(NamedTuple):
+    """One of several answers that make up a response."""
+
+    gathering: "Gathering"
+    place: int
+
+
+class Gathering:
+    """Collects the answers to the parts of one request, then makes its response of them."""
+
+    def __init__(self, request_id: int, parts: int, combine: Callable[[list[Any]], Any]) -> None:
+        self.request_id = request_id
+        self.combine = combine
+        self.parts: list[Any] = [None] * parts
+        self.left = parts
+
+
+class AnswerDesk:
+    """Numbers requests and delivers their answers; an answer that nobody waits for any more is passed over.
+
+    A request that a newer one replaced (a JoinGroup sent again over a second connection) is never answered, as on
+    Kafka, and its number is given up when its connection closes.
+    """
+
+    def __init__(self) -> None:
+        self._numbers = count(1)
+        self._waiting: dict[int, Waiting | Part] = {}
+
+    def number(self, waiting: Waiting) -> int:
+        """A request id for the request under way on a connection."""
+        request_id = next(self._numbers)
+        self._waiting[request_id] = waiting
+        return request_id
+
+    def split(self, request_id: int, parts: int, combine: Callable[[list[Any]], Any]) -> Sequence[int]:
+        """Ids for the parts of a request. `combine` gets their answers in order; a failed one is its ErrorCode."""
+        gathering = Gathering(request_id, parts, combine)
+        ids = [next(self._numbers) for _ in range(parts)]
+        for place, part_id in enumerate(ids):
+            self._waiting[part_id] = Part(gathering, place)
+        return ids
+
+    def forget(self, request_id: int) -> None:
+        """Nobody waits for this answer any more."""
+        self._waiting.pop(request_id, None)
+
+    def reply(self, request_id: int, response: object) -> None:
+        waiting = self._waiting.pop(request_id, None)
+        if isinstance(waiting, Part):
+            self._gather(waiting, response)
+        elif waiting is not None:
+            waiting.answer(response)
+
+    def fail(self, request_id: int, error: ErrorCode) -> None:
+        waiting = self._waiting.pop(request_id, None)
+        if isinstance(waiting, Part):
+            self._gather(waiting, error)
+        elif waiting is not None:
+            waiting.answer_error(error)
+
+    def _gather(self, part: Part, answer: object) -> None:
+        gathering = part.gathering
+        gathering.parts[part.place] = answer
+        gathering.left -= 1
+        if gathering.left == 0:
+            self.reply(gathering.request_id, gathering.combine(gathering.parts))

@@ -1,0 +1,73 @@
+"""The one table of what is served: API key → versions, handler, how an error looks. ApiVersions is printed from it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from _wire.apis import APIS, Api
+from _wire.errors import ErrorCode
+from coordinator.server.call import Call
+
+
+class _Later:
+    """The handler has passed the request on; its answer comes through the AnswerDesk."""
+
+
+class _NoAnswer:
+    """The client wants no answer (Produce with acks=0)."""
+
+
+LATER: Final = _Later()
+NO_ANSWER: Final = _NoAnswer()
+
+Handler = Callable[[Any, Call], Any]
+"""(request, call) → response, LATER or NO_ANSWER."""
+
+ErrorResponse = Callable[[Any, ErrorCode], Any]
+"""(request, error) → the response that says so."""
+
+
+Adapt = Callable[[Any, int], None]
+"""(response, version): writes what an old version says otherwise into the response."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """How one API is served, in the versions `min_version` to `max_version`."""
+
+    api: Api
+    handler: Handler
+    error_response: ErrorResponse
+    adapt: Adapt | None
+    min_version: int
+    max_version: int
+
+
+def top_level_error(api_key: int) -> ErrorResponse:
+    """For responses that have one error code of their own."""
+    response_class = APIS[api_key].response
+    return lambda request, error: response_class(error_code=error)  # type: ignore[call-arg]
+
+
+class DispatchTable:
+    """Routes by API key."""
+
+    def __init__(self) -> None:
+        self.routes: dict[int, Route] = {}
+
+    def add(
+        self,
+        name: str,
+        handler: Handler,
+        error_response: ErrorResponse | None = None,
+        *,
+        adapt: Adapt | None = None,
+        min_version: int = 0,
+        max_version: int | None = None,
+    ) -> None:
+        """Serve an API in all versions the wire layer has, or fewer."""
+        api = next(api for api in APIS.values() if api.name == name)
+        newest = api.max_version if max_version is None else max_version
+        answer_error = error_response or top_level_error(api.key)
+        assert api.key not in self.routes, name
+        self.routes[api.key] = Route(api, handler, answer_error, adapt, max(min_version, api.min_version), newest)

@@ -1,0 +1,1 @@
+"""One module per API family. A handler turns a request into what broker or runtime is asked, and back."""

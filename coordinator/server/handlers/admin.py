@@ -1,0 +1,121 @@
+"""DescribeGroups, ListGroups, DeleteGroups: asked of each shard that is concerned, answered together."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from _wire.errors import ErrorCode
+from _wire.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
+from _wire.messages.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
+from _wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from coordinator.core import admin
+from coordinator.core.decision import Decision, Reply
+from coordinator.core.group import Group
+from coordinator.runtime.shard import GroupDecision, ShardDecision
+from coordinator.server.broker import Broker
+from coordinator.server.call import Call
+from coordinator.server.dispatch import LATER, DispatchTable
+
+
+class AdminHandlers:
+    """What administrators ask about groups."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+
+    def add_to(self, table: DispatchTable) -> None:
+        table.add("DescribeGroups", self.describe, _describe_error)
+        table.add("ListGroups", self.list)
+        table.add("DeleteGroups", self.delete, _delete_error)
+
+    def describe(self, request: DescribeGroupsRequest, call: Call) -> Any:
+        if not request.groups:
+            return DescribeGroupsResponse()
+        request_id = self._broker.desk.number(call.connection)
+
+        def combine(parts: list[Any]) -> DescribeGroupsResponse:
+            named = zip(request.groups, parts, strict=True)
+            return DescribeGroupsResponse(
+                groups=[
+                    DescribedGroup(group_id=name, error_code=part) if isinstance(part, ErrorCode) else part
+                    for name, part in named
+                ]
+            )
+
+        part_ids = self._broker.desk.split(request_id, len(request.groups), combine)
+        for part_id, group_id in zip(part_ids, request.groups, strict=True):
+            self._broker.groups.ask(
+                group_id, _describing(part_id, call.api_version, request.include_authorized_operations), part_id
+            )
+        return LATER
+
+    def list(self, request: ListGroupsRequest, call: Call) -> Any:
+        request_id = self._broker.desk.number(call.connection)
+        states = {state.lower() for state in request.states_filter}
+        types = {kind.lower() for kind in request.types_filter}
+
+        def combine(parts: list[Any]) -> ListGroupsResponse:
+            failed = next((part for part in parts if isinstance(part, ErrorCode)), ErrorCode.NONE)
+            groups = [group for part in parts if not isinstance(part, ErrorCode) for group in part]
+            return ListGroupsResponse(error_code=failed, groups=groups)
+
+        shards = self._broker.groups.shards
+        part_ids = self._broker.desk.split(request_id, len(shards), combine)
+        for part_id, shard in zip(part_ids, shards, strict=True):
+            self._broker.groups.ask_shard(shard.partition, _listing(part_id, states, types), part_id)
+        return LATER
+
+    def delete(self, request: DeleteGroupsRequest, call: Call) -> Any:
+        if not request.groups_names:
+            return DeleteGroupsResponse()
+        request_id = self._broker.desk.number(call.connection)
+
+        def combine(parts: list[Any]) -> DeleteGroupsResponse:
+            named = zip(request.groups_names, parts, strict=True)
+            return DeleteGroupsResponse(
+                results=[DeletableGroupResult(group_id=name, error_code=error) for name, error in named]
+            )
+
+        part_ids = self._broker.desk.split(request_id, len(request.groups_names), combine)
+        for part_id, group_id in zip(part_ids, request.groups_names, strict=True):
+            self._broker.groups.ask(group_id, _deleting(part_id), part_id)
+        return LATER
+
+
+def _describing(part_id: int, api_version: int, with_operations: bool) -> GroupDecision:
+    def decide(group: Group, now_ms: int) -> Decision:
+        return Decision(replies=(Reply(part_id, admin.describe(group, api_version, with_operations)),))
+
+    return decide
+
+
+def _listing(part_id: int, states: set[str], types: set[str]) -> ShardDecision:
+    def decide(groups: Mapping[str, Group], now_ms: int) -> Decision:
+        listed = [
+            listed
+            for listed in map(admin.listed, groups.values())
+            if (not states or listed.group_state.lower() in states)
+            and (not types or listed.group_type.lower() in types)
+        ]
+        return Decision(replies=(Reply(part_id, listed),))
+
+    return decide
+
+
+def _deleting(part_id: int) -> GroupDecision:
+    def decide(group: Group, now_ms: int) -> Decision:
+        if not group.group_id:
+            return Decision(replies=(Reply(part_id, ErrorCode.INVALID_GROUP_ID),))
+        error, events = admin.remove(group, now_ms)
+        return Decision(events, (Reply(part_id, error),))
+
+    return decide
+
+
+def _describe_error(request: DescribeGroupsRequest, error: ErrorCode) -> DescribeGroupsResponse:
+    groups = [DescribedGroup(group_id=group_id, error_code=error) for group_id in request.groups]
+    return DescribeGroupsResponse(groups=groups)
+
+
+def _delete_error(request: DeleteGroupsRequest, error: ErrorCode) -> DeleteGroupsResponse:
+    results = [DeletableGroupResult(group_id=group_id, error_code=error) for group_id in request.groups_names]
+    return DeleteGroupsResponse(results=results)

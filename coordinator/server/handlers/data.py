@@ -1,0 +1,142 @@
+"""Produce, Fetch, ListOffsets, InitProducerId, OffsetForLeaderEpoch: the data plane."""
+
+from typing import Any, Final
+
+from _wire.errors import ErrorCode
+from _wire.messages.fetch import FetchRequest, FetchResponse
+from _wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from _wire.messages.list_offsets import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from _wire.messages.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderTopicResult,
+)
+from _wire.messages.produce import (
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from coordinator.broker.fetch import ParkedFetch
+from coordinator.broker.list_offsets import list_offsets
+from coordinator.broker.partitions import LEADER_EPOCH
+from coordinator.server.broker import Broker
+from coordinator.server.call import Call
+from coordinator.server.dispatch import LATER, NO_ANSWER, DispatchTable
+
+FIRST_PRODUCE_WITH_BATCHES: Final = 3
+"""Produce v0 to v2 carry the old message sets, which 4.x no longer takes (KIP-896)."""
+FIRST_FETCH_WITH_BATCHES: Final = 4
+"""Fetch v0 to v3 would need batches turned into the old message sets."""
+
+
+class DataHandlers:
+    """Records in and out."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+
+    def add_to(self, table: DispatchTable) -> None:
+        table.add("Produce", self.produce, _produce_error, min_version=FIRST_PRODUCE_WITH_BATCHES)
+        table.add("Fetch", self.fetch, min_version=FIRST_FETCH_WITH_BATCHES)
+        table.add("ListOffsets", self.list_offsets, _list_error)
+        table.add("InitProducerId", self.init_producer_id)
+        table.add("OffsetForLeaderEpoch", self.offset_for_leader_epoch, _epoch_error)
+
+    def produce(self, request: ProduceRequest, call: Call) -> Any:
+        response = self._broker.producing.produce(request, call.api_version, self._broker.now_ms())
+        return NO_ANSWER if request.acks == 0 else response
+
+    def fetch(self, request: FetchRequest, call: Call) -> Any:
+        desk, fetching = self._broker.desk, self._broker.fetching
+        request_id = desk.number(call.connection)
+
+        def answer(response: FetchResponse) -> None:
+            call.connection.on_close = None
+            desk.reply(request_id, response)
+
+        fetched = fetching.fetch(request, call.api_version, self._broker.now_ms(), answer)
+        if isinstance(fetched, ParkedFetch):
+            call.connection.on_close = lambda: fetching.drop(fetched)
+            return LATER
+        desk.forget(request_id)
+        return fetched
+
+    def list_offsets(self, request: ListOffsetsRequest, call: Call) -> ListOffsetsResponse:
+        return list_offsets(request, call.api_version, self._broker.partitions)
+
+    def init_producer_id(self, request: InitProducerIdRequest, call: Call) -> InitProducerIdResponse:
+        if request.transactional_id is not None:
+            # A final error: with a retriable one the producer would ask again until its timeout.
+            return InitProducerIdResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, producer_id=-1, producer_epoch=-1)
+        producer_id = self._broker.metadata.take_producer_id(self._broker.now_ms())
+        return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
+
+    def offset_for_leader_epoch(self, request: OffsetForLeaderEpochRequest, call: Call) -> OffsetForLeaderEpochResponse:
+        """There is one epoch: it ends where the log does."""
+        response = OffsetForLeaderEpochResponse()
+        for topic in request.topics:
+            answers = []
+            for wanted in topic.partitions:
+                log = self._broker.partitions.find(topic.topic, wanted.partition)
+                if log is None:
+                    error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                    answers.append(EpochEndOffset(partition=wanted.partition, error_code=error))
+                elif wanted.leader_epoch == LEADER_EPOCH:
+                    end = log.log_end_offset
+                    answers.append(
+                        EpochEndOffset(partition=wanted.partition, leader_epoch=LEADER_EPOCH, end_offset=end)
+                    )
+                else:
+                    answers.append(EpochEndOffset(partition=wanted.partition))
+            response.topics.append(OffsetForLeaderTopicResult(topic=topic.topic, partitions=answers))
+        return response
+
+
+def _produce_error(request: ProduceRequest, error: ErrorCode) -> ProduceResponse:
+    return ProduceResponse(
+        responses=[
+            TopicProduceResponse(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partition_responses=[
+                    PartitionProduceResponse(index=data.index, error_code=error, base_offset=-1)
+                    for data in topic.partition_data
+                ],
+            )
+            for topic in request.topic_data
+        ]
+    )
+
+
+def _list_error(request: ListOffsetsRequest, error: ErrorCode) -> ListOffsetsResponse:
+    return ListOffsetsResponse(
+        topics=[
+            ListOffsetsTopicResponse(
+                name=topic.name,
+                partitions=[
+                    ListOffsetsPartitionResponse(partition_index=each.partition_index, error_code=error)
+                    for each in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _epoch_error(request: OffsetForLeaderEpochRequest, error: ErrorCode) -> OffsetForLeaderEpochResponse:
+    return OffsetForLeaderEpochResponse(
+        topics=[
+            OffsetForLeaderTopicResult(
+                topic=topic.topic,
+                partitions=[EpochEndOffset(partition=each.partition, error_code=error) for each in topic.partitions],
+            )
+            for topic in request.topics
+        ]
+    )

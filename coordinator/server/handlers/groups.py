@@ -1,0 +1,93 @@
+"""JoinGroup, SyncGroup, Heartbeat, LeaveGroup: to the shard of the group, and back through the AnswerDesk."""
+
+from typing import Any
+
+from _wire.errors import ErrorCode
+from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from _wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from _wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from _wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from coordinator.core import joining, members
+from coordinator.core.decision import RequestContext
+from coordinator.core.group import NO_GENERATION
+from coordinator.server.broker import Broker
+from coordinator.server.call import Call
+from coordinator.server.dispatch import LATER, DispatchTable
+
+NULLABLE_PROTOCOL_NAME_VERSION = 7
+"""Before it, JoinGroup has "" where there is no protocol."""
+SYNC_NAMES_PROTOCOL_VERSION = 5
+"""From it on SyncGroup says for which protocol it is (KIP-559)."""
+
+
+class GroupHandlers:
+    """The four requests that members send."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+
+    def add_to(self, table: DispatchTable) -> None:
+        table.add("JoinGroup", self.join, _join_error, adapt=_adapt_join)
+        table.add("SyncGroup", self.sync)
+        table.add("Heartbeat", self.heartbeat)
+        table.add("LeaveGroup", self.leave)
+
+    def join(self, request: JoinGroupRequest, call: Call) -> Any:
+        context, config = request_context(self._broker, call), self._broker.config
+        self._broker.groups.ask(
+            request.group_id,
+            lambda group, now_ms: joining.join(group, request, context, now_ms, config),
+            context.request_id,
+        )
+        return LATER
+
+    def sync(self, request: SyncGroupRequest, call: Call) -> Any:
+        unnamed = request.protocol_type is None or request.protocol_name is None
+        if call.api_version >= SYNC_NAMES_PROTOCOL_VERSION and unnamed:
+            return SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+        if not request.group_id:
+            return SyncGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)
+        context = request_context(self._broker, call)
+        self._broker.groups.ask(
+            request.group_id,
+            lambda group, now_ms: members.sync(group, request, context, now_ms),
+            context.request_id,
+        )
+        return LATER
+
+    def heartbeat(self, request: HeartbeatRequest, call: Call) -> Any:
+        if not request.group_id:
+            return HeartbeatResponse(error_code=ErrorCode.INVALID_GROUP_ID)
+        context = request_context(self._broker, call)
+        self._broker.groups.ask(
+            request.group_id, lambda group, now_ms: members.heartbeat(group, request, context), context.request_id
+        )
+        return LATER
+
+    def leave(self, request: LeaveGroupRequest, call: Call) -> Any:
+        if not request.group_id:
+            return LeaveGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)
+        context = request_context(self._broker, call)
+        self._broker.groups.ask(
+            request.group_id,
+            lambda group, now_ms: members.leave(group, request, context, now_ms),
+            context.request_id,
+        )
+        return LATER
+
+
+def request_context(broker: Broker, call: Call) -> RequestContext:
+    """What the core is told of the request, with a request id to answer to."""
+    call.request_id = broker.desk.number(call.connection)
+    return RequestContext(call.request_id, call.api_version, call.client_id, call.client_host, broker.new_id)
+
+
+def _join_error(request: JoinGroupRequest, error: ErrorCode) -> JoinGroupResponse:
+    return JoinGroupResponse(
+        error_code=error, generation_id=NO_GENERATION, member_id=request.member_id, protocol_name=None
+    )
+
+
+def _adapt_join(response: JoinGroupResponse, api_version: int) -> None:
+    if api_version < NULLABLE_PROTOCOL_NAME_VERSION and response.protocol_name is None:
+        response.protocol_name = ""

@@ -1,0 +1,269 @@
+"""OffsetCommit and OffsetFetch: topics are checked here, where metadata is at hand; the group decides the rest."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from _wire.errors import ErrorCode
+from _wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from _wire.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopic,
+    OffsetFetchResponseTopics,
+)
+from coordinator.core import offsets
+from coordinator.core.decision import Decision, Reply
+from coordinator.core.group import CommittedOffset, Group, TopicPartition
+from coordinator.metadata.image import MetadataImage
+from coordinator.server.broker import Broker
+from coordinator.server.call import Call
+from coordinator.server.dispatch import LATER, DispatchTable
+from coordinator.server.handlers.groups import request_context
+
+TOPIC_ID_VERSION = 10
+"""From this version on both requests name topics by id alone (KIP-848)."""
+GROUPS_VERSION = 8
+"""From this version on OffsetFetch asks for several groups at once (KIP-709)."""
+GROUP_ERROR_VERSION = 2
+"""Before it, OffsetFetch has an error per partition only."""
+ZOOKEEPER_VERSION = 0
+"""Version 0 kept offsets in ZooKeeper, which no Kafka without one can do; 3.9 lists it and says so."""
+NO_OFFSET = -1
+
+
+class OffsetHandlers:
+    """Commits and fetches of positions."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+
+    def add_to(self, table: DispatchTable) -> None:
+        table.add("OffsetCommit", self.commit, commit_error)
+        table.add("OffsetFetch", self.fetch, _fetch_error)
+
+    def commit(self, request: OffsetCommitRequest, call: Call) -> Any:
+        if call.api_version == ZOOKEEPER_VERSION:
+            return commit_error(request, ErrorCode.UNSUPPORTED_VERSION)
+        if call.api_version >= TOPIC_ID_VERSION:
+            _name_topics(request.topics, self._broker.image)
+        known, refused = _split_known(request, self._broker.image, call.api_version)
+        if not known:
+            return OffsetCommitResponse(topics=refused)
+        request.topics = known
+        context, config = request_context(self._broker, call), self._broker.config
+        request_id = context.request_id
+        if refused:
+            part_ids = self._broker.desk.split(request_id, 1, lambda parts: _add_refused(request, parts[0], refused))
+            context = replace(context, request_id=part_ids[0])
+        self._broker.groups.ask(
+            request.group_id,
+            lambda group, now_ms: offsets.commit(group, request, context, now_ms, config),
+            context.request_id,
+        )
+        return LATER
+
+    def fetch(self, request: OffsetFetchRequest, call: Call) -> Any:
+        if call.api_version == ZOOKEEPER_VERSION:
+            return _group_failed(_as_group(request), ErrorCode.UNSUPPORTED_VERSION, call.api_version)
+        asked = request.groups if call.api_version >= GROUPS_VERSION else [_as_group(request)]
+        if call.api_version >= TOPIC_ID_VERSION:
+            for group in asked:
+                _name_topics(group.topics or (), self._broker.image)
+        context = request_context(self._broker, call)
+        by_id = call.api_version >= TOPIC_ID_VERSION
+        if not asked:
+            self._broker.desk.forget(context.request_id)
+            return OffsetFetchResponse()
+        combine = _combine_groups if call.api_version >= GROUPS_VERSION else _single_group(call.api_version)
+        part_ids = self._broker.desk.split(context.request_id, len(asked), lambda parts: combine(asked, parts))
+        for part_id, group_asked in zip(part_ids, asked, strict=True):
+            self._broker.groups.ask(
+                group_asked.group_id, _fetching(part_id, group_asked, self._broker.image, by_id), part_id
+            )
+        return LATER
+
+
+def _fetching(part_id: int, asked: OffsetFetchRequestGroup, image: MetadataImage, by_id: bool) -> Any:
+    def decide(group: Group, now_ms: int) -> Decision:
+        return Decision(replies=(Reply(part_id, _fetch_group(group, asked, image, by_id)),))
+
+    return decide
+
+
+def _fetch_group(
+    group: Group, asked: OffsetFetchRequestGroup, image: MetadataImage, by_id: bool
+) -> OffsetFetchResponseGroup:
+    response = OffsetFetchResponseGroup(group_id=asked.group_id)
+    if asked.topics is None:
+        found: dict[str, list[tuple[TopicPartition, CommittedOffset | None]]] = {}
+        for partition, committed in offsets.fetch(group, None):
+            found.setdefault(partition.topic, []).append((partition, committed))
+        for topic, entries in found.items():
+            topic_id = image.topics[topic].topic_id if topic in image.topics else bytes(16)
+            response.topics.append(_fetched(topic, topic_id, entries))
+        return response
+    for wanted in asked.topics:
+        if by_id and not wanted.name:
+            unknown = [_failed_partition(index, ErrorCode.UNKNOWN_TOPIC_ID) for index in wanted.partition_indexes]
+            response.topics.append(OffsetFetchResponseTopics(topic_id=wanted.topic_id, partitions=unknown))
+            continue
+        partitions = (TopicPartition(wanted.name, index) for index in wanted.partition_indexes)
+        response.topics.append(_fetched(wanted.name, wanted.topic_id, offsets.fetch(group, partitions)))
+    return response
+
+
+def _fetched(
+    topic: str, topic_id: bytes, entries: Iterable[tuple[TopicPartition, CommittedOffset | None]]
+) -> OffsetFetchResponseTopics:
+    return OffsetFetchResponseTopics(
+        name=topic,
+        topic_id=topic_id,
+        partitions=[
+            _failed_partition(where.partition, ErrorCode.NONE)
+            if committed is None
+            else OffsetFetchResponsePartitions(
+                partition_index=where.partition,
+                committed_offset=committed.offset,
+                committed_leader_epoch=committed.leader_epoch,
+                metadata=committed.metadata,
+            )
+            for where, committed in entries
+        ],
+    )
+
+
+def _failed_partition(index: int, error: ErrorCode) -> OffsetFetchResponsePartitions:
+    return OffsetFetchResponsePartitions(
+        partition_index=index, committed_offset=NO_OFFSET, committed_leader_epoch=-1, metadata="", error_code=error
+    )
+
+
+def _as_group(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:
+    """The one group of v0 to v7, in the words of v8."""
+    topics = None
+    if request.topics is not None:
+        topics = [
+            OffsetFetchRequestTopics(name=topic.name, partition_indexes=topic.partition_indexes)
+            for topic in request.topics
+        ]
+    return OffsetFetchRequestGroup(group_id=request.group_id, topics=topics)
+
+
+def _combine_groups(asked: list[OffsetFetchRequestGroup], parts: list[Any]) -> OffsetFetchResponse:
+    groups = [
+        OffsetFetchResponseGroup(group_id=group.group_id, error_code=part) if isinstance(part, ErrorCode) else part
+        for group, part in zip(asked, parts, strict=True)
+    ]
+    return OffsetFetchResponse(groups=groups)
+
+
+def _single_group(api_version: int) -> Any:
+    def combine(asked: list[OffsetFetchRequestGroup], parts: list[Any]) -> OffsetFetchResponse:
+        part = parts[0]
+        if isinstance(part, ErrorCode):
+            return _group_failed(asked[0], part, api_version)
+        topics = [
+            OffsetFetchResponseTopic(
+                name=topic.name,
+                partitions=[
+                    OffsetFetchResponsePartition(
+                        partition_index=partition.partition_index,
+                        committed_offset=partition.committed_offset,
+                        committed_leader_epoch=partition.committed_leader_epoch,
+                        metadata=partition.metadata,
+                        error_code=partition.error_code,
+                    )
+                    for partition in topic.partitions
+                ],
+            )
+            for topic in part.topics
+        ]
+        return OffsetFetchResponse(topics=topics, error_code=part.error_code)
+
+    return combine
+
+
+def _group_failed(asked: OffsetFetchRequestGroup, error: ErrorCode, api_version: int) -> OffsetFetchResponse:
+    if api_version >= GROUP_ERROR_VERSION:
+        return OffsetFetchResponse(error_code=error)
+    topics = [
+        OffsetFetchResponseTopic(
+            name=topic.name,
+            partitions=[
+                OffsetFetchResponsePartition(
+                    partition_index=index, committed_offset=NO_OFFSET, metadata="", error_code=error
+                )
+                for index in topic.partition_indexes
+            ],
+        )
+        for topic in asked.topics or ()
+    ]
+    return OffsetFetchResponse(topics=topics)
+
+
+def _fetch_error(request: OffsetFetchRequest, error: ErrorCode) -> OffsetFetchResponse:
+    if request.groups:
+        return _combine_groups(request.groups, [error] * len(request.groups))
+    return _group_failed(_as_group(request), error, 0 if request.topics else GROUP_ERROR_VERSION)
+
+
+def _name_topics(topics: Iterable[OffsetCommitRequestTopic | OffsetFetchRequestTopics], image: MetadataImage) -> None:
+    """Put the names beside the ids, "" where the id is unknown."""
+    for topic in topics:
+        known = image.topics_by_id.get(topic.topic_id)
+        topic.name = "" if known is None else known.name
+
+
+def _split_known(
+    request: OffsetCommitRequest, image: MetadataImage, api_version: int
+) -> tuple[list[OffsetCommitRequestTopic], list[OffsetCommitResponseTopic]]:
+    """The partitions that exist, and the answers for the others."""
+    unknown = ErrorCode.UNKNOWN_TOPIC_ID if api_version >= TOPIC_ID_VERSION else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    known, refused = [], []
+    for topic in request.topics:
+        exists = {
+            each.partition_index: image.has_partition(topic.name, each.partition_index) for each in topic.partitions
+        }
+        if all(exists.values()):
+            known.append(topic)
+            continue
+        missing = [
+            OffsetCommitResponsePartition(partition_index=index, error_code=unknown)
+            for index, there in exists.items()
+            if not there
+        ]
+        refused.append(OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=missing))
+        topic.partitions = [each for each in topic.partitions if exists[each.partition_index]]
+        if topic.partitions:
+            known.append(topic)
+    return known, refused
+
+
+def _add_refused(
+    request: OffsetCommitRequest, part: Any, refused: list[OffsetCommitResponseTopic]
+) -> OffsetCommitResponse:
+    """One response of what the group said and what was refused before it was asked; a topic stands in it once."""
+    response: OffsetCommitResponse = commit_error(request, part) if isinstance(part, ErrorCode) else part
+    answered = {topic.name: topic for topic in response.topics}
+    for topic in refused:
+        if topic.name in answered:
+            answered[topic.name].partitions.extend(topic.partitions)
+        else:
+            response.topics.append(topic)
+    return response
+
+
+def commit_error(request: OffsetCommitRequest, error: ErrorCode) -> OffsetCommitResponse:
+    return offsets.respond(request, lambda partition: error)

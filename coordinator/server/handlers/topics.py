@@ -1,0 +1,117 @@
+"""CreateTopics and DeleteTopics."""
+
+from collections import Counter
+
+from _wire.errors import ErrorCode
+from _wire.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from _wire.messages.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+)
+from coordinator.broker.topics import DEFAULT_COUNT, TopicError
+from coordinator.config import NUM_PARTITIONS
+from coordinator.server.broker import Broker
+from coordinator.server.call import Call
+from coordinator.server.dispatch import DispatchTable
+
+STATES_VERSION = 6
+"""From this version on DeleteTopics names topics by name or id (KIP-516)."""
+
+
+class TopicHandlers:
+    """Topics made and removed."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+
+    def add_to(self, table: DispatchTable) -> None:
+        table.add("CreateTopics", self.create, _create_error)
+        table.add("DeleteTopics", self.delete, _delete_error)
+
+    def create(self, request: CreateTopicsRequest, call: Call) -> CreateTopicsResponse:
+        times = Counter(topic.name for topic in request.topics)
+        topics = {topic.name: topic for topic in request.topics}
+        results = []
+        for name, topic in topics.items():
+            if times[name] > 1:
+                results.append(_not_created(topic, ErrorCode.INVALID_REQUEST, "Duplicate topic name."))
+            else:
+                results.append(self._create_one(topic, request.validate_only))
+        return CreateTopicsResponse(topics=results)
+
+    def _create_one(self, wanted: CreatableTopic, validate_only: bool) -> CreatableTopicResult:
+        try:
+            partitions, replication_factor = _counts(wanted)
+            topic_id = bytes(16)
+            if validate_only:
+                self._broker.topics.check_new(wanted.name, partitions, replication_factor)
+            else:
+                configs = {config.name: config.value for config in wanted.configs if config.value is not None}
+                made = self._broker.topics.create(
+                    wanted.name, partitions, replication_factor, configs, self._broker.now_ms()
+                )
+                topic_id = made.topic_id
+        except TopicError as problem:
+            return _not_created(wanted, problem.error, str(problem))
+        count = self._broker.config[NUM_PARTITIONS] if partitions == DEFAULT_COUNT else partitions
+        return CreatableTopicResult(
+            name=wanted.name, topic_id=topic_id, num_partitions=count, replication_factor=1, configs=[]
+        )
+
+    def delete(self, request: DeleteTopicsRequest, call: Call) -> DeleteTopicsResponse:
+        wanted = request.topics
+        if call.api_version < STATES_VERSION:
+            wanted = [DeleteTopicState(name=name) for name in request.topic_names]
+        return DeleteTopicsResponse(responses=[self._delete_one(each) for each in wanted])
+
+    def _delete_one(self, wanted: DeleteTopicState) -> DeletableTopicResult:
+        name = wanted.name
+        if name is None:
+            known = self._broker.image.topics_by_id.get(wanted.topic_id)
+            if known is None:
+                return DeletableTopicResult(name=None, topic_id=wanted.topic_id, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
+            name = known.name
+        try:
+            self._broker.topics.remove(name, self._broker.now_ms())
+        except TopicError as problem:
+            return DeletableTopicResult(
+                name=name, topic_id=wanted.topic_id, error_code=problem.error, error_message=str(problem)
+            )
+        return DeletableTopicResult(name=name, topic_id=wanted.topic_id)
+
+
+def _counts(wanted: CreatableTopic) -> tuple[int, int]:
+    """Partitions and replication factor. With a replica assignment both are -1 and its length counts.
+
+    Raises TopicError for an assignment that one broker cannot have.
+    """
+    if not wanted.assignments:
+        return wanted.num_partitions, wanted.replication_factor
+    if (wanted.num_partitions, wanted.replication_factor) != (DEFAULT_COUNT, DEFAULT_COUNT):
+        message = "With a replica assignment, partition count and replication factor must be -1."
+        raise TopicError(ErrorCode.INVALID_REQUEST, message)
+    indexes = sorted(each.partition_index for each in wanted.assignments)
+    if indexes != list(range(len(indexes))) or any(len(each.broker_ids) != 1 for each in wanted.assignments):
+        message = "Partitions must be 0, 1, 2, … with one broker each."
+        raise TopicError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
+    return len(indexes), 1
+
+
+def _not_created(wanted: CreatableTopic, error: ErrorCode, message: str) -> CreatableTopicResult:
+    return CreatableTopicResult(name=wanted.name, error_code=error, error_message=message)
+
+
+def _create_error(request: CreateTopicsRequest, error: ErrorCode) -> CreateTopicsResponse:
+    return CreateTopicsResponse(topics=[_not_created(topic, error, error.description) for topic in request.topics])
+
+
+def _delete_error(request: DeleteTopicsRequest, error: ErrorCode) -> DeleteTopicsResponse:
+    names = [topic.name for topic in request.topics] or list(request.topic_names)
+    return DeleteTopicsResponse(responses=[DeletableTopicResult(name=name, error_code=error) for name in names])

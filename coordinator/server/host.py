@@ -1,0 +1,79 @@
+"""What a connection does not answer itself: decode, find the handler, answer, and say no in one line."""
+
+from typing import Any
+
+import structlog
+
+from _wire.errors import ErrorCode, MalformedMessage
+from _wire.headers import RequestHeader, decode_request_header
+from _wire.messages.api_versions import ApiVersionsRequest
+from coordinator.server.answers import AnswerDesk
+from coordinator.server.call import Call
+from coordinator.server.connection import Connection
+from coordinator.server.dispatch import LATER, NO_ANSWER, DispatchTable
+from coordinator.server.handlers.cluster import ClusterHandlers
+
+log = structlog.get_logger()
+
+
+class ConnectionHost:
+    """Serves the connections of all listeners."""
+
+    def __init__(self, table: DispatchTable, cluster: ClusterHandlers, desk: AnswerDesk) -> None:
+        self._table = table
+        self._cluster = cluster
+        self._desk = desk
+        self.connections: set[Connection] = set()
+
+    def opened(self, connection: Connection) -> None:
+        self.connections.add(connection)
+
+    def closed(self, connection: Connection) -> None:
+        self.connections.discard(connection)
+        if connection.call is not None:
+            self._desk.forget(connection.call.request_id)
+
+    def refused(self, connection: Connection, why: str) -> None:
+        log.warning("connection closed", client=connection.client_host, why=why)
+
+    def serve(self, connection: Connection, frame: bytes) -> None:
+        """Handle one request; the connection stays busy until it is answered."""
+        try:
+            header, body_start = decode_request_header(frame)
+            call = self._open_call(connection, header, frame, body_start)
+        except MalformedMessage as problem:
+            connection.refuse(str(problem))
+            return
+        if call is None:
+            return
+        connection.call = call
+        try:
+            answer = call.route.handler(call.request, call)
+        except Exception:
+            log.exception("a request failed for a reason of ours", api=call.route.api.name, version=call.api_version)
+            answer = call.route.error_response(call.request, ErrorCode.UNKNOWN_SERVER_ERROR)
+        if answer is NO_ANSWER:
+            connection.finish()
+        elif answer is not LATER:
+            connection.answer(answer)
+
+    def _open_call(self, connection: Connection, header: RequestHeader, frame: bytes, body_start: int) -> Call | None:
+        """The request with its route; None when it is answered or refused already. Raises MalformedMessage."""
+        route = self._table.routes.get(header.api_key)
+        if route is None:
+            connection.refuse(f"API key {header.api_key} is not served")
+            return None
+        version = header.api_version
+        if not route.min_version <= version <= route.max_version:
+            if header.api_key != ApiVersionsRequest.API_KEY:
+                served = f"{route.min_version} to {route.max_version}"
+                connection.refuse(f"{route.api.name} version {version} is not served; {served} are")
+                return None
+            connection.call = Call(connection, route, None, 0, header.correlation_id, header.client_id or "")
+            connection.answer(self._cluster.unsupported_api_versions())
+            return None
+        request: Any = route.api.request.decode(frame, version, body_start)
+        return Call(connection, route, request, version, header.correlation_id, header.client_id or "")
+
+    def error_response(self, call: Call, error: ErrorCode) -> Any:
+        return call.route.error_response(call.request, error)

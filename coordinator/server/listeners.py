@@ -1,0 +1,108 @@
+"""Where clients connect, and what they are told to connect to."""
+
+import asyncio
+import errno
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from coordinator.config import ADVERTISED_LISTENERS, LISTENERS, SOCKET_REQUEST_MAX_BYTES, Config, ConfigError
+from coordinator.runtime.leases import LeaseTable
+from coordinator.server.call import Endpoint
+from coordinator.server.connection import Connection
+from coordinator.server.host import ConnectionHost
+
+PLAINTEXT = "PLAINTEXT"
+BACKLOG = 1024
+PORT_AT_MOST = 65535
+
+
+class ListenError(OSError):
+    """An address that cannot be listened on; one line that says which and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """NAME://HOST:PORT, taken apart."""
+
+    name: str
+    host: str
+    port: int
+
+
+def parse_addresses(key_name: str, text: str) -> list[Address]:
+    """The listeners in a setting. Raises ConfigError naming the part that is not NAME://HOST:PORT."""
+    addresses = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        name, found, rest = part.partition("://")
+        host, colon, port = rest.rpartition(":")
+        if not found or not name or not colon or not port.isdecimal() or int(port) > PORT_AT_MOST:
+            raise ConfigError(f"{key_name}={text}: {part!r} is not NAME://HOST:PORT")
+        addresses.append(Address(name, host.strip("[]"), int(port)))
+    return addresses
+
+
+class Listeners:
+    """The listening sockets of one server."""
+
+    def __init__(self, config: Config, host: ConnectionHost, leases: LeaseTable, now_ms: Callable[[], int]) -> None:
+        """Raises ConfigError for listeners that cannot be understood."""
+        self._addresses = parse_addresses(LISTENERS.name, config[LISTENERS])
+        if not self._addresses:
+            raise ConfigError(f"{LISTENERS.name}: at least one listener is needed")
+        advertised = parse_addresses(ADVERTISED_LISTENERS.name, config[ADVERTISED_LISTENERS])
+        self._advertised = {address.name: address for address in advertised}
+        for unknown in self._advertised.keys() - {address.name for address in self._addresses}:
+            raise ConfigError(f"{ADVERTISED_LISTENERS.name}: there is no listener {unknown}")
+        self._frame_bytes_max = config[SOCKET_REQUEST_MAX_BYTES]
+        self._host = host
+        self._leases = leases
+        self._now_ms = now_ms
+        self._servers: list[asyncio.Server] = []
+        self.endpoints: list[Endpoint] = []
+
+    async def open(self) -> None:
+        """Bind all, then accept. Raises ListenError when an address is not to be had."""
+        loop = asyncio.get_running_loop()
+        bound = [(address, _bind(address)) for address in self._addresses]
+        for address, sock in bound:
+            endpoint = self._endpoint(address, sock.getsockname()[1])
+            self.endpoints.append(endpoint)
+            self._servers.append(
+                await loop.create_server(lambda endpoint=endpoint: self._accept(endpoint), sock=sock, backlog=BACKLOG)  # type: ignore[misc]
+            )
+
+    def close(self) -> None:
+        """Accept no more."""
+        for server in self._servers:
+            server.close()
+
+    def _endpoint(self, address: Address, port: int) -> Endpoint:
+        told = self._advertised.get(address.name)
+        if told is not None:
+            return Endpoint(address.name, told.host, told.port or port)
+        anywhere = address.host in ("", "0.0.0.0", "::")
+        return Endpoint(address.name, socket.gethostname() if anywhere else address.host, port)
+
+    def _accept(self, endpoint: Endpoint) -> Connection:
+        return Connection(self._host, endpoint, self._leases, self._now_ms, self._frame_bytes_max)
+
+
+def _bind(address: Address) -> socket.socket:
+    """A bound TCP socket. Raises ListenError."""
+    where = f"{address.host}:{address.port}"
+    try:
+        found = socket.getaddrinfo(address.host or None, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as problem:
+        raise ListenError(f"cannot listen on {where}: {problem.strerror}") from None
+    family, kind, protocol, _, socket_address = found[0]
+    sock = socket.socket(family, kind, protocol)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(socket_address)
+    except OSError as problem:
+        sock.close()
+        in_use = problem.errno == errno.EADDRINUSE
+        hint = "; another process listens there, choose another port (0 picks a free one)" if in_use else ""
+        raise ListenError(f"cannot listen on {where}: {problem.strerror}{hint}") from None
+    return sock

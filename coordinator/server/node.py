@@ -1,0 +1,170 @@
+"""One node put together: logs, metadata, shards, handlers, listeners; started and stopped as one."""
+
+import asyncio
+import random
+import uuid
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+from coordinator.audit.trail import AuditTrail
+from coordinator.broker.fetch import Fetching, FetchTimeoutKey
+from coordinator.broker.growth import Growth
+from coordinator.broker.partitions import LEADER_EPOCH, Partitions
+from coordinator.broker.produce import Producing
+from coordinator.broker.topics import Topics
+from coordinator.config import LOG_DIRS, NODE_ID, Config
+from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
+from coordinator.log.config import LogConfig
+from coordinator.log.directory import LogDirectory
+from coordinator.metadata.store import METADATA_TOPIC, MetadataStore
+from coordinator.runtime.group_timers import GroupTimers
+from coordinator.runtime.groups import Groups
+from coordinator.runtime.leases import LeaseTable
+from coordinator.runtime.shard import Shard
+from coordinator.runtime.store import LogStore
+from coordinator.server.answers import AnswerDesk
+from coordinator.server.broker import Broker
+from coordinator.server.dispatch import DispatchTable
+from coordinator.server.handlers.admin import AdminHandlers
+from coordinator.server.handlers.cluster import ClusterHandlers
+from coordinator.server.handlers.data import DataHandlers
+from coordinator.server.handlers.groups import GroupHandlers
+from coordinator.server.handlers.offsets import OffsetHandlers
+from coordinator.server.handlers.topics import TopicHandlers
+from coordinator.server.host import ConnectionHost
+from coordinator.server.listeners import Listeners
+from coordinator.server.turns import Turns
+from coordinator.timers.clock import SystemClock
+from coordinator.timers.wheel import TimerWheel
+
+log = structlog.get_logger()
+
+DRAIN_SECONDS: Final = 2
+"""How long a stop waits for answers to leave the sockets."""
+
+
+class Node:
+    """A coordinator with its embedded log. `start` in a running loop, `stop` once."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._clock = SystemClock()
+
+    async def start(self) -> None:
+        """Open the logs, replay, listen.
+
+        Raises:
+            ConfigError: settings that do not go together.
+            DataDirectoryError: a data folder that cannot be used.
+            MetadataError: a metadata log that cannot be understood.
+            ListenError: an address that is not to be had.
+        """
+        config, now_ms = self._config, self._clock.now_ms
+        self._directory = LogDirectory.open(Path(config[LOG_DIRS]), node_id=config[NODE_ID])
+        try:
+            await self._start(config)
+        except BaseException:
+            self._directory.close(clean=False)
+            raise
+        log.info("serving", bootstrap=self.bootstrap, data=str(self._directory.root), ms=now_ms())
+
+    async def _start(self, config: Config) -> None:
+        now_ms = self._clock.now_ms
+        wheel = TimerWheel(now_ms())
+        self._turns = Turns(asyncio.get_running_loop(), wheel, now_ms)
+        growth = Growth(self._turns.wake)
+        metadata = MetadataStore(self._directory.open_log(METADATA_TOPIC, 0, LogConfig()), lambda: uuid.uuid4().bytes)
+        partitions = Partitions(self._directory, metadata.image, config)
+        topics = Topics(metadata, partitions, config)
+        topics.make_internal(now_ms())
+        desk = AnswerDesk()
+        leases = LeaseTable(wheel, random.SystemRandom().getrandbits(64))
+        groups = self._groups(partitions, metadata.image.topics[OFFSETS_TOPIC].partitions, growth, desk, leases, wheel)
+        fetching = Fetching(metadata.image, partitions, growth, self._turns)
+        producing = Producing(metadata.image, partitions, growth)
+        broker = Broker(
+            config=config,
+            cluster_id=self._directory.cluster_id,
+            metadata=metadata,
+            partitions=partitions,
+            topics=topics,
+            producing=producing,
+            fetching=fetching,
+            groups=groups,
+            desk=desk,
+            now_ms=now_ms,
+            new_id=lambda: str(uuid.uuid4()),
+        )
+        self._turns.at_end(groups.drain)
+        self._turns.at_end(lambda now_ms: growth.tell())
+        self._turns.on_due(groups.due)
+        self._turns.on_due(lambda key, now_ms: fetching.expire(key.fetch) if isinstance(key, FetchTimeoutKey) else None)
+        groups.load(now_ms())
+        self._turns.wake()
+        table, cluster = dispatch_table(broker)
+        self._host = ConnectionHost(table, cluster, desk)
+        self._listeners = Listeners(config, self._host, leases, now_ms)
+        await self._listeners.open()
+
+    def _groups(
+        self,
+        partitions: Partitions,
+        count: int,
+        growth: Growth,
+        desk: AnswerDesk,
+        leases: LeaseTable,
+        wheel: TimerWheel,
+    ) -> Groups:
+        timers = GroupTimers(wheel)
+        shards = [
+            Shard(
+                index,
+                LogStore(
+                    partitions.get(OFFSETS_TOPIC, index), partitions.get(AUDIT_TOPIC, index), LEADER_EPOCH, growth.note
+                ),
+                AuditTrail(self._config[NODE_ID], LEADER_EPOCH),
+                desk,
+                leases,
+                timers,
+                self._config,
+            )
+            for index in range(count)
+        ]
+        return Groups(shards, wheel, timers, leases, self._turns.wake)
+
+    @property
+    def bootstrap(self) -> str:
+        """HOST:PORT of the first listener, as clients are told it."""
+        first = self._listeners.endpoints[0]
+        return f"{first.host}:{first.port}"
+
+    async def stop(self) -> None:
+        """Accept no more, let answers leave, close the logs so that the next start need not check them."""
+        self._listeners.close()
+        self._turns.stop()
+        for connection in list(self._host.connections):
+            connection.close()
+        deadline = self._clock.now_ms() + DRAIN_SECONDS * 1000
+        while self._host.connections and self._clock.now_ms() < deadline:
+            await asyncio.sleep(0.01)
+        self._directory.close()
+        log.info("stopped")
+
+
+def dispatch_table(broker: Broker) -> tuple[DispatchTable, ClusterHandlers]:
+    """Everything this server answers."""
+    table = DispatchTable()
+    cluster = ClusterHandlers(broker)
+    families = (
+        cluster,
+        GroupHandlers(broker),
+        OffsetHandlers(broker),
+        AdminHandlers(broker),
+        TopicHandlers(broker),
+        DataHandlers(broker),
+    )
+    for handlers in families:
+        handlers.add_to(table)
+    return table, cluster

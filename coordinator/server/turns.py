@@ -1,0 +1,86 @@
+"""The end of a loop turn, and the passing of time: queues are drained, watchers told, due timers handed out."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from coordinator.timers.wheel import TimerWheel
+
+STALL_MS: Final = 250
+"""After a pause this long, what clients sent meanwhile is read before any timer counts as due."""
+
+
+class Turns:
+    """One wheel for all timers; the loop wakes at its next deadline.
+
+    `wake` asks for an end of turn; it costs nothing to ask twice.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, wheel: TimerWheel, now_ms: Callable[[], int]) -> None:
+        self._loop = loop
+        self._wheel = wheel
+        self._now_ms = now_ms
+        self._at_end: list[Callable[[int], None]] = []
+        self._on_due: list[Callable[[object, int], None]] = []
+        self._woken = False
+        self._alarm: asyncio.TimerHandle | None = None
+        self._alarm_ms = -1
+
+    def at_end(self, step: Callable[[int], None]) -> None:
+        """Call `step(now_ms)` at the end of every turn that something happened in, in the order of registration."""
+        self._at_end.append(step)
+
+    def on_due(self, handler: Callable[[object, int], None]) -> None:
+        """Call `handler(key, now_ms)` for each due timer; it passes over keys that are not its own."""
+        self._on_due.append(handler)
+
+    def wake(self) -> None:
+        if not self._woken:
+            self._woken = True
+            self._loop.call_soon(self._end)
+
+    def start(self, key: object, deadline_ms: int) -> int:
+        """Start a timer on the wheel and see to it that the loop wakes for it; returns its number."""
+        self.wake()
+        return self._wheel.start(key, deadline_ms)
+
+    def cancel(self, timer: int) -> bool:
+        """Cancel a timer by its number; False if it fired or was cancelled before."""
+        return self._wheel.cancel(timer)
+
+    def stop(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+
+    def _end(self) -> None:
+        self._woken = False
+        now_ms = self._now_ms()
+        for step in self._at_end:
+            step(now_ms)
+        self._set_alarm(now_ms)
+
+    def _set_alarm(self, now_ms: int) -> None:
+        due_ms = self._wheel.next_deadline_ms()
+        if due_ms == self._alarm_ms:
+            return
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        self._alarm_ms = due_ms
+        if due_ms >= 0:
+            self._alarm = self._loop.call_later(max(due_ms - now_ms, 0) / 1000, self._ring, due_ms)
+
+    def _ring(self, due_ms: int) -> None:
+        if self._now_ms() - due_ms > STALL_MS:
+            # The loop stood still: two turns further, what lies in the sockets has been read.
+            self._loop.call_soon(self._loop.call_soon, self._advance)
+        else:
+            self._advance()
+
+    def _advance(self) -> None:
+        self._alarm, self._alarm_ms = None, -1
+        now_ms = self._now_ms()
+        for key in self._wheel.advance(now_ms):
+            for handler in self._on_due:
+                handler(key, now_ms)
+        self._end()
