@@ -14,7 +14,6 @@ import msgspec
 
 from coordinator.core.causes import Cause
 
-
 SCHEMA_VERSION: Final = 1
 
 TopicPartitions = dict[str, list[int]]

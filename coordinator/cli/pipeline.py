@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from coordinator.audit.schema import AUDIT_TOPIC
+from coordinator.internal_topics import AUDIT_TOPIC
 from coordinator.pipeline.java import JavaMissing, require_java
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from coordinator.audit.schema import AUDIT_TOPIC
+from coordinator.internal_topics import AUDIT_TOPIC
 from coordinator.pipeline.tables import BRONZE, Tables
 
 COLUMNS = StructType(

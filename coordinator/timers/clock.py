@@ -1,4 +1,4 @@
-"""Clocks. Only the runtime holds one; everything below it is told the time as an argument."""
+"""Clocks. Only the outermost layer holds one; everything below it is told the time as an argument."""
 
 import time
 from typing import Protocol
@@ -7,23 +7,24 @@ NANOSECONDS_PER_MS = 1_000_000
 
 
 class Clock(Protocol):
-    """Two readings of time, both in whole milliseconds."""
+    """One reading for timestamps and deadlines alike, so that they can be compared."""
 
     def now_ms(self) -> int:
-        """Wall time since the Unix epoch: for stored timestamps. It may step in either direction."""
-
-    def monotonic_ms(self) -> int:
-        """Time that never goes back, from an arbitrary start: for deadlines."""
+        """Milliseconds since the Unix epoch. Never goes back."""
 
 
 class SystemClock:
-    """The machine's clocks."""
+    """The machine's wall time when it was made, and the time that has passed since.
+
+    A step of the wall clock (NTP, an operator) is not followed: it would expire every session at once, or none for as
+    long as it went back. So timestamps are off by that step until the next start.
+    """
+
+    def __init__(self) -> None:
+        self._epoch_ns = time.time_ns() - time.monotonic_ns()
 
     def now_ms(self) -> int:
-        return time.time_ns() // NANOSECONDS_PER_MS
-
-    def monotonic_ms(self) -> int:
-        return time.monotonic_ns() // NANOSECONDS_PER_MS
+        return (self._epoch_ns + time.monotonic_ns()) // NANOSECONDS_PER_MS
 
 
 class VirtualClock:
@@ -31,25 +32,16 @@ class VirtualClock:
 
     def __init__(self, now_ms: int = 0) -> None:
         self._now_ms = now_ms
-        self._monotonic_ms = 0
 
     def now_ms(self) -> int:
         return self._now_ms
 
-    def monotonic_ms(self) -> int:
-        return self._monotonic_ms
-
     def advance(self, ms: int) -> None:
-        """Let time pass on both clocks.
+        """Let time pass.
 
         Raises:
             ValueError: `ms` is negative.
         """
         if ms < 0:
             raise ValueError(f"time cannot pass backwards: {ms} ms")
-        self._now_ms += ms
-        self._monotonic_ms += ms
-
-    def step_wall(self, ms: int) -> None:
-        """Correct the wall clock, in either direction, while no time passes: what NTP or an operator does."""
         self._now_ms += ms
