@@ -1,10 +1,12 @@
 """Our definitions against those that kafka-python ships, field by field in every version that both have."""
 
+import json
+import re
 from collections.abc import Iterator
+from importlib.resources import files
 from typing import Any
 
 import pytest
-from kafka.protocol.schemas.load_json import load_json
 
 from _wire.notation import Definition, Field, Struct, Versions, snake_case
 from tests.wire.kafka_json import DEFINITIONS
@@ -13,18 +15,18 @@ from tests.wire.kafka_json import DEFINITIONS
 Shape = tuple[str, str, bool, bool, object, int | None, list[Any]]
 
 
-def shipped(message_name: str) -> dict[str, Any] | None:
-    try:
-        definition: dict[str, Any] = load_json(message_name)
-    except FileNotFoundError:
+def shipped_definition(message_name: str) -> dict[str, Any] | None:
+    file = files("kafka.protocol.schemas.resources") / f"{message_name}.json"
+    if not file.is_file():
         return None
+    definition: dict[str, Any] = json.loads(re.sub(r"(?m)^\s*//.*$", "", file.read_text(encoding="utf-8")))
     return definition
 
 
 def pairs() -> Iterator[tuple[Definition, str, dict[str, Any]]]:
     for definition in DEFINITIONS.values():
         for message_name in definition.messages:
-            theirs = shipped(message_name)
+            theirs = shipped_definition(message_name)
             if theirs is not None and theirs["validVersions"] != "none":
                 yield definition, message_name, theirs
 
@@ -57,21 +59,22 @@ def their_default(field: dict[str, Any], is_array: bool) -> object:
     return int(str(default), 0)
 
 
-def their_shapes(fields: list[dict[str, Any]], version: int) -> list[Shape]:
+def their_shapes(theirs: dict[str, Any], fields: list[dict[str, Any]], version: int) -> list[Shape]:
+    common = {struct["name"]: struct["fields"] for struct in theirs.get("commonStructs", [])}
     shapes: list[Shape] = []
     for field in fields:
         if not has(field.get("versions", field.get("taggedVersions")), version):
             continue
-        is_array = field["type"].startswith("[]")
+        is_array, kind = field["type"].startswith("[]"), field["type"].removeprefix("[]")
         shapes.append(
             (
                 snake_case(field["name"]),
-                field["type"].removeprefix("[]"),
+                kind,
                 is_array,
                 has(field.get("nullableVersions"), version),
                 their_default(field, is_array),
                 field["tag"] if has(field.get("taggedVersions"), version) else None,
-                their_shapes(field.get("fields", []), version),
+                their_shapes(theirs, field.get("fields", common.get(kind, [])), version),
             )
         )
     return shapes
@@ -95,9 +98,9 @@ def our_shapes(definition: Definition, struct: Struct, version: int) -> list[Sha
 def without_struct_names(shapes: list[Shape]) -> list[Shape]:
     """Struct names are of no account on the wire."""
     return [
-        (name, "struct" if fields else kind, *rest, without_struct_names(fields))
-        for name, kind, *rest, fields in shapes
-    ]  # type: ignore[misc]
+        (name, "struct" if fields else kind, is_array, nullable, default, tag, without_struct_names(fields))
+        for name, kind, is_array, nullable, default, tag, fields in shapes
+    ]
 
 
 @pytest.mark.parametrize(("definition", "message_name", "theirs"), PAIRS, ids=[name for _, name, _ in PAIRS])
@@ -109,7 +112,8 @@ def test_fields_are_the_same(definition: Definition, message_name: str, theirs: 
     assert common[-1] == valid.last, "kafka-python has a later version"
     for version in common:
         ours = our_shapes(definition, definition.structs[message_name], version)
-        assert without_struct_names(ours) == without_struct_names(their_shapes(theirs["fields"], version)), version
+        shipped = their_shapes(theirs, theirs["fields"], version)
+        assert without_struct_names(ours) == without_struct_names(shipped), version
         assert has(theirs["flexibleVersions"], version) == (version >= definition.flexible_from)
     assert theirs.get("apiKey") == definition.key
 
