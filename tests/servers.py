@@ -1,0 +1,77 @@
+"""Real servers as processes of their own, for tests that speak to them over sockets."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, Self
+
+from tests.waiting import wait_for
+
+START_SECONDS: Final = 20
+STOP_SECONDS: Final = 10
+
+QUICK_GROUPS: Final = {
+    "group.initial.rebalance.delay.ms": "0",
+    "group.min.session.timeout.ms": "500",
+    "group.max.session.timeout.ms": "60000",
+    "offset.metadata.max.bytes": "4096",
+    "auto.create.topics.enable": "false",
+}
+"""Settings under which groups form at once and sessions may be short."""
+
+
+class RunningServer:
+    """A `coordinator serve` on a free port. Leaving its context stops it."""
+
+    def __init__(self, folder: Path, settings: Mapping[str, str] = QUICK_GROUPS) -> None:
+        self.folder = folder
+        self.data = folder / "data"
+        self.log = folder / "serve.log"
+        self._settings = settings
+        self._process: subprocess.Popen[bytes] | None = None
+        self.bootstrap = ""
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        if self._process is not None:
+            self.kill()
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self) -> None:
+        """Start on what is in the data folder, and wait until it serves."""
+        ready = self.folder / "ready.json"
+        ready.unlink(missing_ok=True)
+        arguments = ["serve", "--listen", "127.0.0.1:0", "--data-dir", str(self.data), "--ready-file", str(ready)]
+        arguments += [f"--set={name}={value}" for name, value in self._settings.items()]
+        with self.log.open("ab") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "coordinator.cli", *arguments], stdout=log, stderr=subprocess.STDOUT
+            )
+        self._process = process
+        wait_for(lambda: ready.exists() or process.poll() is not None, START_SECONDS, "the server to be ready")
+        assert process.poll() is None, self.log.read_text()
+        self.bootstrap = json.loads(ready.read_text())["bootstrap"]
+
+    def stop(self) -> int:
+        """SIGTERM; the exit status."""
+        return self._end(signal.SIGTERM)
+
+    def kill(self) -> int:
+        """SIGKILL; the exit status."""
+        return self._end(signal.SIGKILL)
+
+    def _end(self, number: signal.Signals) -> int:
+        assert self._process is not None
+        process, self._process = self._process, None
+        process.send_signal(number)
+        return process.wait(STOP_SECONDS)
