@@ -15,7 +15,7 @@ from typing import Any, Final, Self
 
 from coordinator.demo.ledger import Report
 
-CLOSE_SECONDS: Final = 10
+CLOSE_SECONDS: Final = 5
 RECHECK_SECONDS: Final = 0.1
 """A condition is looked at after each report, and this often for what no report tells."""
 
@@ -27,10 +27,11 @@ class StoryFailed(Exception):
 class Actor:
     """A process and what it has reported so far."""
 
-    def __init__(self, name: str, process: "subprocess.Popen[str]", log: Path) -> None:
+    def __init__(self, name: str, process: "subprocess.Popen[str]", log: Path, stop_signal: int | None) -> None:
         self.name = name
         self.process = process
         self.log = log
+        self._stop_signal = stop_signal
         self.reports: list[Report] = []
         self.may_end = False
 
@@ -38,9 +39,11 @@ class Actor:
         return next((report for report in reversed(self.reports) if report["event"] == event), None)
 
     def ask_to_stop(self) -> None:
-        """Close its stdin; it ends when it is done with what it does."""
+        """Send its stop signal or, if it has none, close its stdin; it ends when it is done with what it does."""
         self.may_end = True
-        if self.process.stdin:
+        if self._stop_signal is not None:
+            self.process.send_signal(self._stop_signal)
+        elif self.process.stdin:
             self.process.stdin.close()
 
     def tell(self, line: str) -> None:
@@ -69,10 +72,8 @@ class Stage:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        for actor in reversed(self._actors):
-            actor.may_end = True
-            actor.process.terminate()
-        for actor in reversed(self._actors):
+        for actor in reversed(self._actors):  # a server was there first and stays until its clients are gone
+            actor.ask_to_stop()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 actor.process.wait(CLOSE_SECONDS)
             # Each leads a process group of its own, so this also takes what it started itself: Spark's JVM.
@@ -80,7 +81,7 @@ class Stage:
                 os.killpg(actor.process.pid, signal.SIGKILL)
             actor.process.wait()
 
-    def start(self, name: str, arguments: Sequence[str]) -> Actor:
+    def start(self, name: str, arguments: Sequence[str], stop_signal: int | None = None) -> Actor:
         """Run `python -m arguments...`, its stderr in a log file. It gets no Ctrl-C of its own: the stage ends it."""
         log = self._logs / f"{name}.log"
         with open(log, "a") as stderr:
@@ -93,7 +94,7 @@ class Stage:
                 env={**os.environ, "TMPDIR": str(self._logs)},  # what a killed process leaves stays in one place
                 start_new_session=True,
             )
-        actor = Actor(name, process, log)
+        actor = Actor(name, process, log, stop_signal)
         self._actors.append(actor)
         threading.Thread(target=self._listen, args=(actor,), name=f"listen to {name}", daemon=True).start()
         return actor

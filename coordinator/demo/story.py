@@ -5,6 +5,7 @@ time, so a slow machine takes longer and tells the same story.
 """
 
 import json
+import signal
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -120,7 +121,8 @@ def start_server(stage: Stage, console: Console, folder: Path) -> str:
     # Members come one by one here; waiting for others to come along would only make the story longer.
     settings = ["--set", "group.initial.rebalance.delay.ms=0"]
     with step(console, "coordinator serve") as found:
-        stage.start("server", ["coordinator.cli", *serve, *settings, "--ready-file", str(ready_file)])
+        arguments = ["coordinator.cli", *serve, *settings, "--ready-file", str(ready_file)]
+        stage.start("server", arguments, stop_signal=signal.SIGTERM)
         stage.wait_until("the server to be ready", ready_file.exists, STEP_SECONDS)
         bootstrap = json.loads(ready_file.read_text())["bootstrap"]
         found.append(f"ready on {bootstrap}")
