@@ -43,13 +43,12 @@ def extensions() -> list[Extension]:
 generate()
 setup(
     packages=find_packages(include=["_wire", "_wire.*", "coordinator", "coordinator.*"]),
-    package_data={"": ["*.pxd", "*.pyi", "*.pyx", "*.schema", "py.typed"]},
+    package_data={"": ["*.pxd", "*.pyi", "*.pyx", "py.typed"], "_wire": ["schemas/*.schema"]},
     ext_modules=cythonize(
         extensions(),
         nthreads=CYTHON_THREADS,
         build_dir="build/cython",
         compiler_directives=DIRECTIVES,
-        show_all_warnings=False,
     ),
     zip_safe=False,
 )

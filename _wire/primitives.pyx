@@ -137,6 +137,8 @@ cdef int close_long_tag(Writer *w, Py_ssize_t mark, Py_ssize_t size) except -1:
 # ------------------------------------------------------------------------------------------------------------- messages
 
 cdef int check_version(const MessageInfo *info, int version) except -1:
+    if info == NULL:
+        raise TypeError("only messages made from a definition have versions")
     if version < info.version_min or version > info.version_max:
         name = info.name.decode("ascii")
         raise ValueError(f"{name} has versions {info.version_min} to {info.version_max}, not {version}")

@@ -1,6 +1,7 @@
 """Every message against the bytes that Apache Kafka wrote for it, in every version."""
 
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import pytest
@@ -38,6 +39,7 @@ RECORDS: dict[str, type[Message]] = {
     "OffsetCommitValue": OffsetCommitValue,
 }
 Vector = dict[str, Any]
+MUTATIONS = 10
 
 
 def name_of(vector: Vector) -> str:
@@ -143,6 +145,21 @@ def test_every_proper_prefix_is_truncated_and_a_longer_body_too_long(vector: Vec
     for size in range(len(body)):
         assert "truncated" in refusal(decode, body[:size], version)
     assert "bytes after the last field" in refusal(decode, body + b"\0", version)
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=name_of)
+def test_a_body_with_wrong_bytes_is_read_or_refused(vector: Vector) -> None:
+    """Nothing else can happen: no other exception, no crash; and what was read can be written and read again."""
+    body, version, random = bytes.fromhex(vector["body_hex"]), vector["version"], Random(name_of(vector))
+    for _ in range(MUTATIONS if body else 0):
+        wrong = bytearray(body)
+        for _ in range(random.randint(1, 3)):
+            wrong[random.randrange(len(wrong))] = random.choice((0, 1, 0x7F, 0x80, 0xFF, random.randrange(256)))
+        try:
+            message = kind_of(vector).decode(wrong, version)
+        except MalformedMessage:
+            continue
+        assert kind_of(vector).decode(message.encode(version), version) == message
 
 
 @pytest.mark.parametrize("vector", [each for each in VECTORS if each.get("unknown_tags")], ids=name_of)

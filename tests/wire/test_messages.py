@@ -7,6 +7,7 @@ import pytest
 from _wire.apis import APIS, Api
 from _wire.embedded import decode_from_peer, decode_key, decode_versioned, encode_versioned
 from _wire.errors import ErrorCode, MalformedMessage
+from _wire.headers import encode_response
 from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from _wire.messages.fetch import EpochEndOffset, FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
 from _wire.messages.heartbeat import HeartbeatResponse
@@ -14,6 +15,7 @@ from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from _wire.messages.offset_commit_key import OffsetCommitKey
 from _wire.messages.offset_commit_value import OffsetCommitValue
+from _wire.primitives import Message
 
 
 def test_defaults_are_kafkas() -> None:
@@ -63,6 +65,13 @@ def test_a_version_that_does_not_exist_is_refused_both_ways(api: Api) -> None:
                 message().encode(version)
             with pytest.raises(ValueError, match=expected):
                 message.decode(b"", version)
+
+
+def test_a_message_without_a_definition_cannot_be_written() -> None:
+    with pytest.raises(TypeError, match="only messages made from a definition"):
+        Message().encode(0)
+    with pytest.raises(TypeError, match="only messages made from a definition"):
+        encode_response(0, Message(), 0)
 
 
 @pytest.mark.parametrize("api", APIS.values(), ids=lambda api: api.name)
