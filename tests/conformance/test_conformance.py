@@ -1,0 +1,61 @@
+"""The scenarios recorded from Apache Kafka, played against our server. CONFORMANCE_DIR names another folder of them."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.servers import QUICK_GROUPS, RunningServer
+
+HERE: Final = Path(__file__).parent
+SCENARIOS: Final = Path(os.environ.get("CONFORMANCE_DIR", HERE)) / "scenarios"
+NAMES: Final = sorted(str(path.relative_to(SCENARIOS))[: -len(".json")] for path in SCENARIOS.rglob("*.json"))
+PROFILES: Final = {
+    "default": {},
+    "max-size": {"group.max.size": "2"},
+    "initial-delay": {"group.initial.rebalance.delay.ms": "1500"},
+}
+NOT_SERVED_YET: Final = ("OffsetDelete", "TxnOffsetCommit")
+"""APIs that the dispatch table does not have; the runner passes over scenarios that need them."""
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Scenario → what the runner said of it. All are played at once, eight at a time: it takes as long as the longest."""
+    with ExitStack() as stack:
+        arguments = []
+        for profile, settings in PROFILES.items():
+            server = stack.enter_context(RunningServer(tmp_path_factory.mktemp(profile), QUICK_GROUPS | settings))
+            arguments += ["--bootstrap", f"{profile}={server.bootstrap}"]
+        run = subprocess.run(
+            [sys.executable, str(HERE / "conformance.py"), "--scenarios", str(SCENARIOS), *arguments],
+            stdout=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        yield _by_scenario(run.stdout)
+
+
+def _by_scenario(output: str) -> dict[str, str]:
+    said: dict[str, str] = {}
+    name = ""
+    for line in output.splitlines():
+        kind, _, rest = line.partition(" ")
+        if kind in ("ok", "skip", "FAIL"):
+            name = rest.split()[0].rstrip(":")
+            said[name] = line
+        elif line.startswith("  ") and name:
+            said[name] += "\n" + line
+    return said
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_our_answers_are_kafkas(name: str, outcomes: dict[str, str]) -> None:
+    said = outcomes.get(name, "the runner did not mention it")
+    not_served = said.startswith("skip") and any(f"does not offer {api} " in said for api in NOT_SERVED_YET)
+    assert said.startswith("ok") or not_served, said

@@ -1,0 +1,117 @@
+from coordinator.core.causes import Cause
+from coordinator.core.events import GroupEmptied, MemberRemoved, RebalanceStarted
+from coordinator.core.group import Member, Protocol
+from coordinator.core.rebalance import vote
+from coordinator.core.states import GroupState
+from tests.simulation.simulation import REBALANCE_TIMEOUT_MS, Simulation
+
+
+def voter(name: str, *protocols: str) -> Member:
+    offered = tuple(Protocol(each, b"") for each in protocols)
+    return Member(name, None, "", "", 10_000, 60_000, offered)
+
+
+def test_the_vote_goes_to_what_most_members_prefer_among_what_all_have():
+    members = [voter("a", "x", "range", "sticky"), voter("b", "sticky", "range"), voter("c", "sticky", "range")]
+    assert vote(members) == "sticky"
+
+
+def test_a_tie_is_broken_by_name():
+    assert vote([voter("a", "sticky", "range"), voter("b", "range", "sticky")]) == "range"
+
+
+def test_those_who_stay_rejoin_when_a_member_leaves():
+    sim = Simulation()
+    a, b = sim.stable_with("a", "b")
+    sim.leave(b, reason="closing")
+    removed, started = sim.events[-2:]
+    assert removed == MemberRemoved("orders", sim.now_ms, b, Cause.MEMBER_LEFT, "closing")
+    assert isinstance(started, RebalanceStarted)
+    assert (started.trigger.cause, started.trigger.member_id) == (Cause.MEMBER_LEFT, b)
+    rejoined = sim.join("a", a)
+    assert rejoined.response.generation_id == 3
+
+
+def test_who_does_not_rejoin_in_time_is_removed():
+    sim = Simulation()
+    a, b = sim.stable_with("a", "b")
+    sim.join("a", a)
+    for _ in range(11):
+        sim.advance(REBALANCE_TIMEOUT_MS // 12)
+        sim.heartbeat(b)
+    assert b in sim.group.members
+    sim.advance(REBALANCE_TIMEOUT_MS // 12)
+    assert set(sim.group.members) == {a}
+    assert MemberRemoved("orders", sim.now_ms, b, Cause.REBALANCE_TIMEOUT, "") in sim.events
+
+
+def test_a_leader_that_does_not_come_back_is_replaced_by_one_who_did():
+    sim = Simulation()
+    a, b = sim.stable_with("a", "b")
+    sim.leave(a)
+    assert sim.join("b", b).response.leader == b
+
+
+def test_emptying_a_group_uses_up_a_generation():
+    sim = Simulation()
+    (a,) = sim.stable_with("a")
+    sim.leave(a)
+    assert isinstance(sim.events[-1], GroupEmptied)
+    assert (sim.group.state, sim.group.generation_id) == (GroupState.EMPTY, 2)
+    assert sim.join("b").response.generation_id == 3
+
+
+def test_silent_static_members_hold_the_join_phase_open():
+    sim = Simulation()
+    long = {"instance_id": "one", "session_timeout_ms": 600_000, "version": 5}
+    sim.join("a", **long)
+    sim.sync_all()
+    dynamic = sim.join("b")
+    assert not dynamic.answered
+    sim.leave("", instance_id=None)
+    b = next(member_id for member_id in sim.group.members if member_id.startswith("b"))
+    sim.leave(b)
+    assert sim.group.state is GroupState.PREPARING_REBALANCE
+    sim.advance(REBALANCE_TIMEOUT_MS)
+    assert sim.group.state is GroupState.PREPARING_REBALANCE, "none rejoined but a static member remains: wait once more"
+    assert len(sim.group.members) == 1
+
+
+def test_a_follower_that_never_syncs_is_dropped_even_in_stable_and_despite_heartbeats():
+    sim = Simulation()
+    a = sim.join("a").response.member_id
+    b_joined = sim.join("b")
+    sim.join("a", a)
+    b = b_joined.response.member_id
+    sim.sync(a, {a: b"x", b: b"y"})
+    assert sim.group.state is GroupState.STABLE
+    for _ in range(12):
+        sim.advance(REBALANCE_TIMEOUT_MS // 12)
+        sim.heartbeat(a)
+        sim.heartbeat(b)
+    assert b not in sim.group.members
+    assert MemberRemoved("orders", sim.now_ms, b, Cause.SYNC_TIMEOUT, "") in sim.events
+
+
+def test_a_leader_that_never_syncs_is_dropped_and_waiting_followers_rejoin():
+    sim = Simulation()
+    a = sim.join("a").response.member_id
+    b_joined = sim.join("b")
+    sim.join("a", a)
+    b = b_joined.response.member_id
+    waiting = sim.sync(b)
+    for _ in range(12):
+        sim.advance(REBALANCE_TIMEOUT_MS // 12)
+        sim.heartbeat(a)
+    assert set(sim.group.members) == {b}
+    assert waiting.error.name == "REBALANCE_IN_PROGRESS"
+
+
+def test_a_rebalance_that_overtakes_another_is_told_as_superseding_it():
+    sim = Simulation()
+    sim.join("a")
+    sim.advance(25)
+    sim.join("b")
+    superseded, started = sim.audited()[-2:]
+    assert (superseded.generation_id, superseded.rebalance_ms) == (1, 25)
+    assert (superseded.state, started.state_before) == ("CompletingRebalance", "CompletingRebalance")

@@ -1,0 +1,93 @@
+import pytest
+from _wire.errors import ErrorCode
+
+from coordinator.core.states import GroupState
+from tests.simulation.simulation import NEWEST_JOIN, SESSION_TIMEOUT_MS, Simulation
+
+STATIC = {"version": 5}
+
+
+@pytest.fixture
+def sim():
+    """A Stable group of the static members "one" (leader) and "two"."""
+    sim = Simulation()
+    one = sim.join("a", instance_id="one", **STATIC).response.member_id
+    sim.join("b", instance_id="two", **STATIC)
+    sim.join("a", one, instance_id="one", **STATIC)
+    sim.sync_all()
+    return sim
+
+
+def member_of(sim, instance_id):
+    return sim.group.static_members[instance_id]
+
+
+def test_a_restart_of_a_follower_keeps_generation_and_assignment(sim):
+    old, generation_id = member_of(sim, "two"), sim.group.generation_id
+    back = sim.join("b2", instance_id="two", **STATIC).response
+    assert (back.generation_id, back.leader, back.members) == (generation_id, member_of(sim, "one"), [])
+    assert back.member_id != old
+    assert sim.group.state is GroupState.STABLE
+    assert sim.sync(back.member_id).response.assignment == f"for-{old}".encode()
+
+
+def test_the_old_member_id_is_fenced(sim):
+    old = member_of(sim, "two")
+    sim.join("b2", instance_id="two", **STATIC)
+    assert sim.heartbeat(old, instance_id="two").error is ErrorCode.FENCED_INSTANCE_ID
+    assert sim.heartbeat(old).error is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_leader_before_v9_is_shown_its_old_id_so_that_it_follows(sim):
+    old = member_of(sim, "one")
+    back = sim.join("a2", instance_id="one", **STATIC).response
+    assert (back.leader, back.members, back.skip_assignment) == (old, [], False)
+    assert sim.group.leader == back.member_id
+
+
+def test_a_leader_from_v9_on_is_told_to_skip_the_assignment(sim):
+    back = sim.join("a2", instance_id="one", version=NEWEST_JOIN).response
+    assert (back.leader, back.skip_assignment) == (back.member_id, True)
+    assert {member.member_id for member in back.members} == set(sim.group.members)
+
+
+def test_another_protocol_than_the_groups_makes_it_rebalance():
+    sim = Simulation()
+    sim.join("a", instance_id="one", protocols=("range", "sticky"), **STATIC)
+    sim.sync_all()
+    back = sim.join("a2", instance_id="one", protocols=("sticky", "range"), **STATIC)
+    assert back.response.generation_id == 2
+    assert sim.group.protocol_name == "sticky"
+    assert any(getattr(event, "cause", None) == "static_replaced" for event in sim.audited())
+
+
+def test_a_lone_static_member_that_registers_again_before_its_sync_raises_the_generation_each_time():
+    sim = Simulation()
+    generations = [sim.join("a", instance_id="one", **STATIC).response.generation_id for _ in range(3)]
+    assert generations == [1, 2, 3]
+
+
+def test_what_the_old_one_waited_with_is_answered_fenced(sim):
+    one = member_of(sim, "one")
+    waiting = sim.join("a", one, instance_id="one", **STATIC)
+    assert not waiting.answered
+    sim.join("a2", instance_id="one", **STATIC)
+    assert waiting.error is ErrorCode.FENCED_INSTANCE_ID
+
+
+def test_an_administrator_removes_by_instance_id_alone(sim):
+    assert sim.leave("", instance_id="two").response.members[0].error_code == ErrorCode.NONE
+    assert set(sim.group.static_members) == {"one"}
+
+
+def test_a_static_member_that_stays_away_expires(sim):
+    sim.advance(SESSION_TIMEOUT_MS)
+    assert not sim.group.static_members
+
+
+def test_the_place_is_taken_over_after_a_restart_of_the_server(sim):
+    old = member_of(sim, "two")
+    sim.join("b2", instance_id="two", **STATIC)
+    new = member_of(sim, "two")
+    sim.restart()
+    assert member_of(sim, "two") == new != old
