@@ -32,7 +32,6 @@ def command(parent: Path, bootstrap: str | None) -> None:
 
     from coordinator.demo.stage import Stage, StoryFailed
     from coordinator.demo.story import start_server, tell
-    from coordinator.pipeline.show import print_generations
 
     # As Ctrl-C: whoever ends the demo from outside leaves nothing running either.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -43,15 +42,13 @@ def command(parent: Path, bootstrap: str | None) -> None:
     logs.mkdir(parents=True)
     try:
         with Stage(logs) as stage:
-            rows = tell(stage, bootstrap or start_server(stage, console, folder), console, folder)
+            tell(stage, bootstrap or start_server(stage, console, folder), console, folder)
     except StoryFailed as failed:
         console.print(f"[red]✗[/] {escape(str(failed))}", highlight=False, soft_wrap=True)
         sys.exit(1)
     except KeyboardInterrupt:
         console.print("interrupted; everything is stopped")
         sys.exit(130)
-    console.print()
-    print_generations(console, rows)
     console.print(f"Delta tables: {folder / 'tables'}", soft_wrap=True, highlight=False)
     console.print(f"Data of the server: {folder / 'data'}", soft_wrap=True, highlight=False)
     console.print(f"Done in {monotonic() - started:.0f} s; nothing is left running.", highlight=False)

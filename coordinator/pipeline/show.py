@@ -47,7 +47,7 @@ def generations_table(group_id: str, rows: Sequence[GenerationRow]) -> Table:
     table.add_column("outcome", no_wrap=True)
     table.add_column("cause", no_wrap=True)
     table.add_column("caused by", overflow="fold")
-    for name in ("members", "join ms", "sync ms", "total ms", "partitions", "moved", "unowned ms"):
+    for name in ("members", "join ms", "sync ms", "total ms", "partitions moved", "unowned ms"):
         table.add_column(name, justify="right")
     for row in rows:
         table.add_row(
@@ -56,7 +56,8 @@ def generations_table(group_id: str, rows: Sequence[GenerationRow]) -> Table:
             row["cause"] or "",
             Text(caused_by(row)),
             *(_number(row[name]) for name in ("members", "join_ms", "sync_ms", "rebalance_ms")),
-            *(_number(row[name]) for name in ("partitions", "partitions_moved", "unowned_partition_ms")),
+            "" if row["partitions"] is None else f"{row['partitions_moved']:,} of {row['partitions']:,}",
+            _number(row["unowned_partition_ms"]),
         )
     return table
 
