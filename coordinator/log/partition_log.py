@@ -283,7 +283,7 @@ class PartitionLog:
 
     def start_flush(self) -> Flush | None:
         """What is to be made durable now; None when everything is. For `finish_flush` once its `run` is through."""
-        if self.recovery_point >= self.log_end_offset and not self._new_names_in:
+        if not self._segments or (self.recovery_point >= self.log_end_offset and not self._new_names_in):
             return None
         flush = Flush(
             self.name,

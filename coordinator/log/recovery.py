@@ -2,8 +2,12 @@
 
 After a clean stop the indexes are believed. Otherwise everything from the recovery point on is read: the last fsync
 reached that far, what comes after may be torn or missing, and the log ends where the first batch is not whole.
+
+Above the recovery point no offset may be missing between two segments: that is what the lost end of a file looks like.
+So compaction keeps the last batch of a segment, without its records if need be.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,14 +36,19 @@ def load_segments(
     segments: list[Segment] = []
     base_offsets = _base_offsets(fs, folder)
     for position, base_offset in enumerate(base_offsets):
+        end_offset = segments[-1].next_offset if segments else base_offset
+        if base_offset < end_offset:
+            remove_segment_files(fs, folder, base_offset)  # a roll that failed; its batches went elsewhere
+            continue
+        if base_offset > end_offset and base_offset > recovery_point and not clean:
+            recovery.removed_segments += _remove_segments(fs, folder, base_offsets[position:])
+            break
         segment = Segment(fs, folder, base_offset, config)
         segments.append(segment)
         is_flushed = position + 1 < len(base_offsets) and base_offsets[position + 1] <= recovery_point
         if ((clean or is_flushed) and segment.load()) or recover_segment(segment, recovery):
             continue
-        for later_offset in base_offsets[position + 1 :]:
-            remove_segment_files(fs, folder, later_offset)
-            recovery.removed_segments += 1
+        recovery.removed_segments += _remove_segments(fs, folder, base_offsets[position + 1 :])
         break
     return segments, recovery
 
@@ -48,14 +57,12 @@ def recover_segment(segment: Segment, recovery: Recovery) -> bool:
     """Read the whole segment, make its indexes anew and cut off what is not whole; False if something was cut off."""
     end = segment.file_size()
     segment.forget()
-    try:
+    with suppress(CorruptBatch):  # the walk has yielded every batch before it: that is what is kept
         for header in segment.walk(0, end, check_crc=True):
             goes_back = header.base_offset < segment.next_offset
             if header.magic != 2 or goes_back or header.last_offset - segment.base_offset > INT32_MAX:
                 break
             segment.note(header)
-    except CorruptBatch:
-        pass  # the walk has yielded everything before it: that is what is kept
     recovery.scanned_bytes += end
     recovery.truncated_bytes += end - segment.size_bytes
     if segment.size_bytes < end:
@@ -70,6 +77,13 @@ def remove_segment_files(fs: FileSystem, folder: Path, base_offset: int) -> None
         path = segment_path(folder, base_offset, suffix)
         if fs.exists(path):
             fs.remove(path)
+
+
+def _remove_segments(fs: FileSystem, folder: Path, base_offsets: list[int]) -> int:
+    """Remove the last one first, so that a crash leaves no hole; returns how many there were."""
+    for base_offset in reversed(base_offsets):
+        remove_segment_files(fs, folder, base_offset)
+    return len(base_offsets)
 
 
 def _base_offsets(fs: FileSystem, folder: Path) -> list[int]:

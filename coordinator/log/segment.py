@@ -55,8 +55,7 @@ class Segment:
 
     def append(self, batches: bytearray, headers: Sequence[BatchHeader]) -> None:
         """Write batches that have their offsets, in one write. Raises OSError; the segment is then as before."""
-        if self._has_torn_tail:
-            self._cut_torn_tail()
+        self._cut_torn_tail()
         try:
             self._file.write_at(batches, self.size_bytes)
         except OSError:
@@ -67,9 +66,10 @@ class Segment:
             self.note(header)
 
     def _cut_torn_tail(self) -> None:
-        """No recovery must find what a failed write left behind. If this fails too, the next append tries again."""
-        self._file.truncate(self.size_bytes)
-        self._has_torn_tail = False
+        """No recovery must find what a failed write left behind. If this fails too, whatever comes next tries again."""
+        if self._has_torn_tail:
+            self._file.truncate(self.size_bytes)
+            self._has_torn_tail = False
 
     def note(self, header: BatchHeader) -> None:
         """Count a batch that lies at the end of the segment, and index it if it is its turn (LogSegment.append)."""
@@ -209,7 +209,11 @@ class Segment:
         self.time_index.save(self._fs, flush=flush)
 
     def finish(self) -> None:
-        """No batch follows any more: the last word on time goes into the index (LogSegment.onBecomeInactiveSegment)."""
+        """No batch follows any more: the last word on time goes into the index (LogSegment.onBecomeInactiveSegment).
+
+        Raises OSError; may then be tried again.
+        """
+        self._cut_torn_tail()
         self._note_max_timestamp()
         self.save_indexes()
 

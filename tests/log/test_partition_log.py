@@ -279,8 +279,9 @@ def test_a_disk_too_full_to_roll_can_be_tried_again(open_log, fs):
 
 def test_a_lazy_log_without_room_for_its_first_batch_can_be_tried_again(open_log, fs):
     log = open_log(lazy=True)
-    with fs.full_after(5), pytest.raises(LogAppendError):
+    with fs.full_after(0, truncate_fails=True), pytest.raises(LogAppendError):
         filled(log, 1)
+    log.flush()
     assert everything(filled(log, 1)) == ["0"]
 
 

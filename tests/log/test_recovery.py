@@ -7,6 +7,7 @@ import pytest
 
 from _wire.records import parse_records
 from coordinator.log.config import LogConfig
+from coordinator.log.errors import LogAppendError
 from coordinator.log.partition_log import PartitionLog
 from tests.log.batches import START_MS, batch, everything, filled
 
@@ -195,6 +196,38 @@ def test_an_empty_segment_at_the_end_is_appended_to(open_log, fs):
     assert again.log_end_offset == int(path.stem)
     filled(again, 5)
     assert everything(again) == [str(offset) for offset in range(again.log_end_offset)]
+
+
+def test_what_was_lost_between_two_segments_ends_the_log(open_log):
+    """A file system may keep a younger file and lose the end, or all, of an older one."""
+    log = filled(open_log(SMALL_SEGMENTS), 60)
+    victim = log.segments[1]
+    victim.log_path.write_bytes(b"")
+    again = open_log(SMALL_SEGMENTS)
+    assert again.log_end_offset == victim.base_offset
+    assert again.recovery.removed_segments == len(log.segments) - 2
+    assert everything(filled(again, 3)) == [str(offset) for offset in range(victim.base_offset + 3)]
+
+
+def test_a_hole_that_compaction_left_below_the_recovery_point_is_none_of_ours(open_log):
+    log = filled(open_log(SMALL_SEGMENTS), 60)
+    log.flush()
+    log.segments[1].log_path.write_bytes(b"")
+    again = open_log(SMALL_SEGMENTS, recovery_point=60)
+    assert again.log_end_offset == 60
+    assert parse_records(again.read(log.segments[1].base_offset, 1))[0].offset == log.segments[2].base_offset
+
+
+def test_a_segment_that_a_failed_roll_left_behind_hides_nothing(open_log, fs):
+    log = filled(open_log(SMALL_SEGMENTS), 13)
+    log.finish()
+    with fs.full_after(0, truncate_fails=True), pytest.raises(LogAppendError):
+        log.append(batch("x" * 500), leader_epoch=0, now_ms=0)
+    assert len(list(log.folder.glob("*.log"))) == 2
+    filled(log, 1)
+    assert len(log.segments) == 1
+    for clean in (False, True):
+        assert everything(open_log(SMALL_SEGMENTS, clean=clean)) == [str(offset) for offset in range(14)]
 
 
 def test_a_log_may_begin_later_than_at_zero(open_log):
