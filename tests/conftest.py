@@ -1,6 +1,7 @@
 from collections.abc import Iterator
 
 import pytest
+import structlog
 
 from tests.servers import RunningServer
 
@@ -10,3 +11,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
     """One server for all tests that only need some server; groups and topics in it have names of their own."""
     with RunningServer(tmp_path_factory.mktemp("server")) as running:
         yield running
+
+
+@pytest.fixture(autouse=True, scope="session")
+def quiet_log() -> Iterator[None]:
+    """What the code under test logs is for operators; a test that is about it captures it itself."""
+    structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
+    yield
+    structlog.reset_defaults()

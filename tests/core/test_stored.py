@@ -1,0 +1,105 @@
+from _wire.embedded import decode_key, encode_versioned
+from _wire.messages.offset_commit_value import OffsetCommitValue
+
+from coordinator.core.group import Group, TopicPartition
+from coordinator.core.states import GroupState
+from coordinator.core.stored import OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY, StoredGroups, records_of
+from tests.simulation.simulation import GROUP_ID, Simulation, replay
+
+
+def stored_records(sim):
+    group, records = Group(GROUP_ID), []
+    for event in sim.events:
+        event.apply(group)
+        records += records_of(event, group)
+    return records
+
+
+def durable(group):
+    """What of a group is kept in `__consumer_offsets`, whoever holds it."""
+    return (
+        group.state,
+        group.generation_id,
+        group.protocol_type,
+        group.protocol_name,
+        group.leader,
+        group.offsets,
+        {
+            member.member_id: (
+                member.group_instance_id,
+                member.client_id,
+                member.client_host,
+                member.session_timeout_ms,
+                member.rebalance_timeout_ms,
+                member.metadata_for(group.protocol_name),
+                member.assignment,
+            )
+            for member in group.members.values()
+        },
+    )
+
+
+def load(records):
+    stored = StoredGroups()
+    stored.apply_all(records)
+    return stored.groups.get(GROUP_ID)
+
+
+def test_a_stable_group_is_loaded_as_it_was():
+    sim = Simulation()
+    (a, b) = sim.stable_with("a", "b")
+    sim.commit(a, generation_id=2, offset=7)
+    assert durable(load(stored_records(sim))) == durable(sim.group)
+
+
+def test_compaction_may_take_any_superseded_record():
+    sim = Simulation()
+    (a, b) = sim.stable_with("a", "b")
+    for offset in range(5):
+        sim.commit(a, generation_id=2, offset=offset)
+    last_of_each_key = dict(stored_records(sim)).items()
+    assert len(last_of_each_key) < len(stored_records(sim))
+    assert durable(load(last_of_each_key)) == durable(sim.group)
+
+
+def test_an_offset_may_come_before_the_groups_own_record():
+    sim = Simulation()
+    (a,) = sim.stable_with("a")
+    sim.commit(a, generation_id=1, offset=7)
+    assert durable(load(reversed(list(dict(stored_records(sim)).items())))) == durable(sim.group)
+
+
+def test_an_emptied_group_keeps_its_generation_and_offsets():
+    sim = Simulation()
+    (a,) = sim.stable_with("a")
+    sim.commit(a, generation_id=1, offset=7)
+    sim.leave(a)
+    loaded = load(stored_records(sim))
+    assert (loaded.state, loaded.generation_id) == (GroupState.EMPTY, 2)
+    assert loaded.offsets[TopicPartition("t", 0)].offset == 7
+    assert loaded.state_since_ms == sim.now_ms
+
+
+def test_an_explicit_expiry_is_kept():
+    key = next(key for key, _ in stored_records(committed_once()) if decode_key(key).NAME == "OffsetCommitKey")
+    value = OffsetCommitValue(offset=1, commit_timestamp=5, expire_timestamp=99)
+    loaded = load([(key, encode_versioned(value, OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY))])
+    assert loaded.offsets[TopicPartition("t", 0)].expire_timestamp_ms == 99
+
+
+def committed_once():
+    sim = Simulation()
+    sim.commit(offset=1)
+    return sim
+
+
+def test_unknown_record_types_are_passed_over():
+    assert load([(b"\x00\x63anything", b"at all")]) is None
+
+
+def test_all_events_replayed_are_the_group():
+    sim = Simulation()
+    a, b = sim.stable_with("a", "b")
+    sim.leave(b)
+    sim.join("a", a)
+    assert replay(sim.events) == sim.group
