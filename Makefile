@@ -16,7 +16,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$python"; break; }; done)
 
 COMPILED := $(shell find _wire coordinator tests \( -path '*/messages' -prune \) -o -type f \
-	\( -name '*.pyx' -o -name '*.pxd' -o -name '*.schema' -o -path '_wire/generate.py' \) -print 2>/dev/null)
+	\( -name '*.pyx' -o -name '*.pxd' -o -name '*.schema' -o -path "_wire/generate.py" -o -path "_wire/notation.py" -o -path "_wire/codegen/*.py" \) -print 2>/dev/null)
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
 .PHONY: help build demo run test lint format bench lock clean java python
