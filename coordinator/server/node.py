@@ -61,14 +61,14 @@ class Node:
             MetadataError: a metadata log that cannot be understood.
             ListenError: an address that is not to be had.
         """
-        config, now_ms = self._config, self._clock.now_ms
+        config = self._config
         self._directory = LogDirectory.open(Path(config[LOG_DIRS]), node_id=config[NODE_ID])
         try:
             await self._start(config)
         except BaseException:
             self._directory.close(clean=False)
             raise
-        log.info("serving", bootstrap=self.bootstrap, data=str(self._directory.root), ms=now_ms())
+        log.info("serving", bootstrap=self.bootstrap, data=str(self._directory.root))
 
     async def _start(self, config: Config) -> None:
         now_ms = self._clock.now_ms
