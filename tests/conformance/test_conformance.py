@@ -26,7 +26,7 @@ NOT_SERVED_YET: Final = ("OffsetDelete", "TxnOffsetCommit")
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """Scenario → what the runner said of it. All are played at once, eight at a time: it takes as long as the longest."""
+    """Scenario → what the runner said of it. It plays all of them once, eight at a time."""
     with ExitStack() as stack:
         arguments = []
         for profile, settings in PROFILES.items():

@@ -1,6 +1,6 @@
 import pytest
-from _wire.errors import ErrorCode
 
+from _wire.errors import ErrorCode
 from coordinator.core.states import GroupState
 from tests.simulation.simulation import NEWEST_JOIN, SESSION_TIMEOUT_MS, Simulation
 
@@ -103,7 +103,7 @@ def test_members_must_share_a_protocol():
 
 def test_a_full_group_takes_nobody_but_its_own():
     sim = Simulation({"group.max.size": "2"})
-    leader, follower = sim.stable_with("a", "b")
+    _leader, follower = sim.stable_with("a", "b")
     assert sim.join("c").error is ErrorCode.GROUP_MAX_SIZE_REACHED
     assert sim.group.state is GroupState.STABLE
     assert sim.join("b", follower).error is ErrorCode.NONE

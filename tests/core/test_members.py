@@ -1,6 +1,6 @@
 import pytest
-from _wire.errors import ErrorCode
 
+from _wire.errors import ErrorCode
 from coordinator.core.states import GroupState
 from tests.simulation.simulation import SESSION_TIMEOUT_MS, Simulation
 
@@ -104,7 +104,7 @@ def test_a_member_that_leaves_while_its_join_waits_is_answered(sim):
 
 
 def test_a_reserved_id_that_leaves_starts_a_rebalance(sim):
-    (a,) = sim.stable_with("a")
+    (_a,) = sim.stable_with("a")
     reserved = sim.join("b", version=4).response.member_id
     assert sim.leave(reserved).response.members[0].error_code == ErrorCode.NONE
     assert sim.group.state is GroupState.PREPARING_REBALANCE

@@ -1,6 +1,6 @@
 import pytest
-from _wire.errors import ErrorCode
 
+from _wire.errors import ErrorCode
 from coordinator.core.group import TopicPartition
 from coordinator.core.states import GroupState
 from tests.simulation.simulation import SESSION_TIMEOUT_MS, Simulation
@@ -47,9 +47,7 @@ def test_a_commit_is_a_sign_of_life():
     assert a in sim.group.members
 
 
-@pytest.mark.parametrize(
-    ("version", "error"), [(8, ErrorCode.ILLEGAL_GENERATION), (9, ErrorCode.GROUP_ID_NOT_FOUND)]
-)
+@pytest.mark.parametrize(("version", "error"), [(8, ErrorCode.ILLEGAL_GENERATION), (9, ErrorCode.GROUP_ID_NOT_FOUND)])
 def test_a_generation_of_an_unknown_group(version, error):
     assert error_of(Simulation().commit("m", generation_id=3, version=version)) is error
 

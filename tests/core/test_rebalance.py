@@ -73,7 +73,9 @@ def test_silent_static_members_hold_the_join_phase_open():
     sim.leave(b)
     assert sim.group.state is GroupState.PREPARING_REBALANCE
     sim.advance(REBALANCE_TIMEOUT_MS)
-    assert sim.group.state is GroupState.PREPARING_REBALANCE, "none rejoined but a static member remains: wait once more"
+    assert sim.group.state is GroupState.PREPARING_REBALANCE, (
+        "none rejoined but a static member remains: wait once more"
+    )
     assert len(sim.group.members) == 1
 
 

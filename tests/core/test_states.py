@@ -11,7 +11,7 @@ def test_the_table_is_kafkas():
     assert LEGAL_PREDECESSORS[GroupState.EMPTY] == {GroupState.PREPARING_REBALANCE}
     assert LEGAL_PREDECESSORS[GroupState.COMPLETING_REBALANCE] == {GroupState.PREPARING_REBALANCE}
     assert LEGAL_PREDECESSORS[GroupState.STABLE] == {GroupState.COMPLETING_REBALANCE}
-    assert REBALANCES_FROM == {GroupState.STABLE, GroupState.COMPLETING_REBALANCE, GroupState.EMPTY}
+    assert {GroupState.STABLE, GroupState.COMPLETING_REBALANCE, GroupState.EMPTY} == REBALANCES_FROM
 
 
 @pytest.mark.parametrize("before", GroupState)

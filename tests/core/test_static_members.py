@@ -1,6 +1,6 @@
 import pytest
-from _wire.errors import ErrorCode
 
+from _wire.errors import ErrorCode
 from coordinator.core.states import GroupState
 from tests.simulation.simulation import NEWEST_JOIN, SESSION_TIMEOUT_MS, Simulation
 

@@ -1,6 +1,5 @@
 from _wire.embedded import decode_key, encode_versioned
 from _wire.messages.offset_commit_value import OffsetCommitValue
-
 from coordinator.core.group import Group, TopicPartition
 from coordinator.core.states import GroupState
 from coordinator.core.stored import OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY, StoredGroups, records_of
@@ -47,14 +46,14 @@ def load(records):
 
 def test_a_stable_group_is_loaded_as_it_was():
     sim = Simulation()
-    (a, b) = sim.stable_with("a", "b")
+    (a, _b) = sim.stable_with("a", "b")
     sim.commit(a, generation_id=2, offset=7)
     assert durable(load(stored_records(sim))) == durable(sim.group)
 
 
 def test_compaction_may_take_any_superseded_record():
     sim = Simulation()
-    (a, b) = sim.stable_with("a", "b")
+    (a, _b) = sim.stable_with("a", "b")
     for offset in range(5):
         sim.commit(a, generation_id=2, offset=offset)
     last_of_each_key = dict(stored_records(sim)).items()

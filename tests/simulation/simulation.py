@@ -15,7 +15,6 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-
 from coordinator.audit import schema
 from coordinator.audit.trail import AuditTrail
 from coordinator.config import Config
@@ -80,7 +79,9 @@ class RecordingTrail(AuditTrail):
         super().__init__(node_id=1)
         self._history = history
 
-    def observe(self, event: Event, group: Group, state_before: GroupState, generation_before: int) -> list[AuditRecord]:
+    def observe(
+        self, event: Event, group: Group, state_before: GroupState, generation_before: int
+    ) -> list[AuditRecord]:
         self._history.append(event)
         return super().observe(event, group, state_before, generation_before)
 
@@ -141,7 +142,7 @@ class Simulation:
 
     # ---- what clients send
 
-    def join(  # noqa: PLR0913 - as many as the request has fields that matter
+    def join(
         self,
         name: str,
         member_id: str = "",
@@ -180,13 +181,9 @@ class Simulation:
                 for each, assignment in (assignments or {}).items()
             ],
         )
-        return self._ask(
-            member_id, 3, lambda context: lambda group, now: members.sync(group, request, context, now)
-        )
+        return self._ask(member_id, 3, lambda context: lambda group, now: members.sync(group, request, context, now))
 
-    def heartbeat(
-        self, member_id: str, *, generation_id: int | None = None, instance_id: str | None = None
-    ) -> Asked:
+    def heartbeat(self, member_id: str, *, generation_id: int | None = None, instance_id: str | None = None) -> Asked:
         generation = self.group.generation_id if generation_id is None else generation_id
         if self.fast_path and self.leases.take_heartbeat(GROUP_ID, member_id, instance_id, generation, self.now_ms):
             asked = Asked()
@@ -195,9 +192,7 @@ class Simulation:
         request = HeartbeatRequest(
             group_id=GROUP_ID, generation_id=generation, member_id=member_id, group_instance_id=instance_id
         )
-        return self._ask(
-            member_id, 4, lambda context: lambda group, now: members.heartbeat(group, request, context)
-        )
+        return self._ask(member_id, 4, lambda context: lambda group, now: members.heartbeat(group, request, context))
 
     def leave(self, *member_ids: str, instance_id: str | None = None, reason: str = "") -> Asked:
         request = LeaveGroupRequest(

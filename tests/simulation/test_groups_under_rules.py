@@ -1,4 +1,4 @@
-"""Any order of joins, syncs, heartbeats, commits, leaves, time and restarts; what must always hold is held after each."""
+"""Any order of joins, syncs, heartbeats, commits, leaves, time and restarts; what must always hold is asked each time."""
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -55,9 +55,7 @@ class GroupMachine(RuleBasedStateMachine):
     @rule(instance_id=INSTANCES, with_id=st.booleans(), version=st.sampled_from([5, 9]), protocols=PROTOCOLS)
     def join_static(self, instance_id, with_id, version, protocols):
         member_id = self.known_id(instance_id) if with_id else ""
-        asked = self.sim.join(
-            instance_id, member_id, instance_id=instance_id, version=version, protocols=protocols
-        )
+        asked = self.sim.join(instance_id, member_id, instance_id=instance_id, version=version, protocols=protocols)
         self.asked.append((instance_id, asked))
         self.learn()
 
@@ -81,9 +79,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     @rule(data=st.data(), offset=st.integers(0, 100))
     def commit(self, data, offset):
-        asked = self.sim.commit(
-            self.some_member(data), generation_id=self.sim.group.generation_id, offset=offset
-        )
+        asked = self.sim.commit(self.some_member(data), generation_id=self.sim.group.generation_id, offset=offset)
         if asked.response.topics[0].partitions[0].error_code == 0:
             self.acknowledged[TopicPartition("t", 0)] = offset
 
