@@ -1,4 +1,4 @@
-"""Any order of joins, syncs, heartbeats, commits, leaves, time and restarts; what must always hold is asked each time."""
+"""Joins, syncs, heartbeats, commits, leaves, time, restarts in any order; what must always hold is asked each time."""
 
 from hypothesis import settings
 from hypothesis import strategies as st
