@@ -72,7 +72,8 @@ java: python
 $(DONE)/packages: requirements.lock | python
 	@[ -x $(BIN)/python ] || { echo "making $(VENV)"; $(PYTHON) -m venv $(VENV); }
 	@echo "installing the packages of requirements.lock (the first time fetches about 400 MB)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements.lock
+	@$(BIN)/python -m pip install --disable-pip-version-check --no-deps -r requirements.lock \
+		| { grep -v '^Requirement already satisfied' || true; }
 	@mkdir -p $(DONE) && touch $@
 
 $(DONE)/extensions: $(DONE)/packages setup.py $(COMPILED)

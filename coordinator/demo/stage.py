@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
@@ -72,14 +72,15 @@ class Stage:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        for actor in reversed(self._actors):  # a server was there first and stays until its clients are gone
-            actor.ask_to_stop()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                actor.process.wait(CLOSE_SECONDS)
-            # Each leads a process group of its own, so this also takes what it started itself: Spark's JVM.
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(actor.process.pid, signal.SIGKILL)
-            actor.process.wait()
+        with _undisturbed():
+            for actor in reversed(self._actors):  # a server was there first and stays until its clients are gone
+                actor.ask_to_stop()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    actor.process.wait(CLOSE_SECONDS)
+                # Each leads a process group of its own, so this also takes what it started itself: Spark's JVM.
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(actor.process.pid, signal.SIGKILL)
+                actor.process.wait()
 
     def start(self, name: str, arguments: Sequence[str], stop_signal: int | None = None) -> Actor:
         """Run `python -m arguments...`, its stderr in a log file. It gets no Ctrl-C of its own: the stage ends it."""
@@ -126,3 +127,15 @@ class Stage:
             with self._news:
                 actor.reports.append(json.loads(line))
                 self._news.notify_all()
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """A second, impatient Ctrl-C must not stop the stopping: that takes CLOSE_SECONDS a process at the worst."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -51,7 +51,6 @@ _SETTINGS: Final = {
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.adaptive.enabled": "false",
     "spark.databricks.delta.snapshotPartitions": "2",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Duser.timezone=UTC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "10",
@@ -60,6 +59,8 @@ _SETTINGS: Final = {
 
 _LAST_LINES: Final = 15
 _JVM_EXIT_SECONDS: Final = 30
+
+_JAVA_OPTIONS: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Duser.timezone=UTC"
 
 
 class SparkStartFailed(RuntimeError):
@@ -79,7 +80,9 @@ def spark_session(log: Path | None = None) -> Iterator[SparkSession]:
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     # The JVM works in a folder of its own: Spark leaves `artifacts` and `spark-warehouse` where it is started.
     with tempfile.TemporaryDirectory(prefix="coordinator-spark-", ignore_cleanup_errors=True) as scratch:
-        conf = SparkConf(loadDefaults=False).setAll([*_SETTINGS.items(), ("spark.local.dir", scratch)])
+        conf = SparkConf(loadDefaults=False).setAll(list(_SETTINGS.items()))
+        conf.set("spark.local.dir", scratch)
+        conf.set("spark.driver.extraJavaOptions", f'{_JAVA_OPTIONS} "-Djava.io.tmpdir={scratch}"')
         with open(log or Path(scratch, "spark.log"), "w+b") as said:
             gateway = _launch_jvm(conf, scratch, said)
         try:

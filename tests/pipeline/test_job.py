@@ -110,10 +110,12 @@ def test_a_batch_that_runs_again_doubles_nothing(
 
 
 @contextmanager
-def job_process(*arguments: str) -> Iterator["subprocess.Popen[bytes]"]:
+def job_process(source: AuditSource, tables: Tables, *options: str) -> Iterator["subprocess.Popen[bytes]"]:
     """`coordinator pipeline run` with a process group of its own, so that a kill takes its JVM along."""
-    command = [sys.executable, "-c", "from coordinator.cli.pipeline import command; command()", "run", *arguments]
-    process = subprocess.Popen(command, start_new_session=True)
+    command = [sys.executable, "-m", "coordinator.cli", "pipeline", "run", "--tables", str(tables.root), *options]
+    command += ["--bootstrap", source.bootstrap, "--topic", source.topic]
+    scratch = tables.root.parent  # what a killed process cannot remove goes with the test's folder
+    process = subprocess.Popen(command, start_new_session=True, env={**os.environ, "TMPDIR": str(scratch)})
     try:
         yield process
     finally:
@@ -148,8 +150,7 @@ def test_a_killed_job_goes_on_where_it_was(
     """SIGKILL in the middle: after bronze has its first batch, or while generations works on it."""
     values = eventful().values()
     audit_topic.append("orders", values[:HALF])
-    arguments = ["--bootstrap", source.bootstrap, "--topic", source.topic, "--tables", str(tables.root)]
-    with job_process(*arguments, "--every-ms", "100") as job:
+    with job_process(source, tables, "--every-ms", "100") as job:
         wait_for(tables.root / killed_after, job, seconds=90)
         os.killpg(job.pid, signal.SIGKILL)
     audit_topic.append("orders", values[HALF:])
@@ -162,6 +163,6 @@ def test_the_command_runs_to_the_end_of_the_topic(
 ):
     values = eventful().values()
     audit_topic.append("orders", values)
-    with job_process("--bootstrap", source.bootstrap, "--topic", source.topic, "--tables", str(tables.root)) as job:
+    with job_process(source, tables) as job:
         assert job.wait(90) == 0
     assert_complete(spark, raw, tables, values)
