@@ -71,6 +71,19 @@ LOG_DIRS = ConfigKey("log.dirs", "./coordinator-data", "The folder that holds th
 SOCKET_REQUEST_MAX_BYTES = ConfigKey(
     "socket.request.max.bytes", 104_857_600, "The largest request; a larger one closes its connection.", 1, INT32_MAX
 )
+MAX_CONNECTIONS = ConfigKey(
+    "max.connections", INT32_MAX, "Connections at one time, over all listeners; one more is closed.", 0, INT32_MAX
+)
+MAX_CONNECTIONS_PER_IP = ConfigKey(
+    "max.connections.per.ip", INT32_MAX, "Connections at one time from one address; one more is closed.", 0, INT32_MAX
+)
+CONNECTIONS_MAX_IDLE_MS = ConfigKey(
+    "connections.max.idle.ms",
+    600_000,
+    "A connection that nothing came in by for so long is closed, unless a request of it waits; below 0: never.",
+    -1,
+    INT64_MAX,
+)
 AUTO_CREATE_TOPICS_ENABLE = ConfigKey(
     "auto.create.topics.enable", True, "Make a topic when a client asks for its metadata."
 )

@@ -10,6 +10,7 @@ class Connection(Protocol):
     """An asyncio protocol. `host` serves what is not answered here (host.py)."""
 
     client_host: str
+    last_heard_ms: int
     endpoint: Endpoint
     call: Call | None
     on_close: Callable[[], object] | None

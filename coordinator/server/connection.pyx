@@ -88,6 +88,7 @@ cdef class Connection:
     cdef bint congested                 # the client does not take its answers
     cdef bint reading_stopped
     cdef readonly str client_host
+    cdef readonly int64_t last_heard_ms
     cdef readonly object endpoint
     cdef public object call             # what the request under way is, for host and answers
     cdef public object on_close         # called once if the client goes before its answer
@@ -106,6 +107,7 @@ cdef class Connection:
         self.transport = transport
         peer = transport.get_extra_info("peername")
         self.client_host = f"/{peer[0]}" if peer else "/"
+        self.last_heard_ms = self.now_ms()
         self.host.opened(self)
 
     def connection_lost(self, problem):
@@ -122,15 +124,16 @@ cdef class Connection:
     def data_received(self, data):
         if self.closing:
             return
+        self.last_heard_ms = self.now_ms()
         try:
             frames = self.splitter.feed(data)
         except FrameTooLarge as problem:
             self.frames.extend(problem.frames)
-            self.run()
+            self.run(self.last_heard_ms)
             self.refuse(f"a request of {problem.frame_bytes} bytes; socket.request.max.bytes is {problem.frame_bytes_max}")
             return
         self.frames.extend(frames)
-        self.run()
+        self.run(self.last_heard_ms)
         if len(self.frames) > FRAMES_QUEUED_AT_MOST and not self.reading_stopped and not self.closing:
             self.reading_stopped = True
             self.transport.pause_reading()
@@ -140,7 +143,7 @@ cdef class Connection:
 
     def resume_writing(self):
         self.congested = False
-        self.run()
+        self.run(self.now_ms())
 
     def answer(self, Message response not None):
         """Send the response to the request under way, then go on with the next one."""
@@ -162,7 +165,8 @@ cdef class Connection:
         self.busy = False
         self.call = None
         self.on_close = None
-        self.run()
+        if not self.running:
+            self.run(self.now_ms())
 
     def refuse(self, str why):
         """Close the connection for something its client did; one log line says what."""
@@ -180,7 +184,7 @@ cdef class Connection:
         self.flush()
         self.transport.close()
 
-    cdef run(self):
+    cdef run(self, int64_t now_ms):
         """Handle the frames whose turn it is."""
         if self.running:
             return
@@ -188,7 +192,7 @@ cdef class Connection:
         try:
             while self.frames and not self.busy and not self.closing and not self.congested:
                 frame = self.frames.popleft()
-                if not self.take_heartbeat(<bytes>frame):
+                if not self.take_heartbeat(<bytes>frame, now_ms):
                     self.busy = True
                     self.host.serve(self, frame)
         finally:
@@ -204,7 +208,7 @@ cdef class Connection:
             self.out = []
             self.transport.write(data)
 
-    cdef bint take_heartbeat(self, bytes frame) except -1:
+    cdef bint take_heartbeat(self, bytes frame, int64_t now_ms) except -1:
         """Answer the Heartbeat of a live lease; false for whatever else the frame is."""
         cdef const uint8_t *p = <const uint8_t *>PyBytes_AS_STRING(frame)
         cdef const uint8_t *end = p + PyBytes_GET_SIZE(frame)
@@ -235,7 +239,7 @@ cdef class Connection:
             return False
         if not self.leases.heartbeat(
             group_id.data, group_id.size, member_id.data, member_id.size,
-            group_instance_id.data, group_instance_id.size, generation_id, self.now_ms(),
+            group_instance_id.data, group_instance_id.size, generation_id, now_ms,
         ):
             return False
         self.out.append(heartbeat_answer(correlation_id, version, flexible))

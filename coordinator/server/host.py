@@ -12,6 +12,7 @@ from coordinator.server.call import Call
 from coordinator.server.connection import Connection
 from coordinator.server.dispatch import LATER, NO_ANSWER, DispatchTable
 from coordinator.server.handlers.cluster import ClusterHandlers
+from coordinator.server.limits import ConnectionLimits
 
 log = structlog.get_logger()
 
@@ -19,17 +20,25 @@ log = structlog.get_logger()
 class ConnectionHost:
     """Serves the connections of all listeners."""
 
-    def __init__(self, table: DispatchTable, cluster: ClusterHandlers, desk: AnswerDesk) -> None:
+    def __init__(
+        self, table: DispatchTable, cluster: ClusterHandlers, desk: AnswerDesk, limits: ConnectionLimits
+    ) -> None:
         self._table = table
         self._cluster = cluster
         self._desk = desk
+        self._limits = limits
         self.connections: set[Connection] = set()
 
     def opened(self, connection: Connection) -> None:
+        """Take a new connection in, or close it when there are too many."""
         self.connections.add(connection)
+        too_many = self._limits.opened(connection)
+        if too_many is not None:
+            connection.refuse(too_many)
 
     def closed(self, connection: Connection) -> None:
         self.connections.discard(connection)
+        self._limits.closed(connection)
         if connection.call is not None:
             self._desk.forget(connection.call.request_id)
 

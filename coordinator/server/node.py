@@ -34,6 +34,7 @@ from coordinator.server.handlers.groups import GroupHandlers
 from coordinator.server.handlers.offsets import OffsetHandlers
 from coordinator.server.handlers.topics import TopicHandlers
 from coordinator.server.host import ConnectionHost
+from coordinator.server.limits import ConnectionLimits
 from coordinator.server.listeners import Listeners
 from coordinator.server.turns import Turns
 from coordinator.timers.clock import SystemClock
@@ -104,7 +105,9 @@ class Node:
         groups.load(now_ms())
         self._turns.wake()
         table, cluster = dispatch_table(broker)
-        self._host = ConnectionHost(table, cluster, desk)
+        limits = ConnectionLimits(config, self._turns)
+        self._turns.on_due(limits.due)
+        self._host = ConnectionHost(table, cluster, desk, limits)
         self._listeners = Listeners(config, self._host, leases, now_ms)
         await self._listeners.open()
 
