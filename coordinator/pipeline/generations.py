@@ -9,13 +9,17 @@ A row is put together from three events, each with its own columns (a *facet*):
 They may come in different micro-batches, twice, or in any order. Of two events that would fill the same facet the one
 with the lower `seq` does, so merging is associative, commutative and idempotent: each split of the events into
 batches, and each repetition of one, gives the same table. That is why no state and no watermark is kept here.
+
+A crash may leave events in the topic that never took effect; `group.loaded` then voids them. That one thing needs the
+batches in the order of the topic, which bronze keeps: a void takes back what came before it, in its batch and in the
+table.
 """
 
 from dataclasses import dataclass
 from typing import Final
 
 from delta import DeltaTable
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
@@ -31,8 +35,10 @@ KEY: Final = ("group_id", "generation_id")
 BEGINNING: Final = ("rebalance.started",)
 START: Final = ("generation.started", "group.emptied")
 ENDING: Final = ("generation.stable", "rebalance.superseded", "group.emptied")
-KINDS: Final = tuple(dict.fromkeys((*BEGINNING, *START, *ENDING, "member.assigned")))
+ABOUT_GENERATIONS: Final = tuple(dict.fromkeys((*BEGINNING, *START, *ENDING, "member.assigned")))
 """member.assigned fills no column yet, but a row's range of `seq` covers it."""
+
+KINDS: Final = (*ABOUT_GENERATIONS, "group.loaded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +147,8 @@ def generation_rows(events: DataFrame) -> DataFrame:
     generation = F.when(F.col("kind").isin(*BEGINNING), F.col("generation_id") + 1).otherwise(F.col("generation_id"))
     facets = _facets()
     gathered = (
-        events.where(F.col("kind").isin(*KINDS))
+        _in_effect(events)
+        .where(F.col("kind").isin(*ABOUT_GENERATIONS))
         .groupBy("group_id", generation.alias("generation_id"))
         .agg(
             *(_first_event(facet).alias(facet.seq) for facet in facets),
@@ -156,6 +163,19 @@ def generation_rows(events: DataFrame) -> DataFrame:
     return gathered.select(
         *(told.get(column.name, F.col(column.name)).cast(column.dataType).alias(column.name) for column in COLUMNS)
     )
+
+
+def _in_effect(events: DataFrame) -> DataFrame:
+    """Without those that a `group.loaded` among them voids."""
+    is_void = F.exists("voids", lambda void: F.col("seq").between(void["void_from_seq"], void["seq"] - 1))
+    voids_of_group = F.collect_list(_void()).over(Window.partitionBy("group_id"))
+    return events.withColumn("voids", voids_of_group).where(~is_void).drop("voids")
+
+
+def _void() -> Column:
+    """The range of `seq` that an event voids, [void_from_seq, seq); null for an event that voids nothing."""
+    void_from_seq = F.col("group_loaded")["void_from_seq"]
+    return F.when(void_from_seq.isNotNull(), F.struct(void_from_seq.alias("void_from_seq"), "seq"))
 
 
 def _first_event(facet: Facet) -> Column:
@@ -189,12 +209,43 @@ def merge_generations(table: DeltaTable, rows: DataFrame) -> None:
     )
 
 
+def take_back(table: DeltaTable, events: DataFrame) -> None:
+    """Take out of the table what the `group.loaded` among `events` void.
+
+    The table holds what came before this batch, so of a group's voids only the first one can be about it. Events that
+    came after it (the batch runs a second time) have a higher `seq` and stay.
+    """
+    voids = events.groupBy("group_id").agg(F.min(_void()).alias("void")).where(F.col("void").isNotNull())
+    if voids.isEmpty():  # nearly always, and a merge is not for free
+        return
+
+    def is_void(seq: str) -> Column:
+        return F.col(seq).between(F.col("void.void_from_seq"), F.col("void.seq") - 1)
+
+    remaining: dict[str, Column | str] = {
+        name: F.when(~is_void(f"kept.{facet.seq}"), F.col(f"kept.{name}"))
+        for facet in _facets()
+        for name in (*facet.columns, facet.seq)
+    }
+    remaining["outcome"] = F.coalesce(remaining["outcome"], F.lit(IN_PROGRESS))
+    remaining["last_seq"] = F.col("void.void_from_seq") - 1
+    (
+        table.alias("kept")
+        .merge(voids.alias("come"), "kept.group_id = come.group_id")
+        .whenMatchedDelete(is_void("kept.first_seq"))
+        .whenMatchedUpdate(is_void("kept.last_seq"), set=remaining)
+        .execute()
+    )
+
+
 def generations_query(spark: SparkSession, tables: Tables) -> DataStreamWriter:
     """Bronze → generations. Bronze must exist. A batch repeated after a crash merges into what it merged before."""
     table = tables.create(spark, GENERATIONS, COLUMNS)
 
     def merge_batch(raw: DataFrame, _batch_id: int) -> None:
-        merge_generations(table, generation_rows(typed_events(raw, KINDS)))
+        events = typed_events(raw, KINDS)
+        take_back(table, events)
+        merge_generations(table, generation_rows(events))
 
     return (
         spark.readStream.format("delta")

@@ -10,6 +10,7 @@ from coordinator.audit.schema import (
     GenerationStarted,
     GroupCreated,
     GroupEmptied,
+    GroupLoaded,
     MemberAssigned,
     MemberRef,
     RebalanceStarted,
@@ -81,6 +82,21 @@ class History:
 
     def emptied(self) -> "History":
         self.add(GroupEmptied, "Empty", next_generation=True, rebalance_ms=50)
+        return self
+
+    def loaded(self, generation_id: int, state: str, void_from_seq: int | None) -> "History":
+        """A start after a crash found the group as it was stored, which is another state than that of the audit."""
+        self.add(
+            GroupLoaded,
+            state,
+            protocol_type="consumer",
+            protocol_name="range",
+            leader="a-id",
+            members=[],
+            void_from_seq=void_from_seq,
+            lost=False,
+        )
+        self.generation_id = generation_id
         return self
 
     def stable_with(self, cause: Cause, by: MemberRef, members: int = 1) -> "History":
