@@ -25,6 +25,8 @@ cdef enum:
     WITH_INSTANCE_ID = 3
     WITH_THROTTLE_TIME = 1
     FRAMES_QUEUED_AT_MOST = 1000        # then reading stops until answers have gone out
+    BYTES_QUEUED_AT_MOST = 1 << 20      # of these frames; a single one may be larger
+    BYTES_HELD_AT_MOST = 1 << 16        # of answers made in one turn; then they are written, and the socket is asked
     HEADER_BYTES_MIN = 8                # API key, version, correlation id
 
 
@@ -80,8 +82,10 @@ cdef class Connection:
     cdef LeaseTable leases
     cdef FrameSplitter splitter
     cdef object frames                  # deque of frames that wait for their turn
+    cdef Py_ssize_t frames_bytes
     cdef object transport
     cdef list out
+    cdef Py_ssize_t out_bytes
     cdef bint busy                      # a request is under way; later frames stay undecoded
     cdef bint running
     cdef bint closing
@@ -112,7 +116,7 @@ cdef class Connection:
 
     def connection_lost(self, problem):
         self.closing = True
-        self.frames.clear()
+        self.forget_frames()
         self.host.closed(self)
         if self.on_close is not None:
             on_close, self.on_close = self.on_close, None
@@ -128,13 +132,13 @@ cdef class Connection:
         try:
             frames = self.splitter.feed(data)
         except FrameTooLarge as problem:
-            self.frames.extend(problem.frames)
+            self.queue(problem.frames)
             self.run(self.last_heard_ms)
             self.refuse(f"a request of {problem.frame_bytes} bytes; socket.request.max.bytes is {problem.frame_bytes_max}")
             return
-        self.frames.extend(frames)
+        self.queue(frames)
         self.run(self.last_heard_ms)
-        if len(self.frames) > FRAMES_QUEUED_AT_MOST and not self.reading_stopped and not self.closing:
+        if self.has_queued_over(1) and not self.reading_stopped and not self.closing:
             self.reading_stopped = True
             self.transport.pause_reading()
 
@@ -152,7 +156,7 @@ cdef class Connection:
             return
         if call.route.adapt is not None:
             call.route.adapt(response, call.api_version)
-        self.out.append(encode_response(call.correlation_id, response, call.api_version))
+        self.hold(encode_response(call.correlation_id, response, call.api_version))
         self.finish()
 
     def answer_error(self, error):
@@ -172,7 +176,7 @@ cdef class Connection:
         """Close the connection for something its client did; one log line says what."""
         if not self.closing:
             self.closing = True
-            self.frames.clear()
+            self.forget_frames()
             self.host.refused(self, why)
             self.flush()
             self.transport.close()
@@ -180,7 +184,7 @@ cdef class Connection:
     def close(self):
         """Close once what was answered is sent."""
         self.closing = True
-        self.frames.clear()
+        self.forget_frames()
         self.flush()
         self.transport.close()
 
@@ -192,20 +196,43 @@ cdef class Connection:
         try:
             while self.frames and not self.busy and not self.closing and not self.congested:
                 frame = self.frames.popleft()
+                self.frames_bytes -= len(<bytes>frame)
                 if not self.take_heartbeat(<bytes>frame, now_ms):
                     self.busy = True
                     self.host.serve(self, frame)
+                if self.out_bytes > BYTES_HELD_AT_MOST:
+                    self.flush()
         finally:
             self.running = False
         self.flush()
-        if self.reading_stopped and len(self.frames) <= FRAMES_QUEUED_AT_MOST // 2 and not self.closing:
+        if self.reading_stopped and not self.has_queued_over(2) and not self.closing:
             self.reading_stopped = False
             self.transport.resume_reading()
+
+    cdef queue(self, list frames):
+        self.frames.extend(frames)
+        for frame in frames:
+            self.frames_bytes += len(<bytes>frame)
+
+    cdef forget_frames(self):
+        self.frames.clear()
+        self.frames_bytes = 0
+
+    cdef bint has_queued_over(self, Py_ssize_t divisor) except -1:
+        """Whether more waits than all, half … of what may."""
+        return (
+            len(self.frames) > FRAMES_QUEUED_AT_MOST // divisor or self.frames_bytes > BYTES_QUEUED_AT_MOST // divisor
+        )
+
+    cdef hold(self, bytes answer):
+        """Keep an answer until `flush`."""
+        self.out.append(answer)
+        self.out_bytes += len(answer)
 
     cdef flush(self):
         if self.out:
             data = self.out[0] if len(self.out) == 1 else b"".join(self.out)
-            self.out = []
+            self.out, self.out_bytes = [], 0
             self.transport.write(data)
 
     cdef bint take_heartbeat(self, bytes frame, int64_t now_ms) except -1:
@@ -242,7 +269,7 @@ cdef class Connection:
             group_instance_id.data, group_instance_id.size, generation_id, now_ms,
         ):
             return False
-        self.out.append(heartbeat_answer(correlation_id, version, flexible))
+        self.hold(heartbeat_answer(correlation_id, version, flexible))
         return True
 
 

@@ -1,0 +1,330 @@
+"""One connection, byte by byte: order, limits, and what a client may do wrong."""
+
+import os
+import select
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from _wire.errors import ErrorCode
+from _wire.headers import encode_request
+from _wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from _wire.messages.metadata import MetadataRequest
+from _wire.records import build_batch
+from tests.servers import QUICK_GROUPS, RunningServer
+from tests.waiting import wait_for
+from tests.wire_client import WireClient, fetch_request, join_request
+
+MIB: Final = 1 << 20
+REQUEST_BYTES_MAX: Final = 4 * MIB
+QUIET_SECONDS: Final = 0.3
+"""How long nothing must come for a request to count as parked."""
+NOT_AN_API: Final = 999
+API_VERSIONS: Final = 18
+JOIN_GROUP: Final = 11
+NO_TAGS: Final = b"\x00"
+
+
+@pytest.fixture(scope="module")
+def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    """A server that takes requests of 4 MiB at most, and whose memory only these tests use."""
+    settings = QUICK_GROUPS | {"socket.request.max.bytes": str(REQUEST_BYTES_MAX)}
+    with RunningServer(tmp_path_factory.mktemp("limited"), settings) as running:
+        yield running
+
+
+@pytest.fixture
+def client(limited: RunningServer) -> Iterator[WireClient]:
+    with WireClient(limited.bootstrap) as connected:
+        yield connected
+
+
+@pytest.fixture
+def logged(limited: RunningServer) -> Callable[[], list[str]]:
+    """The lines that the server has logged since the test began."""
+    begin = limited.log.stat().st_size
+
+    def lines() -> list[str]:
+        with limited.log.open("rb") as log:
+            log.seek(begin)
+            return log.read().decode().splitlines()
+
+    return lines
+
+
+def works(server: RunningServer) -> bool:
+    """Whether a connection of its own is served."""
+    with WireClient(server.bootstrap) as other:
+        return bool(other.ask(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE)
+
+
+def raw_request(api_key: int, version: int, body: bytes = b"", correlation_id: int = 7) -> bytes:
+    """A frame with a v1 header, whatever the body."""
+    header = api_key.to_bytes(2, "big") + version.to_bytes(2, "big") + correlation_id.to_bytes(4, "big") + b"\xff\xff"
+    return (len(header) + len(body)).to_bytes(4, "big") + header + body
+
+
+# ---- order
+
+
+def test_many_requests_in_one_write_are_answered_in_their_order(client):
+    member_id = client.join_alone("pipelined")
+    heartbeat = HeartbeatRequest(group_id="pipelined", generation_id=1, member_id=member_id)
+    requests = [ApiVersionsRequest(), heartbeat, MetadataRequest(topics=[]), heartbeat] * 300
+    frames = [client.frame(request, 3 if request is heartbeat else 1) for request in requests]
+    client.socket.sendall(b"".join(data for data, _ in frames))
+    for _, sent in frames:
+        assert getattr(client.receive(sent), "error_code", 0) == ErrorCode.NONE
+
+
+def test_a_frame_may_come_byte_by_byte(client):
+    client.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    data, sent = client.frame(ApiVersionsRequest(), 1)
+    for byte in data:
+        client.socket.sendall(bytes([byte]))
+    assert client.receive(sent).error_code == ErrorCode.NONE
+
+
+def test_frames_cut_anywhere_are_put_together(client):
+    first, sent_first = client.frame(ApiVersionsRequest(), 1)
+    second, sent_second = client.frame(MetadataRequest(topics=[]), 1)
+    both = first + second
+    for part in (both[: len(first) - 3], both[len(first) - 3 : len(first) + 2], both[len(first) + 2 :]):
+        client.socket.sendall(part)
+    client.receive(sent_first)
+    client.receive(sent_second)
+
+
+def test_a_parked_join_holds_up_its_connection_alone(limited, client):
+    leader_id = client.join_alone("parked")
+    with WireClient(limited.bootstrap) as newcomer:
+        parked = newcomer.send(join_request("parked"), 3)
+        wait_for(
+            lambda: client.heartbeat_error("parked", leader_id) == ErrorCode.REBALANCE_IN_PROGRESS,
+            5,
+            "the rebalance to start",
+        )
+        heartbeat = newcomer.send(HeartbeatRequest(group_id="parked", generation_id=1, member_id=leader_id), 3)
+        assert not select.select([newcomer.socket], [], [], QUIET_SECONDS)[0], "the heartbeat waits behind the join"
+        rejoined = client.ask(join_request("parked", leader_id), 3)
+        assert rejoined.generation_id == newcomer.receive(parked).generation_id == 2
+        assert newcomer.receive(heartbeat).error_code == ErrorCode.ILLEGAL_GENERATION
+
+
+def test_a_heartbeat_never_overtakes_an_earlier_answer(limited, client):
+    """The heartbeat could be answered at once; the fetch before it waits."""
+    client.create_topic("overtaking")
+    member_id = client.join_alone("overtaking")
+    parked = client.send(fetch_request("overtaking", max_wait_ms=200), 11)
+    beat = client.send(HeartbeatRequest(group_id="overtaking", generation_id=1, member_id=member_id), 3)
+    assert client.receive(parked).error_code == ErrorCode.NONE
+    assert client.receive(beat).error_code == ErrorCode.NONE
+
+
+# ---- what is not served
+
+
+def test_an_unknown_api_key_closes_the_connection(limited, client, logged):
+    client.socket.sendall(raw_request(NOT_AN_API, 0))
+    assert client.is_closed_by_peer()
+    assert_one_line(limited, logged, "API key 999 is not served")
+
+
+@pytest.mark.parametrize("version", [-1, 10, 32767])
+def test_an_unknown_version_of_join_group_closes_the_connection(limited, client, logged, version):
+    client.socket.sendall(raw_request(JOIN_GROUP, version & 0xFFFF, NO_TAGS))
+    assert client.is_closed_by_peer()
+    assert_one_line(limited, logged, f"JoinGroup version {version} is not served")
+
+
+@pytest.mark.parametrize("version", [5, 99])
+def test_an_unknown_version_of_api_versions_is_answered_in_v0(client, version):
+    client.socket.sendall(raw_request(API_VERSIONS, version, NO_TAGS))
+    frame = client.read_frame()
+    assert frame[:4] == (7).to_bytes(4, "big")
+    response = ApiVersionsResponse.decode(frame, 0, 4)
+    assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert [each.api_key for each in response.api_keys] == [API_VERSIONS]
+    assert client.ask(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE, "the connection goes on"
+
+
+def test_a_malformed_body_closes_its_connection_and_no_other(limited, client, logged):
+    with WireClient(limited.bootstrap) as other:
+        assert other.ask(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE
+        client.socket.sendall(raw_request(JOIN_GROUP, 3, b"\x00\x40group"))
+        assert client.is_closed_by_peer()
+        assert other.ask(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE
+    assert_one_line(limited, logged, "JoinGroup")
+
+
+def test_what_was_asked_before_the_malformed_request_is_answered(client):
+    data, sent = client.frame(ApiVersionsRequest(), 1)
+    client.socket.sendall(data + raw_request(JOIN_GROUP, 3, b"\x00\x40group"))
+    assert client.receive(sent).error_code == ErrorCode.NONE
+    assert client.is_closed_by_peer()
+
+
+@pytest.mark.parametrize("body", [b"", b"\x00", b"\x00\x12", b"\x00\x12\x00\x00\x00\x00\x00"])
+def test_a_frame_too_short_for_a_header_closes_the_connection(limited, client, logged, body):
+    client.socket.sendall(len(body).to_bytes(4, "big") + body)
+    assert client.is_closed_by_peer()
+    assert_one_line(limited, logged, "")
+
+
+@pytest.mark.parametrize("length", [REQUEST_BYTES_MAX + 1, 0x7FFFFFFF, 0xFFFFFFFF, 0x80000000])
+def test_a_frame_too_large_closes_the_connection_before_it_is_read(limited, client, logged, length):
+    client.socket.sendall(length.to_bytes(4, "big"))
+    assert client.is_closed_by_peer()
+    assert_one_line(limited, logged, "socket.request.max.bytes")
+
+
+def test_the_frame_before_one_too_large_is_answered(client):
+    data, sent = client.frame(ApiVersionsRequest(), 1)
+    client.socket.sendall(data + (REQUEST_BYTES_MAX + 1).to_bytes(4, "big"))
+    assert client.receive(sent).error_code == ErrorCode.NONE
+    assert client.is_closed_by_peer()
+
+
+@pytest.mark.parametrize("garbage", [b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"\x16\x03\x01\x02\x00" * 50])
+def test_garbage_closes_the_connection(limited, client, logged, garbage):
+    client.socket.sendall(garbage)
+    assert client.is_closed_by_peer()
+    assert_one_line(limited, logged, "")
+
+
+def assert_one_line(server, logged, part):
+    lines = wait_for(logged, 5, "the server to log")
+    assert works(server)
+    (line,) = lines
+    assert "connection closed" in line
+    assert "client=/127.0.0.1" in line
+    assert part in line
+
+
+def test_clients_that_go_away_are_nothing_to_log(limited, logged):
+    for data in (b"", b"\x00\x00", raw_request(API_VERSIONS, 0)):
+        with WireClient(limited.bootstrap) as client:
+            client.socket.sendall(data)
+    with WireClient(limited.bootstrap) as client:
+        member_id = client.join_alone("goes-away")
+        client.send(join_request("goes-away"), 3)
+    assert works(limited)
+    with WireClient(limited.bootstrap) as client:
+        wait_for(
+            lambda: client.heartbeat_error("goes-away", member_id) == ErrorCode.REBALANCE_IN_PROGRESS,
+            5,
+            "the join to be taken, though nobody waits for its answer",
+        )
+    assert logged() == []
+
+
+# ---- limits of memory
+
+
+def memory_bytes(server: RunningServer) -> int:
+    """Resident memory of the server."""
+    pages = Path(f"/proc/{server.pid}/statm").read_text().split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def send_until_stuck(sock: socket.socket, data: bytes, bytes_at_most: int) -> int:
+    """Write `data` again and again until the peer takes no more; how many bytes it took."""
+    sock.setblocking(False)
+    view, taken, position = memoryview(data), 0, 0
+    while taken < bytes_at_most and select.select([], [sock], [], QUIET_SECONDS)[1]:
+        sent = sock.send(view[position:])
+        taken += sent
+        position = (position + sent) % len(data)
+    return taken
+
+
+def test_answers_that_nobody_reads_are_not_piled_up(limited):
+    """Answers are far larger than their requests: what the client does not take stops the reading."""
+    with WireClient(limited.bootstrap) as client:
+        for number in range(40):
+            client.create_topic(f"pile-{number:03}-{'x' * 200}")
+        before = memory_bytes(limited)
+        data, _ = client.frame(MetadataRequest(topics=None), 1)
+        taken = send_until_stuck(client.socket, data * 2000, 64 * MIB)
+        assert taken < 64 * MIB, "the server stopped reading"
+        assert memory_bytes(limited) - before < 32 * MIB
+    assert works(limited)
+
+
+def test_large_answers_asked_for_at_once_are_made_one_after_the_other(limited):
+    with WireClient(limited.bootstrap) as client:
+        client.create_topic("large-answers")
+        for _ in range(3):
+            assert client.produce("large-answers", build_batch([(None, bytes(MIB - 1000), ())])).error_code == 0
+        before = memory_bytes(limited)
+        data, _ = client.frame(fetch_request("large-answers", max_bytes=3 * MIB), 11)
+        client.socket.sendall(data * 500)
+        with WireClient(limited.bootstrap) as other:
+            other.ask(ApiVersionsRequest(), 0)
+        assert memory_bytes(limited) - before < 64 * MIB
+    assert works(limited)
+
+
+def test_requests_behind_a_parked_one_are_not_piled_up(limited, client):
+    leader_id = client.join_alone("piled-behind")
+    before = memory_bytes(limited)
+    with WireClient(limited.bootstrap) as newcomer:
+        newcomer.send(join_request("piled-behind"), 3)
+        large, _ = newcomer.frame(join_request("other", metadata=bytes(2 * MIB)), 3)
+        taken = send_until_stuck(newcomer.socket, large, 256 * MIB)
+        assert taken < 64 * MIB, "the server stopped reading"
+        assert memory_bytes(limited) - before < 64 * MIB
+    assert client.ask(join_request("piled-behind", leader_id, timeout_ms=500), 3).error_code is not None
+
+
+def test_reading_goes_on_when_answers_are_taken(client):
+    data, _ = client.frame(MetadataRequest(topics=[]), 1)
+    requests = send_until_stuck(client.socket, data * 1000, 8 * MIB) // len(data)
+    client.socket.setblocking(True)
+    assert requests > 1000
+    for _ in range(requests):
+        client.read_frame()
+
+
+# ---- the fast path
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_a_heartbeat_answered_at_once_has_the_bytes_the_core_gives(client, version):
+    member_id = client.join_alone(f"bytes-{version}")
+    request = HeartbeatRequest(group_id=f"bytes-{version}", generation_id=1, member_id=member_id)
+    data = encode_request(0x01020304, "someone", request, version)
+    answers = []
+    # A client id of over 16 KiB is left to the full decoder, and so is its heartbeat to the core.
+    for frame in (data, encode_request(0x01020304, "x" * 20_000, request, version)):
+        client.socket.sendall(frame)
+        answers.append(client.read_frame())
+    header = b"\x01\x02\x03\x04" + (b"\x00" if version >= 4 else b"")
+    assert answers == [header + HeartbeatResponse().encode(version)] * 2
+
+
+@pytest.mark.parametrize("version", [3, 4])
+def test_a_static_member_is_known_by_its_instance_id(client, version):
+    group_id = f"static-{version}"
+    member_id = client.join_alone(group_id, instance_id="one")
+
+    def error_with(instance_id):
+        request = HeartbeatRequest(
+            group_id=group_id, generation_id=1, member_id=member_id, group_instance_id=instance_id
+        )
+        return client.ask(request, version).error_code
+
+    assert error_with("one") == ErrorCode.NONE
+    assert error_with(None) == ErrorCode.NONE
+    assert error_with("two") == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_heartbeat_with_bytes_left_over_is_malformed(client):
+    member_id = client.join_alone("left-over")
+    request = HeartbeatRequest(group_id="left-over", generation_id=1, member_id=member_id)
+    client.socket.sendall(raw_request(HeartbeatRequest.API_KEY, 3, request.encode(3) + b"\x00"))
+    assert client.is_closed_by_peer()

@@ -1,0 +1,177 @@
+"""A client of nothing but our messages on one blocking socket: what is sent, and when, is up to the test."""
+
+import socket
+from itertools import count
+from typing import Any, Final, NamedTuple, Self
+
+from _wire.apis import APIS
+from _wire.headers import decode_response_header, encode_request
+from _wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from _wire.messages.heartbeat import HeartbeatRequest
+from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from _wire.messages.produce import PartitionProduceData, PartitionProduceResponse, ProduceRequest, TopicProduceData
+from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from _wire.primitives import Message
+
+PATIENCE_SECONDS: Final = 20
+LENGTH_BYTES: Final = 4
+BEFORE_MEMBER_ID_REQUIRED: Final = 3
+
+
+class ConnectionClosed(Exception):
+    """The server closed the connection."""
+
+
+class Sent(NamedTuple):
+    """A request whose answer is still to be read."""
+
+    correlation_id: int
+    api_key: int
+    version: int
+
+
+class WireClient:
+    """One connection. Answers are read in the order of the requests, and checked to come in it."""
+
+    def __init__(self, bootstrap: str, client_id: str = "test") -> None:
+        host, _, port = bootstrap.rpartition(":")
+        self.socket = socket.create_connection((host, int(port)), PATIENCE_SECONDS)
+        self._client_id = client_id
+        self._correlation_ids = count(1)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.socket.close()
+
+    def frame(self, message: Message, version: int) -> tuple[bytes, Sent]:
+        """The bytes of a request that is still to be written."""
+        sent = Sent(next(self._correlation_ids), message.API_KEY, version)
+        return encode_request(sent.correlation_id, self._client_id, message, version), sent
+
+    def send(self, message: Message, version: int) -> Sent:
+        data, sent = self.frame(message, version)
+        self.socket.sendall(data)
+        return sent
+
+    def receive(self, sent: Sent) -> Any:
+        """The answer to a request that was sent before."""
+        frame = self.read_frame()
+        correlation_id, body_start = decode_response_header(frame, sent.api_key, sent.version)
+        assert correlation_id == sent.correlation_id
+        return APIS[sent.api_key].response.decode(frame, sent.version, body_start)
+
+    def ask(self, message: Message, version: int) -> Any:
+        return self.receive(self.send(message, version))
+
+    def read_frame(self) -> bytes:
+        """A frame without its length. Raises ConnectionClosed."""
+        return self._read_exactly(int.from_bytes(self._read_exactly(LENGTH_BYTES), "big"))
+
+    def is_closed_by_peer(self) -> bool:
+        """Wait until the server closes; false when it sends something instead."""
+        try:
+            return not self.socket.recv(1)
+        except ConnectionResetError:
+            return True
+
+    def _read_exactly(self, size: int) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            try:
+                part = self.socket.recv(size - len(data))
+            except ConnectionResetError:
+                part = b""
+            if not part:
+                raise ConnectionClosed
+            data += part
+        return bytes(data)
+
+    # ---- what many tests say
+
+    def create_topic(self, name: str, partitions: int = 1) -> bytes:
+        """Make a topic; its id."""
+        topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
+        (result,) = self.ask(CreateTopicsRequest(topics=[topic], timeout_ms=5000), 7).topics
+        assert result.error_code == 0, result
+        topic_id: bytes = result.topic_id
+        return topic_id
+
+    def produce(self, topic: str, records: bytes | None, *, partition: int = 0, acks: int = -1) -> Any:
+        """The answer for the one partition."""
+        request = produce_request(topic, records, partition=partition, acks=acks)
+        response: PartitionProduceResponse = self.ask(request, 9).responses[0].partition_responses[0]
+        return response
+
+    def join_alone(self, group_id: str, *, instance_id: str | None = None, session_timeout_ms: int = 30_000) -> str:
+        """Be the one member of a Stable group; the member id. The generation is 1."""
+        version = BEFORE_MEMBER_ID_REQUIRED if instance_id is None else 5
+        joined = self.ask(join_request(group_id, instance_id=instance_id, timeout_ms=session_timeout_ms), version)
+        assert joined.error_code == 0, joined
+        assignment = SyncGroupRequestAssignment(member_id=joined.member_id, assignment=b"all")
+        synced = self.ask(
+            SyncGroupRequest(
+                group_id=group_id,
+                generation_id=joined.generation_id,
+                member_id=joined.member_id,
+                group_instance_id=instance_id,
+                assignments=[assignment],
+            ),
+            3,
+        )
+        assert (joined.generation_id, synced.error_code) == (1, 0)
+        member_id: str = joined.member_id
+        return member_id
+
+    def heartbeat_error(self, group_id: str, member_id: str, generation_id: int = 1, version: int = 3) -> int:
+        request = HeartbeatRequest(group_id=group_id, generation_id=generation_id, member_id=member_id)
+        error_code: int = self.ask(request, version).error_code
+        return error_code
+
+
+def join_request(
+    group_id: str,
+    member_id: str = "",
+    *,
+    instance_id: str | None = None,
+    timeout_ms: int = 30_000,
+    metadata: bytes = b"",
+) -> JoinGroupRequest:
+    return JoinGroupRequest(
+        group_id=group_id,
+        session_timeout_ms=timeout_ms,
+        rebalance_timeout_ms=timeout_ms,
+        member_id=member_id,
+        group_instance_id=instance_id,
+        protocol_type="consumer",
+        protocols=[JoinGroupRequestProtocol(name="range", metadata=metadata)],
+    )
+
+
+def produce_request(
+    topic: str, records: bytes | None, *, partition: int = 0, acks: int = -1, topic_id: bytes = bytes(16)
+) -> ProduceRequest:
+    data = PartitionProduceData(index=partition, records=records)
+    topic_data = TopicProduceData(name=topic, topic_id=topic_id, partition_data=[data])
+    return ProduceRequest(acks=acks, timeout_ms=5000, topic_data=[topic_data])
+
+
+def fetch_request(
+    topic: str,
+    offset: int = 0,
+    *,
+    topic_id: bytes = bytes(16),
+    max_wait_ms: int = 0,
+    min_bytes: int = 1,
+    max_bytes: int = 1 << 20,
+    partition: int = 0,
+) -> FetchRequest:
+    wanted = FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=max_bytes)
+    return FetchRequest(
+        max_wait_ms=max_wait_ms,
+        min_bytes=min_bytes,
+        max_bytes=max_bytes,
+        topics=[FetchTopic(topic=topic, topic_id=topic_id, partitions=[wanted])],
+    )
