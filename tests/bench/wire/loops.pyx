@@ -1,0 +1,45 @@
+# cython: language_level=3
+"""Our codec called as a compiled server calls it, so that the caller is not what is measured."""
+
+from libc.stdint cimport int16_t
+
+from _wire.headers cimport encode_response
+from _wire.messages.heartbeat cimport decode_heartbeat_request
+from _wire.messages.join_group cimport decode_join_group_request
+from _wire.messages.metadata cimport decode_metadata_request
+from _wire.messages.offset_commit cimport decode_offset_commit_request
+from _wire.messages.offset_fetch cimport decode_offset_fetch_request
+from _wire.messages.sync_group cimport decode_sync_group_request
+from _wire.primitives cimport Message, Reader, reader_over
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from libc.stdint cimport uint8_t
+
+ctypedef Message (*Decoder)(Reader *r, int16_t version)
+
+
+def decode_and_encode(int key, bytes body not None, int16_t version, Message response not None, int times):
+    """Decode the body and encode the response, `times` times over."""
+    cdef Reader reader
+    cdef const uint8_t *data = <const uint8_t *>PyBytes_AS_STRING(body)
+    cdef Py_ssize_t size = PyBytes_GET_SIZE(body)
+    cdef Decoder decode
+    cdef object kept
+    cdef int i
+    if key == 12:
+        decode = <Decoder>decode_heartbeat_request
+    elif key == 11:
+        decode = <Decoder>decode_join_group_request
+    elif key == 14:
+        decode = <Decoder>decode_sync_group_request
+    elif key == 8:
+        decode = <Decoder>decode_offset_commit_request
+    elif key == 9:
+        decode = <Decoder>decode_offset_fetch_request
+    elif key == 3:
+        decode = <Decoder>decode_metadata_request
+    else:
+        raise ValueError(f"API key {key} is not measured")
+    for i in range(times):
+        reader_over(&reader, data, size, b"bench", version)
+        kept = decode(&reader, version)
+        encode_response(i, response, version)
