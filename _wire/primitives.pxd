@@ -19,6 +19,14 @@ from libc.string cimport memcpy
 cdef extern from "Python.h":
     object PyUnicode_DecodeUTF8(const char *data, Py_ssize_t size, const char *errors)
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
+    object PyUnicode_New(Py_ssize_t size, Py_UCS4 max_character)
+    bint PyUnicode_IS_COMPACT_ASCII(object text) noexcept
+    void *PyUnicode_DATA(object text) noexcept
+    Py_ssize_t PyUnicode_GET_LENGTH(object text) noexcept
+
+cdef enum:
+    ASCII_MAX = 127
+    UVARINT_BYTES_MAX = 5
 
 
 # -------------------------------------------------------------------------------------------------------------- reading
@@ -39,6 +47,7 @@ cdef int raise_malformed(Reader *r, str why) except -1
 cdef int raise_bad_length(Reader *r, int64_t length) except -1
 cdef int raise_bad_count(Reader *r, int64_t count, Py_ssize_t element_bytes_min) except -1
 cdef int raise_bad_utf8(Reader *r, object error) except -1
+cdef str decode_non_ascii(Reader *r, const uint8_t *text, Py_ssize_t size)
 
 # Borrow the bytes of any buffer from `start` on; every open_reader needs its close_reader.
 cdef int open_reader(Reader *r, object data, Py_ssize_t start, const char *message, int16_t version) except -1
@@ -189,13 +198,32 @@ cdef inline Py_ssize_t read_bytes_length(Reader *r, bint flexible) except? -2:
     return length
 
 
+cdef inline bint is_ascii(const uint8_t *text, Py_ssize_t size) noexcept:
+    """Whether no byte has its highest bit set; eight bytes at a time, the last eight again for what is left over."""
+    cdef uint64_t high_bits = <uint64_t>0x8080808080808080
+    cdef uint64_t word, seen = 0
+    cdef Py_ssize_t i = 0
+    if size < 8:
+        while i < size:
+            seen |= text[i]
+            i += 1
+        return not seen & 0x80
+    while i < size - 8:
+        memcpy(&word, text + i, 8)
+        seen |= word
+        i += 8
+    memcpy(&word, text + size - 8, 8)
+    return not (seen | word) & high_bits
+
+
 cdef inline str decode_utf8(Reader *r, Py_ssize_t size):
     cdef const uint8_t *text = take(r, size)
-    try:
-        return <str>PyUnicode_DecodeUTF8(<const char *>text, size, NULL)
-    except UnicodeDecodeError as error:
-        r.position = text
-        raise_bad_utf8(r, error)
+    cdef object ascii
+    if is_ascii(text, size):                        # names and ids: half the time of the general decoder
+        ascii = PyUnicode_New(size, ASCII_MAX)
+        memcpy(PyUnicode_DATA(ascii), text, size)
+        return <str>ascii
+    return decode_non_ascii(r, text, size)
 
 
 cdef inline str read_string(Reader *r, bint flexible):
@@ -419,19 +447,34 @@ cdef inline int varlong_size(int64_t value) noexcept:
     return uvarlong_size((<uint64_t>value << 1) ^ <uint64_t>(value >> 63))
 
 
+cdef inline int write_sized(Writer *w, const void *data, Py_ssize_t size, bint flexible, int length_bytes) except -1:
+    """A length of `length_bytes` (2 or 4; a varint of one more where flexible) and the bytes behind it."""
+    cdef uint8_t *p = reserve(w, size + UVARINT_BYTES_MAX)
+    if flexible:
+        p = store_uvarlong(p, <uint64_t>size + 1)
+    elif length_bytes == 2:
+        store_uint16(p, <uint16_t>size)
+        p += 2
+    else:
+        store_uint32(p, <uint32_t>size)
+        p += 4
+    memcpy(p, data, size)
+    w.position = p + size
+    return 0
+
+
 cdef inline int write_nullable_string(Writer *w, str value, bint flexible) except -1:
     cdef const char *text
     cdef Py_ssize_t size
     if value is None:
         return write_uvarint(w, 0) if flexible else write_int16(w, -1)
-    text = PyUnicode_AsUTF8AndSize(value, &size)
+    if PyUnicode_IS_COMPACT_ASCII(value):
+        text, size = <const char *>PyUnicode_DATA(value), PyUnicode_GET_LENGTH(value)
+    else:
+        text = PyUnicode_AsUTF8AndSize(value, &size)
     if size > INT16_MAX:
         raise_too_long(w, size, INT16_MAX)
-    if flexible:
-        write_uvarint(w, <uint32_t>size + 1)
-    else:
-        write_int16(w, <int16_t>size)
-    return write_raw(w, text, size)
+    return write_sized(w, text, size, flexible, 2)
 
 
 cdef inline int write_string(Writer *w, str value, bint flexible) except -1:
@@ -447,11 +490,7 @@ cdef inline int write_nullable_bytes(Writer *w, bytes value, bint flexible) exce
     size = PyBytes_GET_SIZE(value)
     if size >= INT32_MAX:
         raise_too_long(w, size, INT32_MAX - 1)
-    if flexible:
-        write_uvarint(w, <uint32_t>size + 1)
-    else:
-        write_int32(w, <int32_t>size)
-    return write_raw(w, PyBytes_AS_STRING(value), size)
+    return write_sized(w, PyBytes_AS_STRING(value), size, flexible, 4)
 
 
 cdef inline int write_bytes(Writer *w, bytes value, bint flexible) except -1:

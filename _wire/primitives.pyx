@@ -40,6 +40,14 @@ cdef int raise_bad_count(Reader *r, int64_t count, Py_ssize_t element_bytes_min)
     )
 
 
+cdef str decode_non_ascii(Reader *r, const uint8_t *text, Py_ssize_t size):
+    try:
+        return <str>PyUnicode_DecodeUTF8(<const char *>text, size, NULL)
+    except UnicodeDecodeError as error:
+        r.position = text
+        raise_bad_utf8(r, error)
+
+
 cdef int raise_bad_utf8(Reader *r, object error) except -1:
     return raise_malformed(r, f"not UTF-8: {error.reason} at byte {error.start} of the string")
 
