@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
+import structlog
+
 from _wire.errors import ErrorCode
 from _wire.messages.fetch import (
     FetchableTopicResponse,
@@ -13,6 +15,7 @@ from _wire.messages.fetch import (
     FetchTopic,
     PartitionData,
 )
+from _wire.records import CorruptBatch
 from coordinator.broker.growth import Growth
 from coordinator.broker.partitions import Partitions
 from coordinator.log.errors import OffsetOutOfRange
@@ -123,10 +126,10 @@ class Fetching:
     ) -> PartitionData:
         """A partition's batches; the first one that has any comes whole even over the limits (KIP-74)."""
         if name is None:
-            return _failed(wanted.partition, ErrorCode.UNKNOWN_TOPIC_ID)
+            return failed_partition(wanted.partition, ErrorCode.UNKNOWN_TOPIC_ID)
         log = self._partitions.find(name, wanted.partition)
         if log is None:
-            return _failed(wanted.partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            return failed_partition(wanted.partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         max_bytes = min(wanted.partition_max_bytes, left_bytes)
         try:
             if max_bytes > 0 or is_first:
@@ -134,7 +137,10 @@ class Fetching:
             else:
                 records = b""
         except OffsetOutOfRange:
-            return _failed(wanted.partition, ErrorCode.OFFSET_OUT_OF_RANGE, log)
+            return failed_partition(wanted.partition, ErrorCode.OFFSET_OUT_OF_RANGE, log)
+        except (OSError, CorruptBatch) as problem:
+            structlog.get_logger().error("cannot read a log", log=log.name, problem=str(problem))
+            return failed_partition(wanted.partition, ErrorCode.KAFKA_STORAGE_ERROR, log)
         return PartitionData(
             partition_index=wanted.partition,
             high_watermark=log.log_end_offset,
@@ -160,7 +166,8 @@ class Fetching:
         return None if known is None else known.name
 
 
-def _failed(partition: int, error: ErrorCode, log: PartitionLog | None = None) -> PartitionData:
+def failed_partition(partition: int, error: ErrorCode, log: PartitionLog | None = None) -> PartitionData:
+    """The answer for a partition that cannot be read."""
     return PartitionData(
         partition_index=partition,
         error_code=error,

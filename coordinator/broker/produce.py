@@ -66,7 +66,7 @@ class Producing:
             return _refused(data.index, ErrorCode.MESSAGE_TOO_LARGE, str(problem))
         except MalformedMessage as problem:
             return _refused(data.index, ErrorCode.CORRUPT_MESSAGE, str(problem))
-        except LogAppendError as problem:
+        except (LogAppendError, OSError) as problem:
             return _refused(data.index, ErrorCode.KAFKA_STORAGE_ERROR, str(problem))
 
     def _append(self, log: PartitionLog, data: PartitionProduceData, now_ms: int) -> PartitionProduceResponse:

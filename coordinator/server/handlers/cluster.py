@@ -36,6 +36,8 @@ KEYS_VERSION: Final = 4
 NO_ID: Final = bytes(16)
 NULL_MEANS_ALL_VERSION: Final = 1
 """Before it, an empty list of topics asks for all; from it on null does."""
+IDS_VERSION: Final = 12
+"""From this version on topics can be asked for by id; v10 and v11 have the field, but no use for it (KIP-516)."""
 NO_NODE: Final = -1
 BROKER_ENDPOINTS: Final = 1
 
@@ -50,7 +52,7 @@ class ClusterHandlers:
     def add_to(self, table: DispatchTable) -> None:
         self._routes = table.routes
         table.add("ApiVersions", self.api_versions)
-        table.add("Metadata", self.metadata, lambda request, error: MetadataResponse(error_code=error))
+        table.add("Metadata", self.metadata, _metadata_error)
         table.add("DescribeCluster", self.describe_cluster)
         table.add("FindCoordinator", self.find_coordinator, _find_error)
 
@@ -68,6 +70,8 @@ class ClusterHandlers:
 
     def metadata(self, request: MetadataRequest, call: Call) -> MetadataResponse:
         image = self._broker.image
+        if call.api_version < IDS_VERSION and any(_is_by_id(topic) for topic in request.topics or ()):
+            return _metadata_error(request, ErrorCode.INVALID_REQUEST)
         asks_all = request.topics is None or (call.api_version < NULL_MEANS_ALL_VERSION and not request.topics)
         if asks_all:
             topics = [self._described(topic) for topic in image.topics.values()]
@@ -164,6 +168,19 @@ class ClusterHandlers:
 
 def _served(route: Route) -> ApiVersion:
     return ApiVersion(api_key=route.api.key, min_version=route.min_version, max_version=route.max_version)
+
+
+def _is_by_id(wanted: MetadataRequestTopic) -> bool:
+    return wanted.name is None or wanted.topic_id != NO_ID
+
+
+def _metadata_error(request: MetadataRequest, error: ErrorCode) -> MetadataResponse:
+    """Before v13 there is no error but that of a topic."""
+    topics = [
+        MetadataResponseTopic(name=topic.name or "", topic_id=topic.topic_id, error_code=error)
+        for topic in request.topics or ()
+    ]
+    return MetadataResponse(error_code=error, topics=topics)
 
 
 def _find_error(request: FindCoordinatorRequest, error: ErrorCode) -> Any:

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
-from _wire.messages.fetch import FetchRequest, FetchResponse
+from _wire.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse
 from _wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from _wire.messages.list_offsets import (
     ListOffsetsPartitionResponse,
@@ -23,7 +23,7 @@ from _wire.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from coordinator.broker.fetch import ParkedFetch
+from coordinator.broker.fetch import ParkedFetch, failed_partition
 from coordinator.broker.list_offsets import list_offsets
 from coordinator.broker.partitions import LEADER_EPOCH
 from coordinator.server.broker import Broker
@@ -44,28 +44,29 @@ class DataHandlers:
 
     def add_to(self, table: DispatchTable) -> None:
         table.add("Produce", self.produce, _produce_error, min_version=FIRST_PRODUCE_WITH_BATCHES)
-        table.add("Fetch", self.fetch, min_version=FIRST_FETCH_WITH_BATCHES)
+        table.add("Fetch", self.fetch, _fetch_error, min_version=FIRST_FETCH_WITH_BATCHES)
         table.add("ListOffsets", self.list_offsets, _list_error)
         table.add("InitProducerId", self.init_producer_id)
         table.add("OffsetForLeaderEpoch", self.offset_for_leader_epoch, _epoch_error)
 
     def produce(self, request: ProduceRequest, call: Call) -> Any:
         response = self._broker.producing.produce(request, call.api_version, self._broker.now_ms())
-        return NO_ANSWER if request.acks == 0 else response
+        if request.acks != 0:
+            return response
+        refused = next(
+            filter(None, (each.error_code for topic in response.responses for each in topic.partition_responses)), 0
+        )
+        if refused:
+            # Nobody waits for the answer; a client that has to connect again asks for metadata anew. So does Kafka.
+            call.connection.refuse(f"a Produce with acks=0 failed: {ErrorCode(refused).name}")
+        return NO_ANSWER
 
     def fetch(self, request: FetchRequest, call: Call) -> Any:
-        desk, fetching = self._broker.desk, self._broker.fetching
-        request_id = desk.number(call.connection)
-
-        def answer(response: FetchResponse) -> None:
-            call.connection.on_close = None
-            desk.reply(request_id, response)
-
-        fetched = fetching.fetch(request, call.api_version, self._broker.now_ms(), answer)
+        connection, fetching = call.connection, self._broker.fetching
+        fetched = fetching.fetch(request, call.api_version, self._broker.now_ms(), connection.answer)
         if isinstance(fetched, ParkedFetch):
-            call.connection.on_close = lambda: fetching.drop(fetched)
+            connection.on_close = lambda: fetching.drop(fetched)
             return LATER
-        desk.forget(request_id)
         return fetched
 
     def list_offsets(self, request: ListOffsetsRequest, call: Call) -> ListOffsetsResponse:
@@ -112,6 +113,20 @@ def _produce_error(request: ProduceRequest, error: ErrorCode) -> ProduceResponse
             )
             for topic in request.topic_data
         ]
+    )
+
+
+def _fetch_error(request: FetchRequest, error: ErrorCode) -> FetchResponse:
+    return FetchResponse(
+        error_code=error,
+        responses=[
+            FetchableTopicResponse(
+                topic=topic.topic,
+                topic_id=topic.topic_id,
+                partitions=[failed_partition(wanted.partition, error) for wanted in topic.partitions],
+            )
+            for topic in request.topics
+        ],
     )
 
 

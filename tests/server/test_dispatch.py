@@ -1,0 +1,112 @@
+"""The table of what is served."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, cast
+
+import pytest
+
+from _wire.apis import APIS
+from _wire.errors import ErrorCode
+from _wire.messages.api_versions import ApiVersionsRequest
+from _wire.primitives import Struct
+from coordinator.server.broker import Broker
+from coordinator.server.dispatch import DispatchTable, Route
+from coordinator.server.node import dispatch_table
+from tests.wire_client import WireClient
+
+GOLDEN: Final = Path(__file__).parent.parent / "golden" / "wire"
+ERRORS: Final = (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+
+def served() -> DispatchTable:
+    nobody = cast(Broker, object())
+    return dispatch_table(nobody)[0]
+
+
+ROUTES: Final = tuple(served().routes.values())
+CASES: Final = [(route, version) for route in ROUTES for version in range(route.min_version, route.max_version + 1)]
+
+
+def named(value: object) -> str | None:
+    return value.api.name if isinstance(value, Route) else None
+
+
+def test_api_versions_is_the_table(server):
+    with WireClient(server.bootstrap) as client:
+        for version in range(5):
+            request = ApiVersionsRequest(client_software_name="test", client_software_version="1")
+            told = client.ask(request, version).api_keys
+            assert [(each.api_key, each.min_version, each.max_version) for each in told] == [
+                (route.api.key, route.min_version, route.max_version)
+                for route in sorted(ROUTES, key=lambda route: route.api.key)
+            ]
+
+
+@pytest.mark.parametrize("name", ["", "-test", "te st", "tést"])
+def test_api_versions_refuses_a_client_of_no_good_name(server, name):
+    with WireClient(server.bootstrap) as client:
+        request = ApiVersionsRequest(client_software_name=name, client_software_version="1")
+        assert client.ask(request, 3).error_code == ErrorCode.INVALID_REQUEST
+
+
+def test_only_versions_that_the_wire_layer_has_are_served():
+    for route in ROUTES:
+        assert APIS[route.api.key] is route.api
+        assert route.api.min_version <= route.min_version <= route.max_version <= route.api.max_version
+
+
+@cache
+def recorded(api_name: str) -> dict[int, list[Any]]:
+    """Requests of an API that were recorded from Apache Kafka, by version."""
+    requests: dict[int, list[Any]] = {}
+    request_class = next(api.request for api in APIS.values() if api.name == api_name)
+    for path in GOLDEN.glob(f"{api_name}*.jsonl.gz"):
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            for vector in map(json.loads, lines):
+                if (
+                    vector["api"] == api_name
+                    and vector["kind"] == "request"
+                    and vector["version"] <= request_class.MAX_VERSION
+                ):
+                    request = request_class.decode(bytes.fromhex(vector["body_hex"]), vector["version"])
+                    requests.setdefault(vector["version"], []).append(request)
+    return requests
+
+
+@pytest.mark.parametrize(("route", "version"), CASES, ids=named)
+def test_every_request_can_be_answered_with_an_error_in_its_version(route, version):
+    requests = [route.api.request(), *recorded(route.api.name).get(version, [])]
+    for request in requests:
+        for error in ERRORS:
+            response = route.error_response(request, error)
+            if route.adapt is not None:
+                route.adapt(response, version)
+            read = route.api.response.decode(response.encode(version), version)
+            codes = set(error_codes(read))
+            assert codes - {ErrorCode.NONE} <= {error}, "no other error"
+            assert error in codes or not names_anything(request), (request, read)
+
+
+def error_codes(struct: Struct) -> Iterator[int]:
+    """Every error code in a message, at any depth."""
+    for name in struct.FIELDS:
+        value = getattr(struct, name)
+        if name == "error_code":
+            yield value
+        elif isinstance(value, list):
+            for each in value:
+                if isinstance(each, Struct):
+                    yield from error_codes(each)
+
+
+def names_anything(struct: Struct) -> bool:
+    """Whether the request is about anything that could fail; one about everything (null) has no place for an error."""
+    values = [getattr(struct, name) for name in struct.FIELDS]
+    lists = [value for value in values if isinstance(value, list)]
+    if getattr(struct, "topics", ()) is None:
+        return False
+    return not lists or any(not isinstance(each, Struct) or names_anything(each) for value in lists for each in value)

@@ -1,0 +1,224 @@
+"""The end of a loop turn and the passing of time."""
+
+import asyncio
+import socket
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import uvloop
+
+from coordinator.server.turns import STALL_MS, Turns
+from coordinator.timers.clock import SystemClock, VirtualClock
+from coordinator.timers.wheel import TimerWheel
+
+
+class Handle:
+    def __init__(self, delay_seconds: float, callback: Callable[[], object]) -> None:
+        self.delay_seconds = delay_seconds
+        self.callback = callback
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+class StepLoop:
+    """An event loop that does one thing at a time, when it is told to."""
+
+    def __init__(self) -> None:
+        self.soon: deque[Callable[[], object]] = deque()
+        self.later: list[Handle] = []
+
+    def call_soon(self, callback: Callable[..., object], *arguments: Any) -> None:
+        self.soon.append(lambda: callback(*arguments))
+
+    def call_later(self, delay_seconds: float, callback: Callable[..., object], *arguments: Any) -> Handle:
+        self.later.append(Handle(delay_seconds, lambda: callback(*arguments)))
+        return self.later[-1]
+
+    def turn(self) -> None:
+        """What was due at the turn's begin, as asyncio does it."""
+        for _ in range(len(self.soon)):
+            self.soon.popleft()()
+
+    @property
+    def alarms(self) -> list[Handle]:
+        return [handle for handle in self.later if not handle.cancelled]
+
+    def ring(self) -> None:
+        (alarm,) = self.alarms
+        self.later = []
+        alarm.callback()
+
+
+class Scene:
+    """Turns on a StepLoop and a virtual clock; `told` is what the steps and handlers were told."""
+
+    def __init__(self) -> None:
+        self.loop = StepLoop()
+        self.clock = VirtualClock(1_000_000)
+        self.wheel = TimerWheel(self.clock.now_ms())
+        self.turns = Turns(self.loop, self.wheel, self.clock.now_ms)  # type: ignore[arg-type]
+        self.told: list[object] = []
+        self.turns.at_end(lambda now_ms: self.told.append("end"))
+        self.turns.on_due(lambda key, now_ms: self.told.append((key, now_ms)))
+
+    @property
+    def now_ms(self) -> int:
+        return self.clock.now_ms()
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene()
+
+
+def test_steps_run_once_per_turn_however_often_it_is_asked(scene):
+    for _ in range(3):
+        scene.turns.wake()
+    assert scene.told == []
+    scene.loop.turn()
+    assert scene.told == ["end"]
+    scene.loop.turn()
+    assert scene.told == ["end"]
+
+
+def test_steps_run_in_the_order_of_their_registration(scene):
+    scene.turns.at_end(lambda now_ms: scene.told.append("later"))
+    scene.turns.wake()
+    scene.loop.turn()
+    assert scene.told == ["end", "later"]
+
+
+def test_a_step_that_wakes_gets_another_turn(scene):
+    woken = []
+
+    def wake_once(now_ms):
+        if not woken:
+            woken.append(now_ms)
+            scene.turns.wake()
+
+    scene.turns.at_end(wake_once)
+    scene.turns.wake()
+    scene.loop.turn()
+    assert scene.told == ["end"]
+    scene.loop.turn()
+    assert scene.told == ["end", "end"]
+
+
+def test_the_loop_wakes_for_a_timer(scene):
+    scene.turns.start("key", scene.now_ms + 500)
+    scene.loop.turn()
+    assert [alarm.delay_seconds for alarm in scene.loop.alarms] == [0.5]
+    scene.clock.advance(500)
+    scene.told.clear()
+    scene.loop.ring()
+    assert scene.told == [("key", scene.now_ms), "end"]
+    assert scene.loop.alarms == []
+
+
+def test_the_alarm_follows_the_nearest_deadline(scene):
+    late = scene.turns.start("late", scene.now_ms + 900)
+    scene.loop.turn()
+    early = scene.turns.start("early", scene.now_ms + 100)
+    scene.loop.turn()
+    assert [alarm.delay_seconds for alarm in scene.loop.alarms] == [0.1]
+    assert scene.turns.cancel(early)
+    assert not scene.turns.cancel(early)
+    scene.turns.wake()
+    scene.loop.turn()
+    assert [alarm.delay_seconds for alarm in scene.loop.alarms] == [0.9]
+    scene.turns.cancel(late)
+    scene.turns.wake()
+    scene.loop.turn()
+    assert scene.loop.alarms == []
+
+
+def test_an_alarm_that_stays_the_same_is_left_alone(scene):
+    scene.turns.start("key", scene.now_ms + 500)
+    for _ in range(3):
+        scene.turns.wake()
+        scene.loop.turn()
+    assert len(scene.loop.later) == 1
+
+
+def test_a_timer_that_is_past_already_is_handed_out_at_once(scene):
+    scene.turns.start("past", scene.now_ms - 100)
+    scene.loop.turn()
+    assert [alarm.delay_seconds for alarm in scene.loop.alarms] == [0]
+    scene.loop.ring()
+    assert ("past", scene.now_ms) in scene.told
+
+
+def test_an_alarm_that_rings_early_is_set_again(scene):
+    scene.turns.start("key", scene.now_ms + 500)
+    scene.loop.turn()
+    scene.clock.advance(499)
+    scene.loop.ring()
+    assert not any(isinstance(told, tuple) for told in scene.told)
+    scene.clock.advance(1)
+    scene.loop.ring()
+    assert ("key", scene.now_ms) in scene.told
+
+
+def test_handlers_may_start_timers(scene):
+    scene.turns.on_due(lambda key, now_ms: scene.turns.start("next", now_ms + 10) if key == "first" else None)
+    scene.turns.start("first", scene.now_ms + 10)
+    scene.loop.turn()
+    for _ in range(2):
+        scene.clock.advance(10)
+        scene.loop.ring()
+    assert ("next", scene.now_ms) in scene.told
+
+
+@pytest.mark.parametrize(("stalled_ms", "turns_waited"), [(STALL_MS, 0), (STALL_MS + 1, 2)])
+def test_after_a_stall_timers_wait_until_sockets_were_read(scene, stalled_ms, turns_waited):
+    scene.turns.start("session", scene.now_ms + 100)
+    scene.loop.turn()
+    scene.clock.advance(100 + stalled_ms)
+    scene.loop.ring()
+    for _ in range(turns_waited):
+        assert not any(isinstance(told, tuple) for told in scene.told)
+        scene.loop.turn()
+    assert ("session", scene.now_ms) in scene.told
+
+
+def test_stopped_turns_wake_for_nothing(scene):
+    scene.turns.start("key", scene.now_ms + 500)
+    scene.loop.turn()
+    scene.turns.stop()
+    assert scene.loop.alarms == []
+
+
+class Reading(asyncio.Protocol):
+    def __init__(self, told: list[str]) -> None:
+        self.told = told
+
+    def data_received(self, data: bytes) -> None:
+        self.told.append("read")
+
+
+def test_after_a_stall_of_the_real_loop_the_sockets_come_first():
+    async def stalled() -> list[str]:
+        told: list[str] = []
+        loop, clock, due = asyncio.get_running_loop(), SystemClock(), asyncio.Event()
+        turns = Turns(loop, TimerWheel(clock.now_ms()), clock.now_ms)
+        turns.on_due(lambda key, now_ms: (told.append(str(key)), due.set()))
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        with theirs:
+            transport, _ = await loop.create_connection(lambda: Reading(told), sock=ours)
+            turns.start("due", clock.now_ms() + 20)
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            theirs.send(b"heartbeat")
+            threading.Event().wait((STALL_MS + 50) / 1000)
+            await asyncio.wait_for(due.wait(), 5)
+            transport.close()
+        turns.stop()
+        return told
+
+    assert uvloop.run(stalled()) == ["read", "due"]
