@@ -48,7 +48,7 @@ class TopicHandlers:
 
     def _create_one(self, wanted: CreatableTopic, validate_only: bool) -> CreatableTopicResult:
         try:
-            partitions, replication_factor = _counts(wanted)
+            partitions, replication_factor = _counts(wanted, self._broker.node_id)
             topic_id = bytes(16)
             if validate_only:
                 self._broker.topics.check_new(wanted.name, partitions, replication_factor)
@@ -62,7 +62,12 @@ class TopicHandlers:
             return _not_created(wanted, problem.error, str(problem))
         count = self._broker.config[NUM_PARTITIONS] if partitions == DEFAULT_COUNT else partitions
         return CreatableTopicResult(
-            name=wanted.name, topic_id=topic_id, num_partitions=count, replication_factor=1, configs=[]
+            name=wanted.name,
+            topic_id=topic_id,
+            error_message=None,
+            num_partitions=count,
+            replication_factor=1,
+            configs=[],
         )
 
     def delete(self, request: DeleteTopicsRequest, call: Call) -> DeleteTopicsResponse:
@@ -87,7 +92,7 @@ class TopicHandlers:
         return DeletableTopicResult(name=name, topic_id=wanted.topic_id)
 
 
-def _counts(wanted: CreatableTopic) -> tuple[int, int]:
+def _counts(wanted: CreatableTopic, node_id: int) -> tuple[int, int]:
     """Partitions and replication factor. With a replica assignment both are -1 and its length counts.
 
     Raises TopicError for an assignment that one broker cannot have.
@@ -98,8 +103,8 @@ def _counts(wanted: CreatableTopic) -> tuple[int, int]:
         message = "With a replica assignment, partition count and replication factor must be -1."
         raise TopicError(ErrorCode.INVALID_REQUEST, message)
     indexes = sorted(each.partition_index for each in wanted.assignments)
-    if indexes != list(range(len(indexes))) or any(len(each.broker_ids) != 1 for each in wanted.assignments):
-        message = "Partitions must be 0, 1, 2, … with one broker each."
+    if indexes != list(range(len(indexes))) or any(each.broker_ids != [node_id] for each in wanted.assignments):
+        message = f"Partitions must be 0, 1, 2, … with broker {node_id} each: there is no other."
         raise TopicError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
     return len(indexes), 1
 

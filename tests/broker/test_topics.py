@@ -1,0 +1,304 @@
+"""Topics: made, described, removed."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from _wire.errors import ErrorCode
+from _wire.messages.create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
+from _wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from _wire.messages.find_coordinator import FindCoordinatorRequest
+from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from _wire.records import build_batch
+from tests.servers import QUICK_GROUPS, RunningServer
+from tests.wire_client import WireClient, fetch_request
+
+NEWEST_METADATA = 13
+INTERNAL = {"__consumer_offsets"}
+
+
+@pytest.fixture(scope="module")
+def making(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    """A server that makes topics when it is asked for their metadata."""
+    settings = QUICK_GROUPS | {"auto.create.topics.enable": "true", "num.partitions": "3"}
+    with RunningServer(tmp_path_factory.mktemp("making"), settings) as running:
+        yield running
+
+
+def create(client: WireClient, *topics: CreatableTopic, validate_only: bool = False, version: int = 7) -> list[Any]:
+    request = CreateTopicsRequest(topics=list(topics), timeout_ms=5000, validate_only=validate_only)
+    results: list[Any] = client.ask(request, version).topics
+    return results
+
+
+def wanted(name: str, partitions: int = 1, replication_factor: int = 1, **fields: Any) -> CreatableTopic:
+    return CreatableTopic(name=name, num_partitions=partitions, replication_factor=replication_factor, **fields)
+
+
+def describe(client: WireClient, *names: str, version: int = 9, may_create: bool = False) -> list[Any]:
+    request = MetadataRequest(
+        topics=[MetadataRequestTopic(name=name) for name in names], allow_auto_topic_creation=may_create
+    )
+    topics: list[Any] = client.ask(request, version).topics
+    return topics
+
+
+def describe_all(client: WireClient, version: int) -> set[str]:
+    request = MetadataRequest(topics=[] if version == 0 else None)
+    return {topic.name for topic in client.ask(request, version).topics}
+
+
+def delete(client: WireClient, *names: str, version: int = 5) -> list[ErrorCode]:
+    request = DeleteTopicsRequest(topic_names=list(names), timeout_ms=5000)
+    return [ErrorCode(each.error_code) for each in client.ask(request, version).responses]
+
+
+# ---- create
+
+
+@pytest.mark.parametrize("version", range(8))
+def test_a_topic_is_made_in_every_version(client, topic, version):
+    (result,) = create(client, wanted(topic, 3), version=version)
+    assert (result.name, result.error_code) == (topic, ErrorCode.NONE)
+    (described,) = describe(client, topic)
+    assert [each.partition_index for each in described.partitions] == [0, 1, 2]
+    assert {each.leader_id for each in described.partitions} == {1}
+
+
+def test_the_result_tells_what_was_made(client, topic):
+    (result,) = create(client, wanted(topic, 3))
+    assert (result.num_partitions, result.replication_factor, result.error_message) == (3, 1, None)
+    (described,) = describe(client, topic, version=12)
+    assert result.topic_id == described.topic_id != bytes(16)
+
+
+def test_the_defaults_are_asked_for_by_minus_one(making, topic):
+    with WireClient(making.bootstrap) as client:
+        (result,) = create(client, wanted(topic, -1, -1))
+        assert (result.error_code, result.num_partitions, result.replication_factor) == (ErrorCode.NONE, 3, 1)
+
+
+def test_validate_only_makes_nothing(client, topic):
+    (result,) = create(client, wanted(topic, 2), validate_only=True)
+    assert (result.error_code, result.num_partitions, result.topic_id) == (ErrorCode.NONE, 2, bytes(16))
+    (refused,) = create(client, wanted(topic, 0), validate_only=True)
+    assert refused.error_code == ErrorCode.INVALID_PARTITIONS
+    (described,) = describe(client, topic)
+    assert described.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_a_topic_is_made_once(client, topic):
+    client.create_topic(topic)
+    for validate_only in (True, False):
+        (again,) = create(client, wanted(topic), validate_only=validate_only)
+        assert again.error_code == ErrorCode.TOPIC_ALREADY_EXISTS
+        assert topic in again.error_message
+
+
+def test_a_request_that_names_a_topic_twice_makes_it_not_at_all(client, topic):
+    other = f"{topic}-other"
+    results = create(client, wanted(topic), wanted(other), wanted(topic))
+    codes = {result.name: result.error_code for result in results}
+    assert codes == {topic: ErrorCode.INVALID_REQUEST, other: ErrorCode.NONE}
+    assert [each.error_code for each in describe(client, topic)] == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "with space", "sla/sh", "ümlaut", "x" * 250, "nul\0"])
+def test_illegal_names_are_refused(client, name):
+    (result,) = create(client, wanted(name))
+    assert result.error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+    assert [each.error_code for each in describe(client, name)] == [ErrorCode.INVALID_TOPIC_EXCEPTION]
+
+
+def test_the_longest_name_is_taken(client):
+    (result,) = create(client, wanted("y" * 249))
+    assert result.error_code == ErrorCode.NONE
+    assert client.produce("y" * 249, build_batch([(None, b"v", ())])).error_code == ErrorCode.NONE
+
+
+@pytest.mark.parametrize("partitions", [0, -2, 10_001, 2**31 - 1])
+def test_impossible_counts_of_partitions_are_refused(client, topic, partitions):
+    assert [each.error_code for each in create(client, wanted(topic, partitions))] == [ErrorCode.INVALID_PARTITIONS]
+
+
+@pytest.mark.parametrize("replication_factor", [0, -2, 2])
+def test_impossible_replication_factors_are_refused(client, topic, replication_factor):
+    (result,) = create(client, wanted(topic, 1, replication_factor))
+    assert result.error_code == ErrorCode.INVALID_REPLICATION_FACTOR
+
+
+def assigned(*partitions: tuple[int, list[int]]) -> list[CreatableReplicaAssignment]:
+    return [CreatableReplicaAssignment(partition_index=index, broker_ids=brokers) for index, brokers in partitions]
+
+
+def test_a_replica_assignment_says_how_many_partitions(client, topic):
+    (result,) = create(client, wanted(topic, -1, -1, assignments=assigned((1, [1]), (0, [1]))))
+    assert (result.error_code, result.num_partitions) == (ErrorCode.NONE, 2)
+
+
+@pytest.mark.parametrize(
+    ("partitions", "assignments", "error"),
+    [
+        (2, assigned((0, [1]), (1, [1])), ErrorCode.INVALID_REQUEST),
+        (-1, assigned((1, [1])), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        (-1, assigned((0, [1]), (0, [1])), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        (-1, assigned((0, [])), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        (-1, assigned((0, [1, 2])), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        (-1, assigned((0, [99])), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+    ],
+    ids=["with a count", "gap", "twice", "no broker", "two brokers", "unknown broker"],
+)
+def test_assignments_that_one_node_cannot_have_are_refused(client, topic, partitions, assignments, error):
+    replication_factor = 1 if partitions > 0 else -1
+    (result,) = create(client, wanted(topic, partitions, replication_factor, assignments=assignments))
+    assert result.error_code == error
+
+
+def test_topics_and_their_records_are_there_after_a_kill(tmp_path):
+    with RunningServer(tmp_path) as server:
+        with WireClient(server.bootstrap) as client:
+            configs = [CreatableTopicConfig(name="cleanup.policy", value="compact")]
+            (made,) = create(client, wanted("kept", 2, configs=configs))
+            client.create_topic("gone")
+            client.produce("kept", build_batch([(None, b"v", ())]), partition=1)
+            assert delete(client, "gone") == [ErrorCode.NONE]
+        server.kill()
+        server.start()
+        with WireClient(server.bootstrap) as client:
+            assert "gone" not in describe_all(client, 1)
+            (described,) = describe(client, "kept", version=12)
+            assert (described.topic_id, len(described.partitions)) == (made.topic_id, 2)
+            assert client.produce("kept", build_batch([(None, b"v", ())]), partition=1).base_offset == 1
+
+
+# ---- metadata
+
+
+@pytest.mark.parametrize("version", range(NEWEST_METADATA + 1))
+def test_metadata_names_the_node_and_the_topic(server, client, topic, version):
+    client.create_topic(topic)
+    response = client.ask(MetadataRequest(topics=[MetadataRequestTopic(name=topic)]), version)
+    (node,) = response.brokers
+    assert (node.node_id, f"{node.host}:{node.port}") == (1, server.bootstrap)
+    (described,) = response.topics
+    (partition,) = described.partitions
+    assert (described.error_code, described.name, described.is_internal) == (ErrorCode.NONE, topic, False)
+    assert (partition.leader_id, partition.replica_nodes, partition.isr_nodes) == (1, [1], [1])
+
+
+@pytest.mark.parametrize("version", range(NEWEST_METADATA + 1))
+def test_all_topics_are_told_when_asked_for(client, topic, version):
+    client.create_topic(topic)
+    assert {topic, "__consumer_offsets", "__group_audit"} <= describe_all(client, version)
+
+
+def test_no_topics_are_told_when_none_are_asked_for(client):
+    for version in range(1, NEWEST_METADATA + 1):
+        assert client.ask(MetadataRequest(topics=[]), version).topics == []
+
+
+def test_topics_that_clients_should_pass_over_are_marked(client):
+    topics = client.ask(MetadataRequest(topics=None), 9).topics
+    assert {topic.name for topic in topics if topic.is_internal} - {"__transaction_state"} == INTERNAL
+
+
+def test_topics_by_id(client, topic):
+    topic_id = client.create_topic(topic)
+    for version in (12, 13):
+        known, unknown = client.ask(
+            MetadataRequest(
+                topics=[MetadataRequestTopic(name=None, topic_id=each) for each in (topic_id, b"\x01" * 16)]
+            ),
+            version,
+        ).topics
+        assert (known.error_code, known.name) == (ErrorCode.NONE, topic)
+        assert (unknown.error_code, unknown.name) == (ErrorCode.UNKNOWN_TOPIC_ID, None)
+
+
+@pytest.mark.parametrize("version", [10, 11])
+def test_topics_by_id_came_with_v12(client, topic, version):
+    topic_id = client.create_topic(topic)
+    for name in (None, topic):
+        request = MetadataRequest(topics=[MetadataRequestTopic(name=name, topic_id=topic_id)])
+        (refused,) = client.ask(request, version).topics
+        assert (refused.error_code, refused.name) == (ErrorCode.INVALID_REQUEST, name or "")
+
+
+def test_unknown_topics_are_made_where_that_is_allowed(making, topic):
+    with WireClient(making.bootstrap) as client:
+        (refused,) = describe(client, topic)
+        assert refused.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        (made,) = describe(client, topic, may_create=True)
+        assert (made.error_code, len(made.partitions)) == (ErrorCode.NONE, 3)
+        assert client.produce(topic, build_batch([(None, b"v", ())])).base_offset == 0
+        (illegal,) = describe(client, "il legal", may_create=True)
+        assert illegal.error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+
+
+def test_before_v4_asking_is_enough_to_make_a_topic(making, topic):
+    with WireClient(making.bootstrap) as client:
+        assert [each.error_code for each in describe(client, topic, version=3)] == [ErrorCode.NONE]
+
+
+def test_unknown_topics_are_not_made_where_that_is_off(client, topic):
+    for _ in range(2):
+        (refused,) = describe(client, topic, may_create=True)
+        assert refused.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_the_topic_of_transactions_is_made_when_first_asked_for(tmp_path):
+    with RunningServer(tmp_path) as server, WireClient(server.bootstrap) as client:
+        assert "__transaction_state" not in describe_all(client, 1)
+        found = client.ask(FindCoordinatorRequest(key="t", key_type=1), 2)
+        assert (found.error_code, found.node_id) == (ErrorCode.NONE, 1)
+        assert "__transaction_state" in describe_all(client, 1)
+
+
+# ---- delete
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_a_topic_is_deleted_by_name(client, topic, version):
+    client.create_topic(topic)
+    assert delete(client, topic, version=version) == [ErrorCode.NONE]
+    assert topic not in describe_all(client, 1)
+    assert delete(client, topic, version=version) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+
+
+def test_from_v6_on_a_topic_is_deleted_by_name_or_id(client, topic):
+    ids = [client.create_topic(f"{topic}-{number}") for number in range(2)]
+    states = [
+        DeleteTopicState(name=f"{topic}-0"),
+        DeleteTopicState(name=None, topic_id=ids[1]),
+        DeleteTopicState(name=None, topic_id=ids[0]),
+    ]
+    answers = client.ask(DeleteTopicsRequest(topics=states, timeout_ms=5000), 6).responses
+    assert [(each.name, each.error_code) for each in answers] == [
+        (f"{topic}-0", ErrorCode.NONE),
+        (f"{topic}-1", ErrorCode.NONE),
+        (None, ErrorCode.UNKNOWN_TOPIC_ID),
+    ]
+
+
+def test_the_coordinators_own_topics_stay(client):
+    names = ("__consumer_offsets", "__group_audit")
+    assert delete(client, *names) == [ErrorCode.INVALID_TOPIC_EXCEPTION] * 2
+    assert set(names) <= describe_all(client, 1)
+
+
+def test_a_topic_made_anew_is_another_one(server, client, topic):
+    first_id = client.create_topic(topic)
+    client.produce(topic, build_batch([(None, b"old", ())]))
+    folder = server.data / f"{topic}-0"
+    assert folder.is_dir()
+    delete(client, topic)
+    assert not folder.exists()
+    assert client.create_topic(topic) != first_id
+    partition = client.ask(fetch_request(topic), 11).responses[0].partitions[0]
+    assert (partition.high_watermark, partition.records or b"") == (0, b"")
