@@ -53,6 +53,7 @@ cdef str decode_non_ascii(Reader *r, const uint8_t *text, Py_ssize_t size)
 cdef int open_reader(Reader *r, object data, Py_ssize_t start, const char *message, int16_t version) except -1
 cdef void close_reader(Reader *r) noexcept
 cdef int end_message(Reader *r) except -1           # refuses bytes after the last field
+cdef list read_int32_array(Reader *r, bint flexible)
 cdef int skip_tags(Reader *r) except -1             # tagged fields of which none is known
 
 
@@ -306,6 +307,7 @@ cdef int open_writer(Writer *w, Py_ssize_t size, const char *message) except -1
 cdef void close_writer(Writer *w) noexcept          # frees what finish_writer did not hand out
 cdef bytes finish_writer(Writer *w)                 # what was written, without a copy; the writer is closed after it
 cdef int grow(Writer *w, Py_ssize_t size) except -1
+cdef int write_int32_array(Writer *w, list values, bint flexible) except -1
 cdef int raise_null(Writer *w) except -1            # ValueError: None in a field that is not nullable
 cdef int raise_too_long(Writer *w, Py_ssize_t size, Py_ssize_t size_max) except -1
 cdef int close_long_tag(Writer *w, Py_ssize_t mark, Py_ssize_t size) except -1

@@ -2,6 +2,7 @@
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.string cimport memmove
@@ -72,6 +73,12 @@ cdef int end_message(Reader *r) except -1:
     return 0
 
 
+cdef list read_int32_array(Reader *r, bint flexible):
+    cdef Py_ssize_t count = read_count(r, flexible, 4), i
+    cdef const uint8_t *elements = take(r, 4 * count)
+    return [<int32_t>load_uint32(elements + 4 * i) for i in range(count)]
+
+
 cdef int skip_tags(Reader *r) except -1:
     cdef const uint8_t *outer_end = NULL
     for _ in range(read_tag_count(r)):
@@ -82,6 +89,12 @@ cdef int skip_tags(Reader *r) except -1:
 
 
 # -------------------------------------------------------------------------------------------------------------- writing
+
+# Most group requests and their answers fit: no growth on the hot path. (pymalloc serves up to 512 bytes, head and all.)
+cdef enum:
+    FIRST_BUFFER_BYTES = 448
+    SMALL_BUFFER_BYTES = 1 << 16        # below, growing by 4 instead of 2 saves copies and wastes little for a moment
+
 
 cdef int open_writer(Writer *w, Py_ssize_t size, const char *message) except -1:
     """Room for size bytes to begin with."""
@@ -109,14 +122,32 @@ cdef bytes finish_writer(Writer *w):
 
 
 cdef int grow(Writer *w, Py_ssize_t size) except -1:
-    """Make room for size bytes more: at least twice the bytes there are, so that n writes copy O(n) bytes."""
+    """Make room for size bytes more: a multiple of the bytes there are, so that n writes copy O(n) bytes."""
     cdef Py_ssize_t written = bytes_written(w)
-    cdef Py_ssize_t capacity = max(2 * (w.end - w.start), written + size)
+    cdef Py_ssize_t held = w.end - w.start
+    cdef Py_ssize_t capacity = max(held * (4 if held < SMALL_BUFFER_BYTES else 2), written + size)
     _PyBytes_Resize(&w.buffer, capacity)
     w.start = <uint8_t *>PyBytes_AS_STRING(<object>w.buffer)
     w.position = w.start + written
     w.end = w.start + capacity
     return 0
+
+
+cdef int write_int32_array(Writer *w, list values, bint flexible) except -1:
+    cdef Py_ssize_t i
+    cdef uint8_t *p
+    write_count(w, values, flexible)
+    p = reserve(w, 4 * PyList_GET_SIZE(values))
+    for i in range(PyList_GET_SIZE(values)):
+        store_uint32(p + 4 * i, <uint32_t>to_int32(<object>PyList_GET_ITEM(values, i)))
+    return 0
+
+
+cdef inline int32_t to_int32(object value) except? -1:
+    """From an int only: what else can become one may run code of its own while the array is written."""
+    if not isinstance(value, int):
+        raise TypeError(f"an int is wanted, not {type(value).__name__}")
+    return <int32_t>value
 
 
 cdef str field_name(Writer *w):
@@ -171,11 +202,6 @@ cdef class Struct:
     def __repr__(self):
         fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.FIELDS)
         return f"{type(self).__name__}({fields})"
-
-
-# Most group requests and their answers fit: no growth on the hot path. (pymalloc serves up to 512 bytes, head and all.)
-cdef enum:
-    FIRST_BUFFER_BYTES = 448
 
 
 cdef class Message(Struct):

@@ -22,9 +22,9 @@ TEXTS = ("bytes", "count", "nullable_bytes", "nullable_count", "nullable_string"
 PRIMITIVES = (
     *("Message", "MessageInfo", "Reader", "Struct", "Writer", "as_list", "at", "begin_tag", "check_version"),
     *("close_reader", "close_tag", "end_message", "end_tag", "open_reader", "open_tag", "raise_null"),
-    *(f"read_{name}" for name in sorted((*TYPES, *TEXTS, "tag_count"))),
+    *(f"read_{name}" for name in sorted((*TYPES, *TEXTS, "int32_array", "tag_count"))),
     *("skip_tags", "to"),
-    *(f"write_{name}" for name in sorted((*TYPES, *TEXTS, "uvarint"))),
+    *(f"write_{name}" for name in sorted((*TYPES, *TEXTS, "int32_array", "uvarint"))),
 )
 
 

@@ -83,6 +83,8 @@ def read_field(each: Field, struct: Struct, definition: Definition, condition: s
     if each.is_array and each.nullable is not None:
         lines = by_nullability(each, lambda null: f"count = read_{null}count({path}, flexible, {minimum})")
         lines.append(f"{target} = None if count < 0 else [{read_one(each, 'r')} for _ in range(count)]")
+    elif each.type == "int32" and each.is_array:
+        lines = [f"{target} = read_int32_array({path}, flexible)"]
     elif each.is_array:
         lines = [
             f"{target} = [",

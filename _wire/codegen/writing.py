@@ -40,6 +40,8 @@ def write_field(each: Field, struct: Struct) -> list[str]:
 
 
 def write_array(each: Field, path: str, value: str) -> list[str]:
+    if each.type == "int32" and each.nullable is None:
+        return [f"write_int32_array({path}, {value}, flexible)"]
     one = f"(<{each.type}?>element).write(w, version)" if each.is_struct else write_call(each.type, "w", "element")
     lines = by_nullability(each, lambda null: f"write_{null}count({path}, {value}, flexible)")
     loop = [f"for element in {value}:", f"    {one}"]
