@@ -6,6 +6,8 @@ from typing import Final
 
 import msgspec
 
+from _wire.errors import MalformedMessage
+from coordinator.audit.schema import SCHEMA_VERSION
 from coordinator.core.group import Group
 from coordinator.core.states import GroupState
 
@@ -23,6 +25,7 @@ class Told(msgspec.Struct):
 
     kind: str
     seq: int
+    created_seq: int
     generation_id: int
     state: str
 
@@ -35,12 +38,14 @@ class AuditEnd:
     """The last that was told of a group, and at which `seq` it was last in each of its stored states."""
 
     seq: int = 0
+    created_seq: int = 0
     generation_id: int = 0
     state: GroupState = GroupState.EMPTY
     stored_at: dict[tuple[int, GroupState], int] = field(default_factory=dict)
 
     def take(self, told: Told) -> None:
-        self.seq, self.generation_id, self.state = told.seq, told.generation_id, GroupState(told.state)
+        self.seq, self.created_seq = told.seq, told.created_seq
+        self.generation_id, self.state = told.generation_id, GroupState(told.state)
         if told.kind in STORED_KINDS and self.state in (GroupState.EMPTY, GroupState.STABLE):
             self.stored_at[told.generation_id, self.state] = told.seq
             if len(self.stored_at) > REMEMBERED_STATES_AT_MOST:
@@ -56,11 +61,17 @@ class AuditEnd:
 
 
 def read_ends(audited: Iterable[tuple[bytes, bytes, object]]) -> dict[str, AuditEnd]:
-    """Group id → where its events end, from records (key, value, headers) in order."""
+    """Group id → where its events end, from records (key, value, headers) in order.
+
+    Raises MalformedMessage for one that this coordinator cannot have written.
+    """
     ends: dict[str, AuditEnd] = {}
     for key, value, _ in audited:
-        group_id = key.decode()
-        if group_id not in ends:
-            ends[group_id] = AuditEnd()
-        ends[group_id].take(_decode(value))
+        try:
+            group_id = key.decode()
+            if group_id not in ends:
+                ends[group_id] = AuditEnd()
+            ends[group_id].take(_decode(value))
+        except (msgspec.MsgspecError, ValueError) as problem:
+            raise MalformedMessage("AuditEvent", SCHEMA_VERSION, "", 0, f"key {key!r}: {problem}") from None
     return ends

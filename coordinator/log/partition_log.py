@@ -140,7 +140,9 @@ class PartitionLog:
     # ----------------------------------------------------------------------------------------------------------- append
 
     def append(self, batches: bytearray, leader_epoch: int, now_ms: int, *, trusted: bool = False) -> AppendResult:
-        """Number the batches, in place, and write them in one piece. `trusted` spares what we built the checksum.
+        """Number the batches, in place, and write them in one piece.
+
+        `trusted` spares what we built ourselves the checksum, and lets it be as large as it has to be.
 
         Raises:
             CorruptBatch: not one or more whole batches of format 2, or a wrong checksum.
@@ -150,7 +152,7 @@ class PartitionLog:
         config = self.config
         headers = place_batches(batches, self.log_end_offset, leader_epoch, not trusted)
         for header in headers:
-            if header.size_in_bytes > config.max_message_bytes:
+            if header.size_in_bytes > config.max_message_bytes and not trusted:
                 size, limit = header.size_in_bytes, config.max_message_bytes
                 raise RecordBatchTooLarge(f"{self.name}: a batch of {size} bytes, max.message.bytes is {limit}")
         if len(batches) > config.segment_bytes:

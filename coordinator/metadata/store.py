@@ -5,7 +5,8 @@ from typing import Final
 
 import msgspec
 
-from _wire.records import build_batch, parse_records
+from _wire.errors import MalformedMessage
+from _wire.records import Record, build_batch, parse_records
 from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.metadata.records import (
@@ -34,13 +35,20 @@ class MetadataStore:
         self.image = MetadataImage()
         self._log = log
         self._new_topic_id = new_topic_id
-        for _, batch in log.batches(log.log_start_offset):
-            for record in parse_records(batch):
-                try:
-                    self.image.apply(decode_record(record.value or b""))
-                except (msgspec.MsgspecError, KeyError) as problem:
-                    raise MetadataError(f"{METADATA_TOPIC} offset {record.offset}: {problem}") from None
         self._producer_ids: Iterator[int] = iter(())
+        try:
+            for _, batch in log.batches(log.log_start_offset):
+                for record in parse_records(batch):
+                    self._replay(record)
+        except (MalformedMessage, OSError) as problem:
+            raise MetadataError(f"{METADATA_TOPIC} cannot be read: {problem}") from None
+
+    def _replay(self, record: Record) -> None:
+        try:
+            self.image.apply(decode_record(record.value or b""))
+        except (msgspec.MsgspecError, KeyError, ValueError) as problem:
+            said = f"there is no {problem}" if isinstance(problem, KeyError) else str(problem)
+            raise MetadataError(f"{METADATA_TOPIC} offset {record.offset}: {said}") from None
 
     def create_topic(self, name: str, partitions: int, configs: dict[str, str], now_ms: int) -> Topic:
         """Make a topic that does not exist yet."""

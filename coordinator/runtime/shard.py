@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, Protocol
 
 import structlog
 
-from _wire.errors import ErrorCode
+from _wire.errors import ErrorCode, MalformedMessage
 from coordinator.config import Config
 from coordinator.core.decision import Decision, Reply, session_timeout_ms, wanted_timers
 from coordinator.core.events import Event, MemberIdReleased, MemberRemoved, StaticMemberReplaced
@@ -132,7 +132,7 @@ class Shard:
             said = self._trail.load(self._store.replay_audit(), stored.groups, now_ms)
             if said:
                 self._store.append(said, [], now_ms)
-        except StoreError as problem:
+        except (StoreError, MalformedMessage) as problem:
             log.error("cannot load groups", partition=self.partition, problem=str(problem), retry_ms=self.retry_ms)
             return False
         self.groups = stored.groups

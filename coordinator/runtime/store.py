@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator
 
+from _wire.errors import MalformedMessage
 from _wire.records import build_batch, parse_records
 from coordinator.core.stored import StoredRecord
-from coordinator.log.errors import LogAppendError
+from coordinator.log.errors import LogAppendError, RecordListTooLarge
 from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.shard import AuditRecord, StoreError
 
@@ -31,7 +32,7 @@ class LogStore:
             if stored:
                 batch = build_batch([(key, value, ()) for key, value in stored], timestamp_ms=now_ms)
                 self._append(self._offsets, batch, now_ms)
-        except LogAppendError as problem:
+        except (LogAppendError, RecordListTooLarge) as problem:
             raise StoreError(str(problem)) from problem
 
     def replay(self) -> Iterator[StoredRecord]:
@@ -54,5 +55,5 @@ class LogStore:
                 if not header.is_control:
                     for record in parse_records(batch):
                         yield record.key or b"", record.value, record.headers
-        except OSError as problem:
-            raise StoreError(str(problem)) from problem
+        except (OSError, MalformedMessage) as problem:
+            raise StoreError(f"{log.name}: {problem}") from problem

@@ -1,0 +1,183 @@
+"""The metadata log: what it adds up to, over restarts and damage."""
+
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from _wire.records import build_batch
+from coordinator.log.config import LogConfig
+from coordinator.log.errors import LogAppendError
+from coordinator.log.partition_log import PartitionLog
+from coordinator.metadata.store import METADATA_TOPIC, PRODUCER_IDS_PER_BLOCK, MetadataError, MetadataStore
+from tests.model.memory_files import MemoryFileSystem
+
+NOW_MS: Final = 1_700_000_000_000
+ROOT: Final = Path("/data")
+NAMES: Final = st.sampled_from(["a", "b", "c"])
+
+
+class Disk:
+    """A metadata log in memory; `start` is a new start after a kill."""
+
+    def __init__(self) -> None:
+        self.files = MemoryFileSystem()
+        self._ids = count(1)
+
+    def start(self, *, clean: bool = False) -> MetadataStore:
+        return MetadataStore(self.open_log(clean=clean), lambda: next(self._ids).to_bytes(16, "big"))
+
+    def open_log(self, *, clean: bool = False) -> PartitionLog:
+        return PartitionLog.open(self.files, ROOT, METADATA_TOPIC, 0, LogConfig(), clean=clean)
+
+    @property
+    def content(self) -> bytearray:
+        """The bytes of the log itself."""
+        (path,) = (path for path in self.files._files if path.suffix == ".log")
+        return self.files._files[path]
+
+
+@pytest.fixture
+def disk() -> Disk:
+    return Disk()
+
+
+def test_an_empty_log_is_an_empty_image(disk):
+    image = disk.start().image
+    assert (image.topics, image.topics_by_id, image.next_producer_id) == ({}, {}, 0)
+
+
+def test_topics_are_there_again_after_a_restart(disk):
+    store = disk.start()
+    made = store.create_topic("orders", 3, {"cleanup.policy": "compact"}, NOW_MS)
+    store.create_topic("gone", 1, {}, NOW_MS)
+    store.remove_topic("gone", NOW_MS)
+    image = disk.start().image
+    assert image.topics == {"orders": made}
+    assert image.topics_by_id == {made.topic_id: made}
+    assert (made.partitions, made.configs) == (3, {"cleanup.policy": "compact"})
+
+
+def test_a_topic_made_anew_has_another_id(disk):
+    store = disk.start()
+    first = store.create_topic("orders", 1, {}, NOW_MS)
+    store.remove_topic("orders", NOW_MS)
+    second = store.create_topic("orders", 2, {}, NOW_MS)
+    assert first.topic_id != second.topic_id
+    assert disk.start().image.topics_by_id == {second.topic_id: second}
+
+
+def test_partitions_are_those_that_were_made(disk):
+    store = disk.start()
+    store.create_topic("orders", 2, {}, NOW_MS)
+    there = [store.image.has_partition("orders", partition) for partition in (-1, 0, 1, 2)]
+    assert there == [False, True, True, False]
+    assert not store.image.has_partition("other", 0)
+
+
+def test_what_the_disk_refused_does_not_count(disk):
+    store = disk.start()
+    disk.files.is_full = True
+    with pytest.raises(LogAppendError):
+        store.create_topic("orders", 1, {}, NOW_MS)
+    assert "orders" not in store.image.topics
+    disk.files.is_full = False
+    store.create_topic("orders", 1, {}, NOW_MS)
+    assert list(disk.start().image.topics) == ["orders"]
+
+
+def test_producer_ids_are_never_given_twice_over_restarts(disk):
+    given_ids: list[int] = []
+    for taken in (1, PRODUCER_IDS_PER_BLOCK + 1, 3):
+        store = disk.start()
+        given_ids += [store.take_producer_id(NOW_MS) for _ in range(taken)]
+    assert len(set(given_ids)) == len(given_ids)
+    assert given_ids == sorted(given_ids)
+
+
+def test_a_block_of_producer_ids_is_one_record(disk):
+    store = disk.start()
+    for _ in range(PRODUCER_IDS_PER_BLOCK):
+        store.take_producer_id(NOW_MS)
+    assert disk.open_log().log_end_offset == 1
+    store.take_producer_id(NOW_MS)
+    assert disk.open_log().log_end_offset == 2
+
+
+def test_no_producer_id_is_given_that_could_not_be_reserved(disk):
+    store = disk.start()
+    disk.files.is_full = True
+    with pytest.raises(LogAppendError):
+        store.take_producer_id(NOW_MS)
+    disk.files.is_full = False
+    assert store.take_producer_id(NOW_MS) == 0
+    assert disk.start().take_producer_id(NOW_MS) == PRODUCER_IDS_PER_BLOCK
+
+
+@given(st.lists(st.one_of(st.tuples(NAMES, st.integers(1, 5)), st.tuples(NAMES, st.none()), st.just("restart"))))
+def test_any_history_adds_up_to_the_same_image(history):
+    disk = Disk()
+    store = disk.start()
+    model: dict[str, int] = {}
+    for step in history:
+        if step == "restart":
+            store = disk.start()
+            continue
+        name, partitions = step
+        if partitions is None:
+            if model.pop(name, None):
+                store.remove_topic(name, NOW_MS)
+        elif name not in model:
+            store.create_topic(name, partitions, {}, NOW_MS)
+            model[name] = partitions
+    for image in (store.image, disk.start().image):
+        assert {topic.name: topic.partitions for topic in image.topics.values()} == model
+        assert {topic.name for topic in image.topics_by_id.values()} == model.keys()
+
+
+# ---- damage
+
+
+@pytest.mark.parametrize("lost", [1, 20, 60])
+def test_a_torn_tail_takes_only_what_was_not_whole(disk, lost):
+    store = disk.start()
+    store.create_topic("whole", 1, {}, NOW_MS)
+    store.create_topic("torn", 1, {}, NOW_MS)
+    del disk.content[-lost:]
+    assert list(disk.start().image.topics) == ["whole"]
+
+
+def test_a_broken_record_in_a_log_that_was_closed_clean_is_one_line(disk):
+    """Its beginning is believed; only what comes after the last entry of the index is read by the log itself."""
+    store = disk.start()
+    for number in range(100):
+        store.create_topic(f"topic-{number}", 1, {}, NOW_MS)
+    disk.open_log().finish()
+    disk.content[100] ^= 0xFF
+    with pytest.raises(MetadataError, match=r"^__cluster_metadata cannot be read: .*") as problem:
+        disk.start(clean=True)
+    assert "\n" not in str(problem.value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"no json",
+        b"",
+        None,
+        b"{}",
+        b'{"kind":"from the future"}',
+        b'{"kind":"topic","name":"t","topic_id":"no hex","partitions":1}',
+        b'{"kind":"topic","name":"t","topic_id":"00"}',
+        b'{"kind":"remove_topic","name":"never made"}',
+    ],
+)
+def test_a_record_that_cannot_be_understood_is_named_by_its_offset(disk, value):
+    disk.start().create_topic("orders", 1, {}, NOW_MS)
+    disk.open_log().append(bytearray(build_batch([(None, value, ())])), 0, NOW_MS)
+    with pytest.raises(MetadataError, match=r"^__cluster_metadata offset 1: .+") as problem:
+        disk.start()
+    assert "\n" not in str(problem.value)

@@ -1,0 +1,200 @@
+"""Sessions, held against a dict."""
+
+import random
+from typing import Final, NamedTuple
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from coordinator.runtime.leases import LeaseTable
+from coordinator.runtime.timer_keys import SessionKey
+from coordinator.timers.wheel import TimerWheel
+
+GROUPS: Final = st.sampled_from(["g", "gm", "", "grüppe"])
+MEMBERS: Final = st.one_of(st.sampled_from(["m", "mm", "", "m" * 9, "mémber"]), st.integers(0, 60).map(str))
+INSTANCES: Final = st.sampled_from([None, "", "one", "two"])
+GENERATIONS: Final = st.integers(0, 2)
+TIMEOUTS_MS: Final = st.sampled_from([1, 10, 100, 5000])
+
+
+class Session(NamedTuple):
+    instance_id: str | None
+    timeout_ms: int
+    deadline_ms: int
+
+
+class LeaseMachine(RuleBasedStateMachine):
+    """Whatever is done to the table is done to the dicts. Time goes on in steps, and the wheel is asked at each."""
+
+    @initialize(seed=st.integers(0, 2**64 - 1))
+    def begin(self, seed):
+        self.now_ms = 1_000_000
+        self.wheel = TimerWheel(self.now_ms)
+        self.table = LeaseTable(self.wheel, seed)
+        self.sessions: dict[tuple[str, str], Session] = {}
+        self.groups: dict[str, tuple[int, bool]] = {}
+        self.told_over: set[tuple[str, str]] = set()
+
+    @rule(group_id=GROUPS, member_id=MEMBERS, instance_id=INSTANCES, timeout_ms=TIMEOUTS_MS)
+    def renew(self, group_id, member_id, instance_id, timeout_ms):
+        self.table.renew(group_id, member_id, instance_id, timeout_ms, self.now_ms)
+        known = self.sessions.get((group_id, member_id))
+        kept = instance_id if known is None else known.instance_id
+        self.sessions[group_id, member_id] = Session(kept, timeout_ms, self.now_ms + timeout_ms)
+        self.groups.setdefault(group_id, (0, False))
+        self.told_over.discard((group_id, member_id))
+
+    @rule(group_id=GROUPS, generation_id=GENERATIONS, open=st.booleans())
+    def set_group(self, group_id, generation_id, open):
+        self.table.set_group(group_id, generation_id, open)
+        self.groups[group_id] = (generation_id, open)
+
+    @rule(group_id=GROUPS, member_id=MEMBERS, instance_id=INSTANCES, generation_id=GENERATIONS)
+    def heartbeat(self, group_id, member_id, instance_id, generation_id):
+        known = self.sessions.get((group_id, member_id))
+        expected = (
+            known is not None
+            and self.groups[group_id] == (generation_id, True)
+            and known.instance_id == instance_id
+            and known.deadline_ms > self.now_ms
+        )
+        assert self.table.take_heartbeat(group_id, member_id, instance_id, generation_id, self.now_ms) == expected
+        if expected:
+            self.sessions[group_id, member_id] = known._replace(deadline_ms=self.now_ms + known.timeout_ms)
+
+    @rule(group_id=GROUPS, member_id=MEMBERS)
+    def drop(self, group_id, member_id):
+        assert self.table.drop(group_id, member_id) == ((group_id, member_id) in self.sessions)
+        self.forget(group_id, member_id)
+
+    @rule(group_id=GROUPS)
+    def drop_group(self, group_id):
+        self.table.drop_group(group_id)
+        self.groups.pop(group_id, None)
+        for group, member_id in list(self.sessions):
+            if group == group_id:
+                self.forget(group, member_id)
+
+    def forget(self, group_id, member_id):
+        self.sessions.pop((group_id, member_id), None)
+        self.told_over.discard((group_id, member_id))
+
+    @rule(ms=st.sampled_from([0, 1, 5, 99, 5000]))
+    def pass_time(self, ms):
+        self.now_ms += ms
+        for key in self.wheel.advance(self.now_ms):
+            assert isinstance(key, SessionKey)
+            over = self.table.is_due(*key, self.now_ms)
+            assert over == (self.sessions[key].deadline_ms <= self.now_ms), "no timer outlives its session"
+            if over:
+                self.told_over.add(tuple(key))
+        over_now = {key for key, session in self.sessions.items() if session.deadline_ms <= self.now_ms}
+        assert self.told_over == over_now, "who is silent for too long is told of, once, and nobody else"
+
+    @invariant()
+    def the_table_is_the_dict(self):
+        assert len(self.table) == len(self.sessions)
+        for (group_id, member_id), session in self.sessions.items():
+            assert self.table.deadline_ms(group_id, member_id) == session.deadline_ms
+            assert self.table.is_over(group_id, member_id, self.now_ms) == (session.deadline_ms <= self.now_ms)
+        for group_id in self.groups:
+            assert set(self.table.members(group_id)) == {member for group, member in self.sessions if group == group_id}
+
+    @invariant()
+    def no_timer_is_left_over(self):
+        assert self.wheel.pending == len(self.sessions) - len(self.told_over)
+
+
+LeaseMachine.TestCase.settings = settings(max_examples=80, stateful_step_count=60, deadline=None)
+TestLeasesUnderRules = LeaseMachine.TestCase
+
+
+@pytest.fixture
+def table() -> LeaseTable:
+    return LeaseTable(TimerWheel(0), seed=7)
+
+
+def alive(table: LeaseTable, group_id: str, member_id: str, now_ms: int = 0) -> bool:
+    return table.take_heartbeat(group_id, member_id, None, 1, now_ms)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_any_number_of_sessions_is_found_while_others_come_and_go(seed):
+    """The hash table grows past several sizes, and every gap that a deletion leaves is closed."""
+    rng = random.Random(seed)
+    table = LeaseTable(TimerWheel(0), rng.getrandbits(64))
+    table.set_group("g", 1, True)
+    members = [f"member-{number}" for number in range(3000)]
+    for member_id in members:
+        table.renew("g", member_id, None, 1000, 0)
+    rng.shuffle(members)
+    while members:
+        for member_id in members[:250]:
+            assert table.drop("g", member_id)
+        gone, members = members[:250], members[250:]
+        assert all(alive(table, "g", member_id) for member_id in members)
+        assert not any(alive(table, "g", member_id) for member_id in gone)
+        assert len(table) == len(members)
+
+
+def test_where_the_group_ends_and_the_member_begins_is_told_apart(table):
+    for group_id in ("a", "ab", "abc"):
+        table.set_group(group_id, 1, True)
+    table.renew("ab", "c", None, 1000, 0)
+    assert alive(table, "ab", "c")
+    assert not alive(table, "a", "bc")
+    assert not alive(table, "abc", "")
+
+
+def test_a_heartbeat_moves_no_timer(table):
+    wheel = TimerWheel(0)
+    table = LeaseTable(wheel, 7)
+    table.set_group("g", 1, True)
+    table.renew("g", "m", None, 1000, 0)
+    assert alive(table, "g", "m", 900)
+    assert (wheel.next_deadline_ms(), table.deadline_ms("g", "m")) == (1000, 1900)
+    assert wheel.advance(1000) == [SessionKey("g", "m")]
+    assert not table.is_due("g", "m", 1000)
+    assert wheel.advance(1900) == [SessionKey("g", "m")]
+    assert table.is_due("g", "m", 1900)
+    assert wheel.pending == 0
+
+
+def test_a_shorter_session_is_over_sooner(table):
+    wheel = TimerWheel(0)
+    table = LeaseTable(wheel, 7)
+    table.renew("g", "m", None, 5000, 0)
+    table.renew("g", "m", None, 10, 0)
+    assert wheel.advance(10) == [SessionKey("g", "m")]
+    assert table.is_due("g", "m", 10)
+
+
+def test_a_session_that_is_over_is_not_renewed_by_a_heartbeat(table):
+    table.set_group("g", 1, True)
+    table.renew("g", "m", None, 1000, 0)
+    assert not alive(table, "g", "m", 1000)
+    assert table.is_over("g", "m", 1000)
+
+
+def test_a_static_member_is_who_says_its_instance_id(table):
+    table.set_group("g", 1, True)
+    table.renew("g", "static", "one", 1000, 0)
+    table.renew("g", "dynamic", None, 1000, 0)
+    said = [
+        table.take_heartbeat("g", member_id, instance_id, 1, 0)
+        for member_id in ("static", "dynamic")
+        for instance_id in (None, "", "one", "two")
+    ]
+    assert said == [False, False, True, False, True, False, False, False]
+
+
+def test_what_is_not_known_is_left_to_the_core(table):
+    assert not alive(table, "g", "m")
+    assert table.deadline_ms("g", "m") is None
+    assert table.is_over("g", "m", 0)
+    assert not table.is_due("g", "m", 0)
+    assert not table.drop("g", "m")
+    assert table.members("g") == []
+    table.drop_group("g")

@@ -1,0 +1,302 @@
+"""The queue of one partition: what fails, what it takes with it, and how it comes back."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, Final
+
+import pytest
+from structlog.testing import capture_logs
+
+from _wire.errors import ErrorCode
+from _wire.messages.heartbeat import HeartbeatResponse
+from _wire.records import build_batch
+from coordinator.core.causes import Cause
+from coordinator.core.decision import NOTHING, Decision, Reply
+from coordinator.core.events import MemberRemoved
+from coordinator.core.states import GroupState
+from coordinator.core.stored import StoredRecord
+from coordinator.runtime.shard import StoreError
+from tests.simulation.simulation import GROUP_ID, Asked, Simulation
+
+RETRIES_MS: Final = [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]
+
+
+def asked_for(sim: Simulation, decide: Any, group_id: str = GROUP_ID) -> Asked:
+    """Queue a decision; it is made at the next drain."""
+    asked = Asked()
+    number = sim.desk.number(asked)
+    sim.groups.ask(group_id, lambda group, now_ms: decide(number), number)
+    return asked
+
+
+def answering(number: int) -> Decision:
+    return Decision(replies=(Reply(number, HeartbeatResponse()),))
+
+
+def failing(number: int) -> Decision:
+    raise ZeroDivisionError("a defect")
+
+
+def breaking(number: int) -> Decision:
+    """An event that cannot be applied."""
+    return Decision(
+        (MemberRemoved(GROUP_ID, 0, "nobody", Cause.MEMBER_LEFT, ""),), (Reply(number, HeartbeatResponse()),)
+    )
+
+
+def drain(sim: Simulation) -> list[Any]:
+    with capture_logs() as logs:
+        sim.groups.drain(sim.now_ms)
+    return logs
+
+
+# ---- one batch
+
+
+def test_a_decision_that_raises_fails_its_own_request_alone():
+    sim = Simulation()
+    sim.stable_with("a", "b")
+    before = asked_for(sim, answering)
+    failed = asked_for(sim, failing)
+    after = asked_for(sim, answering)
+    (line,) = drain(sim)
+    assert (line["log_level"], line["group"]) == ("error", GROUP_ID)
+    assert line["exc_info"]
+    assert failed.error is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert before.error is after.error is ErrorCode.NONE
+    assert sim.shard.loaded
+    assert sim.group.state is GroupState.STABLE
+
+
+def test_a_decision_that_nobody_waits_for_may_fail_too():
+    sim = Simulation()
+    sim.groups.ask(GROUP_ID, lambda group, now_ms: failing(0))
+    asked = asked_for(sim, answering)
+    assert len(drain(sim)) == 1
+    assert asked.error is ErrorCode.NONE
+
+
+def test_what_is_asked_of_all_groups_may_fail_too():
+    sim = Simulation()
+    asked = Asked()
+    sim.groups.ask_shard(0, lambda groups, now_ms: failing(0), sim.desk.number(asked))
+    assert len(drain(sim)) == 1
+    assert asked.error is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def test_a_group_that_breaks_a_rule_is_loaded_anew_with_its_partition():
+    sim = Simulation()
+    sim.stable_with("a", "b")
+    before = sim.group
+    answered, broken = asked_for(sim, answering), asked_for(sim, breaking)
+    (line,) = drain(sim)
+    assert (line["log_level"], line["partition"], bool(line["exc_info"])) == ("error", 0, True)
+    assert answered.error is broken.error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    sim.advance(100)
+    assert sim.shard.loaded
+    assert sim.group is not before
+    assert (sim.group.state, set(sim.group.members)) == (GroupState.STABLE, set(before.members))
+
+
+def test_a_batch_is_answered_when_it_is_stored():
+    sim = Simulation()
+    commits = [sim_commit(sim, offset) for offset in range(5)]
+    assert not any(asked.answered for asked in commits)
+    written = sim.offsets_log.log_end_offset
+    sim.groups.drain(sim.now_ms)
+    assert all(asked.answered for asked in commits)
+    assert sim.offsets_log.log_end_offset > written
+
+
+def sim_commit(sim: Simulation, offset: int) -> Asked:
+    """A commit that waits for the next drain."""
+    drain_now, sim.groups.drain = sim.groups.drain, lambda now_ms: None  # type: ignore[method-assign]
+    try:
+        return sim.commit(offset=offset)
+    finally:
+        sim.groups.drain = drain_now  # type: ignore[method-assign]
+
+
+def test_a_large_group_is_stored_though_produce_would_refuse_it():
+    sim = Simulation()
+    metadata = bytes(800_000)
+    (member_id,) = sim.make_stable([sim.join("a", metadata=metadata)])
+    sim.join("a", member_id, metadata=metadata + b"!")
+    sim.sync_all()
+    assert sim.shard.loaded
+    sim.restart()
+    assert len(sim.group.members[member_id].protocols[0].metadata) == 800_001
+
+
+# ---- a disk that fails
+
+
+def fail_append(sim: Simulation) -> Asked:
+    """Ask for something that has to be stored, while the disk is full; it stays so."""
+    sim.disk.is_full = True
+    return sim.join("newcomer")
+
+
+def test_a_full_disk_fails_all_that_was_asked_and_all_that_waits():
+    sim = Simulation()
+    leader, _follower = sim.stable_with("a", "b")
+    parked = sim.join("a", leader, metadata=b"changed")
+    assert not parked.answered
+    read = asked_for(sim, answering)
+    with capture_logs() as logs:
+        joining = fail_append(sim)
+    (line,) = logs
+    assert (line["log_level"], line["partition"]) == ("error", 0)
+    assert "No space left" in line["problem"]
+    for asked in (parked, read, joining):
+        assert asked.error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert not sim.shard.loaded
+
+
+def test_a_parked_sync_is_failed_too():
+    sim = Simulation()
+    leader, follower = sim.stable_with("a", "b")
+    joins = [sim.join("a", leader, metadata=b"x"), sim.join("b", follower)]
+    assert all(asked.answered for asked in joins)
+    parked = sim.sync(follower)
+    fail_append(sim)
+    assert parked.error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+def test_whoever_asks_meanwhile_is_refused_without_a_line():
+    sim = Simulation()
+    (member_id,) = sim.stable_with("a")
+    fail_append(sim)
+    with capture_logs() as logs:
+        for asked in (sim.commit(), sim.join("b"), sim.heartbeat(member_id, generation_id=1)):
+            assert asked.error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert logs == []
+
+
+def test_no_heartbeat_is_taken_from_leases_while_nothing_is_loaded():
+    sim = Simulation()
+    (member_id,) = sim.stable_with("a")
+    fail_append(sim)
+    assert not sim.leases.take_heartbeat(GROUP_ID, member_id, None, 1, sim.now_ms)
+    assert len(sim.leases) == 0
+    assert sim.timers.running(GROUP_ID) == {}
+
+
+def test_the_group_is_there_again_when_the_disk_has_room():
+    sim = Simulation()
+    (member_id,) = sim.stable_with("a")
+    sim.disk.is_full = True
+    assert sim.commit(member_id, generation_id=1, offset=7).error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    sim.disk.is_full = False
+    sim.advance(100)
+    assert sim.shard.loaded
+    assert (sim.group.generation_id, sim.group.state) == (1, GroupState.STABLE)
+    assert sim.group.offsets == {}, "what was refused is not there"
+    assert sim.heartbeat(member_id, generation_id=1).error is ErrorCode.NONE
+    assert sim.commit(member_id, generation_id=1, offset=8).response.topics[0].partitions[0].error_code == 0
+
+
+def test_sessions_begin_anew_when_a_partition_is_loaded():
+    sim = Simulation()
+    (member_id,) = sim.stable_with("a")
+    sim.advance(9_000)
+    fail_append(sim)
+    sim.disk.is_full = False
+    sim.advance(100)
+    assert sim.leases.deadline_ms(GROUP_ID, member_id) == sim.now_ms + 10_000
+
+
+class Unreadable:
+    """A group whose log cannot be read while it is `broken`; `attempts` are the times at which it was tried."""
+
+    def __init__(self) -> None:
+        self.sim = Simulation()
+        self.sim.stable_with("a")
+        self.attempts: list[int] = []
+        self.broken = True
+        self._replay_whole = self.sim.shard._store.replay
+        self.sim.shard._store.replay = self._replay  # type: ignore[method-assign]
+
+    def _replay(self) -> Iterator[StoredRecord]:
+        self.attempts.append(self.sim.now_ms)
+        if self.broken:
+            raise StoreError("Input/output error")
+        return self._replay_whole()
+
+
+@pytest.fixture
+def unreadable() -> Unreadable:
+    return Unreadable()
+
+
+def test_loading_is_tried_again_ever_more_rarely_until_it_works(unreadable):
+    sim = unreadable.sim
+    failed_at = sim.now_ms
+    fail_append(sim)
+    sim.disk.is_full = False
+    with capture_logs() as logs:
+        sim.advance(sum(RETRIES_MS))
+    times = [failed_at, *unreadable.attempts]
+    assert [later - earlier for earlier, later in pairwise(times)] == RETRIES_MS
+    assert [line["event"] for line in logs] == ["cannot load groups"] * len(RETRIES_MS)
+    assert not sim.shard.loaded
+    unreadable.broken = False
+    sim.advance(10_000)
+    assert sim.shard.loaded
+    assert sim.group.state is GroupState.STABLE
+
+
+def test_after_a_load_that_worked_the_next_wait_is_short_again(unreadable):
+    sim = unreadable.sim
+    for _ in range(2):
+        unreadable.broken = True
+        fail_append(sim)
+        sim.disk.is_full = False
+        sim.advance(500)
+        unreadable.broken = False
+        sim.advance(10_000)
+        assert sim.shard.loaded
+        assert sim.shard.retry_ms == 100
+
+
+def test_a_partition_that_cannot_be_read_at_the_start_says_so_and_tries_again():
+    sim = Simulation()
+    sim.stable_with("a")
+    contents = [content for path, content in sim.disk._files.items() if path.match("__consumer_offsets-0/*.log")]
+    sim.shard.loaded = False
+    contents[0][-1] ^= 0xFF
+    with capture_logs() as logs:
+        assert not sim.shard.load(sim.now_ms)
+    assert logs[0]["partition"] == 0
+    assert sim.commit().error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    contents[0][-1] ^= 0xFF
+    assert sim.shard.load(sim.now_ms)
+    assert sim.group.state is GroupState.STABLE
+
+
+@pytest.mark.parametrize(
+    ("topic", "record"),
+    [
+        ("__consumer_offsets", (b"\0\2\0\1g", b"\0\x63no such version", ())),
+        ("__consumer_offsets", (b"\0\1", b"", ())),
+        ("__group_audit", (b"g", b"no json", ())),
+        ("__group_audit", (b"\xff", b"{}", ())),
+        ("__group_audit", (b"g", b'{"kind":"x","seq":1,"generation_id":1,"state":"NoState"}', ())),
+    ],
+)
+def test_a_record_that_cannot_be_understood_fails_the_load_and_nothing_else(topic, record):
+    sim = Simulation()
+    log = sim.offsets_log if topic == "__consumer_offsets" else sim.audit_log
+    log.append(bytearray(build_batch([record])), 0, sim.now_ms)
+    sim.shard.loaded = False
+    with capture_logs() as logs:
+        assert not sim.shard.load(sim.now_ms)
+    (line,) = logs
+    assert (line["event"], line["partition"]) == ("cannot load groups", 0)
+
+
+def test_a_timer_of_a_group_that_is_gone_does_nothing():
+    sim = Simulation()
+    sim.groups.ask("never-heard-of", lambda group, now_ms: NOTHING)
+    assert drain(sim) == []
+    assert sim.shard.groups == {}

@@ -1,0 +1,160 @@
+"""The log behind a shard: the audit first, both or none acknowledged, and whatever was written read again."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from _wire.records import batch_headers, build_batch
+from coordinator.log.config import LogConfig
+from coordinator.log.partition_log import PartitionLog
+from coordinator.runtime.shard import StoreError
+from coordinator.runtime.store import LogStore
+from tests.model.memory_files import MemoryFile, MemoryFileSystem
+
+NOW_MS: Final = 1_700_000_000_000
+ROOT: Final = Path("/data")
+AUDIT: Final = [(b"g", b"event", [("ce_id", b"g/1")])]
+STORED: Final = [(b"key", b"value"), (b"gone", None)]
+
+
+class Disk(MemoryFileSystem):
+    """Remembers which logs were written to, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: list[str] = []
+        self.broken: set[str] = set()
+
+    def open(self, path: Path) -> MemoryFile:
+        return WatchedFile(self, self._files.setdefault(path, bytearray()), path)
+
+
+class WatchedFile(MemoryFile):
+    def __init__(self, fs: Disk, content: bytearray, path: Path) -> None:
+        super().__init__(fs, content)
+        self._disk = fs
+        self._path = path
+
+    def write_at(self, data: Any, position: int) -> None:
+        if self._path.suffix == ".log":
+            if self._path.parent.name in self._disk.broken:
+                raise OSError(5, "Input/output error")
+            self._disk.written.append(self._path.parent.name)
+        super().write_at(data, position)
+
+
+class Stage:
+    """A store on a disk; `store` opens it anew."""
+
+    def __init__(self) -> None:
+        self.disk = Disk()
+        self.grown: list[str] = []
+        self.open()
+
+    def open(self, **config: int) -> None:
+        self.offsets = self._log("__consumer_offsets", **config)
+        self.audit = self._log("__group_audit", **config)
+        self.store = LogStore(self.offsets, self.audit, 0, lambda log: self.grown.append(log.name))
+
+    def _log(self, topic: str, **config: int) -> PartitionLog:
+        return PartitionLog.open(self.disk, ROOT, topic, 0, LogConfig(**config), lazy=True)
+
+    def read(self) -> tuple[list[Any], list[Any]]:
+        return list(self.store.replay_audit()), list(self.store.replay())
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return Stage()
+
+
+def test_what_was_appended_is_replayed(stage):
+    stage.store.append(AUDIT, STORED, NOW_MS)
+    stage.store.append([], [(b"more", b"")], NOW_MS)
+    assert stage.read() == (AUDIT, [*STORED, (b"more", b"")])
+    stage.open()
+    assert stage.read() == (AUDIT, [*STORED, (b"more", b"")])
+
+
+def test_an_empty_log_replays_nothing_and_has_no_files(stage):
+    assert stage.read() == ([], [])
+    assert stage.disk.written == []
+
+
+def test_the_audit_is_written_first(stage):
+    stage.store.append(AUDIT, STORED, NOW_MS)
+    assert stage.disk.written == ["__group_audit-0", "__consumer_offsets-0"]
+
+
+def test_each_log_gets_one_batch(stage):
+    stage.store.append(AUDIT * 3, STORED * 3, NOW_MS)
+    for log, records in ((stage.audit, 3), (stage.offsets, 6)):
+        (header,) = batch_headers(log.read(0, 1 << 20))
+        assert (header.record_count, header.max_timestamp_ms) == (records, NOW_MS)
+
+
+def test_nothing_is_written_to_a_log_there_is_nothing_for(stage):
+    stage.store.append(AUDIT, [], NOW_MS)
+    assert (stage.audit.log_end_offset, stage.offsets.log_end_offset) == (1, 0)
+    stage.store.append([], STORED, NOW_MS)
+    assert (stage.audit.log_end_offset, stage.offsets.log_end_offset) == (1, 2)
+
+
+def test_readers_are_told_of_each_log_that_grew(stage):
+    stage.store.append(AUDIT, STORED, NOW_MS)
+    assert stage.grown == ["__group_audit-0", "__consumer_offsets-0"]
+
+
+def test_on_a_full_disk_nothing_is_stored_and_nobody_told(stage):
+    stage.store.append(AUDIT, STORED, NOW_MS)
+    stage.grown.clear()
+    stage.disk.is_full = True
+    with pytest.raises(StoreError, match=r"__group_audit-0.*No space left"):
+        stage.store.append(AUDIT, STORED, NOW_MS)
+    stage.disk.is_full = False
+    assert stage.read() == (AUDIT, STORED)
+    assert stage.grown == []
+    stage.store.append(AUDIT, STORED, NOW_MS)
+    assert stage.read() == (AUDIT * 2, STORED * 2)
+
+
+def test_events_may_be_told_of_a_batch_that_is_then_not_stored(stage):
+    """The reverse never happens; the next load says that they are void."""
+    stage.disk.broken = {"__consumer_offsets-0"}
+    with pytest.raises(StoreError, match="__consumer_offsets-0"):
+        stage.store.append(AUDIT, STORED, NOW_MS)
+    assert stage.read() == (AUDIT, [])
+
+
+def test_a_record_may_be_larger_than_what_clients_may_produce(stage):
+    """A large group's record outgrows message.max.bytes; that limit is for Produce."""
+    stage.open(max_message_bytes=1000)
+    large = [(b"key", bytes(5000))]
+    stage.store.append([(b"g", bytes(5000), [])], large, NOW_MS)
+    assert stage.read()[1] == large
+
+
+def test_what_outgrows_a_segment_cannot_be_stored(stage):
+    stage.open(segment_bytes=2000)
+    with pytest.raises(StoreError, match=r"segment\.bytes"):
+        stage.store.append([], [(b"key", bytes(5000))], NOW_MS)
+    assert stage.read() == ([], [])
+
+
+def test_control_batches_are_passed_over(stage):
+    control = build_batch([(b"\0\0\0\1", b"", ())], is_control=True, producer_id=1, producer_epoch=0, base_sequence=-1)
+    stage.offsets.append(bytearray(control), 0, NOW_MS)
+    stage.store.append([], STORED, NOW_MS)
+    assert stage.read() == ([], STORED)
+
+
+def test_a_log_that_cannot_be_read_is_a_store_error(stage):
+    stage.store.append(AUDIT, STORED, NOW_MS)
+    for path, content in stage.disk._files.items():
+        if path.suffix == ".log":
+            content[-1] ^= 0xFF
+    with pytest.raises(StoreError, match="__consumer_offsets-0"):
+        list(stage.store.replay())
+    with pytest.raises(StoreError, match="__group_audit-0"):
+        list(stage.store.replay_audit())
