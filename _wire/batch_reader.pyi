@@ -5,7 +5,7 @@ from _wire.batches import BatchHeader
 DECOMPRESSED_BYTES_MAX: int
 
 class Record:
-    """One record. Read from the log it has its absolute offset; timestamps are milliseconds since the epoch, -1 for none."""
+    """One record. Read from the log it has its absolute offset; timestamps are ms since the epoch, -1 for none."""
 
     def __init__(
         self,
@@ -33,11 +33,11 @@ def parse_batch(
     """The batch at `start` and its records, of any format.
 
     Raises:
-        CorruptBatch: as `batch_headers`; also an incomplete batch, records that do not fill it or are fewer than it says, and
-            more than `decompressed_bytes_max` bytes of them.
+        CorruptBatch: as `batch_headers`; also an incomplete batch, records that do not fill it or are fewer than it
+            says, and more than `decompressed_bytes_max` bytes of them.
     """
 
 def parse_records(
     data: bytes | bytearray | memoryview, start: int = 0, decompressed_bytes_max: int = ...
 ) -> list[Record]:
-    """The records of all batches, which must lie whole in `data`; the limit holds for each batch. Raises CorruptBatch."""
+    """The records of all batches, which lie whole in `data`; the limit holds for each batch. Raises CorruptBatch."""

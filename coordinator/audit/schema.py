@@ -41,12 +41,14 @@ class AuditEvent(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
     """The envelope that each event carries beside its own fields.
 
     `generation_id` and `state` are those after the event, the `_before` ones those before it; `time_ms` is wall-clock
-    milliseconds since the epoch.
+    milliseconds since the epoch. `created_seq` is the `seq` of the group's creation: a group that was deleted and made
+    anew counts its generations from 0 again, and this tells its lives apart.
     """
 
     schema_version: int = SCHEMA_VERSION
     group_id: str
     seq: int
+    created_seq: int
     time_ms: int
     node_id: int
     coordinator_epoch: int

@@ -28,6 +28,7 @@ class GroupTrail:
     """
 
     seq: int = 0
+    created_seq: int = 0
     members: dict[str, schema.MemberRef] = field(default_factory=dict)
     owned: dict[str, set[TopicPartition]] = field(default_factory=dict)
     owners: dict[TopicPartition, str] = field(default_factory=dict)
@@ -115,13 +116,13 @@ class AuditTrail:
                 records.append(self._record(schema.GroupLoaded, group, trail, now_ms, before, said))
         for group_id, end in ends.items():
             if end.state is not GroupState.DEAD:
-                trail = self._trails[group_id] = GroupTrail(seq=end.seq)
+                trail = self._trails[group_id] = GroupTrail(end.seq, end.created_seq)
                 gone = Group(group_id, state=GroupState.DEAD, generation_id=end.generation_id)
                 said = {"cause": Cause.NOT_STORED}
                 before = (end.state, end.generation_id)
                 records.append(self._record(schema.GroupRemoved, gone, trail, now_ms, before, said))
             else:
-                self._trails[group_id] = GroupTrail(seq=end.seq)
+                self._trails[group_id] = GroupTrail(end.seq, end.created_seq)
         return records
 
     def _record(
@@ -134,10 +135,13 @@ class AuditTrail:
         said: dict[str, Any],
     ) -> Record:
         trail.seq += 1
+        if kind is schema.GroupCreated or not trail.created_seq:
+            trail.created_seq = trail.seq
         superseded = kind is schema.RebalanceSuperseded
         event = kind(
             group_id=group.group_id,
             seq=trail.seq,
+            created_seq=trail.created_seq,
             time_ms=at_ms,
             node_id=self._node_id,
             coordinator_epoch=self._coordinator_epoch,
@@ -160,7 +164,7 @@ class AuditTrail:
 
 
 def _resume(group: Group, end: AuditEnd | None) -> GroupTrail:
-    trail = GroupTrail(seq=0 if end is None else end.seq)
+    trail = GroupTrail() if end is None else GroupTrail(end.seq, end.created_seq)
     for member in group.members.values():
         trail.members[member.member_id] = ref(member)
         owned = trail.owned[member.member_id] = assigned_partitions(group, member.assignment) or set()

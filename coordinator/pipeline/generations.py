@@ -1,4 +1,4 @@
-"""Gold: one row per group and generation: why it came, who caused it, how long it took, what moved.
+"""Gold: one row per group (each of its lives) and generation: why it came, who caused it, how long it took, what moved.
 
 A row is put together from three events, each with its own columns (a *facet*):
 
@@ -30,7 +30,7 @@ from coordinator.pipeline.tables import BRONZE, GENERATIONS, Tables
 IN_PROGRESS: Final = "in_progress"
 """The outcome of a generation whose end no event has told yet."""
 
-KEY: Final = ("group_id", "generation_id")
+KEY: Final = ("group_id", "created_seq", "generation_id")
 
 BEGINNING: Final = ("rebalance.started",)
 START: Final = ("generation.started", "group.emptied")
@@ -105,6 +105,7 @@ COLUMNS: Final = StructType(
         StructField(name, kind)
         for name, kind in {
             "group_id": _TEXT,
+            "created_seq": _NUMBER,  # which life of the group: one made anew counts its generations from 0 again
             "generation_id": _NUMBER,
             "outcome": _TEXT,  # stable, superseded, emptied, in_progress
             "cause": _TEXT,
@@ -149,7 +150,7 @@ def generation_rows(events: DataFrame) -> DataFrame:
     gathered = (
         _in_effect(events)
         .where(F.col("kind").isin(*ABOUT_GENERATIONS))
-        .groupBy("group_id", generation.alias("generation_id"))
+        .groupBy("group_id", "created_seq", generation.alias("generation_id"))
         .agg(
             *(_first_event(facet).alias(facet.seq) for facet in facets),
             F.min("seq").alias("first_seq"),

@@ -110,8 +110,8 @@ def kmsg() -> list[dict[str, float]]:
 
 def messages_table() -> None:
     went = kmsg()
-    print(f"\n{'decode request + encode response, ns':36}{'compiled':>10}{'Python':>10}{'kafka-python':>14}{'kmsg':>9}", end="")
-    print(f"{'x faster':>10}{'/ kmsg':>8}")
+    heading = f"{'decode request + encode response, ns':36}{'compiled':>10}{'Python':>10}{'kafka-python':>14}"
+    print(f"\n{heading}{'kmsg':>9}{'x faster':>10}{'/ kmsg':>8}")
     measured: dict[str, list[tuple[float, float, float]]] = {}
     for _ in range(REPEATS):
         for pair in pairs():

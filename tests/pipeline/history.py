@@ -11,6 +11,7 @@ from coordinator.audit.schema import (
     GroupCreated,
     GroupEmptied,
     GroupLoaded,
+    GroupRemoved,
     MemberAssigned,
     MemberRef,
     RebalanceStarted,
@@ -29,6 +30,7 @@ class History:
     now_ms: int = 1_700_000_000_000
     generation_id: int = 0
     state: str = "Empty"
+    created_seq: int = 1
     events: list[AuditEvent] = field(default_factory=list)
 
     def add(self, kind: type[AuditEvent], state: str, *, next_generation: bool = False, **own: Any) -> None:
@@ -40,6 +42,7 @@ class History:
             kind(
                 group_id=self.group_id,
                 seq=len(self.events) + 1,
+                created_seq=self.created_seq,
                 time_ms=self.now_ms,
                 node_id=1,
                 coordinator_epoch=3,
@@ -52,7 +55,13 @@ class History:
         )
 
     def created(self) -> "History":
+        self.created_seq = len(self.events) + 1
+        self.generation_id, self.state = 0, "Empty"
         self.add(GroupCreated, "Empty")
+        return self
+
+    def removed(self) -> "History":
+        self.add(GroupRemoved, "Dead", cause=Cause.ADMIN)
         return self
 
     def rebalance(self, cause: Cause, by: MemberRef | None, reason: str = "", members: int = 1) -> "History":

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from coordinator.audit.schema import Cause, encode_event
 from coordinator.pipeline.events import typed_events
-from coordinator.pipeline.generations import COLUMNS, KINDS, generation_rows, merge_generations, take_back
+from coordinator.pipeline.generations import COLUMNS, KEY, KINDS, generation_rows, merge_generations, take_back
 from coordinator.pipeline.show import read_generations
 from coordinator.pipeline.tables import GENERATIONS, Tables
 from tests.pipeline.conftest import Bronze
@@ -33,6 +33,7 @@ def test_a_stable_generation_tells_why_who_when_and_how_much(raw: Bronze):
     assert rows_of(raw, history.values()) == {
         1: {
             "group_id": "orders",
+            "created_seq": 1,
             "generation_id": 1,
             "outcome": "stable",
             "cause": "new_member",
@@ -122,8 +123,18 @@ def test_any_split_into_batches_in_any_order_gives_the_same_table(
     for batch in batches:
         merge_generations(table, generation_rows(typed_events(raw(batch), KINDS)))
 
-    at_once = generation_rows(typed_events(raw(values), KINDS)).sort("group_id", "generation_id").collect()
+    at_once = generation_rows(typed_events(raw(values), KINDS)).sort(*KEY).collect()
     assert read_generations(spark, tables) == [row.asDict() for row in at_once]
+
+
+def test_the_lives_of_a_group_made_anew_are_told_apart(raw: Bronze):
+    history = History().created().stable_with(Cause.NEW_MEMBER, A).removed()
+    history.created().stable_with(Cause.NEW_MEMBER, B)
+    rows = generation_rows(typed_events(raw(history.values()), KINDS)).sort(*KEY).collect()
+    assert [(row["created_seq"], row["generation_id"], row["cause_client_id"]) for row in rows] == [
+        (1, 1, "a"),
+        (7, 1, "b"),
+    ]
 
 
 def test_columns_fill_in_as_the_rebalance_goes_on(spark: SparkSession, raw: Bronze, tables: Tables):

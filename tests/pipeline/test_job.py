@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from coordinator.pipeline.bronze import AuditSource, bronze_query
 from coordinator.pipeline.events import typed_events
-from coordinator.pipeline.generations import KINDS, generation_rows
+from coordinator.pipeline.generations import KEY, KINDS, generation_rows
 from coordinator.pipeline.job import run_available
 from coordinator.pipeline.show import read_generations
 from coordinator.pipeline.tables import BRONZE, GENERATIONS, Tables
@@ -41,7 +41,7 @@ def values_in_bronze(spark: SparkSession, tables: Tables) -> list[bytes]:
 def assert_complete(spark: SparkSession, raw: Bronze, tables: Tables, values: Sequence[bytes]) -> None:
     """Bronze holds each value once, and the streamed table equals the one computed from the values at once."""
     assert sorted(values_in_bronze(spark, tables)) == sorted(values)
-    computed = generation_rows(typed_events(raw(values), KINDS)).sort("group_id", "generation_id").collect()
+    computed = generation_rows(typed_events(raw(values), KINDS)).sort(*KEY).collect()
     assert read_generations(spark, tables) == [row.asDict() for row in computed]
 
 
