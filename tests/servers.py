@@ -66,6 +66,10 @@ class RunningServer:
         """SIGTERM; the exit status."""
         return self._end(signal.SIGTERM)
 
+    def interrupt(self) -> int:
+        """SIGINT, as Ctrl-C does; the exit status."""
+        return self._end(signal.SIGINT)
+
     def kill(self) -> int:
         """SIGKILL; the exit status."""
         return self._end(signal.SIGKILL)

@@ -12,9 +12,9 @@ import structlog
 import uvloop
 
 from coordinator.config import LISTENERS, LOG_DIRS, Config, ConfigError, parse_settings, read_properties
-from coordinator.log.errors import DataDirectoryError
+from coordinator.log.errors import LogError
 from coordinator.metadata.store import MetadataError
-from coordinator.server.listeners import PLAINTEXT, ListenError
+from coordinator.server.listeners import PLAINTEXT
 from coordinator.server.node import Node
 
 CANNOT_START = 2
@@ -46,7 +46,7 @@ def command(
         if data_dir is not None:
             texts[LOG_DIRS.name] = str(data_dir)
         uvloop.run(_serve(Config(texts), ready_file))
-    except (ConfigError, DataDirectoryError, MetadataError, ListenError) as problem:
+    except (ConfigError, MetadataError, LogError, OSError) as problem:
         click.echo(f"coordinator: {problem}", err=True)
         sys.exit(CANNOT_START)
 

@@ -1,0 +1,274 @@
+"""`coordinator serve` as a process: how it starts, how it ends, and what it says when it cannot."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+from typing import Final
+
+import pytest
+
+from _wire.errors import ErrorCode
+from _wire.messages.api_versions import ApiVersionsRequest
+from _wire.messages.describe_cluster import DescribeClusterRequest
+from tests.servers import RunningServer
+from tests.waiting import wait_for
+from tests.wire_client import WireClient, fetch_request, join_request
+
+CANNOT_START: Final = 2
+STOP_SECONDS_AT_MOST: Final = 5
+COMMAND: Final = [sys.executable, "-m", "coordinator.cli"]
+
+
+def run_through(*command: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """What a process says that ends by itself."""
+    environment = os.environ | {"PYTHONPATH": os.getcwd()}
+    return subprocess.run(
+        list(map(str, command)), cwd=cwd, env=environment, capture_output=True, text=True, timeout=20, check=False
+    )
+
+
+def refused(*arguments: object) -> str:
+    """The one line that a server says which cannot start."""
+    run = run_through(*COMMAND, "serve", *arguments)
+    assert run.returncode == CANNOT_START, run.stderr
+    assert run.stdout == ""
+    (line,) = run.stderr.splitlines()
+    assert line.startswith("coordinator: ")
+    return line
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+# ---- start and end
+
+
+def test_the_ready_file_says_where_and_who(tmp_path):
+    with RunningServer(tmp_path) as server:
+        said = json.loads((tmp_path / "ready.json").read_text())
+        assert said == {"bootstrap": server.bootstrap, "pid": server.pid}
+        assert [path.name for path in tmp_path.iterdir() if "ready" in path.name] == ["ready.json"]
+        with WireClient(server.bootstrap) as client:
+            assert client.ask(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE
+
+
+@pytest.mark.parametrize("end", ["stop", "interrupt"])
+def test_sigterm_and_ctrl_c_end_it_well_whatever_clients_do(tmp_path, end):
+    with RunningServer(tmp_path) as server:
+        with WireClient(server.bootstrap) as idle, WireClient(server.bootstrap) as waiting:
+            with WireClient(server.bootstrap) as member:
+                member.create_topic("t")
+                member.join_alone("g")
+            waiting.send(fetch_request("t", max_wait_ms=60_000), 11)
+            idle.send(join_request("g"), 3)
+            started = monotonic()
+            assert getattr(server, end)() == 0
+            assert monotonic() - started < STOP_SECONDS_AT_MOST
+        lines = server.log.read_text().splitlines()
+        assert [line for line in lines if "serving" in line or "stopped" in line] == lines
+        assert (server.data / ".kafka_cleanshutdown").exists()
+
+
+def test_a_second_start_is_the_same_cluster(tmp_path):
+    ids = []
+    with RunningServer(tmp_path) as server:
+        for _ in range(2):
+            with WireClient(server.bootstrap) as client:
+                ids.append(client.ask(DescribeClusterRequest(), 1).cluster_id)
+            server.stop()
+            server.start()
+    assert ids[0] == ids[1]
+
+
+# ---- what it was told
+
+
+def test_settings_come_from_a_file_and_what_is_said_later_wins(tmp_path, data):
+    config = tmp_path / "server.properties"
+    config.write_text(
+        "# as Kafka writes it\n! or so\n\nnode.id = 7\nlisteners=PLAINTEXT://127.0.0.1:1\n"
+        f"log.dirs={tmp_path / 'elsewhere'}\nnum.partitions=3\n"
+    )
+    ready = tmp_path / "ready"
+    arguments = ["--config", config, "--set", "node.id=8", "--listen", "127.0.0.1:0", "--data-dir", data]
+    with serving(*arguments, "--ready-file", ready) as process:
+        wait_for(lambda: ready.exists() or process.poll() is not None, 20, "the server to be ready")
+        with WireClient(json.loads(ready.read_text())["bootstrap"]) as client:
+            assert client.ask(DescribeClusterRequest(), 1).controller_id == 8
+    assert "node.id=8" in (data / "meta.properties").read_text()
+    assert not (tmp_path / "elsewhere").exists()
+
+
+@contextmanager
+def serving(
+    *arguments: object, python_options: tuple[str, ...] = (), stderr: int = subprocess.DEVNULL
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A server with these arguments, ended with SIGTERM."""
+    command = [sys.executable, *python_options, *COMMAND[1:], "serve", *map(str, arguments)]
+    process = subprocess.Popen(command, stderr=stderr)
+    try:
+        yield process
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(STOP_SECONDS_AT_MOST) == 0
+    finally:
+        process.kill()
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("num.partition=1", "unknown setting 'num.partition'; did you mean 'num.partitions'?"),
+        ("group.min.sesion.timeout.ms=1", "did you mean 'group.min.session.timeout.ms'?"),
+        ("num.partitions=0", "num.partitions=0: must be at least 1"),
+        ("node.id=2147483648", "node.id=2147483648: must be at most 2147483647"),
+        ("num.partitions=many", "num.partitions=many: expected a whole number"),
+        ("auto.create.topics.enable=yes", "auto.create.topics.enable=yes: expected true or false"),
+        ("num.partitions", "'num.partitions': expected KEY=VALUE"),
+        ("=1", "'=1': expected KEY=VALUE"),
+        ("group.min.session.timeout.ms=2000000", "must not be above group.max.session.timeout.ms=1800000"),
+        ("listeners=9092", "listeners=9092: '9092' is not NAME://HOST:PORT"),
+        ("listeners=", "at least one listener is needed"),
+        ("advertised.listeners=OTHER://a:1", "there is no listener OTHER"),
+    ],
+)
+def test_a_setting_that_cannot_be_taken_is_named(data, setting, said):
+    assert said in refused("--data-dir", data, "--set", setting)
+
+
+@pytest.mark.parametrize("listen", ["localhost", "127.0.0.1:x", "127.0.0.1:70000"])
+def test_an_address_that_is_none_is_named(data, listen):
+    assert f"'PLAINTEXT://{listen}' is not NAME://HOST:PORT" in refused("--data-dir", data, "--listen", listen)
+
+
+def test_a_missing_config_file_is_named(tmp_path, data):
+    assert "nowhere.properties" in refused("--data-dir", data, "--config", tmp_path / "nowhere.properties")
+
+
+def test_a_config_file_that_is_none_is_named(tmp_path, data):
+    for content in (b"\xff\xfe\x00", b"just words"):
+        (tmp_path / "broken.properties").write_bytes(content)
+        said = refused("--data-dir", data, "--config", tmp_path / "broken.properties")
+        assert "broken.properties" in said or "just words" in said
+    assert str(tmp_path) in refused("--data-dir", data, "--config", tmp_path)
+
+
+def test_an_option_that_is_none_is_clicks_own_affair():
+    run = run_through(*COMMAND, "serve", "--no-such-option")
+    assert run.returncode == CANNOT_START
+    assert "Traceback" not in run.stderr
+
+
+# ---- where it cannot be
+
+
+@pytest.fixture
+def taken() -> Iterator[str]:
+    """An address that somebody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        yield f"127.0.0.1:{other.getsockname()[1]}"
+
+
+def test_a_port_in_use_is_named(data, taken):
+    assert f"cannot listen on {taken}: " in refused("--data-dir", data, "--listen", taken)
+
+
+def test_a_data_folder_that_is_a_file_is_named(data):
+    data.write_text("mine")
+    assert f"data directory {data} is not a folder" in refused("--data-dir", data, "--listen", "127.0.0.1:0")
+    assert data.read_text() == "mine"
+
+
+@pytest.mark.parametrize("place", ["file/data", "/proc/data"])
+def test_a_data_folder_that_cannot_be_made_is_named(tmp_path, place):
+    (tmp_path / "file").write_text("mine")
+    path = tmp_path / place
+    assert f"data directory {path} cannot be used: " in refused("--data-dir", path, "--listen", "127.0.0.1:0")
+
+
+def test_a_data_folder_in_use_is_named(tmp_path):
+    with RunningServer(tmp_path) as server:
+        said = refused("--data-dir", server.data, "--listen", "127.0.0.1:0")
+        assert f"data directory {server.data} is in use by another process" in said
+        with WireClient(server.bootstrap) as client:
+            assert client.ask(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "meta.properties is broken: it has no version"),
+        (b"version=1\nnode.id=1\n", "meta.properties is broken: it has no cluster.id"),
+        (b"version=2\ncluster.id=c\nnode.id=1\n", "is of version 2"),
+        (b"version=1\ncluster.id=c\nnode.id=7\n", "belongs to node 7, not to node 1"),
+        (b"\xff\xfe\x00\x01", "meta.properties is broken"),
+    ],
+)
+def test_broken_meta_properties_are_named(data, content, said):
+    data.mkdir()
+    (data / "meta.properties").write_bytes(content)
+    assert said in refused("--data-dir", data, "--listen", "127.0.0.1:0")
+
+
+def test_a_log_that_is_a_file_is_named(data):
+    data.mkdir()
+    (data / "__cluster_metadata-0").write_text("mine")
+    assert "__cluster_metadata-0" in refused("--data-dir", data, "--listen", "127.0.0.1:0")
+
+
+def test_a_broken_checkpoint_is_named(data):
+    data.mkdir()
+    (data / "recovery-point-offset-checkpoint").write_text("no checkpoint")
+    assert "recovery-point-offset-checkpoint" in refused("--data-dir", data, "--listen", "127.0.0.1:0")
+
+
+def test_a_ready_file_that_cannot_be_written_is_named(tmp_path, data):
+    ready = tmp_path / "missing" / "ready.json"
+    run = run_through(*COMMAND, "serve", "--data-dir", data, "--listen", "127.0.0.1:0", "--ready-file", ready)
+    assert run.returncode == CANNOT_START
+    assert str(ready.parent) in run.stderr.splitlines()[-1]
+    assert "Traceback" not in run.stderr
+
+
+# ---- what it does not need
+
+
+def test_help_does_without_spark():
+    program = (
+        "import sys; from coordinator.cli import main\n"
+        "try: main(['--help'])\n"
+        "finally: print([name for name in ('pyspark', 'uvloop', 'delta') if name in sys.modules], file=sys.stderr)"
+    )
+    run = run_through(sys.executable, "-c", program)
+    assert run.returncode == 0
+    assert run.stderr.strip() == "[]"
+    for verb in ("serve", "pipeline", "demo"):
+        assert verb in run.stdout
+
+
+def test_the_server_does_without_spark(tmp_path, data):
+    ready, imports = tmp_path / "ready", tmp_path / "imports"
+    with imports.open("wb") as stderr:
+        options = ("-X", "importtime")
+        arguments = ["--listen", "127.0.0.1:0", "--data-dir", data, "--ready-file", ready]
+        with serving(*arguments, python_options=options, stderr=stderr.fileno()) as process:
+            wait_for(lambda: ready.exists() or process.poll() is not None, 20, "the server to be ready")
+    imported = {line.split("|")[-1].strip().split(".")[0] for line in imports.read_text().splitlines() if "|" in line}
+    assert "uvloop" in imported
+    assert not imported & {"pyspark", "py4j", "delta", "kafka"}
+
+
+def test_it_leaves_nothing_in_the_folder_it_was_started_in(tmp_path, data):
+    here = tmp_path / "here"
+    here.mkdir()
+    run = run_through(*COMMAND, "serve", "--data-dir", data, "--set", "node.id=x", cwd=here)
+    assert run.returncode == CANNOT_START
+    assert list(here.iterdir()) == []

@@ -1,0 +1,147 @@
+"""Who may import whom: the rule of docs/architecture.md as a table that is checked."""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parent.parent
+NAMES_ONLY: Final = "coordinator.internal_topics"
+"""Names of topics and nothing else: anybody may know them."""
+
+ANYTHING: Final = None
+
+ALLOWED: Final[dict[str, frozenset[str] | None]] = {
+    layer: None if allowed is ANYTHING else frozenset(allowed.split())
+    for layer, allowed in {
+        "_wire": "crc32c cramjam",
+        "coordinator.timers": "",
+        "coordinator.config": "",
+        "coordinator.metrics": "",
+        "coordinator.core": "_wire coordinator.config",
+        "coordinator.log": "_wire coordinator.config",
+        "coordinator.metadata": "_wire coordinator.log msgspec",
+        "coordinator.audit": "_wire coordinator.core msgspec",
+        "coordinator.runtime": "_wire coordinator.core coordinator.log coordinator.timers coordinator.config structlog",
+        "coordinator.broker": "_wire coordinator.log coordinator.metadata coordinator.timers coordinator.config"
+        " structlog",
+        "coordinator.server": "_wire coordinator.runtime coordinator.broker coordinator.audit coordinator.metadata"
+        " coordinator.core coordinator.log coordinator.timers coordinator.config structlog uvloop",
+        "coordinator.pipeline": "_wire coordinator.audit.schema msgspec pyspark py4j delta rich",
+        "coordinator.demo": ANYTHING,
+        "coordinator.cli": ANYTHING,
+        "coordinator.internal_topics": "",
+    }.items()
+}
+"""Layer → what it imports beside itself and the standard library."""
+
+BUILD_TIME: Final = ("_wire/generate.py", "_wire/notation.py", "_wire/codegen")
+IMPURE: Final = frozenset({"asyncio", "time", "random", "uuid", "socket", "secrets", "threading", "datetime", "os"})
+"""What `core` never imports: it is told the time, and randomness is an argument."""
+
+SPARK: Final = frozenset({"pyspark", "py4j", "delta"})
+CIMPORT: Final = re.compile(r"^\s*(?:from\s+([\w.]+)\s+c?import\s+([^#\n]+)|c?import\s+([\w.]+))", re.MULTILINE)
+CYTHON: Final = frozenset({"cython", "cpython", "libc"})
+
+
+def sources() -> list[Path]:
+    """Every module of ours, the generated ones too where they were built."""
+    files = [path for top in ("_wire", "coordinator") for path in (ROOT / top).rglob("*.py*")]
+    return sorted(path for path in files if path.suffix in (".py", ".pyx", ".pxd", ".pyi"))
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Full names of all that a module imports, anywhere in it."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix in (".pyx", ".pxd"):
+        for module, _, plain in CIMPORT.findall(text):
+            yield module or plain
+        return
+    for node in ast.walk(ast.parse(text, str(path))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are written in full"
+            yield from (_from(str(node.module), alias.name) for alias in node.names)
+
+
+def _from(module: str, name: str) -> str:
+    """`from package import module` imports the module."""
+    whole = f"{module}.{name}"
+    is_module = any((ROOT / whole.replace(".", "/")).with_suffix(suffix).exists() for suffix in (".py", ".pyx"))
+    return whole if is_module else module
+
+
+def layer_of(name: str) -> str | None:
+    if name == "coordinator":
+        return "coordinator.internal_topics"
+    return next((layer for layer in ALLOWED if name == layer or name.startswith(layer + ".")), None)
+
+
+def is_within(name: str, package: str) -> bool:
+    return name == package or name.startswith(package + ".")
+
+
+def may_import(layer: str, name: str) -> bool:
+    allowed = ALLOWED[layer]
+    top = name.partition(".")[0]
+    return (
+        allowed is ANYTHING
+        or is_within(name, layer)
+        or name == NAMES_ONLY
+        or top in sys.stdlib_module_names
+        or top in CYTHON
+        or any(is_within(name, each) for each in allowed)
+    )
+
+
+def outside(path: Path) -> list[str]:
+    """What a module imports and its layer may not."""
+    layer = layer_of(name_of(path))
+    assert layer is not None, f"{path} belongs to no layer of the table"
+    relative = str(path.relative_to(ROOT))
+    allowed = {"Cython"} if relative.startswith(BUILD_TIME) else set()
+    return [each for each in imported(path) if not may_import(layer, each) and each.partition(".")[0] not in allowed]
+
+
+def test_a_module_imports_only_what_its_layer_may():
+    assert {str(path): found for path in sources() if (found := outside(path))} == {}
+
+
+def test_the_packages_themselves_import_nothing():
+    for package in ("coordinator", "_wire"):
+        assert list(imported(ROOT / package / "__init__.py")) == []
+
+
+def test_the_core_is_pure():
+    for path in (ROOT / "coordinator" / "core").rglob("*.py"):
+        assert {each.partition(".")[0] for each in imported(path)} & IMPURE == set(), path
+
+
+def test_spark_is_imported_by_the_pipeline_and_by_the_demo_that_shows_it():
+    """A command that needs Spark imports it when it is run."""
+    for path in sources():
+        if layer_of(name_of(path)) not in ("coordinator.pipeline", "coordinator.demo"):
+            assert {each.partition(".")[0] for each in top_level_imports(path)} & SPARK == set(), path
+
+
+def top_level_imports(path: Path) -> Iterator[str]:
+    """What is imported when the module is, but for what only a type checker reads."""
+    if path.suffix != ".py":
+        return
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield str(node.module)
+
+
+def test_names_are_imported_by_anybody_because_they_import_nobody():
+    assert list(imported(ROOT / "coordinator" / "internal_topics.py")) == ["typing"]
