@@ -126,9 +126,7 @@ def _commit() -> OffsetCommitRequest:
         for n in range(PARTITIONS)
     ]
     topics = [OffsetCommitRequestTopic(name=f"orders-{n:03d}", partitions=partitions) for n in range(TOPICS)]
-    return OffsetCommitRequest(
-        group_id=GROUP, generation_id_or_member_epoch=7, member_id=member_id(1), topics=topics
-    )
+    return OffsetCommitRequest(group_id=GROUP, generation_id_or_member_epoch=7, member_id=member_id(1), topics=topics)
 
 
 def _committed() -> OffsetCommitResponse:
