@@ -8,4 +8,4 @@ cdef class Record:
     cdef readonly int64_t timestamp_ms
     cdef readonly bytes key
     cdef readonly bytes value
-    cdef readonly list headers
+    cdef readonly tuple headers

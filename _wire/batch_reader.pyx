@@ -29,7 +29,8 @@ DECOMPRESSED_BYTES_MAX = 100 * 1024 * 1024      # socket.request.max.bytes: nobo
 
 
 @cython.final
-@cython.freelist(256)
+@cython.freelist(1024)
+@cython.no_gc  # bytes, and a tuple of pairs of text and bytes: no way back to the record
 cdef class Record:
 
     def __init__(self, *, int64_t offset=0, int64_t timestamp_ms=-1, bytes key=None, bytes value=None, headers=()):
@@ -37,7 +38,7 @@ cdef class Record:
         self.timestamp_ms = timestamp_ms
         self.key = key
         self.value = value
-        self.headers = list(headers)
+        self.headers = tuple(headers)
 
     def __eq__(self, other):
         if not isinstance(other, Record):
@@ -164,11 +165,14 @@ cdef bytes read_varint_bytes(Reader *r):
     return None if size < 0 else PyBytes_FromStringAndSize(<const char *>take(r, size), size)
 
 
-cdef list read_headers(Reader *r):
+cdef tuple read_headers(Reader *r):
     cdef int32_t count = read_varint(r)
     cdef int32_t size
     cdef const char *name
-    cdef list headers = []
+    cdef list headers
+    if count == 0:
+        return ()
+    headers = []
     if count < 0 or count > bytes_left(r) // 2:
         raise_malformed(r, f"{count} headers do not fit into {bytes_left(r)} bytes")
     for _ in range(count):
@@ -176,7 +180,7 @@ cdef list read_headers(Reader *r):
         name = <const char *>take(r, size)
         # As in the Java client, a name that is not UTF-8 does not make the record unreadable.
         headers.append((PyUnicode_DecodeUTF8(name, size, b"replace"), read_varint_bytes(r)))
-    return headers
+    return tuple(headers)
 
 
 cdef bytes read_int32_bytes(Reader *r):
@@ -216,7 +220,7 @@ cdef Record read_message(BatchHeader header, const uint8_t *message):
     record.key = read_int32_bytes(&r)
     r.field = b"value"
     record.value = read_int32_bytes(&r)
-    record.headers = []
+    record.headers = ()
     if bytes_left(&r) != 0:
         raise_malformed(&r, f"{bytes_left(&r)} bytes after the value")
     return record

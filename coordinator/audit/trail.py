@@ -15,7 +15,7 @@ from coordinator.core.states import GroupState
 
 CLOUDEVENTS_VERSION: Final = b"1.0"
 
-Record = tuple[bytes, bytes, list[tuple[str, bytes | None]]]
+Record = tuple[bytes, bytes, tuple[tuple[str, bytes | None], ...]]
 """Key, value and headers of an audit record."""
 
 
@@ -152,14 +152,14 @@ class AuditTrail:
             **said,
         )
         key = group.group_id.encode()
-        headers: list[tuple[str, bytes | None]] = [
+        headers = (
             ("ce_specversion", CLOUDEVENTS_VERSION),
             ("ce_id", key + b"/%d" % trail.seq),
             ("ce_type", kind.__struct_config__.tag.encode()),  # type: ignore[union-attr]
             ("ce_source", self._source),
             ("ce_time", datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds").encode()),
             ("content-type", b"application/json"),
-        ]
+        )
         return key, schema.encode_event(event), headers
 
 

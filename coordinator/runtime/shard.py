@@ -24,7 +24,7 @@ log = structlog.get_logger()
 LOAD_RETRY_MS_AT_FIRST: Final = 100
 LOAD_RETRY_MS_AT_MOST: Final = 10_000
 
-AuditRecord = tuple[bytes, bytes, list[tuple[str, bytes | None]]]
+AuditRecord = tuple[bytes, bytes, tuple[tuple[str, bytes | None], ...]]
 """Key, value and headers of a record of the audit topic."""
 
 GroupDecision = Callable[[Group, int], Decision]

@@ -49,7 +49,7 @@ class LogStore:
         log.append(bytearray(batch), self._leader_epoch, now_ms, trusted=True)
         self._grown(log)
 
-    def _records(self, log: PartitionLog) -> Iterator[tuple[bytes, bytes | None, list[tuple[str, bytes | None]]]]:
+    def _records(self, log: PartitionLog) -> Iterator[tuple[bytes, bytes | None, tuple[tuple[str, bytes | None], ...]]]:
         try:
             for header, batch in log.batches(log.log_start_offset):
                 if not header.is_control:

@@ -14,7 +14,7 @@ from tests.model.memory_files import MemoryFile, MemoryFileSystem
 
 NOW_MS: Final = 1_700_000_000_000
 ROOT: Final = Path("/data")
-AUDIT: Final = [(b"g", b"event", [("ce_id", b"g/1")])]
+AUDIT: Final = [(b"g", b"event", (("ce_id", b"g/1"),))]
 STORED: Final = [(b"key", b"value"), (b"gone", None)]
 
 
