@@ -10,7 +10,7 @@ from libc.stdint cimport int16_t, int32_t, uint8_t, uint32_t
 
 from _wire.primitives cimport (
     Reader, Writer, at, bytes_written, check_version, close_reader, close_writer, decode_utf8, finish_writer,
-    open_reader, open_writer, read_int16, read_int32, read_string_length, reserve, skip_tags, store_uint32, take,
+    open_message_writer, open_reader, read_int16, read_int32, read_string_length, reserve, skip_tags, store_uint32, take,
     write_int16, write_int32, write_nullable_string, write_uvarint,
 )
 
@@ -21,7 +21,6 @@ cdef enum:
     API_KEYS = 128                      # more than Kafka has
     NEVER_FLEXIBLE = 32767
     FRAME_LENGTH_BYTES = 4
-    FIRST_BUFFER_BYTES = 448            # as in primitives.pyx
 
 cdef int16_t flexible_from[API_KEYS]
 
@@ -143,11 +142,12 @@ def encode_request(int32_t correlation_id, str client_id, Message message not No
     """A whole frame, with its length."""
     cdef Writer w
     check_version(message.info(), version)
-    open_writer(&w, FIRST_BUFFER_BYTES, message.info().name)
+    open_message_writer(&w, message.info())
     try:
         reserve(&w, FRAME_LENGTH_BYTES)
         write_request_header(&w, message.info().api_key, <int16_t>version, correlation_id, client_id)
         message.write(&w, <int16_t>version)
+        message.info().last_bytes = bytes_written(&w)
         return finish_frame(&w)
     finally:
         close_writer(&w)
@@ -159,11 +159,12 @@ cpdef bytes encode_response(int32_t correlation_id, Message message, int version
     if message is None:
         raise TypeError("the message of a response is None")
     check_version(message.info(), version)
-    open_writer(&w, FIRST_BUFFER_BYTES, message.info().name)
+    open_message_writer(&w, message.info())
     try:
         reserve(&w, FRAME_LENGTH_BYTES)
         write_response_header(&w, correlation_id, response_header_version(message.info().api_key, version))
         message.write(&w, <int16_t>version)
+        message.info().last_bytes = bytes_written(&w)
         return finish_frame(&w)
     finally:
         close_writer(&w)

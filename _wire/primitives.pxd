@@ -304,6 +304,7 @@ cdef struct Writer:
 
 
 cdef int open_writer(Writer *w, Py_ssize_t size, const char *message) except -1
+cdef int open_message_writer(Writer *w, MessageInfo *info) except -1      # with room for a message like the last one
 cdef void close_writer(Writer *w) noexcept          # frees what finish_writer did not hand out
 cdef bytes finish_writer(Writer *w)                 # what was written, without a copy; the writer is closed after it
 cdef int grow(Writer *w, Py_ssize_t size) except -1
@@ -539,19 +540,20 @@ cdef struct MessageInfo:
     int16_t version_min
     int16_t version_max
     int16_t flexible_from               # version_max + 1 if it never is
+    Py_ssize_t last_bytes               # of the last one that was written: the next one is likely to need as many
 
 
-cdef int check_version(const MessageInfo *info, int version) except -1
+cdef int check_version(MessageInfo *info, int version) except -1
 cdef list as_list(object elements)                  # None, a list as it is, anything else iterable as a new list
 
 
-cdef class Struct:
-    """Fields that belong together. Equal if of one type with equal fields; FIELDS names them in the wire's order."""
+# What == and repr() of structs and messages are.
+cdef object fields_are_equal(object one, object other)
+cdef str fields_text(object one)
 
-    cdef int write(self, Writer *w, int16_t version) except -1
 
-
-cdef class Message(Struct):
+cdef class Message:
     """A struct that stands alone: a request, a response, or a record of the offsets topic."""
 
-    cdef const MessageInfo *info(self) noexcept
+    cdef int write(self, Writer *w, int16_t version) except -1
+    cdef MessageInfo *info(self) noexcept

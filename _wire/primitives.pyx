@@ -7,6 +7,8 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.string cimport memmove
 
+from abc import ABCMeta
+
 from _wire.errors import MalformedMessage
 
 
@@ -93,6 +95,7 @@ cdef int skip_tags(Reader *r) except -1:
 # Most group requests and their answers fit: no growth on the hot path. (pymalloc serves up to 512 bytes, head and all.)
 cdef enum:
     FIRST_BUFFER_BYTES = 448
+    SPARE_BYTES = 128                   # a frame's length and header, and ids that are a little longer than the last
     SMALL_BUFFER_BYTES = 1 << 16        # below, growing by 4 instead of 2 saves copies and wastes little for a moment
 
 
@@ -106,6 +109,11 @@ cdef int open_writer(Writer *w, Py_ssize_t size, const char *message) except -1:
     w.message = message
     w.field = b""
     return 0
+
+
+cdef int open_message_writer(Writer *w, MessageInfo *info) except -1:
+    cdef Py_ssize_t likely = info.last_bytes + SPARE_BYTES
+    return open_writer(w, min(max(likely, FIRST_BUFFER_BYTES), SMALL_BUFFER_BYTES), info.name)
 
 
 cdef void close_writer(Writer *w) noexcept:
@@ -175,7 +183,7 @@ cdef int close_long_tag(Writer *w, Py_ssize_t mark, Py_ssize_t size) except -1:
 
 # ------------------------------------------------------------------------------------------------------------- messages
 
-cdef int check_version(const MessageInfo *info, int version) except -1:
+cdef int check_version(MessageInfo *info, int version) except -1:
     if info == NULL:
         raise TypeError("only messages made from a definition have versions")
     if version < info.version_min or version > info.version_max:
@@ -188,34 +196,49 @@ cdef list as_list(object elements):
     return elements if elements is None or type(elements) is list else list(elements)
 
 
-cdef class Struct:
+class Struct(metaclass=ABCMeta):
+    """Fields that belong together, to Python. Structs have no base in C (codegen/modules.py says why): FIELDS makes one."""
+
+    @classmethod
+    def __subclasshook__(cls, other):
+        return hasattr(other, "FIELDS") if cls is Struct else NotImplemented
+
+
+cdef object fields_are_equal(object one, object other):
+    if type(one) is not type(other):
+        return NotImplemented
+    return all(getattr(one, name) == getattr(other, name) for name in one.FIELDS)
+
+
+cdef str fields_text(object one):
+    fields = ", ".join(f"{name}={getattr(one, name)!r}" for name in one.FIELDS)
+    return f"{type(one).__name__}({fields})"
+
+
+cdef class Message:
     FIELDS = ()
 
     cdef int write(self, Writer *w, int16_t version) except -1:
         raise NotImplementedError(type(self).__name__)
 
     def __eq__(self, other):
-        if type(self) is not type(other):
-            return NotImplemented
-        return all(getattr(self, name) == getattr(other, name) for name in self.FIELDS)
+        return fields_are_equal(self, other)
 
     def __repr__(self):
-        fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.FIELDS)
-        return f"{type(self).__name__}({fields})"
+        return fields_text(self)
 
-
-cdef class Message(Struct):
-    cdef const MessageInfo *info(self) noexcept:
+    cdef MessageInfo *info(self) noexcept:
         return NULL
 
     def encode(self, int version):
         """The body in `version`, without header. ValueError for a version or a value that the message cannot have."""
         cdef Writer w
-        cdef const MessageInfo *info = self.info()
+        cdef MessageInfo *info = self.info()
         check_version(info, version)
-        open_writer(&w, FIRST_BUFFER_BYTES, info.name)
+        open_message_writer(&w, info)
         try:
             self.write(&w, <int16_t>version)
+            info.last_bytes = bytes_written(&w)
             return finish_writer(&w)
         finally:
             close_writer(&w)

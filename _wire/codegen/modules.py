@@ -20,19 +20,37 @@ STDINT = ("int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uin
 TYPES = ("bool", "float64", "int8", "int16", "int32", "int64", "uint16", "uuid")
 TEXTS = ("bytes", "count", "nullable_bytes", "nullable_count", "nullable_string", "string")
 PRIMITIVES = (
-    *("Message", "MessageInfo", "Reader", "Struct", "Writer", "as_list", "at", "begin_tag", "check_version"),
-    *("close_reader", "close_tag", "end_message", "end_tag", "open_reader", "open_tag", "raise_null"),
+    *("Message", "MessageInfo", "Reader", "Writer", "as_list", "at", "begin_tag", "check_version"),
+    *("close_reader", "close_tag", "end_message", "end_tag", "fields_are_equal", "fields_text", "open_reader"),
+    *("open_tag", "raise_null"),
     *(f"read_{name}" for name in sorted((*TYPES, *TEXTS, "int32_array", "tag_count"))),
     *("skip_tags", "to"),
     *(f"write_{name}" for name in sorted((*TYPES, *TEXTS, "int32_array", "uvarint"))),
 )
 
 
+FREE_STRUCTS_KEPT = 256
+"""Of each type: memory that the next array of it takes instead of asking for it."""
+
+STRUCT_METHODS = (
+    "def __eq__(self, other):",
+    "    return fields_are_equal(self, other)",
+    "",
+    "def __repr__(self):",
+    "    return fields_text(self)",
+)
+
+
 def pxd(definition: Definition) -> str:
     classes = []
     for struct in innermost_first(definition):
-        fields = [f"cdef public {c_type(each)} {each.name}" for each in struct.fields] or ["pass"]
-        header = ["@cython.final", f"cdef class {struct.name}({base(definition, struct)}):"]
+        fields = [f"cdef public {c_type(each)} {each.name}" for each in struct.fields]
+        if struct.name in definition.messages:
+            header = ["@cython.final", f"cdef class {struct.name}(Message):"]
+            fields = fields or ["pass"]
+        else:
+            header = ["@cython.final", f"cdef class {struct.name}:"]
+            fields += ["cdef int write(self, Writer *w, int16_t version) except -1"]
         classes.append(lines_of([*header, *indented(fields), "", "", decode_signature(struct)]))
     body = "\n\n".join(classes)
     stdint = cimports(body, "libc.stdint", STDINT)
@@ -96,7 +114,7 @@ def innermost_first(definition: Definition) -> list[Struct]:
 def message_info(definition: Definition, name: str) -> str:
     key = -1 if definition.key is None else definition.key
     first, last = definition.versions.first, definition.versions.last
-    values = f'b"{name}", {key}, {first}, {last}, {definition.flexible_from}'
+    values = f'b"{name}", {key}, {first}, {last}, {definition.flexible_from}, 0'
     return f"cdef MessageInfo {snake_case(name).upper()} = MessageInfo({values})"
 
 
@@ -106,13 +124,14 @@ def class_source(definition: Definition, struct: Struct) -> list[str]:
     body = ["FIELDS = (", *indented(names), ")"] if names else ["FIELDS = ()"]
     body += class_constants(definition) if is_message else []
     body += ["", *init_method(struct), "", *write_method(definition, struct)]
-    body += ["", *message_methods(struct)] if is_message else []
-    return [
-        "@cython.final",
-        "@cython.no_gc  # a message is a tree",
-        f"cdef class {struct.name}({base(definition, struct)}):",
-        *indented(body),
-    ]
+    body += ["", *(message_methods(struct) if is_message else STRUCT_METHODS)]
+    header = ["@cython.final", "@cython.no_gc  # a message is a tree"]
+    if is_message:
+        header.append(f"cdef class {struct.name}(Message):")
+    else:
+        # No base class: Cython keeps no free list for subtypes, and arrays of structs are where decoding spends its time.
+        header += [f"@cython.freelist({FREE_STRUCTS_KEPT})", f"cdef class {struct.name}:"]
+    return [*header, *indented(body)]
 
 
 def class_constants(definition: Definition) -> list[str]:
@@ -143,7 +162,7 @@ def init_method(struct: Struct) -> list[str]:
 def message_methods(struct: Struct) -> list[str]:
     info = snake_case(struct.name).upper()
     return [
-        "cdef const MessageInfo *info(self) noexcept:",
+        "cdef MessageInfo *info(self) noexcept:",
         f"    return &{info}",
         "",
         "@staticmethod",
