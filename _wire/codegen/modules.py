@@ -129,7 +129,7 @@ def class_source(definition: Definition, struct: Struct) -> list[str]:
     if is_message:
         header.append(f"cdef class {struct.name}(Message):")
     else:
-        # No base class: Cython keeps no free list for subtypes, and arrays of structs are where decoding spends its time.
+        # No base class: Cython keeps no free list for subtypes, and arrays of structs are where decoding spends time.
         header += [f"@cython.freelist({FREE_STRUCTS_KEPT})", f"cdef class {struct.name}:"]
     return [*header, *indented(body)]
 
