@@ -24,7 +24,7 @@ QUICK_GROUPS: Final = {
 
 
 class RunningServer:
-    """A `coordinator serve` on a free port. Leaving its context stops it."""
+    """A `coordinator serve` on a free port, the same one when it is started again. Leaving its context stops it."""
 
     def __init__(self, folder: Path, settings: Mapping[str, str] = QUICK_GROUPS) -> None:
         self.folder = folder
@@ -51,7 +51,8 @@ class RunningServer:
         """Start on what is in the data folder, and wait until it serves."""
         ready = self.folder / "ready.json"
         ready.unlink(missing_ok=True)
-        arguments = ["serve", "--listen", "127.0.0.1:0", "--data-dir", str(self.data), "--ready-file", str(ready)]
+        listen = self.bootstrap or "127.0.0.1:0"
+        arguments = ["serve", "--listen", listen, "--data-dir", str(self.data), "--ready-file", str(ready)]
         arguments += [f"--set={name}={value}" for name, value in self._settings.items()]
         with self.log.open("ab") as log:
             process = subprocess.Popen(

@@ -1,0 +1,83 @@
+"""The JSON of an audit event: every kind of it, there and back, and the JSON Schema that readers are given."""
+
+from typing import Any, get_args
+
+import msgspec
+import pytest
+
+from coordinator.audit import schema
+from coordinator.core.causes import Cause
+
+KINDS: tuple[type[schema.AuditEvent], ...] = get_args(schema.AnyAuditEvent)
+MEMBER = schema.MemberRef("a-1", "a", "/127.0.0.1", "instance")
+SAMPLES: dict[Any, Any] = {
+    int: 7,
+    str: "text ü",
+    bool: True,
+    list[str]: ["one", "two"],
+    Cause: Cause.NEW_MEMBER,
+    schema.MemberRef: MEMBER,
+    schema.MemberRef | None: MEMBER,
+    int | None: 7,
+    schema.TopicPartitions: {"orders": [0, 1]},
+    list[schema.MemberSnapshot]: [schema.MemberSnapshot(MEMBER, ["orders"], {"orders": [0]})],
+}
+
+
+def kind_of(event_class: type[schema.AuditEvent]) -> str:
+    return str(event_class.__struct_config__.tag)
+
+
+def sample(event_class: type[schema.AuditEvent]) -> schema.AuditEvent:
+    """An event with something in every field."""
+    return event_class(**{field.name: SAMPLES[field.type] for field in msgspec.structs.fields(event_class)})
+
+
+@pytest.mark.parametrize("event_class", KINDS, ids=kind_of)
+def test_every_kind_is_read_as_it_was_written(event_class):
+    event = sample(event_class)
+    assert schema.decode_event(schema.encode_event(event)) == event
+
+
+@pytest.mark.parametrize("event_class", KINDS, ids=kind_of)
+def test_every_kind_is_a_flat_object_that_names_its_kind(event_class):
+    written = msgspec.json.decode(schema.encode_event(sample(event_class)))
+    assert written.pop("kind") == kind_of(event_class)
+    assert list(written) == [field.name for field in msgspec.structs.fields(event_class)]
+
+
+def test_there_is_no_event_that_is_not_among_the_kinds():
+    assert set(schema.AuditEvent.__subclasses__()) == set(KINDS)
+    kinds = [kind_of(each) for each in KINDS]
+    assert len(set(kinds)) == len(kinds)
+    assert all(each.count(".") == 1 and each == each.lower() for each in kinds)
+
+
+def test_the_json_schema_covers_every_kind_and_every_field():
+    told = schema.json_schema()
+    definitions = told["$defs"]
+    mapping = told["discriminator"]["mapping"]
+    assert told["discriminator"]["propertyName"] == "kind"
+    assert mapping.keys() == {kind_of(each) for each in KINDS}
+    for event_class in KINDS:
+        definition = definitions[mapping[kind_of(event_class)].rpartition("/")[2]]
+        fields = {field.name for field in msgspec.structs.fields(event_class)}
+        assert definition["properties"].keys() == fields | {"kind"}
+        assert {"kind", "group_id", "seq", "time_ms"} <= set(definition["required"])
+
+
+def test_causes_are_a_closed_list():
+    told = schema.json_schema()["$defs"]["Cause"]["enum"]
+    assert sorted(told) == sorted(cause.value for cause in Cause)
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b"[]", b'{"kind":"group.made"}', b'{"kind":"group.created"}', b"\xff"])
+def test_what_is_no_event_is_refused(data):
+    with pytest.raises(msgspec.MsgspecError):
+        schema.decode_event(data)
+
+
+def test_fields_that_a_later_version_adds_are_passed_over():
+    event = sample(schema.GroupCreated)
+    written = msgspec.json.decode(schema.encode_event(event)) | {"added_later": [1, 2]}
+    assert schema.decode_event(msgspec.json.encode(written)) == event
