@@ -1,21 +1,52 @@
-"""Formats that lie inside other bytes behind an int16: records of the offsets topic, the consumers' own protocol.
+"""Formats that lie inside other bytes behind an int16: records of internal topics, the consumers' own protocol.
 
-For a value and for the consumer protocol the int16 is the version. For a key of the offsets topic it is the record
-type, which we take for the key's version, as Kafka did until 4.0: the bytes are the same.
+For a value and for the consumer protocol the int16 is the version. For a key it is the record type, which we take for
+the key's version, as Kafka did until 4.0: the bytes are the same.
 """
 
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
 from typing import TypeVar
 
 from _wire.errors import MalformedMessage
-from _wire.messages.group_metadata_key import GroupMetadataKey
-from _wire.messages.offset_commit_key import OffsetCommitKey
+from _wire.messages import RECORD_MODULES
 from _wire.primitives import Buffer, Message
 
 PREFIX_BYTES = 2
-KEYS: dict[int, type[OffsetCommitKey] | type[GroupMetadataKey]] = {
-    version: key
-    for key in (OffsetCommitKey, GroupMetadataKey)
-    for version in range(key.MIN_VERSION, key.MAX_VERSION + 1)
+OFFSETS_TOPIC = "__consumer_offsets"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordFormat:
+    """What the records of one type look like; a record without a value is a tombstone."""
+
+    key: type[Message]
+    value: type[Message]
+
+
+def _formats(topic: str) -> dict[int, RecordFormat]:
+    return {
+        record_type: RecordFormat(_message(module, "Key"), _message(module, "Value"))
+        for record_type, name in RECORD_MODULES[topic].items()
+        for module in [import_module(f"_wire.messages.{name}")]
+    }
+
+
+def _message(module: ModuleType, suffix: str) -> type[Message]:
+    """The key or the value of a record's module: the one message of that name in it."""
+    (message,) = (
+        each
+        for name, each in vars(module).items()
+        if name.endswith(suffix) and isinstance(each, type) and issubclass(each, Message) and each is not Message
+    )
+    return message
+
+
+RECORD_FORMATS: dict[str, dict[int, RecordFormat]] = {topic: _formats(topic) for topic in RECORD_MODULES}
+"""By topic and record type."""
+VALUE_OF: dict[type[Message], type[Message]] = {
+    each.key: each.value for formats in RECORD_FORMATS.values() for each in formats.values()
 }
 
 M = TypeVar("M", bound=Message)
@@ -52,7 +83,12 @@ def decode_from_peer(kind: type[M], data: Buffer) -> M:
     return kind.decode(data, min(version, kind.MAX_VERSION), PREFIX_BYTES, whole=False)
 
 
-def decode_key(data: Buffer) -> OffsetCommitKey | GroupMetadataKey | None:
-    """The key of a record of the offsets topic; None if its record type is not one of ours."""
-    kind = KEYS.get(prefix_of(data))
-    return None if kind is None else decode_versioned(kind, data)
+def decode_key(data: Buffer, topic: str = OFFSETS_TOPIC) -> Message | None:
+    """The key of a record of an internal topic; None if its record type is not one of ours."""
+    record = RECORD_FORMATS[topic].get(prefix_of(data))
+    return None if record is None else decode_versioned(record.key, data)
+
+
+def decode_value(key: Message, data: Buffer) -> Message:
+    """The value of the record that `key`, which decode_key gave, is the key of."""
+    return decode_versioned(VALUE_OF[type(key)], data)

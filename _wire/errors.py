@@ -6,17 +6,21 @@ from enum import IntEnum
 class MalformedMessage(Exception):
     """The bytes are not a `message` of this version: truncated, too long, or holding what no definition allows.
 
-    `field` is the path of the field within the message (`protocols.name`), empty where no field is to blame;
-    `offset` counts from the first byte of the message.
+    `field` is the path of the field within the message (`protocols[1].name`), empty where no field is to blame;
+    `offset` counts from the first byte of the message. `understood` is the message as far as it was read; what was not
+    is None, 0 or False in it.
     """
 
-    def __init__(self, message: str, version: int, field: str, offset: int, why: str) -> None:
+    def __init__(
+        self, message: str, version: int, field: str, offset: int, why: str, understood: object = None
+    ) -> None:
         super().__init__(message, version, field, offset, why)
         self.message = message
         self.version = version
         self.field = field
         self.offset = offset
         self.why = why
+        self.understood = understood
 
     def __str__(self) -> str:
         field = f".{self.field}" if self.field else ""

@@ -2,7 +2,7 @@
 
 The code reads like the definition: one function per message and direction, fields in the order of the wire,
 `if version >= n` where a field came later. The same definitions give the same bytes, and a file is only written when
-they differ: builds stay incremental.
+they differ: builds stay incremental. What was made of a definition that is gone goes, the compiled module too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def generate(schemas: Path = SCHEMAS, messages: Path = MESSAGES) -> None:
         files[f"{definition.module}.pyi"] = pyi(definition)
     messages.mkdir(exist_ok=True)
     for path in messages.iterdir():
-        if path.suffix in (".pyx", ".pxd", ".pyi") and path.name not in files:
+        if path.suffix in (".pyx", ".pxd", ".pyi", ".so") and f"{path.name.partition('.')[0]}.pyx" not in files:
             path.unlink()
     for name, text in files.items():
         write_if_changed(messages / name, text)
@@ -38,7 +38,7 @@ def write_if_changed(path: Path, text: str) -> None:
 
 
 def index(definitions: list[Definition]) -> str:
-    """What `_wire.apis` and `_wire.headers` must know before any message is there."""
+    """What `_wire.apis`, `_wire.headers` and `_wire.embedded` must know before any message is there."""
     apis = sorted((each.key, each) for each in definitions if each.key is not None)
     modules = "".join(f'    {key}: "{api.module}",\n' for key, api in apis)
     flexible = "".join(f"    {key}: {api.flexible_from},\n" for key, api in apis)
@@ -46,7 +46,27 @@ def index(definitions: list[Definition]) -> str:
         '"""Generated from the definitions in _wire/schemas: one module per API or embedded format."""\n\n'
         f"API_MODULES: dict[int, str] = {{\n{modules}}}\n"
         f"FLEXIBLE_FROM: dict[int, int] = {{\n{flexible}}}\n"
+        f"{record_modules(definitions)}{data_modules(definitions)}"
     )
+
+
+def record_modules(definitions: list[Definition]) -> str:
+    """By topic and record type."""
+    by_topic: dict[str, dict[int, str]] = {}
+    for each in definitions:
+        if each.place is not None:
+            types = range(each.place.types.first, each.place.types.last + 1)
+            by_topic.setdefault(each.place.topic, {}).update(dict.fromkeys(types, each.module))
+    topics = ""
+    for topic, modules in sorted(by_topic.items()):
+        types = "".join(f'        {number}: "{module}",\n' for number, module in sorted(modules.items()))
+        topics += f'    "{topic}": {{\n{types}    }},\n'
+    return f"RECORD_MODULES: dict[str, dict[int, str]] = {{\n{topics}}}\n"
+
+
+def data_modules(definitions: list[Definition]) -> str:
+    modules = "".join(f'    "{each.module}",\n' for each in definitions if each.kind == "data")
+    return f"DATA_MODULES: tuple[str, ...] = (\n{modules})\n"
 
 
 if __name__ == "__main__":

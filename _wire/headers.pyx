@@ -56,7 +56,7 @@ cdef int read_request_header(Reader *r, HeaderFields *header) except -1:
     if header.client_id_size >= 0:
         header.client_id = <const char *>take(r, header.client_id_size)
     if is_flexible(header.api_key, header.api_version):
-        skip_tags(r)
+        skip_tags(at(r, b"tagged fields"))
     return 0
 
 
@@ -107,7 +107,7 @@ def decode_response_header(frame, int api_key, int api_version, Py_ssize_t start
     try:
         correlation_id = read_int32(at(&r, b"correlation_id"))
         if header_version >= 1:
-            skip_tags(&r)
+            skip_tags(at(&r, b"tagged fields"))
         return correlation_id, start + (r.position - r.start)
     finally:
         close_reader(&r)

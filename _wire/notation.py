@@ -19,8 +19,19 @@ blocks `request` and `response` have one line per field: name, type, versions (a
     tag 0         it is a tagged field of the flexible versions
 
 `[...]` is an array. The fields of a struct follow, further in; a struct that is used twice has a block of its own,
-`struct Name`. A format that lies inside other bytes, behind an int16 version, begins with `data Name   versions ...`
-and has the one block `fields`. Types: bool, int8, int16, uint16, int32, int64, float64, string, bytes, records, uuid.
+`struct Name`. Types: bool, int8, int16, uint16, int32, int64, float64, string, bytes, records, uuid.
+
+Formats that lie inside other bytes come behind an int16, mostly their version:
+
+    record GroupMetadata 2 of __consumer_offsets   versions 0-4   flexible 4+
+
+is a record of an internal topic, with the blocks `key` and `value`. Versions and flexibility are the value's. The int16
+of the key is no version but the number after the name, by which a reader knows what record it is; we take it for the
+key's version, as Kafka did until 4.0 (the bytes are the same). `0-1` are two record types with the same fields.
+
+    data ConsumerProtocolAssignment   versions 0-3   flexible never
+
+is anything else, with the one block `fields`.
 
 A tagged field is written if it differs from its default; a tagged struct that is not sent is None.
 """
@@ -42,8 +53,14 @@ OPTION = re.compile(
     r"""\s*(?P<option>nullable|default|tag)(?:\s+(?P<value>"[^"]*"|(?!nullable\b|default\b|tag\b)\S+))?"""
 )
 API = re.compile(r"api (?P<name>[A-Z]\w*) (?P<key>\d+)\s+versions (?P<versions>\S+)\s+flexible (?P<flexible>\S+)")
+RECORD = re.compile(
+    r"record (?P<name>[A-Z]\w*) (?P<types>\S+) of (?P<topic>\w+)"
+    r"\s+versions (?P<versions>\S+)\s+flexible (?P<flexible>\S+)"
+)
 DATA = re.compile(r"data (?P<name>[A-Z]\w*)\s+versions (?P<versions>\S+)\s+flexible (?P<flexible>\S+)")
-BLOCK = re.compile(r"(?P<block>request|response|fields)|struct (?P<struct>[A-Z]\w*)")
+BLOCK = re.compile(r"request|response|key|value|fields|struct (?P<struct>[A-Z]\w*)")
+BLOCKS = {"api": ["request", "response"], "record": ["key", "value"], "data": ["fields"]}
+BLOCK_NAMES = [name for names in BLOCKS.values() for name in names]
 
 
 class NotationError(Exception):
@@ -91,20 +108,37 @@ class Field:
 
 @dataclass(slots=True)
 class Struct:
-    """Fields in the order of the wire. `path` leads from the message to them (`protocols.`), for errors."""
+    """Fields in the order of the wire.
+
+    `path` leads from the message to them (`protocols.`), for errors; where a struct has a block of its own it begins
+    with the struct's name instead (`Cursor.`). `flexible_from` lies above the versions where none is flexible.
+    """
 
     name: str
     path: str
     versions: Versions
+    flexible_from: int
     fields: list[Field] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPlace:
+    """Where records are stored, and the types their keys begin with."""
+
+    topic: str
+    types: Versions
 
 
 @dataclass(slots=True)
 class Definition:
-    """One file. `messages` names the structs that stand alone: request and response, or the data format itself."""
+    """One file. `messages` names the structs that stand alone: request and response, key and value, or the format.
+
+    `key` is the API key, `place` where a record is stored; neither is there for any other format.
+    """
 
     name: str
     key: int | None
+    place: RecordPlace | None
     doc: str
     versions: Versions
     flexible_from: int
@@ -113,7 +147,12 @@ class Definition:
 
     @property
     def module(self) -> str:
-        return snake_case(self.name)
+        return snake_case(self.name) + ("_record" if self.place else "")
+
+    @property
+    def kind(self) -> str:
+        """The word the definition begins with."""
+        return "record" if self.place else "data" if self.key is None else "api"
 
 
 def snake_case(name: str) -> str:
@@ -161,19 +200,21 @@ class _Parser:
                 f"{self.where(1)}: the file must begin with a comment that says what the message is for"
             )
         number, indent, line = self.lines[0]
-        declared = API.fullmatch(line) or DATA.fullmatch(line)
+        declared = API.fullmatch(line) or RECORD.fullmatch(line) or DATA.fullmatch(line)
         if indent or declared is None:
             raise NotationError(
-                f"{self.where(number)}: expected `api Name key   versions a-b   flexible c+` or `data Name ...`"
+                f"{self.where(number)}: expected `api Name key   versions a-b   flexible c+`, `record ...`, `data ...`"
             )
         self.at = 1
-        versions = self.versions(declared["versions"], number, None)
+        said = declared.groupdict()
+        versions = self.versions(said["versions"], number, None)
         definition = Definition(
-            name=declared["name"],
-            key=int(declared["key"]) if line.startswith("api ") else None,
+            name=said["name"],
+            key=int(said["key"]) if "key" in said else None,
+            place=RecordPlace(said["topic"], self.versions(said["types"], number, None)) if "topic" in said else None,
             doc=self.doc,
             versions=versions,
-            flexible_from=self.flexible_from(declared["flexible"], number, versions),
+            flexible_from=self.flexible_from(said["flexible"], number, versions),
             messages=[],
             structs=self.structs,
         )
@@ -205,21 +246,24 @@ class _Parser:
         number, indent, line = self.lines[self.at]
         match = BLOCK.fullmatch(line)
         if indent or match is None:
-            raise NotationError(f"{self.where(number)}: expected `request`, `response`, `fields` or `struct Name`")
+            raise NotationError(f"{self.where(number)}: expected `struct Name` or one of {', '.join(BLOCK_NAMES)}")
         self.at += 1
+        versions, flexible_from = definition.versions, definition.flexible_from
         if match["struct"]:
-            name, path = match["struct"], snake_case(match["struct"]) + "."
+            name, path = match["struct"], match["struct"] + "."
         else:
-            if (match["block"] == "fields") != (definition.key is None):
+            if line not in BLOCKS[definition.kind]:
                 raise NotationError(f"{self.where(number)}: `{line}` does not go with this kind of definition")
-            name, path = definition.name + ("" if definition.key is None else line.capitalize()), ""
+            name, path = definition.name + ("" if line == "fields" else line.capitalize()), ""
             definition.messages.append(name)
-        self.struct(name, path, definition.versions, INDENT, number)
+            if definition.place and line == "key":
+                versions, flexible_from = definition.place.types, definition.place.types.last + 1
+        self.struct(Struct(name, path, versions, flexible_from), INDENT, number)
 
-    def struct(self, name: str, path: str, versions: Versions, indent: int, number: int) -> None:
-        if name in self.structs:
-            raise NotationError(f"{self.where(number)}: {name} is defined twice")
-        struct = self.structs[name] = Struct(name, path, versions)
+    def struct(self, struct: Struct, indent: int, number: int) -> None:
+        if struct.name in self.structs:
+            raise NotationError(f"{self.where(number)}: {struct.name} is defined twice")
+        self.structs[struct.name] = struct
         while self.at < len(self.lines) and self.lines[self.at][1] >= indent:
             number, found_indent, line = self.lines[self.at]
             if found_indent != indent:
@@ -227,14 +271,15 @@ class _Parser:
                     f"{self.where(number)}: expected {indent} spaces before the name, not {found_indent}"
                 )
             self.at += 1
-            new = self.field(line, number, versions)
+            new = self.field(line, number, struct.versions)
             if any(new.name == other.name for other in struct.fields):
-                raise NotationError(f"{self.where(number)}: {name} has two fields {new.name}")
+                raise NotationError(f"{self.where(number)}: {struct.name} has two fields {new.name}")
             struct.fields.append(new)
             if self.at < len(self.lines) and self.lines[self.at][1] > indent:
                 if not new.is_struct:
                     raise NotationError(f"{self.where(self.lines[self.at][0])}: {new.type} has no fields of its own")
-                self.struct(new.type, f"{path}{new.name}.", new.versions, indent + INDENT, number)
+                inner = Struct(new.type, f"{struct.path}{new.name}.", new.versions, struct.flexible_from)
+                self.struct(inner, indent + INDENT, number)
 
     def field(self, line: str, number: int, within: Versions) -> Field:
         match = FIELD.fullmatch(line)
@@ -304,16 +349,14 @@ class _Parser:
 
     def check_whole(self, definition: Definition, number: int) -> None:
         """What can only be known once every line has been read."""
-        expected = 1 if definition.key is None else 2
-        if len(definition.messages) != expected:
-            raise NotationError(
-                f"{self.where(number)}: expected {'fields' if expected == 1 else 'a request and a response'}"
-            )
+        blocks = BLOCKS[definition.kind]
+        if len(definition.messages) != len(blocks):
+            raise NotationError(f"{self.where(number)}: expected the blocks {' and '.join(blocks)}")
         for struct in self.structs.values():
             for each in struct.fields:
                 if each.is_struct and each.type not in self.structs:
                     raise NotationError(f"{each.where}: {each.type} is defined nowhere in this file")
-                if each.tag is not None and each.versions.first < definition.flexible_from:
+                if each.tag is not None and each.versions.first < struct.flexible_from:
                     raise NotationError(f"{each.where}: tagged in version {each.versions.first}, which is not flexible")
             tags = [each.tag for each in struct.fields if each.tag is not None]
             if tags != sorted(set(tags)):

@@ -37,6 +37,7 @@ cdef struct Reader:
     const uint8_t *end
     const char *message                 # for errors only: what is read, in which version, which field of it
     const char *field
+    PyObject *target                    # for errors only: the Message that is filled, borrowed; NULL if there is none
     int16_t version
     Py_buffer view                      # held between open_reader and close_reader
 
@@ -65,6 +66,7 @@ cdef inline void reader_over(
     r.end = data + size
     r.message = message
     r.field = b""
+    r.target = NULL
     r.version = version
 
 
@@ -268,7 +270,7 @@ cdef inline Py_ssize_t read_count(Reader *r, bint flexible, Py_ssize_t element_b
 
 cdef inline uint32_t read_tag_count(Reader *r) except? 0xFFFFFFFF:
     """Tagged fields that follow; each takes two bytes at least, its tag and its size."""
-    cdef uint32_t count = read_uvarint(at(r, b"tagged fields"))
+    cdef uint32_t count = read_uvarint(r)
     if count > (r.end - r.position) // 2:
         raise_bad_count(r, count, 2)
     return count
@@ -276,7 +278,7 @@ cdef inline uint32_t read_tag_count(Reader *r) except? 0xFFFFFFFF:
 
 cdef inline uint32_t open_tag(Reader *r, const uint8_t **outer_end) except? 0xFFFFFFFF:
     """Go into the next tagged field: until close_tag the reader ends where the field does. Returns its tag."""
-    cdef uint32_t tag = read_uvarint(at(r, b"tagged fields"))
+    cdef uint32_t tag = read_uvarint(r)
     cdef uint32_t size = read_uvarint(r)
     if size > r.end - r.position:
         raise_truncated(r, size)

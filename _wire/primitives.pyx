@@ -10,6 +10,7 @@ from libc.string cimport memmove
 from abc import ABCMeta
 
 from _wire.errors import MalformedMessage
+from _wire.field_paths import with_indexes
 
 
 cdef extern from "Python.h":
@@ -22,9 +23,12 @@ Buffer = bytes | bytearray | memoryview                 # what messages are deco
 # -------------------------------------------------------------------------------------------------------------- reading
 
 cdef int raise_malformed(Reader *r, str why) except -1:
-    raise MalformedMessage(
-        r.message.decode("ascii"), r.version, r.field.decode("ascii"), r.position - r.start, why
-    )
+    cdef str field = r.field.decode("ascii")
+    understood = None
+    if r.target != NULL:
+        understood = <object>r.target
+        field = with_indexes(understood, field)
+    raise MalformedMessage(r.message.decode("ascii"), r.version, field, r.position - r.start, why, understood)
 
 
 cdef int raise_truncated(Reader *r, Py_ssize_t wanted) except -1:
@@ -83,7 +87,8 @@ cdef list read_int32_array(Reader *r, bint flexible):
 
 cdef int skip_tags(Reader *r) except -1:
     cdef const uint8_t *outer_end = NULL
-    for _ in range(read_tag_count(r)):
+    cdef Py_ssize_t tags = read_tag_count(r)
+    for _ in range(tags):
         open_tag(r, &outer_end)
         r.position = r.end
         close_tag(r, outer_end)

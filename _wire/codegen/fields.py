@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from _wire.notation import Definition, Field, Struct, Versions
+from _wire.notation import Field, Struct, Versions
 
 # How a type is held in C and in Python, and how many bytes a scalar takes.
 C_TYPES = {
@@ -62,23 +62,28 @@ def by_nullability(each: Field, statement: Callable[[str], str]) -> list[str]:
     return [f"if {condition}:", f"    {statement('nullable_')}", "else:", f"    {statement('')}"]
 
 
-def flexible_versions(definition: Definition, struct: Struct) -> Versions:
-    return Versions(max(struct.versions.first, definition.flexible_from), struct.versions.last)
+def flexible_versions(struct: Struct) -> Versions:
+    return Versions(max(struct.versions.first, struct.flexible_from), struct.versions.last)
 
 
-def is_ever_flexible(definition: Definition, struct: Struct) -> bool:
-    return definition.flexible_from <= struct.versions.last
+def is_ever_flexible(struct: Struct) -> bool:
+    return struct.flexible_from <= struct.versions.last
 
 
-def flexible_variable(definition: Definition, struct: Struct) -> str:
+def flexible_variable(struct: Struct) -> str:
     """The local variable that says whether lengths are compact and tagged fields follow."""
-    condition = in_versions(flexible_versions(definition, struct), struct.versions)
-    return f"cdef bint flexible = {(condition or 'True') if is_ever_flexible(definition, struct) else 'False'}"
+    condition = in_versions(flexible_versions(struct), struct.versions)
+    return f"cdef bint flexible = {(condition or 'True') if is_ever_flexible(struct) else 'False'}"
 
 
 def is_made_when_missing(each: Field) -> bool:
     """A struct that is neither tagged nor ever null has a value even where nobody gave one."""
     return each.is_struct and not each.is_array and each.tag is None and each.nullable is None
+
+
+def goes_in_one_piece(each: Field) -> bool:
+    """Partition numbers: the one array that is often long."""
+    return each.type == "int32" and each.is_array and each.nullable is None
 
 
 def c_type(each: Field) -> str:

@@ -58,7 +58,7 @@ def pxd(definition: Definition) -> str:
 
 
 def pyx(definition: Definition) -> str:
-    parts = [lines_of([message_info(definition, name) for name in definition.messages])]
+    parts = [lines_of([message_info(definition, definition.structs[name]) for name in definition.messages])]
     for struct in innermost_first(definition):
         parts.append(lines_of(class_source(definition, struct)))
         parts.append(lines_of(decode_function(definition, struct)))
@@ -66,7 +66,8 @@ def pyx(definition: Definition) -> str:
     stdint = cimports(body, "libc.stdint", STDINT)
     return (
         f'{head(definition)}"""{definition.doc}"""\n\n'
-        f"cimport cython\n\n{stdint}{cimports(body, '_wire.primitives', PRIMITIVES)}\n\n{body}"
+        f"cimport cython\nfrom cpython.object cimport PyObject\n\n{stdint}"
+        f"{cimports(body, '_wire.primitives', PRIMITIVES)}\n\n{body}"
     )
 
 
@@ -111,19 +112,18 @@ def innermost_first(definition: Definition) -> list[Struct]:
     return ordered
 
 
-def message_info(definition: Definition, name: str) -> str:
+def message_info(definition: Definition, struct: Struct) -> str:
     key = -1 if definition.key is None else definition.key
-    first, last = definition.versions.first, definition.versions.last
-    values = f'b"{name}", {key}, {first}, {last}, {definition.flexible_from}, 0'
-    return f"cdef MessageInfo {snake_case(name).upper()} = MessageInfo({values})"
+    values = f'b"{struct.name}", {key}, {struct.versions.first}, {struct.versions.last}, {struct.flexible_from}, 0'
+    return f"cdef MessageInfo {snake_case(struct.name).upper()} = MessageInfo({values})"
 
 
 def class_source(definition: Definition, struct: Struct) -> list[str]:
     is_message = struct.name in definition.messages
     names = [f'"{each.name}",' for each in struct.fields]
     body = ["FIELDS = (", *indented(names), ")"] if names else ["FIELDS = ()"]
-    body += class_constants(definition) if is_message else []
-    body += ["", *init_method(struct), "", *write_method(definition, struct)]
+    body += class_constants(definition, struct) if is_message else []
+    body += ["", *init_method(struct), "", *write_method(struct)]
     body += ["", *(message_methods(struct) if is_message else STRUCT_METHODS)]
     header = ["@cython.final", "@cython.no_gc  # a message is a tree"]
     if is_message:
@@ -134,13 +134,13 @@ def class_source(definition: Definition, struct: Struct) -> list[str]:
     return [*header, *indented(body)]
 
 
-def class_constants(definition: Definition) -> list[str]:
+def class_constants(definition: Definition, struct: Struct) -> list[str]:
     return [
-        f'NAME = "{definition.name}"',
+        f'NAME = "{struct.name if definition.key is None else definition.name}"',
         *([] if definition.key is None else [f"API_KEY = {definition.key}"]),
-        f"MIN_VERSION = {definition.versions.first}",
-        f"MAX_VERSION = {definition.versions.last}",
-        f"FLEXIBLE_FROM = {definition.flexible_from}",
+        f"MIN_VERSION = {struct.versions.first}",
+        f"MAX_VERSION = {struct.versions.last}",
+        f"FLEXIBLE_FROM = {struct.flexible_from}",
     ]
 
 
@@ -169,10 +169,12 @@ def message_methods(struct: Struct) -> list[str]:
         "def decode(data, int version, Py_ssize_t start=0, bint whole=True):",
         f'    """The {struct.name} that data[start:] is, in `version`; where not `whole`, more bytes may follow it."""',
         "    cdef Reader r",
+        f"    cdef {struct.name} m = {struct.name}.__new__({struct.name})",
         f"    check_version(&{info}, version)",
         f"    open_reader(&r, data, start, {info}.name, <int16_t>version)",
+        "    r.target = <PyObject *>m",
         "    try:",
-        f"        m = decode_{snake_case(struct.name)}(&r, <int16_t>version)",
+        f"        decode_{snake_case(struct.name)}(&r, m, <int16_t>version)",
         "        if whole:",
         "            end_message(&r)",
         "        return m",

@@ -1,4 +1,8 @@
-"""The function that decodes a struct: one statement per field, in the order of the wire."""
+"""The function that decodes a struct: its fields in the order of the wire.
+
+It fills a struct that its caller has put in place already. So at any moment all that was read hangs on the message: an
+error can say which element of which array it is about, and show what was understood before it, at no cost until then.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from _wire.codegen.fields import (
     by_nullability,
     flexible_variable,
     flexible_versions,
+    goes_in_one_piece,
     in_versions,
     indented,
     is_ever_flexible,
@@ -21,16 +26,13 @@ NEW_OBJECTS_HAVE = ("None", "0", "0.0", "False")
 
 
 def decode_signature(struct: Struct) -> str:
-    return f"cdef {struct.name} decode_{snake_case(struct.name)}(Reader *r, int16_t version)"
+    return f"cdef int decode_{snake_case(struct.name)}(Reader *r, {struct.name} m, int16_t version) except -1"
 
 
 def decode_function(definition: Definition, struct: Struct) -> list[str]:
     tagged = [each for each in struct.fields if each.tag is not None]
-    body = [
-        f"cdef {struct.name} m = {struct.name}.__new__({struct.name})",
-        flexible_variable(definition, struct),
-        *count_variable(struct.fields),
-    ]
+    untagged = [each for each in struct.fields if each.tag is None]
+    body = [flexible_variable(struct), *element_variables(untagged)]
     for each in struct.fields:
         if each.tag is None:
             body += read_field(each, struct, definition, in_versions(each.versions, struct.versions))
@@ -38,14 +40,18 @@ def decode_function(definition: Definition, struct: Struct) -> list[str]:
             body += set_default(each)
     if tagged:
         body += ["if flexible:", f"    {tags_name(struct)}(r, m, version)"]
-    elif is_ever_flexible(definition, struct):
-        body += ["if flexible:", "    skip_tags(r)"]
+    elif is_ever_flexible(struct):
+        body += ["if flexible:", f"    skip_tags({tags_path(struct)})"]
     before = [*decode_tags_function(definition, struct, tagged), "", ""] if tagged else []
-    return [*before, f"{decode_signature(struct)}:", *indented([*body, "return m"])]
+    return [*before, f"{decode_signature(struct)}:", *indented([*body, "return 0"])]
 
 
 def tags_name(struct: Struct) -> str:
     return f"decode_{snake_case(struct.name)}_tags"
+
+
+def tags_path(struct: Struct) -> str:
+    return f'at(r, b"{struct.path}tagged fields")'
 
 
 def decode_tags_function(definition: Definition, struct: Struct, tagged: list[Field]) -> list[str]:
@@ -54,20 +60,24 @@ def decode_tags_function(definition: Definition, struct: Struct, tagged: list[Fi
         "cdef bint flexible = True",
         "cdef const uint8_t *outer_end = NULL",
         "cdef uint32_t tag",
-        *count_variable(tagged),
+        f"cdef Py_ssize_t tags = read_tag_count({tags_path(struct)})",
+        *element_variables(tagged),
     ]
-    loop = ["tag = open_tag(r, &outer_end)"]
+    loop = [f"tag = open_tag({tags_path(struct)}, &outer_end)"]
     for i, each in enumerate(tagged):
-        condition = in_versions(each.versions, flexible_versions(definition, struct))
+        condition = in_versions(each.versions, flexible_versions(struct))
         loop.append(f"{'elif' if i else 'if'} tag == {each.tag}{f' and {condition}' if condition else ''}:")
         loop += indented(read_field(each, struct, definition, ""))
     loop += ["else:", "    r.position = r.end", "close_tag(r, outer_end)"]
-    body += ["for _ in range(read_tag_count(r)):", *indented(loop), "return 0"]
+    body += ["for _ in range(tags):", *indented(loop), "return 0"]
     return [f"cdef int {tags_name(struct)}(Reader *r, {struct.name} m, int16_t version) except -1:", *indented(body)]
 
 
-def count_variable(fields: list[Field]) -> list[str]:
-    return ["cdef Py_ssize_t count"] if any(each.is_array and each.nullable for each in fields) else []
+def element_variables(fields: list[Field]) -> list[str]:
+    arrays = [each for each in fields if each.is_array and not goes_in_one_piece(each)]
+    types = sorted({each.type for each in arrays if each.is_struct})
+    variables = [f"cdef {name} {snake_case(name)}" for name in types]
+    return ["cdef list elements", "cdef Py_ssize_t count", *variables] if arrays else []
 
 
 def set_default(each: Field) -> list[str]:
@@ -78,27 +88,12 @@ def set_default(each: Field) -> list[str]:
 def read_field(each: Field, struct: Struct, definition: Definition, condition: str) -> list[str]:
     """The statements that read a field where `condition` holds (always, if empty), and elsewhere set its default."""
     path = f'at(r, b"{struct.path}{each.name}")'
-    target = f"m.{each.name}"
-    minimum = element_bytes_min(definition, each) if each.is_array else 0
-    if each.is_array and each.nullable is not None:
-        lines = by_nullability(each, lambda null: f"count = read_{null}count({path}, flexible, {minimum})")
-        lines.append(f"{target} = None if count < 0 else [{read_one(each, 'r')} for _ in range(count)]")
-    elif each.type == "int32" and each.is_array:
-        lines = [f"{target} = read_int32_array({path}, flexible)"]
-    elif each.is_array:
-        lines = [
-            f"{target} = [",
-            f"    {read_one(each, 'r')}",
-            f"    for _ in range(read_count({path}, flexible, {minimum}))",
-            "]",
-        ]
-    elif each.is_struct and each.nullable is not None:
-        there = f"read_int8({path}) >= 0"
-        always = in_versions(each.nullable, each.versions)
-        there = f"{negated(always)} or {there}" if always else there
-        lines = [f"{target} = {read_one(each, path)} if {there} else None"]
+    if each.is_array:
+        lines = read_array(each, struct, definition, path)
+    elif each.is_struct:
+        lines = read_single_struct(each, path)
     else:
-        lines = by_nullability(each, lambda null: f"{target} = {read_one(each, path, null)}")
+        lines = by_nullability(each, lambda null: f"m.{each.name} = {read_one(each, path, null)}")
     otherwise = set_default(each)
     if not condition:
         return lines
@@ -107,24 +102,53 @@ def read_field(each: Field, struct: Struct, definition: Definition, condition: s
     return [f"if {condition}:", *indented(lines), *(["else:", *indented(otherwise)] if otherwise else [])]
 
 
+def read_array(each: Field, struct: Struct, definition: Definition, path: str) -> list[str]:
+    if goes_in_one_piece(each):
+        return [f"m.{each.name} = read_int32_array({path}, flexible)"]
+    minimum = element_bytes_min(definition, struct, each)
+    lines = by_nullability(each, lambda null: f"count = read_{null}count({path}, flexible, {minimum})")
+    blank = "[None] * count" if each.nullable is None else "None if count < 0 else [None] * count"
+    lines += [f"elements = m.{each.name} = {blank}", "for i in range(count):"]
+    if not each.is_struct:
+        return [*lines, f"    elements[i] = {read_one(each, 'r')}"]
+    element = snake_case(each.type)
+    return [
+        *lines,
+        f"    {element} = {each.type}.__new__({each.type})",
+        f"    elements[i] = {element}",
+        f"    decode_{element}(r, {element}, version)",
+    ]
+
+
+def read_single_struct(each: Field, path: str) -> list[str]:
+    """Where it may be null, an int8 goes before it that says whether it is there."""
+    lines = [
+        f"m.{each.name} = {each.type}.__new__({each.type})",
+        f"decode_{snake_case(each.type)}(r, m.{each.name}, version)",
+    ]
+    if each.nullable is None:
+        return lines
+    always = in_versions(each.nullable, each.versions)
+    there = f"read_int8({path}) >= 0"
+    return [f"if {negated(always)} or {there}:" if always else f"if {there}:", *indented(lines)]
+
+
 def read_one(each: Field, reader: str, null: str = "") -> str:
-    """The expression that reads a single value, or an element of an array."""
-    if each.is_struct:
-        return f"decode_{snake_case(each.type)}(r, version)"
+    """The expression that reads a single value, or an element of an array, that is no struct."""
     if each.type in SIZES:
         return f"read_{each.type}({reader})"
     return f"read_{null}{'bytes' if each.type == 'records' else each.type}({reader}, flexible)"
 
 
-def element_bytes_min(definition: Definition, each: Field) -> int:
+def element_bytes_min(definition: Definition, struct: Struct, each: Field) -> int:
     """The least bytes an element takes in any version: an array's count is held against it before memory is taken."""
     element = replace(each, is_array=False, nullable=None)
     versions = range(each.versions.first, each.versions.last + 1)
-    return max(1, min(bytes_min(definition, element, version) for version in versions))
+    return max(1, min(bytes_min(definition, struct, element, version) for version in versions))
 
 
-def bytes_min(definition: Definition, each: Field, version: int) -> int:
-    flexible = version >= definition.flexible_from
+def bytes_min(definition: Definition, struct: Struct, each: Field, version: int) -> int:
+    flexible = version >= struct.flexible_from
     if each.is_array or each.type in ("bytes", "records"):
         return 1 if flexible else 4
     if each.type == "string":
@@ -133,6 +157,6 @@ def bytes_min(definition: Definition, each: Field, version: int) -> int:
         return SIZES[each.type]
     if each.nullable is not None:
         return 1
-    fields = definition.structs[each.type].fields
-    present = [other for other in fields if other.tag is None and version in other.versions]
-    return sum(bytes_min(definition, other, version) for other in present) + flexible
+    inner = definition.structs[each.type]
+    present = [other for other in inner.fields if other.tag is None and version in other.versions]
+    return sum(bytes_min(definition, inner, other, version) for other in present) + flexible

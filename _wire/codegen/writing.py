@@ -7,23 +7,24 @@ from _wire.codegen.fields import (
     by_nullability,
     flexible_variable,
     flexible_versions,
+    goes_in_one_piece,
     in_versions,
     indented,
     is_ever_flexible,
     python_default,
 )
-from _wire.notation import Definition, Field, Struct
+from _wire.notation import Field, Struct
 
 
-def write_method(definition: Definition, struct: Struct) -> list[str]:
-    body = [flexible_variable(definition, struct)]
+def write_method(struct: Struct) -> list[str]:
+    body = [flexible_variable(struct)]
     for each in struct.fields:
         if each.tag is None:
             condition = in_versions(each.versions, struct.versions)
             statements = write_field(each, struct)
             body += [f"if {condition}:", *indented(statements)] if condition else statements
-    if is_ever_flexible(definition, struct):
-        body += ["if flexible:", *indented(write_tags(definition, struct))]
+    if is_ever_flexible(struct):
+        body += ["if flexible:", *indented(write_tags(struct))]
     body.append("return 0")
     return ["cdef int write(self, Writer *w, int16_t version) except -1:", *indented(body)]
 
@@ -40,7 +41,7 @@ def write_field(each: Field, struct: Struct) -> list[str]:
 
 
 def write_array(each: Field, path: str, value: str) -> list[str]:
-    if each.type == "int32" and each.nullable is None:
+    if goes_in_one_piece(each):
         return [f"write_int32_array({path}, {value}, flexible)"]
     one = f"(<{each.type}?>element).write(w, version)" if each.is_struct else write_call(each.type, "w", "element")
     lines = by_nullability(each, lambda null: f"write_{null}count({path}, {value}, flexible)")
@@ -73,12 +74,12 @@ def write_call(type_name: str, writer: str, value: str, null: str = "") -> str:
     return f"write_{null}{'bytes' if type_name == 'records' else type_name}({writer}, {value}, flexible)"
 
 
-def write_tags(definition: Definition, struct: Struct) -> list[str]:
+def write_tags(struct: Struct) -> list[str]:
     """How many tagged fields differ from their defaults, then those."""
     tagged = [each for each in struct.fields if each.tag is not None]
     if not tagged:
         return ["write_uvarint(w, 0)"]
-    sent = {each.name: is_sent(each, definition, struct) for each in tagged}
+    sent = {each.name: is_sent(each, struct) for each in tagged}
     lines = ["write_uvarint(w, <uint32_t>("]
     lines += [f"    {'+ ' if i else ''}({sent[each.name]})" for i, each in enumerate(tagged)]
     lines.append("))")
@@ -88,7 +89,7 @@ def write_tags(definition: Definition, struct: Struct) -> list[str]:
     return lines
 
 
-def is_sent(each: Field, definition: Definition, struct: Struct) -> str:
+def is_sent(each: Field, struct: Struct) -> str:
     """The condition under which a tagged field goes out: the version has it, and it has not its default."""
     value = f"self.{each.name}"
     if each.default is None and (each.is_struct or each.has_default):
@@ -99,5 +100,5 @@ def is_sent(each: Field, definition: Definition, struct: Struct) -> str:
         differs = f"not {value}" if each.default else value
     else:
         differs = f"{value} != {python_default(each)}"
-    condition = in_versions(each.versions, flexible_versions(definition, struct))
+    condition = in_versions(each.versions, flexible_versions(struct))
     return f"{condition} and ({differs})" if condition else differs

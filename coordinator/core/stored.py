@@ -7,10 +7,8 @@ record is applied by itself and expects nothing before it.
 from collections.abc import Iterable, Iterator
 
 from _wire.embedded import decode_versioned, encode_versioned, prefix_of
-from _wire.messages.group_metadata_key import GroupMetadataKey
-from _wire.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
-from _wire.messages.offset_commit_key import OffsetCommitKey
-from _wire.messages.offset_commit_value import OffsetCommitValue
+from _wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata
+from _wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 from coordinator.core.events import (
     Event,
     GenerationStable,

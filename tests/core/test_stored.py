@@ -1,5 +1,5 @@
 from _wire.embedded import decode_key, encode_versioned
-from _wire.messages.offset_commit_value import OffsetCommitValue
+from _wire.messages.offset_commit_record import OffsetCommitValue
 from coordinator.core.group import Group, TopicPartition
 from coordinator.core.states import GroupState
 from coordinator.core.stored import OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY, StoredGroups, records_of

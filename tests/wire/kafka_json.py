@@ -11,13 +11,22 @@ from _wire.notation import Definition, Field, Struct, read_definition, snake_cas
 from _wire.primitives import Message
 
 SCHEMAS = Path(__file__).parents[2] / "_wire" / "schemas"
-DEFINITIONS = {definition.name: definition for definition in map(read_definition, SCHEMAS.glob("*.schema"))}
+DEFINITIONS = {
+    definition.name + ("Record" if definition.kind == "record" else ""): definition
+    for definition in map(read_definition, sorted(SCHEMAS.glob("*.schema")))
+}
 
 SCALARS_FROM_JSON: dict[str, Callable[[str], bytes]] = {
     "bytes": base64.b64decode,
     "records": base64.b64decode,
     "uuid": lambda text: base64.urlsafe_b64decode(text + "=="),
 }
+
+
+def definition_of(kind: type[Message]) -> str:
+    """The name of the definition that a message was made from."""
+    (name,) = (name for name, each in DEFINITIONS.items() if kind.__name__ in each.messages)
+    return name
 
 
 def message_from_json(definition_name: str, message_name: str, rendered: dict[str, Any], version: int) -> Message:

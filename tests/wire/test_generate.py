@@ -67,8 +67,10 @@ def test_sources_without_a_definition_are_removed(tmp_path: Path) -> None:
         'm.depth = read_int64(at(r, b"depth")) if 1 <= version <= 3 else -1',
         'm.limit = read_float64(at(r, b"limit")) if version == 4 else 0.5',
         # a struct that may be null has an int8 before it that says whether it is there
-        'm.spot = decode_spot(r, version) if version < 2 or read_int8(at(r, b"spot")) >= 0 else None',
-        "m.home = decode_home(r, version)",
+        'if version < 2 or read_int8(at(r, b"spot")) >= 0:',
+        # what is read hangs on the message before it is read
+        "m.home = Home.__new__(Home)",
+        "decode_home(r, m.home, version)",
         # a struct that is never null is there even if nobody gave one
         "self.home = Home() if home is None else home",
         # a tagged field is written if it differs from its default

@@ -8,14 +8,24 @@ from _wire.apis import APIS, Api
 from _wire.embedded import decode_from_peer, decode_key, decode_versioned, encode_versioned
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import encode_response
+from _wire.messages.consumer_group_describe import (
+    Assignment,
+    ConsumerGroupDescribeResponse,
+    DescribedGroup,
+    Member,
+    TopicPartitions,
+)
 from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from _wire.messages.describe_groups import DescribeGroupsRequest
 from _wire.messages.fetch import EpochEndOffset, FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
 from _wire.messages.heartbeat import HeartbeatResponse
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
-from _wire.messages.offset_commit_key import OffsetCommitKey
-from _wire.messages.offset_commit_value import OffsetCommitValue
+from _wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
+from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from _wire.primitives import Message
+
+THREE_TOPICS = [OffsetFetchRequestTopic(name="t", partition_indexes=[1, 2, 3]) for _ in range(3)]
 
 
 def test_defaults_are_kafkas() -> None:
@@ -114,9 +124,47 @@ def test_malformed_bytes_are_refused_with_message_version_field_and_offset() -> 
     with pytest.raises(MalformedMessage) as refused:
         JoinGroupRequest.decode(body[:-1], 2)
     malformed = refused.value
-    assert (malformed.message, malformed.version, malformed.field) == ("JoinGroupRequest", 2, "protocols.metadata")
+    assert (malformed.message, malformed.version, malformed.field) == ("JoinGroupRequest", 2, "protocols[0].metadata")
     assert malformed.offset == len(body) - 2
-    assert str(malformed) == f"JoinGroupRequest v2.protocols.metadata at byte {len(body) - 2}: {malformed.why}"
+    assert str(malformed) == f"JoinGroupRequest v2.protocols[0].metadata at byte {len(body) - 2}: {malformed.why}"
+
+
+@pytest.mark.parametrize(
+    ("message", "version", "missing_bytes", "field"),
+    [
+        (OffsetFetchRequest(topics=THREE_TOPICS), 5, 1, "topics[2].partition_indexes"),
+        (OffsetFetchRequest(topics=THREE_TOPICS), 6, 2, "topics[2].tagged fields"),
+        (OffsetFetchRequest(topics=THREE_TOPICS), 6, 1, "tagged fields"),
+        (DescribeGroupsRequest(groups=["a", "b", "c"]), 0, 1, "groups[2]"),
+    ],
+)
+def test_the_path_to_a_field_says_which_element_it_lies_in(
+    message: Message, version: int, missing_bytes: int, field: str
+) -> None:
+    with pytest.raises(MalformedMessage) as refused:
+        type(message).decode(message.encode(version)[:-missing_bytes], version)
+    assert refused.value.field == field
+
+
+@pytest.mark.parametrize("name", ["assignment", "target_assignment"])
+def test_the_path_leads_through_a_struct_that_is_used_in_two_places(name: str) -> None:
+    assigned = Assignment(topic_partitions=[TopicPartitions(topic_name="x"), TopicPartitions(topic_name="it")])
+    members = [Member(), Member(**{name: assigned})]
+    body = ConsumerGroupDescribeResponse(groups=[DescribedGroup(members=members)]).encode(0)
+    with pytest.raises(MalformedMessage) as refused:
+        ConsumerGroupDescribeResponse.decode(body.replace(b"it", b"\xff\xff"), 0)
+    assert refused.value.field == f"groups[0].members[1].{name}.topic_partitions[1].topic_name"
+
+
+def test_what_was_understood_before_the_malformed_field_is_told() -> None:
+    protocols = [JoinGroupRequestProtocol(name="range", metadata=b"1"), JoinGroupRequestProtocol(name="sticky")]
+    request = JoinGroupRequest(group_id="orders", session_timeout_ms=5, member_id="me", protocols=protocols)
+    with pytest.raises(MalformedMessage) as refused:
+        JoinGroupRequest.decode(request.encode(0)[:-3], 0)
+    understood: Any = refused.value.understood
+    assert (understood.group_id, understood.session_timeout_ms, understood.member_id) == ("orders", 5, "me")
+    assert understood.protocols[0] == protocols[0]
+    assert (understood.protocols[1].name, understood.protocols[1].metadata) == ("sticky", None)
 
 
 def test_a_body_may_lie_anywhere_in_its_buffer() -> None:
@@ -164,7 +212,7 @@ def test_a_tagged_field_is_no_longer_than_its_value() -> None:
 def test_keys_of_the_offsets_topic_are_told_apart() -> None:
     key = OffsetCommitKey(group="g", topic="t", partition=1)
     assert decode_key(encode_versioned(key, 1)) == key
-    assert decode_key(b"\0\3rest") is None
+    assert decode_key(b"\0\x63rest") is None
     with pytest.raises(MalformedMessage, match="truncated"):
         decode_key(b"\0")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from _wire.notation import NotationError, Versions, parse, snake_case
+from _wire.notation import NotationError, RecordPlace, Versions, parse, snake_case
 
 PING = """# Is anybody there?
 api Ping 99   versions 0-5   flexible 3+
@@ -49,9 +49,22 @@ def test_a_format_inside_other_bytes_has_no_key() -> None:
     assert (note.key, note.versions, note.flexible_from, note.messages) == (None, Versions(2, 2), 3, ["Note"])
 
 
+def test_a_record_has_a_key_with_its_type_for_a_version() -> None:
+    text = "# It.\nrecord Note 4-5 of __notes   versions 0-2   flexible 1+\n\nkey\n  id  int32\nvalue\n  text  string\n"
+    note = parse(text, "note.schema")
+    assert (note.key, note.kind, note.module) == (None, "record", "note_record")
+    assert note.messages == ["NoteKey", "NoteValue"]
+    assert note.place == RecordPlace("__notes", Versions(4, 5))
+    key, value = note.structs.values()
+    assert (key.versions, key.flexible_from) == (Versions(4, 5), 6)
+    assert (value.versions, value.flexible_from) == (Versions(0, 2), 1)
+
+
 def test_a_struct_used_twice_has_a_block_of_its_own() -> None:
     text = PING.replace("  # nothing to say\n", "  first  Spot\n  more  [Spot]\n\nstruct Spot\n  x  int32\n")
-    assert list(parse(text, "ping.schema").structs) == ["PingRequest", "Peer", "PingResponse", "Spot"]
+    structs = parse(text, "ping.schema").structs
+    assert list(structs) == ["PingRequest", "Peer", "PingResponse", "Spot"]
+    assert structs["Spot"].path == "Spot."
 
 
 @pytest.mark.parametrize(
@@ -78,14 +91,18 @@ def test_names_are_kafkas_in_snake_case(camel: str, snake: str) -> None:
         (
             "api Ping 99",
             "api Ping",
-            "ping.schema:2: expected `api Name key   versions a-b   flexible c+` or `data Name ...`",
+            "ping.schema:2: expected `api Name key   versions a-b   flexible c+`, `record ...`, `data ...`",
         ),
         ("flexible 3+", "flexible 3", "ping.schema:2: flexible is `never` or a version with a plus, not `3`"),
         ("versions 0-5", "versions 5-0", "ping.schema:2: versions 5-0 lie outside of any range"),
         ("versions 0-5", "versions 0+", "ping.schema:2: `0+` is no range of versions"),
         ("request\n", "fields\n", "ping.schema:4: `fields` does not go with this kind of definition"),
-        ("request\n", "question\n", "ping.schema:4: expected `request`, `response`, `fields` or `struct Name`"),
-        ("response\n", "", "ping.schema:2: expected a request and a response"),
+        (
+            "request\n",
+            "question\n",
+            "ping.schema:4: expected `struct Name` or one of request, response, key, value, fields",
+        ),
+        ("response\n", "", "ping.schema:2: expected the blocks request and response"),
         ("  names ", "\tnames ", "ping.schema:5: tab in the line"),
         ("  names ", "    names ", "ping.schema:5: expected 2 spaces before the name, not 4"),
         ("[string]", "[text]", "ping.schema:5: text is no type"),
