@@ -1,5 +1,6 @@
 """What can happen to a group. Applying an event is the only way a group changes, at run time and at replay alike."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol as Interface
 
@@ -330,16 +331,15 @@ class GroupRemoved:
 
 
 @dataclass(frozen=True, slots=True)
-class OffsetCommitted:
-    """A position in a partition was taken."""
+class OffsetsCommitted:
+    """Positions were taken, one per partition: those of one request that were in order."""
 
     group_id: str
     at_ms: int
-    partition: TopicPartition
-    committed: CommittedOffset
+    offsets: Mapping[TopicPartition, CommittedOffset]
 
     def apply(self, group: Group) -> None:
-        group.offsets[self.partition] = self.committed
+        group.offsets.update(self.offsets)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,7 @@ class TopicPartition(NamedTuple):
     partition: int
 
 
-@dataclass(frozen=True, slots=True)
-class CommittedOffset:
+class CommittedOffset(NamedTuple):
     """A group's position in a partition. `expire_timestamp_ms` only for commits with a retention time (v2 to v4)."""
 
     offset: int

@@ -1,6 +1,6 @@
 """Committed offsets: taken, fetched, deleted."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from _wire.errors import ErrorCode
 from _wire.messages.offset_commit import (
@@ -12,7 +12,7 @@ from _wire.messages.offset_commit import (
 )
 from coordinator.config import OFFSET_METADATA_MAX_BYTES, Config
 from coordinator.core.decision import Decision, Reply, RequestContext
-from coordinator.core.events import Event, GroupCreated, OffsetCommitted, OffsetsDeleted
+from coordinator.core.events import Event, GroupCreated, OffsetsCommitted, OffsetsDeleted
 from coordinator.core.group import NO_MEMBER_ID, CommittedOffset, Group, TopicPartition
 from coordinator.core.members import check_member
 from coordinator.core.states import GroupState
@@ -26,34 +26,46 @@ def commit(
 ) -> Decision:
     """Take the positions of a member, or of a consumer that manages its partitions itself (generation -1).
 
-    Topics are taken as known: whether they exist was asked before, where metadata is at hand.
+    Topics are taken as known: whether they exist was asked before, where metadata is at hand. A partition whose
+    metadata text is too long is refused by itself.
     """
     error = check_commit(group, request, context.api_version)
     if error is not ErrorCode.NONE:
-        response = respond(request, lambda partition: error)
-        return Decision(replies=(Reply(context.request_id, response),))
+        return Decision(replies=(Reply(context.request_id, refuse(request, error)),))
     longest = config[OFFSET_METADATA_MAX_BYTES]
-
-    def verdict(partition: OffsetCommitRequestPartition) -> ErrorCode:
-        too_large = len((partition.committed_metadata or "").encode()) > longest
-        return ErrorCode.OFFSET_METADATA_TOO_LARGE if too_large else ErrorCode.NONE
-
-    events: list[Event] = [] if group.exists else [GroupCreated(group.group_id, now_ms)]
     expire_ms = None if request.retention_time_ms < 0 else now_ms + request.retention_time_ms
+    taken: dict[TopicPartition, CommittedOffset] = {}
+    response = OffsetCommitResponse()
     for topic in request.topics:
+        answers = []
         for partition in topic.partitions:
-            if verdict(partition) is ErrorCode.NONE:
-                committed = CommittedOffset(
-                    partition.committed_offset,
-                    partition.committed_leader_epoch,
-                    partition.committed_metadata or "",
-                    now_ms if partition.commit_timestamp < 0 else partition.commit_timestamp,
-                    expire_ms,
-                )
+            verdict = ErrorCode.NONE
+            if _is_too_long(partition.committed_metadata, longest):
+                verdict = ErrorCode.OFFSET_METADATA_TOO_LARGE
+            else:
                 where = TopicPartition(topic.name, partition.partition_index)
-                events.append(OffsetCommitted(group.group_id, now_ms, where, committed))
+                taken[where] = _committed(partition, now_ms, expire_ms)
+            answers.append(OffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=verdict))
+        response.topics.append(OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=answers))
+    events: list[Event] = [] if group.exists else [GroupCreated(group.group_id, now_ms)]
+    if taken:
+        events.append(OffsetsCommitted(group.group_id, now_ms, taken))
     renewed = (request.member_id,) if request.member_id in group.members else ()
-    return Decision(tuple(events), (Reply(context.request_id, respond(request, verdict)),), renewed)
+    return Decision(tuple(events), (Reply(context.request_id, response),), renewed)
+
+
+def _is_too_long(metadata: str | None, longest_bytes: int) -> bool:
+    return metadata is not None and len(metadata.encode()) > longest_bytes
+
+
+def _committed(partition: OffsetCommitRequestPartition, now_ms: int, expire_ms: int | None) -> CommittedOffset:
+    return CommittedOffset(
+        partition.committed_offset,
+        partition.committed_leader_epoch,
+        partition.committed_metadata or "",
+        now_ms if partition.commit_timestamp < 0 else partition.commit_timestamp,
+        expire_ms,
+    )
 
 
 def check_commit(group: Group, request: OffsetCommitRequest, api_version: int) -> ErrorCode:
@@ -81,19 +93,15 @@ def check_commit(group: Group, request: OffsetCommitRequest, api_version: int) -
     return ErrorCode.NONE
 
 
-def respond(
-    request: OffsetCommitRequest, verdict: Callable[[OffsetCommitRequestPartition], ErrorCode]
-) -> OffsetCommitResponse:
-    """An answer for each partition of a commit."""
+def refuse(request: OffsetCommitRequest, error: ErrorCode) -> OffsetCommitResponse:
+    """The same error for every partition of a commit."""
     return OffsetCommitResponse(
         topics=[
             OffsetCommitResponseTopic(
                 name=topic.name,
                 topic_id=topic.topic_id,
                 partitions=[
-                    OffsetCommitResponsePartition(
-                        partition_index=partition.partition_index, error_code=verdict(partition)
-                    )
+                    OffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=error)
                     for partition in topic.partitions
                 ],
             )

@@ -15,7 +15,7 @@ from coordinator.core.events import (
     GroupCreated,
     GroupEmptied,
     GroupRemoved,
-    OffsetCommitted,
+    OffsetsCommitted,
     OffsetsDeleted,
     StaticMemberReplaced,
 )
@@ -36,8 +36,9 @@ StoredRecord = tuple[bytes, bytes | None]
 def records_of(event: Event, group: Group) -> Iterator[StoredRecord]:
     """What to store for an event that was just applied to `group`."""
     match event:
-        case OffsetCommitted():
-            yield _offset_key(group, event.partition), _offset_value(event.committed)
+        case OffsetsCommitted():
+            for partition, committed in event.offsets.items():
+                yield _offset_key(group, partition), _offset_value(committed)
         case OffsetsDeleted():
             for partition in event.partitions:
                 yield _offset_key(group, partition), None

@@ -50,12 +50,12 @@ class OffsetHandlers:
         self._broker = broker
 
     def add_to(self, table: DispatchTable) -> None:
-        table.add("OffsetCommit", self.commit, commit_error)
+        table.add("OffsetCommit", self.commit, offsets.refuse)
         table.add("OffsetFetch", self.fetch, _fetch_error)
 
     def commit(self, request: OffsetCommitRequest, call: Call) -> Any:
         if call.api_version == ZOOKEEPER_VERSION:
-            return commit_error(request, ErrorCode.UNSUPPORTED_VERSION)
+            return offsets.refuse(request, ErrorCode.UNSUPPORTED_VERSION)
         if call.api_version >= TOPIC_ID_VERSION:
             _name_topics(request.topics, self._broker.image)
         known, refused = _split_known(request, self._broker.image, call.api_version)
@@ -255,7 +255,7 @@ def _add_refused(
     request: OffsetCommitRequest, part: Any, refused: list[OffsetCommitResponseTopic]
 ) -> OffsetCommitResponse:
     """One response of what the group said and what was refused before it was asked; a topic stands in it once."""
-    response: OffsetCommitResponse = commit_error(request, part) if isinstance(part, ErrorCode) else part
+    response: OffsetCommitResponse = offsets.refuse(request, part) if isinstance(part, ErrorCode) else part
     answered = {topic.name: topic for topic in response.topics}
     for topic in refused:
         if topic.name in answered:
@@ -263,7 +263,3 @@ def _add_refused(
         else:
             response.topics.append(topic)
     return response
-
-
-def commit_error(request: OffsetCommitRequest, error: ErrorCode) -> OffsetCommitResponse:
-    return offsets.respond(request, lambda partition: error)
