@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -14,10 +14,15 @@ from coordinator.core.states import GroupState
 REMEMBERED_STATES_AT_MOST: Final = 16
 """How far back a stored state is looked for; a crash undoes one batch, which holds few."""
 
-STORED_KINDS: Final = frozenset(
-    {"group.created", "generation.stable", "group.emptied", "static_member.replaced", "group.loaded"}
-)
+STORED_KINDS: Final = frozenset({"group.created", "generation.stable", "group.emptied", "group.loaded"})
 """Events after which the group stands in `__consumer_offsets` as audited."""
+
+REPLACEMENT: Final = "static_member.replaced"
+"""Stored too, but generation and state do not tell whether it was: the member's new id does."""
+
+
+class ToldMember(msgspec.Struct):
+    member_id: str
 
 
 class Told(msgspec.Struct):
@@ -28,6 +33,14 @@ class Told(msgspec.Struct):
     created_seq: int
     generation_id: int
     state: str
+    member: ToldMember | None = None
+
+
+class Replacement(NamedTuple):
+    """A static member came back as `member_id`."""
+
+    seq: int
+    member_id: str
 
 
 _decode = msgspec.json.Decoder(Told).decode
@@ -42,6 +55,8 @@ class AuditEnd:
     generation_id: int = 0
     state: GroupState = GroupState.EMPTY
     stored_at: dict[tuple[int, GroupState], int] = field(default_factory=dict)
+    replacements: list[Replacement] = field(default_factory=list)
+    """In order; those since the oldest state in `stored_at`."""
 
     def take(self, told: Told) -> None:
         self.seq, self.created_seq = told.seq, told.created_seq
@@ -50,14 +65,25 @@ class AuditEnd:
             self.stored_at[told.generation_id, self.state] = told.seq
             if len(self.stored_at) > REMEMBERED_STATES_AT_MOST:
                 del self.stored_at[next(iter(self.stored_at))]
+                oldest = min(self.stored_at.values())
+                self.replacements = [each for each in self.replacements if each.seq > oldest]
+        elif told.kind == REPLACEMENT and told.member is not None:
+            self.replacements.append(Replacement(told.seq, told.member.member_id))
 
     def agrees_with(self, group: Group) -> bool:
-        return (self.generation_id, self.state) == (group.generation_id, group.state)
+        if (self.generation_id, self.state) != (group.generation_id, group.state):
+            return False
+        at = self.stored_at.get((self.generation_id, self.state), 0)
+        last = self.replacements[-1] if self.replacements else None
+        return last is None or last.seq < at or last.member_id in group.members
 
     def void_from(self, group: Group) -> int | None:
         """The first event after the group was last told to be as it is; None when it never was."""
         at = self.stored_at.get((group.generation_id, group.state))
-        return None if at is None else at + 1
+        if at is None:
+            return None
+        replaced = (each.seq for each in self.replacements if each.seq > at and each.member_id in group.members)
+        return max(replaced, default=at) + 1
 
 
 def read_ends(audited: Iterable[tuple[bytes, bytes, object]]) -> dict[str, AuditEnd]:

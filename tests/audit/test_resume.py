@@ -1,0 +1,191 @@
+"""The audit over restarts: no gap, and what never took effect is said to be void."""
+
+from collections.abc import Callable
+
+import pytest
+
+from coordinator.audit import schema
+from coordinator.core import admin
+from coordinator.core.decision import Decision
+from coordinator.core.states import GroupState
+from tests.audit.stories import assigned, rejoin, stable, subscription, sync
+from tests.simulation.simulation import GROUP_ID, NEWEST_JOIN, Simulation
+
+
+@pytest.fixture
+def sim() -> Simulation:
+    return Simulation()
+
+
+@pytest.fixture
+def member_id(sim) -> str:
+    """The one member of a Stable group of generation 1, who owns t-0."""
+    member_id = sim.join("a", metadata=subscription("t")).response.member_id
+    sync(sim, {member_id: {"t": [0]}})
+    return str(member_id)
+
+
+def after_restart(sim: Simulation) -> list[schema.AuditEvent]:
+    """What the restart itself told; all events of the group are still in order, without a gap."""
+    before = len(sim.audited())
+    sim.restart()
+    events = sim.audited()
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    return events[before:]
+
+
+def content_of(sim: Simulation, topic: str) -> bytearray:
+    (path,) = (path for path in sim.disk._files if path.match(f"{topic}-0/*.log"))
+    return sim.disk._files[path]
+
+
+def crash_between_appends(sim: Simulation, act: Callable[[], object]) -> list[schema.AuditEvent]:
+    """What `act` does is in the audit, but its records of __consumer_offsets are not."""
+    stored_bytes = len(content_of(sim, "__consumer_offsets"))
+    act()
+    del content_of(sim, "__consumer_offsets")[stored_bytes:]
+    return after_restart(sim)
+
+
+def test_nothing_is_told_of_a_group_that_is_as_audited(sim, member_id):
+    assert after_restart(sim) == []
+    assert after_restart(sim) == []
+
+
+def test_seq_goes_on_after_a_restart(sim, member_id):
+    last = sim.audited()[-1].seq
+    sim.restart()
+    sim.leave(member_id)
+    told = sim.audited()[last:]
+    assert [event.seq for event in told] == list(range(last + 1, last + 1 + len(told)))
+    assert told[0].member.client_id == "a", "who it was is still known"
+
+
+def test_owners_are_known_after_a_restart(sim, member_id):
+    sim.restart()
+    rejoin(sim)
+    events = sync(sim, {member_id: {"t": [0, 1]}})
+    assert (assigned(events)[member_id].kept, assigned(events)[member_id].gained) == ({"t": [0]}, {"t": [1]})
+    assert stable(events).partitions_moved == 0
+
+
+def test_a_rebalance_that_a_crash_cut_off_is_void(sim, member_id):
+    stable_seq = sim.audited()[-1].seq
+    sim.join("b", metadata=subscription("t"))
+    assert sim.group.state is GroupState.PREPARING_REBALANCE
+    (loaded,) = after_restart(sim)
+    assert isinstance(loaded, schema.GroupLoaded)
+    assert (loaded.void_from_seq, loaded.lost) == (stable_seq + 1, False)
+    assert (loaded.state_before, loaded.state, loaded.generation_id) == ("PreparingRebalance", "Stable", 1)
+    (snapshot,) = loaded.members
+    assert (snapshot.member.member_id, snapshot.partitions) == (member_id, {"t": [0]})
+    assert (snapshot.subscribed_topics, loaded.leader, loaded.protocol_name) == (["t"], member_id, "range")
+    assert after_restart(sim) == [], "once is enough"
+
+
+def test_a_generation_that_was_audited_and_not_stored_is_void(sim, member_id):
+    stable_seq = sim.audited()[-1].seq
+    rejoin(sim)
+    (loaded,) = crash_between_appends(sim, lambda: sync(sim, {member_id: {"t": [0, 1]}}))
+    assert (loaded.void_from_seq, loaded.generation_id_before, loaded.generation_id) == (stable_seq + 1, 2, 1)
+    assert loaded.members[0].partitions == {"t": [0]}
+    assert sim.group.generation_id == 1
+
+
+def test_a_group_that_the_audit_alone_knows_is_removed(sim):
+    sim.commit()
+    sim.leave("nobody")
+    del content_of(sim, "__consumer_offsets")[:]
+    (removed,) = after_restart(sim)
+    assert isinstance(removed, schema.GroupRemoved)
+    assert (removed.cause, removed.state_before, removed.state) == ("not_stored", "Empty", "Dead")
+    assert after_restart(sim) == []
+    sim.join("a")
+    told = sim.audited()
+    assert [event.seq for event in told] == list(range(1, len(told) + 1))
+
+
+def test_a_deleted_group_stays_silent(sim, member_id):
+    sim.leave(member_id)
+    sim.groups.ask(GROUP_ID, lambda group, now_ms: Decision(admin.remove(group, now_ms)[1]))
+    sim.groups.drain(sim.now_ms)
+    assert sim.kinds()[-1] == "group.removed"
+    assert after_restart(sim) == []
+
+
+def test_a_group_whose_audit_is_gone_is_told_whole(sim, member_id):
+    """As time retention does when it removes the last event of a group that is still there."""
+    del content_of(sim, "__group_audit")[:]
+    sim.restart()
+    (loaded,) = sim.audited()
+    assert (loaded.seq, loaded.void_from_seq, loaded.lost) == (1, None, False)
+    assert (loaded.state_before, loaded.state, loaded.generation_id) == ("Dead", "Stable", 1)
+
+
+def replace_static(sim: Simulation, instance_id: str = "one") -> str:
+    joined = sim.join("a", instance_id=instance_id, version=NEWEST_JOIN, metadata=subscription("t"))
+    return str(joined.response.member_id)
+
+
+@pytest.fixture
+def static_id(sim) -> str:
+    """As `member_id`, but a static member."""
+    joined = sim.join("a", instance_id="one", version=5, metadata=subscription("t"))
+    sync(sim, {joined.response.member_id: {"t": [0]}})
+    return str(joined.response.member_id)
+
+
+def test_a_replaced_static_member_is_stored_with_its_new_id(sim, static_id):
+    new_id = replace_static(sim)
+    assert after_restart(sim) == []
+    assert list(sim.group.members) == [new_id]
+
+
+def test_a_replacement_that_was_audited_and_not_stored_is_void(sim, static_id):
+    """Generation and state are the same before and after it; the member is not."""
+    stable_seq = sim.audited()[-1].seq
+    (loaded,) = crash_between_appends(sim, lambda: replace_static(sim))
+    assert loaded.void_from_seq == stable_seq + 1
+    assert [each.member.member_id for each in loaded.members] == [static_id]
+    assert after_restart(sim) == []
+
+
+def test_of_two_replacements_only_the_one_not_stored_is_void(sim, static_id):
+    first = replace_static(sim)
+    first_seq = sim.audited()[-1].seq
+    (loaded,) = crash_between_appends(sim, lambda: replace_static(sim))
+    assert loaded.void_from_seq == first_seq + 1
+    assert list(sim.group.members) == [first]
+
+
+def test_what_follows_a_replacement_that_was_not_stored_is_void_with_it(sim, static_id):
+    stable_seq = sim.audited()[-1].seq
+
+    def replace_and_leave() -> None:
+        new_id = replace_static(sim)
+        sim.join("b", metadata=subscription("t"))
+        assert new_id in sim.group.members
+
+    (loaded,) = crash_between_appends(sim, replace_and_leave)
+    assert loaded.void_from_seq == stable_seq + 1
+
+
+def test_a_stored_replacement_stands_when_the_next_generation_was_not_stored(sim, static_id):
+    new_id = replace_static(sim)
+    replaced_seq = sim.audited()[-1].seq
+    rejoin(sim)
+    (loaded,) = crash_between_appends(sim, lambda: sync(sim, {new_id: {"t": [0]}}))
+    assert (loaded.void_from_seq, loaded.generation_id) == (replaced_seq + 1, 1)
+    assert list(sim.group.members) == [new_id]
+
+
+def test_a_replacement_of_an_earlier_generation_is_no_matter_any_more(sim, static_id):
+    new_id = replace_static(sim)
+    sim.join("b", metadata=subscription("t"), instance_id="two", version=5)
+    rejoin(sim)
+    sync(sim, {})
+    sim.leave("", instance_id="one")
+    rejoin(sim)
+    sync(sim, {})
+    assert new_id not in sim.group.members
+    assert after_restart(sim) == []
