@@ -4,7 +4,11 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
+import structlog
+
 from coordinator.timers.wheel import TimerWheel
+
+log = structlog.get_logger()
 
 STALL_MS: Final = 250
 """After a pause this long, what clients sent meanwhile is read before any timer counts as due."""
@@ -56,7 +60,7 @@ class Turns:
         self._woken = False
         now_ms = self._now_ms()
         for step in self._at_end:
-            step(now_ms)
+            _guarded(step, now_ms)
         self._set_alarm(now_ms)
 
     def _set_alarm(self, now_ms: int) -> None:
@@ -78,9 +82,19 @@ class Turns:
             self._advance()
 
     def _advance(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
         self._alarm, self._alarm_ms = None, -1
         now_ms = self._now_ms()
         for key in self._wheel.advance(now_ms):
             for handler in self._on_due:
-                handler(key, now_ms)
+                _guarded(handler, key, now_ms)
         self._end()
+
+
+def _guarded(call: Callable[..., object], *arguments: object) -> None:
+    """What fails takes nothing else of the turn with it: no other timer, and not the alarm for the next one."""
+    try:
+        call(*arguments)
+    except Exception:
+        log.exception("part of a turn failed for a reason of ours")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import uvloop
+from structlog.testing import capture_logs
 
 from coordinator.server.turns import STALL_MS, Turns
 from coordinator.timers.clock import SystemClock, VirtualClock
@@ -184,6 +185,43 @@ def test_after_a_stall_timers_wait_until_sockets_were_read(scene, stalled_ms, tu
         assert not any(isinstance(told, tuple) for told in scene.told)
         scene.loop.turn()
     assert ("session", scene.now_ms) in scene.told
+
+
+def test_a_step_that_fails_takes_nothing_else_with_it(scene):
+    scene.turns.at_end(lambda now_ms: 1 // 0)
+    scene.turns.at_end(lambda now_ms: scene.told.append("later"))
+    scene.turns.start("key", scene.now_ms + 500)
+    with capture_logs() as logs:
+        scene.loop.turn()
+    assert [line["log_level"] for line in logs] == ["error"]
+    assert scene.told == ["end", "later"]
+    assert [alarm.delay_seconds for alarm in scene.loop.alarms] == [0.5]
+
+
+def test_a_timer_that_fails_takes_no_other_with_it(scene):
+    scene.turns.on_due(lambda key, now_ms: 1 // 0 if key == "first" else None)
+    for key in ("first", "second"):
+        scene.turns.start(key, scene.now_ms + 10)
+    scene.turns.start("third", scene.now_ms + 20)
+    scene.loop.turn()
+    for _ in range(2):
+        scene.clock.advance(10)
+        with capture_logs():
+            scene.loop.ring()
+    told = [told[0] for told in scene.told if isinstance(told, tuple)]
+    assert sorted(told) == ["first", "second", "third"]
+
+
+def test_an_alarm_set_while_sockets_are_read_does_not_outlive_the_turn(scene):
+    number = scene.turns.start("renewed", scene.now_ms + 100)
+    scene.loop.turn()
+    scene.clock.advance(100 + STALL_MS + 1)
+    scene.loop.ring()
+    scene.turns.cancel(number)
+    scene.turns.start("renewed", scene.now_ms + 100)
+    for _ in range(3):
+        scene.loop.turn()
+    assert [alarm.delay_seconds for alarm in scene.loop.alarms] == [0.1]
 
 
 def test_stopped_turns_wake_for_nothing(scene):
