@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Final, NamedTuple, Protocol
 
 import structlog
@@ -92,8 +91,8 @@ class Batch:
     replies: list[Reply] = field(default_factory=list)
     failures: list[int] = field(default_factory=list)
     """Requests that could not be decided, by a defect of ours."""
-    sessions: list[Callable[[], object]] = field(default_factory=list)
-    """Changes of leases, in order."""
+    opened: dict[str, int] = field(default_factory=dict)
+    """Group id → generation that became stable: from its append on, heartbeats need not come to the shard."""
 
 
 class Shard:
@@ -166,8 +165,8 @@ class Shard:
             log.exception("a group broke a rule of ours; its partition is loaded anew", partition=self.partition)
             self._give_up(asked, batch)
             return
-        for change in batch.sessions:
-            change()
+        for group_id, generation_id in batch.opened.items():
+            self._leases.set_group(group_id, generation_id, True)
         for reply in batch.replies:
             self._answers.reply(reply.request_id, reply.response)
         for request_id in batch.failures:
@@ -198,37 +197,37 @@ class Shard:
             event.apply(group)
             batch.audit.extend(self._trail.observe(event, group, state, generation_id))
             batch.stored.extend(records_of(event, group))
-            self._note_departure(event, batch)
+            self._end_sessions(event)
             if group.state is not state or group.generation_id != generation_id:
                 self._note_state(group, batch)
         for member_id in decision.renewed:
-            self._note_renewal(group, member_id, now_ms, batch)
+            self._renew(group, member_id, now_ms)
         batch.replies.extend(decision.replies)
 
     def _note_state(self, group: Group, batch: Batch) -> None:
+        """Close the fast path at once; it opens when the batch is appended."""
+        batch.opened.pop(group.group_id, None)
         if group.state is GroupState.DEAD:
             self.groups.pop(group.group_id, None)
-            batch.sessions.append(partial(self._leases.drop_group, group.group_id))
-        else:
-            opened = group.state is GroupState.STABLE
-            batch.sessions.append(partial(self._leases.set_group, group.group_id, group.generation_id, opened))
+            self._leases.drop_group(group.group_id)
+            return
+        self._leases.set_group(group.group_id, group.generation_id, False)
+        if group.state is GroupState.STABLE:
+            batch.opened[group.group_id] = group.generation_id
 
-    def _note_departure(self, event: Event, batch: Batch) -> None:
+    def _end_sessions(self, event: Event) -> None:
         if isinstance(event, MemberRemoved | MemberIdReleased):
-            batch.sessions.append(partial(self._leases.drop, event.group_id, event.member_id))
+            self._leases.drop(event.group_id, event.member_id)
         elif isinstance(event, StaticMemberReplaced):
-            batch.sessions.append(partial(self._leases.drop, event.group_id, event.old_member_id))
+            self._leases.drop(event.group_id, event.old_member_id)
 
-    def _note_renewal(self, group: Group, member_id: str, now_ms: int, batch: Batch) -> None:
+    def _renew(self, group: Group, member_id: str, now_ms: int) -> None:
+        """At once: an expiry later in the same batch finds the member alive. A batch that fails ends all sessions."""
         timeout_ms = session_timeout_ms(group, member_id)
         assert timeout_ms is not None, (group.group_id, member_id)
         member = group.members.get(member_id)
         instance_id = None if member is None else member.group_instance_id
-        batch.sessions.append(partial(self._leases.renew, group.group_id, member_id, instance_id, timeout_ms, now_ms))
-
-    def _renew(self, group: Group, member_id: str, now_ms: int) -> None:
-        member = group.members[member_id]
-        self._leases.renew(group.group_id, member_id, member.group_instance_id, member.session_timeout_ms, now_ms)
+        self._leases.renew(group.group_id, member_id, instance_id, timeout_ms, now_ms)
 
     def _refuse_all(self) -> None:
         while self._queue:

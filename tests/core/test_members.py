@@ -1,6 +1,7 @@
 import pytest
 
 from _wire.errors import ErrorCode
+from coordinator.core.decision import NEW_MEMBER_JOIN_TIMEOUT_MS
 from coordinator.core.states import GroupState
 from tests.simulation.simulation import SESSION_TIMEOUT_MS, Simulation
 
@@ -67,6 +68,30 @@ def test_a_silent_member_is_found_out_by_its_session_timeout(sim):
     assert set(sim.group.members) == {a}
     started = sim.audited()[-1]
     assert (started.cause, started.member.member_id) == ("session_expired", b)
+
+
+def test_a_sign_of_life_read_in_the_turn_of_the_expiry_counts():
+    sim = Simulation(fast_path=False)
+    (a,) = sim.stable_with("a")
+    sim.clock.advance(SESSION_TIMEOUT_MS)
+    with sim.one_turn():
+        alive = sim.heartbeat(a)
+    assert alive.error is ErrorCode.NONE
+    assert a in sim.group.members
+
+
+def test_a_new_member_that_waits_is_given_up_after_five_minutes(sim):
+    """It knows no id to send heartbeats with, so its client may be long gone."""
+    a = sim.join("a", rebalance_timeout_ms=3_600_000).response.member_id
+    sim.sync_all()
+    waiting = sim.join("b")
+    for _ in range(50):
+        sim.advance(NEW_MEMBER_JOIN_TIMEOUT_MS // 50)
+        if not waiting.answered:
+            assert sim.heartbeat(a).error is ErrorCode.REBALANCE_IN_PROGRESS
+    assert waiting.error is ErrorCode.UNKNOWN_MEMBER_ID
+    assert sim.now_ms == sim.events[0].at_ms + NEW_MEMBER_JOIN_TIMEOUT_MS
+    assert set(sim.group.members) == {a}
 
 
 def test_who_waits_for_a_join_counts_as_alive(sim):

@@ -109,6 +109,16 @@ def test_a_leader_that_never_syncs_is_dropped_and_waiting_followers_rejoin():
     assert waiting.error.name == "REBALANCE_IN_PROGRESS"
 
 
+def test_a_rebalance_that_overtakes_another_drops_the_assignments():
+    sim = Simulation()
+    a, b = sim.stable_with("a", "b")
+    sim.join("a", a)
+    sim.join("b", b)
+    assert sim.group.members[a].assignment, "kept while the leader computes the next one"
+    sim.join("c")
+    assert {member.assignment for member in sim.group.members.values()} == {b""}
+
+
 def test_a_rebalance_that_overtakes_another_is_told_as_superseding_it():
     sim = Simulation()
     sim.join("a")

@@ -91,3 +91,25 @@ def test_the_place_is_taken_over_after_a_restart_of_the_server(sim):
     new = member_of(sim, "two")
     sim.restart()
     assert member_of(sim, "two") == new != old
+
+
+def test_one_that_owes_a_sync_hands_the_debt_on():
+    sim = Simulation()
+    one = sim.join("a", instance_id="one", **STATIC).response.member_id
+    sim.join("b", instance_id="two", **STATIC)
+    sim.join("a", one, instance_id="one", **STATIC)
+    sim.sync(one, {one: b"x", member_of(sim, "two"): b"y"})
+    assert sim.group.state is GroupState.STABLE
+    new = sim.join("b2", instance_id="two", **STATIC).response.member_id
+    assert sim.group.pending_sync == {new}
+    assert sim.sync(new).response.assignment == b"y"
+    assert not sim.group.pending_sync
+
+
+def test_a_leader_that_came_back_leads_the_next_generation_too(sim):
+    new = sim.join("a2", instance_id="one", **STATIC).response.member_id
+    two = member_of(sim, "two")
+    rejoined = sim.join("b", two, instance_id="two", metadata=b"other", **STATIC)
+    sim.join("a2", new, instance_id="one", **STATIC)
+    assert list(sim.group.members) == [two, new]
+    assert rejoined.response.leader == new

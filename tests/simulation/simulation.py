@@ -1,6 +1,7 @@
 """The real core, shard, leases, wheel and log on a virtual clock, and clients that a test can count on."""
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
@@ -95,6 +96,7 @@ class Simulation:
         self.fast_path = fast_path
         self.clock = VirtualClock(START_MS)
         self.disk = MemoryFileSystem()
+        self.gathering = False
         self._ids = count(1)
         self.start()
 
@@ -218,13 +220,26 @@ class Simulation:
         )
 
     def _ask(self, name: str, version: int, deciding: Callable[[RequestContext], Any]) -> Asked:
+        asked = self._queue(name, version, deciding)
+        if not self.gathering:
+            self.groups.drain(self.now_ms)
+        return asked
+
+    def _queue(self, name: str, version: int, deciding: Callable[[RequestContext], Any]) -> Asked:
         asked = Asked()
         request_id = self.desk.number(asked)
         new_id = lambda: f"{next(self._ids):08d}"  # noqa: E731
         context = RequestContext(request_id, version, name, "/127.0.0.1", new_id)
         self.groups.ask(GROUP_ID, deciding(context), request_id)
-        self.groups.drain(self.now_ms)
         return asked
+
+    @contextmanager
+    def one_turn(self) -> Iterator[None]:
+        """What is asked in the block is read in one turn of the loop: drained together, as one batch."""
+        self.gathering = True
+        yield
+        self.gathering = False
+        self._handle_due()
 
     # ---- where tests begin
 

@@ -139,6 +139,7 @@ class GroupMachine(RuleBasedStateMachine):
             assert count == sum(name in {p.name for p in m.protocols} for m in group.members.values())
         instances = {m.group_instance_id: m.member_id for m in group.members.values() if m.group_instance_id}
         assert group.static_members == instances
+        assert group.pending_sync <= set(group.members)
 
     @invariant()
     def a_group_with_members_has_one_of_them_as_its_leader(self):
