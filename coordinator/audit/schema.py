@@ -175,7 +175,8 @@ class GroupLoaded(AuditEvent, frozen=True, kw_only=True, tag="group.loaded"):
     """A start found the group in `__consumer_offsets` in another state than the audit says.
 
     Events with a `seq` from `void_from_seq` on up to this one never took effect (null: all did). `lost` is true when
-    what was audited and acknowledged is not in the log, which only a power loss without fsync can do.
+    the group was never told to be in the state it was loaded in: more than the last batch is missing from one of the
+    two topics, which only a power loss without fsync can do.
     """
 
     protocol_type: str

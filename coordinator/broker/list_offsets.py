@@ -61,5 +61,7 @@ def _find(log: PartitionLog, timestamp: int) -> tuple[int, int]:
         return log.log_end_offset, -1
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         return log.log_start_offset, -1
+    if timestamp < MAX_TIMESTAMP:
+        return NOTHING_FOUND
     found = log.max_timestamp() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
     return NOTHING_FOUND if found is None else (found.offset, found.timestamp_ms)

@@ -1,5 +1,7 @@
 """Produce: batches into logs."""
 
+from weakref import WeakKeyDictionary
+
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.messages.produce import (
     PartitionProduceData,
@@ -11,7 +13,7 @@ from _wire.messages.produce import (
 from _wire.records import BatchHeader, batch_headers
 from coordinator.broker.growth import Growth
 from coordinator.broker.partitions import LEADER_EPOCH, Partitions
-from coordinator.broker.producers import AppendedBatch, ProducerStates
+from coordinator.broker.producers import NO_PRODUCER_ID, AppendedBatch, ProducerStates
 from coordinator.internal_topics import READ_ONLY_TOPICS
 from coordinator.log.errors import LogAppendError, RecordBatchTooLarge, RecordListTooLarge
 from coordinator.log.partition_log import PartitionLog
@@ -30,7 +32,7 @@ class Producing:
         self._image = image
         self._partitions = partitions
         self._growth = growth
-        self._states: dict[PartitionLog, ProducerStates] = {}
+        self._states: WeakKeyDictionary[PartitionLog, ProducerStates] = WeakKeyDictionary()
 
     def produce(self, request: ProduceRequest, api_version: int, now_ms: int) -> ProduceResponse:
         """Append each partition's batch; each has an error of its own."""
@@ -76,22 +78,24 @@ class Producing:
         if problem is not None:
             return _refused(data.index, ErrorCode.INVALID_RECORD, problem)
         header = headers[0]
+        states = self._states_of(log) if header.producer_id != NO_PRODUCER_ID else None
+        verdict = ErrorCode.NONE if states is None else states.check(header)
+        if isinstance(verdict, AppendedBatch):
+            return _appended(data.index, verdict.base_offset, log)
+        if verdict is not ErrorCode.NONE:
+            return _refused(data.index, verdict)
+        base_offset = log.append(batches, LEADER_EPOCH, now_ms).base_offset
+        if states is not None:
+            states.note(header, base_offset)
+        self._growth.note(log)
+        return _appended(data.index, base_offset, log)
+
+    def _states_of(self, log: PartitionLog) -> ProducerStates:
+        """The producers of a log; read from it when the first idempotent batch comes after a start."""
         states = self._states.get(log)
         if states is None:
             states = self._states[log] = ProducerStates(log)
-        verdict = states.check(header)
-        if isinstance(verdict, AppendedBatch):
-            return PartitionProduceResponse(
-                index=data.index, base_offset=verdict.base_offset, log_start_offset=log.log_start_offset
-            )
-        if verdict is not ErrorCode.NONE:
-            return _refused(data.index, verdict)
-        appended = log.append(batches, LEADER_EPOCH, now_ms)
-        states.note(header, appended.base_offset)
-        self._growth.note(log)
-        return PartitionProduceResponse(
-            index=data.index, base_offset=appended.base_offset, log_start_offset=log.log_start_offset
-        )
+        return states
 
 
 def _check_one_batch(headers: list[BatchHeader], size_bytes: int) -> str | None:
@@ -103,6 +107,10 @@ def _check_one_batch(headers: list[BatchHeader], size_bytes: int) -> str | None:
     if headers[0].is_control:
         return "control batches are the coordinator's own"
     return None
+
+
+def _appended(index: int, base_offset: int, log: PartitionLog) -> PartitionProduceResponse:
+    return PartitionProduceResponse(index=index, base_offset=base_offset, log_start_offset=log.log_start_offset)
 
 
 def _refused(index: int, error: ErrorCode, message: str | None = None) -> PartitionProduceResponse:

@@ -12,12 +12,13 @@ import structlog
 import uvloop
 
 from coordinator.config import LISTENERS, LOG_DIRS, Config, ConfigError, parse_settings, read_properties
-from coordinator.log.errors import LogError
+from coordinator.log.errors import LogError, LogFlushError
 from coordinator.metadata.store import MetadataError
 from coordinator.server.listeners import PLAINTEXT
 from coordinator.server.node import Node
 
 CANNOT_START = 2
+DATA_NOT_SAFE = 1
 
 
 @click.command
@@ -46,21 +47,27 @@ def command(
         if data_dir is not None:
             texts[LOG_DIRS.name] = str(data_dir)
         uvloop.run(_serve(Config(texts), ready_file))
+    except LogFlushError as problem:
+        click.echo(f"coordinator: stopped, as the disk lost what was to be safe: {problem}", err=True)
+        sys.exit(DATA_NOT_SAFE)
     except (ConfigError, MetadataError, LogError, OSError) as problem:
         click.echo(f"coordinator: {problem}", err=True)
         sys.exit(CANNOT_START)
 
 
 async def _serve(config: Config, ready_file: Path | None) -> None:
-    stop = asyncio.Event()
+    asked_to_stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+        loop.add_signal_handler(number, asked_to_stop.set)
     node = Node(config)
     await node.start()
     if ready_file is not None:
         _write_whole(ready_file, json.dumps({"bootstrap": node.bootstrap, "pid": os.getpid()}))
-    await stop.wait()
+    stopping = loop.create_task(asked_to_stop.wait())
+    await asyncio.wait((stopping, node.flush_failure), return_when=asyncio.FIRST_COMPLETED)
+    if node.flush_failure.done():
+        raise node.flush_failure.result()
     await node.stop()
 
 

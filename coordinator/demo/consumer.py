@@ -15,7 +15,8 @@ from kafka.structs import MemberState
 
 from coordinator.demo.reports import report, stop_when_stdin_closes
 
-POLL_MS = 100
+POLL_MS = 1000
+"""Long enough for a whole rebalance: kafka-python loses an assignment that comes after its poll gave up."""
 
 
 @click.command

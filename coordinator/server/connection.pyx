@@ -154,9 +154,14 @@ cdef class Connection:
         cdef object call = self.call
         if self.closing or not self.busy:
             return
-        if call.route.adapt is not None:
-            call.route.adapt(response, call.api_version)
-        self.hold(encode_response(call.correlation_id, response, call.api_version))
+        try:
+            if call.route.adapt is not None:
+                call.route.adapt(response, call.api_version)
+            self.hold(encode_response(call.correlation_id, response, call.api_version))
+        except (ValueError, TypeError, OverflowError) as problem:
+            # A defect of ours; whoever answers others beside this one must not be held up by it.
+            self.refuse(f"the answer to {call.route.api.name} version {call.api_version} cannot be written: {problem}")
+            return
         self.finish()
 
     def answer_error(self, error):

@@ -1,5 +1,6 @@
 """What a connection does not answer itself: decode, find the handler, answer, and say no in one line."""
 
+from collections.abc import Callable
 from typing import Any
 
 import structlog
@@ -7,6 +8,7 @@ import structlog
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import RequestHeader, decode_request_header
 from _wire.messages.api_versions import ApiVersionsRequest
+from coordinator.log.errors import LogFlushError
 from coordinator.server.answers import AnswerDesk
 from coordinator.server.call import Call
 from coordinator.server.connection import Connection
@@ -21,12 +23,19 @@ class ConnectionHost:
     """Serves the connections of all listeners."""
 
     def __init__(
-        self, table: DispatchTable, cluster: ClusterHandlers, desk: AnswerDesk, limits: ConnectionLimits
+        self,
+        table: DispatchTable,
+        cluster: ClusterHandlers,
+        desk: AnswerDesk,
+        limits: ConnectionLimits,
+        give_up: Callable[[LogFlushError], None],
     ) -> None:
+        """`give_up` is called when data that was to be safe is not: the process has to stop."""
         self._table = table
         self._cluster = cluster
         self._desk = desk
         self._limits = limits
+        self._give_up = give_up
         self.connections: set[Connection] = set()
 
     def opened(self, connection: Connection) -> None:
@@ -58,6 +67,9 @@ class ConnectionHost:
         connection.call = call
         try:
             answer = call.route.handler(call.request, call)
+        except LogFlushError as problem:
+            self._give_up(problem)
+            return
         except Exception:
             log.exception("a request failed for a reason of ours", api=call.route.api.name, version=call.api_version)
             answer = call.route.error_response(call.request, ErrorCode.UNKNOWN_SERVER_ERROR)

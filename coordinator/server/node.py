@@ -18,6 +18,7 @@ from coordinator.config import LOG_DIRS, NODE_ID, Config
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
+from coordinator.log.errors import LogFlushError
 from coordinator.metadata.store import METADATA_TOPIC, MetadataStore
 from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.groups import Groups
@@ -47,11 +48,13 @@ DRAIN_SECONDS: Final = 2
 
 
 class Node:
-    """A coordinator with its embedded log. `start` in a running loop, `stop` once."""
+    """A coordinator with its embedded log. Made and started in a running loop, stopped once."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
         self._clock = SystemClock()
+        self.flush_failure: asyncio.Future[LogFlushError] = asyncio.get_running_loop().create_future()
+        """Done when an fsync failed: what it was to make safe may be lost, so the process must end without a stop."""
 
     async def start(self) -> None:
         """Open the logs, replay, listen.
@@ -107,7 +110,7 @@ class Node:
         table, cluster = dispatch_table(broker)
         limits = ConnectionLimits(config, self._turns)
         self._turns.on_due(limits.due)
-        self._host = ConnectionHost(table, cluster, desk, limits)
+        self._host = ConnectionHost(table, cluster, desk, limits, self._give_up)
         self._listeners = Listeners(config, self._host, leases, now_ms)
         await self._listeners.open()
 
@@ -136,6 +139,10 @@ class Node:
             for index in range(count)
         ]
         return Groups(shards, wheel, timers, leases, self._turns.wake)
+
+    def _give_up(self, problem: LogFlushError) -> None:
+        if not self.flush_failure.done():
+            self.flush_failure.set_result(problem)
 
     @property
     def bootstrap(self) -> str:

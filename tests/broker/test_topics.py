@@ -15,6 +15,8 @@ from _wire.messages.create_topics import (
 from _wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from _wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
+from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from _wire.records import build_batch
 from tests.servers import QUICK_GROUPS, RunningServer
 from tests.wire_client import WireClient, fetch_request
@@ -302,3 +304,19 @@ def test_a_topic_made_anew_is_another_one(server, client, topic):
     assert client.create_topic(topic) != first_id
     partition = client.ask(fetch_request(topic), 11).responses[0].partitions[0]
     assert (partition.high_watermark, partition.records or b"") == (0, b"")
+
+
+def test_committed_offsets_go_with_their_topic(client, topic):
+    client.create_topic(topic)
+    group_id = f"group-of-{topic}"
+    partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=7)
+    commit = OffsetCommitRequest(
+        group_id=group_id,
+        generation_id_or_member_epoch=-1,
+        topics=[OffsetCommitRequestTopic(name=topic, partitions=[partition])],
+    )
+    assert client.ask(commit, 8).topics[0].partitions[0].error_code == ErrorCode.NONE
+    client.ask(DeleteTopicsRequest(topic_names=[topic], timeout_ms=5000), 5)
+    client.create_topic(topic)
+    fetch = OffsetFetchRequest(group_id=group_id, topics=[OffsetFetchRequestTopic(name=topic, partition_indexes=[0])])
+    assert client.ask(fetch, 5).topics[0].partitions[0].committed_offset == -1

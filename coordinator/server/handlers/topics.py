@@ -17,6 +17,9 @@ from _wire.messages.delete_topics import (
 )
 from coordinator.broker.topics import DEFAULT_COUNT, TopicError
 from coordinator.config import NUM_PARTITIONS
+from coordinator.core import offsets
+from coordinator.core.decision import Decision
+from coordinator.core.group import Group
 from coordinator.server.broker import Broker
 from coordinator.server.call import Call
 from coordinator.server.dispatch import DispatchTable
@@ -89,7 +92,20 @@ class TopicHandlers:
             return DeletableTopicResult(
                 name=name, topic_id=wanted.topic_id, error_code=problem.error, error_message=str(problem)
             )
+        self._forget_offsets(name)
         return DeletableTopicResult(name=name, topic_id=wanted.topic_id)
+
+    def _forget_offsets(self, topic: str) -> None:
+        """Positions in a topic that is gone mean nothing in one that is made anew under its name."""
+
+        def decide(group: Group, now_ms: int) -> Decision:
+            gone = [partition for partition in group.offsets if partition.topic == topic]
+            return Decision(offsets.delete(group, gone, now_ms))
+
+        for shard in self._broker.groups.shards:
+            for group in shard.groups.values():
+                if any(partition.topic == topic for partition in group.offsets):
+                    self._broker.groups.ask(group.group_id, decide)
 
 
 def _counts(wanted: CreatableTopic, node_id: int) -> tuple[int, int]:
