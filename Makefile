@@ -19,7 +19,7 @@ COMPILED := $(shell find _wire coordinator tests \( -path '*/messages' -prune \)
 	\( -name '*.pyx' -o -name '*.pxd' -o -name '*.schema' -o -path "_wire/generate.py" -o -path "_wire/notation.py" -o -path "_wire/codegen/*.py" \) -print 2>/dev/null)
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help build demo run test lint format bench lock clean java python
+.PHONY: help build demo run test fuzz lint format bench lock clean java python
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -36,9 +36,19 @@ run: build ## serve on 127.0.0.1:9092 with the data in ./coordinator-data, until
 test: build ## all tests (Spark's too)
 	@$(BIN)/python -m pytest
 
-lint: build ## ruff, formatting, mypy --strict
+# Each target for FUZZ_SECONDS; what was learnt, and an input that failed, is in .fuzz.
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS := $(sort $(wildcard tests/fuzz/fuzz_*.py))
+
+fuzz: build ## feed the codec wrong bytes, FUZZ_SECONDS (60) for each target of tests/fuzz
+	@for target in $(FUZZ_TARGETS); do echo "== $$target"; \
+		FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m "tests.fuzz.$$(basename "$$target" .py)" 2>&1 \
+			| grep -vE '^#[0-9]+.*(NEW|REDUCE)|^"'; done
+
+lint: build ## ruff, formatting, cython-lint, mypy --strict
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@PATH="$(abspath $(BIN)):$$PATH" cython-lint $(filter %.pyx %.pxd,$(COMPILED))
 	@$(BIN)/mypy
 
 format: $(DONE)/packages ## format and sort imports in place
@@ -53,12 +63,13 @@ lock: python ## choose versions anew for pyproject.toml and write requirements.l
 	$(PYTHON) -m venv "$$scratch/venv"; \
 	"$$scratch/venv/bin/python" -m pip install --quiet '.[dev]'; \
 	{ grep '^#' requirements.lock; \
-	  "$$scratch/venv/bin/python" -m pip freeze --all --exclude pip --exclude kafka-group-coordinator | LC_ALL=C sort -f; \
+	  "$$scratch/venv/bin/python" -m pip freeze --all --exclude pip --exclude kafka-group-coordinator \
+	    | sed -E "/^atheris==/s/$$/; sys_platform == 'linux' and platform_machine == 'x86_64'/" | LC_ALL=C sort -f; \
 	} > "$$scratch/lock"; \
 	cp "$$scratch/lock" requirements.lock
 
 clean: ## remove what was built, measured or demonstrated (not .venv and not coordinator-data)
-	@rm -rf build dist *.egg-info .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis _wire/messages
+	@rm -rf build dist *.egg-info .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz _wire/messages
 	@rm -f $(DONE)/extensions $(DONE)/command
 	@find _wire coordinator tests \( -name '*.so' -o -name '*.c' -not -path 'tests/bench/*' \) -type f -delete
 	@find _wire coordinator tests -name __pycache__ -type d -prune -exec rm -rf {} +

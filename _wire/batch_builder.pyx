@@ -10,9 +10,9 @@ from libc.string cimport memcpy
 
 from _wire.batch_reader cimport Record
 from _wire.batches cimport (
-    ATTRIBUTES, BASE_OFFSET, BASE_SEQUENCE, BASE_TIMESTAMP, BATCH_LENGTH, CONTROL_FLAG, CRC, LAST_OFFSET_DELTA, LEADER_EPOCH,
-    LENGTH_END, LOG_APPEND_TIME_FLAG, MAGIC, MAX_TIMESTAMP, PRODUCER_EPOCH, PRODUCER_ID, RECORD_COUNT, RECORDS,
-    TRANSACTIONAL_FLAG, BatchHeader, batch_checksum,
+    ATTRIBUTES, BASE_OFFSET, BASE_SEQUENCE, BASE_TIMESTAMP, BATCH_LENGTH, CONTROL_FLAG, CRC, LAST_OFFSET_DELTA,
+    LEADER_EPOCH, LENGTH_END, LOG_APPEND_TIME_FLAG, MAGIC, MAX_TIMESTAMP, PRODUCER_EPOCH, PRODUCER_ID, RECORD_COUNT,
+    RECORDS, TRANSACTIONAL_FLAG, BatchHeader, batch_checksum,
 )
 from _wire.primitives cimport (
     Writer, bytes_written, close_writer, finish_writer, open_writer, reserve, store_uint16, store_uint32, store_uint64,
@@ -35,7 +35,8 @@ cdef struct RecordView:             # borrowed from the records that are written
 
 
 def build_batch(
-    records, *, base_offset=None, last_offset=None, int64_t timestamp_ms=-1, str compression="none", int64_t producer_id=-1,
+    records, *, base_offset=None, last_offset=None, int64_t timestamp_ms=-1, str compression="none",
+    int64_t producer_id=-1,
     int16_t producer_epoch=-1, int32_t base_sequence=-1, bint is_transactional=False, bint is_control=False,
     int32_t partition_leader_epoch=-1, bint log_append_time=False,
 ):
@@ -109,7 +110,9 @@ cdef bytes build_records(BatchHeader header, object records, object base_offset,
 
 cdef inline object item_at(object sequence, Py_ssize_t position):
     """Of a list or a tuple, and nothing else."""
-    return <object>(PyList_GET_ITEM(sequence, position) if type(sequence) is list else PyTuple_GET_ITEM(sequence, position))
+    if type(sequence) is list:
+        return <object>PyList_GET_ITEM(sequence, position)
+    return <object>PyTuple_GET_ITEM(sequence, position)
 
 
 cdef int view_record(object item, int64_t timestamp_ms, RecordView *view) except -1:
@@ -119,7 +122,8 @@ cdef int view_record(object item, int64_t timestamp_ms, RecordView *view) except
         record = item
         if record.offset <= view.offset:
             raise ValueError(f"offset {record.offset} does not come after {view.offset}")
-        view.key, view.value, view.headers = <PyObject *>record.key, <PyObject *>record.value, <PyObject *>record.headers
+        view.key, view.value = <PyObject *>record.key, <PyObject *>record.value
+        view.headers = <PyObject *>record.headers
         view.offset = record.offset
         view.timestamp_ms = record.timestamp_ms
         return 0
@@ -143,7 +147,8 @@ cdef int measure(RecordView *view, BatchHeader header) except -1:
         raise ValueError(f"offset {view.offset} is too far from the batch's base offset {header.base_offset}")
     count = len(headers)
     size = (
-        1 + varlong_size(view.timestamp_ms - header.base_timestamp_ms) + varint_size(<int32_t>(view.offset - header.base_offset))
+        1 + varlong_size(view.timestamp_ms - header.base_timestamp_ms)
+        + varint_size(<int32_t>(view.offset - header.base_offset))
         + bytes_field_size(<object>view.key) + bytes_field_size(<object>view.value) + varint_size(<int32_t>count)
     )
     for position in range(count):

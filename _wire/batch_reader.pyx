@@ -10,11 +10,12 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from _wire.batches cimport (
-    COMPRESSION_MASK, LOG_APPEND_TIME_FLAG, RECORD_BYTES_MIN, RECORDS, BatchHeader, corrupt, legacy_key_position, open_view,
-    read_header,
+    COMPRESSION_MASK, LOG_APPEND_TIME_FLAG, RECORD_BYTES_MIN, RECORDS, BatchHeader, corrupt, legacy_key_position,
+    open_view, read_header,
 )
 from _wire.primitives cimport (
-    Reader, bytes_left, load_uint32, raise_bad_length, raise_malformed, read_int8, read_varint, read_varlong, reader_over, take,
+    Reader, bytes_left, load_uint32, raise_bad_length, raise_malformed, read_int8, read_varint, read_varlong,
+    reader_over, take,
 )
 
 from _wire.batches import CorruptBatch
@@ -227,7 +228,7 @@ cdef Record read_message(BatchHeader header, const uint8_t *message):
 
 
 cdef list read_inner_messages(BatchHeader outer, Py_buffer *view):
-    """Offsets in a compressed message of format 1 count from the first one's, and the outer one has the last's (KIP-31)."""
+    """Offsets in a compressed message of format 1 count from the first one's; the outer one has the last's (KIP-31)."""
     cdef const uint8_t *data = <const uint8_t *>view.buf
     cdef BatchHeader inner
     cdef Record record
@@ -237,7 +238,9 @@ cdef list read_inner_messages(BatchHeader outer, Py_buffer *view):
     while position < view.len:
         inner = read_header(data, position, view.len, True)
         if inner is None or inner.magic != outer.magic or inner.attributes & COMPRESSION_MASK:
-            raise corrupt(outer.magic, "value", outer.position, "compressed messages are truncated, nested or of another format")
+            raise corrupt(
+                outer.magic, "value", outer.position, "compressed messages are truncated, nested or of another format"
+            )
         records.append(read_message(inner, data + position))
         position += inner.size_in_bytes
     if not records:

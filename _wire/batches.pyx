@@ -68,12 +68,12 @@ cdef class BatchHeader:
 
     def __repr__(self):
         return (
-            f"BatchHeader(offsets {self.base_offset}..{self.last_offset}, {self.size_in_bytes} bytes at {self.position}, "
-            f"magic {self.magic}, {self.record_count} records, {self.compression})"
+            f"BatchHeader(offsets {self.base_offset}..{self.last_offset}, {self.size_in_bytes} bytes "
+            f"at {self.position}, magic {self.magic}, {self.record_count} records, {self.compression})"
         )
 
 
-# ---------------------------------------------------------------------------------------------------------------- headers
+# -------------------------------------------------------------------------------------------------------------- headers
 
 cdef object corrupt(int magic, str field, Py_ssize_t offset, str why):
     return CorruptBatch("RecordBatch", magic, field, offset, why)
@@ -146,7 +146,8 @@ cdef int read_batch_fields(BatchHeader header, const uint8_t *batch) except -1:
     header.record_count = <int32_t>load_uint32(batch + RECORD_COUNT)
     if last_offset_delta < 0 or header.base_offset < 0 or header.base_offset > INT64_MAX - last_offset_delta:
         raise corrupt(
-            2, "last_offset_delta", header.position, f"{last_offset_delta} after offset {header.base_offset} is not allowed"
+            2, "last_offset_delta", header.position,
+            f"{last_offset_delta} after offset {header.base_offset} is not allowed",
         )
     if header.record_count < 0:
         raise corrupt(2, "record_count", header.position, f"count {header.record_count} is not allowed")
@@ -155,7 +156,7 @@ cdef int read_batch_fields(BatchHeader header, const uint8_t *batch) except -1:
 
 
 cdef int read_message_fields(BatchHeader header, const uint8_t *message) except -1:
-    """A message of format 0 or 1. `base_offset` holds its own offset, the last one of the batch if it is a compressed one."""
+    """A message of format 0 or 1. `base_offset` holds its own offset: its last inner message's, if it is compressed."""
     if header.size_in_bytes < legacy_key_position(header.magic) + 8:
         raise corrupt(
             header.magic, "message_size", header.position, f"{header.size_in_bytes} bytes are less than a message"
@@ -225,7 +226,7 @@ def set_log_append_time(buffer, Py_ssize_t start, int64_t timestamp_ms):
         PyBuffer_Release(&view)
 
 
-# ---------------------------------------------------------------------------------------------------------------- for logs
+# ------------------------------------------------------------------------------------------------------------- for logs
 
 def place_batches(buffer, int64_t base_offset, int32_t partition_leader_epoch, bint check_crc=True):
     cdef Py_buffer view
@@ -271,7 +272,7 @@ def find_batch(data, int64_t offset):
             length = <int32_t>load_uint32(batch + BATCH_LENGTH)
             if length < RECORDS - LENGTH_END:
                 raise corrupt(2, "batch_length", position, f"length {length} is not allowed")
-            position += LENGTH_END + length
+            position += LENGTH_END + <Py_ssize_t>length
         return position, False
     finally:
         PyBuffer_Release(&view)

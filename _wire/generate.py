@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from _wire.codegen.modules import pxd, pyi, pyx
-from _wire.notation import Definition, read_definition
+from _wire.codegen.modules import pxd, pyx
+from _wire.codegen.stubs import pyi
+from _wire.notation import SCHEMAS, Definition, read_definitions
 
-SCHEMAS = Path(__file__).parent / "schemas"
 MESSAGES = Path(__file__).parent / "messages"
 
 
 def generate(schemas: Path = SCHEMAS, messages: Path = MESSAGES) -> None:
     """Write the modules of all definitions in `schemas` into `messages`; those of definitions that are gone go."""
-    definitions = sorted((read_definition(path) for path in schemas.glob("*.schema")), key=lambda each: each.module)
+    definitions = read_definitions(schemas)
     files = {"__init__.py": index(definitions)}
     for definition in definitions:
         files[f"{definition.module}.pxd"] = pxd(definition)
@@ -59,8 +59,8 @@ def record_modules(definitions: list[Definition]) -> str:
             by_topic.setdefault(each.place.topic, {}).update(dict.fromkeys(types, each.module))
     topics = ""
     for topic, modules in sorted(by_topic.items()):
-        types = "".join(f'        {number}: "{module}",\n' for number, module in sorted(modules.items()))
-        topics += f'    "{topic}": {{\n{types}    }},\n'
+        entries = "".join(f'        {number}: "{module}",\n' for number, module in sorted(modules.items()))
+        topics += f'    "{topic}": {{\n{entries}    }},\n'
     return f"RECORD_MODULES: dict[str, dict[int, str]] = {{\n{topics}}}\n"
 
 

@@ -1,4 +1,4 @@
-"""Our notation for Kafka's messages: one short file per API in `schemas/`, read when the extensions are built.
+"""Our notation for Kafka's messages: one short file per API in `schemas/`, from which the extensions are built.
 
     # A member asks to be in the next generation of its group.
     api JoinGroup 11   versions 0-9   flexible 6+
@@ -47,6 +47,7 @@ from pathlib import Path
 SCALARS = ("bool", "int8", "int16", "uint16", "int32", "int64", "float64", "uuid")
 TEXTS = ("string", "bytes", "records")
 
+SCHEMAS = Path(__file__).parent / "schemas"
 INDENT = 2
 FIELD = re.compile(r"(?P<name>[a-z][a-z0-9_]*)\s+(?P<type>\w+|\[\w+\])(?:\s+(?P<versions>\d\S*))?(?P<rest>(?:\s+.*)?)")
 OPTION = re.compile(
@@ -158,6 +159,11 @@ class Definition:
 def snake_case(name: str) -> str:
     """groupInstanceId, GroupInstanceId → group_instance_id."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+
+
+def read_definitions(folder: Path = SCHEMAS) -> list[Definition]:
+    """Those of all files in the folder, in the order of their modules."""
+    return sorted((read_definition(path) for path in folder.glob("*.schema")), key=lambda each: each.module)
 
 
 def read_definition(path: Path) -> Definition:

@@ -202,7 +202,7 @@ cdef list as_list(object elements):
 
 
 class Struct(metaclass=ABCMeta):
-    """Fields that belong together, to Python. Structs have no base in C (codegen/modules.py says why): FIELDS makes one."""
+    """Fields that belong together, to Python. In C structs have no base (codegen/modules.py says why) but FIELDS."""
 
     @classmethod
     def __subclasshook__(cls, other):

@@ -1,1 +1,1 @@
-"""From definitions to source: a field (fields), its decoder and encoder (reading, writing), whole modules (modules)."""
+"""From definitions to source: fields, the decoder (reading) and the encoder (writing), modules of them, and stubs."""

@@ -1,4 +1,4 @@
-"""The function that decodes a struct: its fields in the order of the wire.
+"""The function that reads a struct: its fields in the order of the wire.
 
 It fills a struct that its caller has put in place already. So at any moment all that was read hangs on the message: an
 error can say which element of which array it is about, and show what was understood before it, at no cost until then.
@@ -25,11 +25,26 @@ from _wire.notation import Definition, Field, Struct, snake_case
 NEW_OBJECTS_HAVE = ("None", "0", "0.0", "False")
 
 
+def fill_signature(struct: Struct) -> str:
+    return f"cdef int fill_{snake_case(struct.name)}(Reader *r, {struct.name} m, int16_t version) except -1"
+
+
 def decode_signature(struct: Struct) -> str:
-    return f"cdef int decode_{snake_case(struct.name)}(Reader *r, {struct.name} m, int16_t version) except -1"
+    return f"cdef {struct.name} decode_{snake_case(struct.name)}(Reader *r, int16_t version)"
 
 
-def decode_function(definition: Definition, struct: Struct) -> list[str]:
+def decode_function(struct: Struct) -> list[str]:
+    """For compiled callers, and for `decode` of the class."""
+    body = [
+        f"cdef {struct.name} m = {struct.name}.__new__({struct.name})",
+        "r.target = <PyObject *>m",
+        f"fill_{snake_case(struct.name)}(r, m, version)",
+        "return m",
+    ]
+    return [f"{decode_signature(struct)}:", *indented(body)]
+
+
+def fill_function(definition: Definition, struct: Struct) -> list[str]:
     tagged = [each for each in struct.fields if each.tag is not None]
     untagged = [each for each in struct.fields if each.tag is None]
     body = [flexible_variable(struct), *element_variables(untagged)]
@@ -42,19 +57,19 @@ def decode_function(definition: Definition, struct: Struct) -> list[str]:
         body += ["if flexible:", f"    {tags_name(struct)}(r, m, version)"]
     elif is_ever_flexible(struct):
         body += ["if flexible:", f"    skip_tags({tags_path(struct)})"]
-    before = [*decode_tags_function(definition, struct, tagged), "", ""] if tagged else []
-    return [*before, f"{decode_signature(struct)}:", *indented([*body, "return 0"])]
+    before = [*fill_tags_function(definition, struct, tagged), "", ""] if tagged else []
+    return [*before, f"{fill_signature(struct)}:", *indented([*body, "return 0"])]
 
 
 def tags_name(struct: Struct) -> str:
-    return f"decode_{snake_case(struct.name)}_tags"
+    return f"fill_{snake_case(struct.name)}_tags"
 
 
 def tags_path(struct: Struct) -> str:
     return f'at(r, b"{struct.path}tagged fields")'
 
 
-def decode_tags_function(definition: Definition, struct: Struct, tagged: list[Field]) -> list[str]:
+def fill_tags_function(definition: Definition, struct: Struct, tagged: list[Field]) -> list[str]:
     """Reads the tagged fields over their defaults; those that no definition knows are passed over."""
     body = [
         "cdef bint flexible = True",
@@ -116,7 +131,7 @@ def read_array(each: Field, struct: Struct, definition: Definition, path: str) -
         *lines,
         f"    {element} = {each.type}.__new__({each.type})",
         f"    elements[i] = {element}",
-        f"    decode_{element}(r, {element}, version)",
+        f"    fill_{element}(r, {element}, version)",
     ]
 
 
@@ -124,7 +139,7 @@ def read_single_struct(each: Field, path: str) -> list[str]:
     """Where it may be null, an int8 goes before it that says whether it is there."""
     lines = [
         f"m.{each.name} = {each.type}.__new__({each.type})",
-        f"decode_{snake_case(each.type)}(r, m.{each.name}, version)",
+        f"fill_{snake_case(each.type)}(r, m.{each.name}, version)",
     ]
     if each.nullable is None:
         return lines

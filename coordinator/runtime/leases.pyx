@@ -157,7 +157,8 @@ cdef class LeaseTable:
         return self.heartbeat(
             <const uint8_t *>PyBytes_AS_STRING(group_bytes), len(group_bytes),
             <const uint8_t *>PyBytes_AS_STRING(member_bytes), len(member_bytes),
-            <const uint8_t *>PyBytes_AS_STRING(instance_bytes), -1 if group_instance_id is None else len(instance_bytes),
+            <const uint8_t *>PyBytes_AS_STRING(instance_bytes),
+            -1 if group_instance_id is None else len(instance_bytes),
             generation_id, now_ms,
         )
 

@@ -134,7 +134,9 @@ cdef class Connection:
         except FrameTooLarge as problem:
             self.queue(problem.frames)
             self.run(self.last_heard_ms)
-            self.refuse(f"a request of {problem.frame_bytes} bytes; socket.request.max.bytes is {problem.frame_bytes_max}")
+            self.refuse(
+                f"a request of {problem.frame_bytes} bytes; socket.request.max.bytes is {problem.frame_bytes_max}"
+            )
             return
         self.queue(frames)
         self.run(self.last_heard_ms)
@@ -280,7 +282,9 @@ cdef class Connection:
 
 cdef bytes heartbeat_answer(const uint8_t *correlation_id, int16_t version, bint flexible):
     """A frame that says NONE: length, correlation id, tags (v4), throttle time (v1), error code, tags (v4)."""
-    cdef Py_ssize_t size = 4 + (1 if flexible else 0) + (4 if version >= WITH_THROTTLE_TIME else 0) + 2 + (1 if flexible else 0)
+    cdef Py_ssize_t throttle_time = 4 if version >= WITH_THROTTLE_TIME else 0
+    cdef Py_ssize_t tags = 1 if flexible else 0     # of the header, and of the body
+    cdef Py_ssize_t size = 4 + tags + throttle_time + 2 + tags
     cdef bytes frame = PyBytes_FromStringAndSize(NULL, 4 + size)
     cdef uint8_t *p = <uint8_t *>PyBytes_AS_STRING(frame)
     cdef Py_ssize_t i

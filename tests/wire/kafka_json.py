@@ -3,17 +3,14 @@
 import base64
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from _wire.notation import Definition, Field, Struct, read_definition, snake_case
+from _wire.notation import Definition, Field, Struct, read_definitions, snake_case
 from _wire.primitives import Message
 
-SCHEMAS = Path(__file__).parents[2] / "_wire" / "schemas"
 DEFINITIONS = {
-    definition.name + ("Record" if definition.kind == "record" else ""): definition
-    for definition in map(read_definition, sorted(SCHEMAS.glob("*.schema")))
+    definition.name + ("Record" if definition.kind == "record" else ""): definition for definition in read_definitions()
 }
 
 SCALARS_FROM_JSON: dict[str, Callable[[str], bytes]] = {

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from _wire.codegen.modules import pyx
-from _wire.generate import MESSAGES, SCHEMAS, generate
-from _wire.notation import parse
+from _wire.generate import MESSAGES, generate
+from _wire.notation import SCHEMAS, parse
 
 PING = """# Is anybody there?
 api Ping 99   versions 0-5   flexible 3+
@@ -70,7 +70,7 @@ def test_sources_without_a_definition_are_removed(tmp_path: Path) -> None:
         'if version < 2 or read_int8(at(r, b"spot")) >= 0:',
         # what is read hangs on the message before it is read
         "m.home = Home.__new__(Home)",
-        "decode_home(r, m.home, version)",
+        "fill_home(r, m.home, version)",
         # a struct that is never null is there even if nobody gave one
         "self.home = Home() if home is None else home",
         # a tagged field is written if it differs from its default

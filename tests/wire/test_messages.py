@@ -149,8 +149,9 @@ def test_the_path_to_a_field_says_which_element_it_lies_in(
 @pytest.mark.parametrize("name", ["assignment", "target_assignment"])
 def test_the_path_leads_through_a_struct_that_is_used_in_two_places(name: str) -> None:
     assigned = Assignment(topic_partitions=[TopicPartitions(topic_name="x"), TopicPartitions(topic_name="it")])
-    members = [Member(), Member(**{name: assigned})]
-    body = ConsumerGroupDescribeResponse(groups=[DescribedGroup(members=members)]).encode(0)
+    member = Member()
+    setattr(member, name, assigned)
+    body = ConsumerGroupDescribeResponse(groups=[DescribedGroup(members=[Member(), member])]).encode(0)
     with pytest.raises(MalformedMessage) as refused:
         ConsumerGroupDescribeResponse.decode(body.replace(b"it", b"\xff\xff"), 0)
     assert refused.value.field == f"groups[0].members[1].{name}.topic_partitions[1].topic_name"

@@ -23,7 +23,6 @@ def decode_and_encode(int key, bytes body not None, int16_t version, Message res
     cdef const uint8_t *data = <const uint8_t *>PyBytes_AS_STRING(body)
     cdef Py_ssize_t size = PyBytes_GET_SIZE(body)
     cdef Decoder decode
-    cdef object kept
     cdef int i
     if key == 12:
         decode = <Decoder>decode_heartbeat_request
@@ -41,5 +40,5 @@ def decode_and_encode(int key, bytes body not None, int16_t version, Message res
         raise ValueError(f"API key {key} is not measured")
     for i in range(times):
         reader_over(&reader, data, size, b"bench", version)
-        kept = decode(&reader, version)
+        decode(&reader, version)
         encode_response(i, response, version)

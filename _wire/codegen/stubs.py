@@ -1,0 +1,61 @@
+"""What editors and type checkers read of a definition (.pyi): signatures, and what each class and field is."""
+
+from __future__ import annotations
+
+import re
+
+from _wire.codegen.fields import indented, python_argument_default, python_argument_type, python_type
+from _wire.codegen.modules import head, innermost_first, lines_of
+from _wire.notation import Definition, Field, Struct, Versions
+
+
+def pyi(definition: Definition) -> str:
+    body = "\n".join(lines_of(class_stub(definition, struct)) for struct in innermost_first(definition))
+    iterable = "from collections.abc import Iterable\n\n" if "Iterable[" in body else ""
+    bases = ", ".join(name for name in ("Buffer", "Message", "Struct") if re.search(rf"\b{name}\b", body))
+    return f'{head(definition)}"""{definition.doc}"""\n\n{iterable}from _wire.primitives import {bases}\n\n{body}'
+
+
+def class_stub(definition: Definition, struct: Struct) -> list[str]:
+    is_message = struct.name in definition.messages
+    body = class_doc(definition, struct)
+    for each in struct.fields:
+        body += [f"{each.name}: {python_type(each)}", f'"""{field_doc(each, struct)}"""', ""]
+    if struct.fields:
+        arguments = [f"{e.name}: {python_argument_type(e)} = {python_argument_default(e)}," for e in struct.fields]
+        body += ["def __init__(", "    self,", "    *,", *indented(arguments), ") -> None: ..."]
+    else:
+        body += ["def __init__(self) -> None: ..."]
+    if is_message:
+        decode = f"def decode(data: Buffer, version: int, start: int = 0, whole: bool = True) -> {struct.name}:"
+        why = '"""As Message.decode says. Raises MalformedMessage, and ValueError for a version that does not exist."""'
+        body += ["@staticmethod", decode, f"    {why}"]
+    return [f"class {struct.name}({'Message' if is_message else 'Struct'}):", *indented(body)]
+
+
+def class_doc(definition: Definition, struct: Struct) -> list[str]:
+    if struct.name not in definition.messages:
+        holders = " and ".join(f"`{other.name}.{each.name}`" for other, each in uses(definition, struct))
+        return [f'"""An element of, or what is in, {holders}."""', ""]
+    flexible = f", flexible from {struct.flexible_from} on" if struct.flexible_from <= struct.versions.last else ""
+    block = struct.name.removeprefix(definition.name) or "Format"
+    return [f'"""{definition.doc}', "", f"{block}, {versions_text(struct.versions)}{flexible}.", '"""', ""]
+
+
+def uses(definition: Definition, struct: Struct) -> list[tuple[Struct, Field]]:
+    return [(other, each) for other in definition.structs.values() for each in other.fields if each.type == struct.name]
+
+
+def field_doc(each: Field, struct: Struct) -> str:
+    """`string, versions 5 to 9, may be null`."""
+    words = [f"array of {each.type}" if each.is_array else each.type, versions_text(each.versions)]
+    if each.tag is not None:
+        words.append(f"tag {each.tag}")
+    if each.nullable is not None:
+        words.append("may be null" if each.nullable == each.versions else f"may be null from {each.nullable.first} on")
+    return ", ".join(words) + "."
+
+
+def versions_text(versions: Versions) -> str:
+    first, last = versions.first, versions.last
+    return f"versions {first} to {last}" if last > first else f"version {first}"

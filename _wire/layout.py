@@ -1,0 +1,53 @@
+"""What a message looks like on the wire, version by version, as a table."""
+
+from collections.abc import Iterator
+
+from _wire.notation import Definition, Field, Struct
+
+LEGEND = "x present   n may be null   t tagged   . not there"
+
+
+def describe(definition: Definition) -> Iterator[str]:
+    """The lines of the description: what it is, then a table for each of its messages."""
+    yield heading(definition)
+    yield definition.doc
+    for name in definition.messages:
+        message = definition.structs[name]
+        rows = list(_rows(definition, message, 1))
+        width = max((len(label) for label, _, _ in rows), default=0)
+        types = max((len(type_name) for _, type_name, _ in rows), default=0)
+        versions = range(message.versions.first, message.versions.last + 1)
+        yield ""
+        yield f"{name:{width + types + 3}}  " + " ".join(f"{version:>2}" for version in versions)
+        for label, type_name, each in rows:
+            marks = " ".join(f"{mark(each, version):>2}" for version in versions)
+            yield f"{label:{width}}  {type_name:{types}}   {marks}"
+    yield ""
+    yield LEGEND
+
+
+def heading(definition: Definition) -> str:
+    first, last, flexible = definition.versions.first, definition.versions.last, definition.flexible_from
+    what = f"API key {definition.key}" if definition.key is not None else "embedded format"
+    if definition.place is not None:
+        what = f"record type {definition.place.types} of {definition.place.topic}"
+    return f"{definition.name}: {what}, versions {first} to {last}, " + (
+        f"flexible from {flexible} on" if flexible <= last else "never flexible"
+    )
+
+
+def mark(each: Field, version: int) -> str:
+    """How a field is in a version, in one or two letters of the legend."""
+    if version not in each.versions:
+        return "."
+    letters = "t" if each.tag is not None else ""
+    if each.nullable is not None and version in each.nullable:
+        letters += "n"
+    return letters or "x"
+
+
+def _rows(definition: Definition, struct: Struct, depth: int) -> Iterator[tuple[str, str, Field]]:
+    for each in struct.fields:
+        yield "  " * depth + each.name, f"[{each.type}]" if each.is_array else each.type, each
+        if each.is_struct:
+            yield from _rows(definition, definition.structs[each.type], depth + 1)
