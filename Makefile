@@ -19,10 +19,10 @@ COMPILED := $(shell find _wire coordinator tests \( -path '*/messages' -prune \)
 	\( -name '*.pyx' -o -name '*.pxd' -o -name '*.schema' -o -path "_wire/generate.py" -o -path "_wire/notation.py" -o -path "_wire/codegen/*.py" \) -print 2>/dev/null)
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help build demo run test fuzz lint format bench lock clean java python
+.PHONY: help build demo run test fuzz lint format bench bench-wire lock clean java python
 
 help: ## this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
 
 build: $(DONE)/extensions $(DONE)/command ## virtual environment, locked packages, compiled extensions, the `coordinator` command
 
@@ -54,6 +54,9 @@ lint: build ## ruff, formatting, cython-lint, mypy --strict
 format: $(DONE)/packages ## format and sort imports in place
 	@$(BIN)/ruff check --select I --fix .
 	@$(BIN)/ruff format .
+
+bench-wire: build ## the codec against kafka-python, franz-go's kmsg and aiokafka
+	@$(BIN)/python tests/bench/bench_wire.py
 
 bench: build ## run each benchmark of tests/bench and print its figures
 	@for bench in $(BENCHES); do echo "== $$bench"; $(BIN)/python "$$bench"; done
