@@ -14,7 +14,7 @@ from _wire.codegen.reading import decode_function, decode_signature, fill_functi
 from _wire.codegen.writing import write_method
 from _wire.notation import Definition, Struct, snake_case
 
-STDINT = ("int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t")
+STDINT = ("int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t")
 TYPES = ("bool", "float64", "int8", "int16", "int32", "int64", "uint16", "uuid")
 TEXTS = ("bytes", "count", "nullable_bytes", "nullable_count", "nullable_string", "string")
 PRIMITIVES = (
@@ -22,7 +22,7 @@ PRIMITIVES = (
     *("close_reader", "close_tag", "end_message", "end_tag", "fields_are_equal", "fields_text", "open_reader"),
     *("open_tag", "raise_null"),
     *(f"read_{name}" for name in sorted((*TYPES, *TEXTS, "int32_array", "tag_count"))),
-    *("skip_tags", "to"),
+    *("reserve", "skip_tags", "store_uint16", "store_uint32", "store_uint64", "to"),
     *(f"write_{name}" for name in sorted((*TYPES, *TEXTS, "int32_array", "uvarint"))),
 )
 

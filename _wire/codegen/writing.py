@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import groupby
+
 from _wire.codegen.fields import (
     SIZES,
     by_nullability,
@@ -15,18 +18,55 @@ from _wire.codegen.fields import (
 )
 from _wire.notation import Field, Struct
 
+STORES = {
+    "bool": "({at})[0] = 1 if {value} else 0",
+    "int8": "({at})[0] = <uint8_t>{value}",
+    "int16": "store_uint16({at}, <uint16_t>{value})",
+    "uint16": "store_uint16({at}, {value})",
+    "int32": "store_uint32({at}, <uint32_t>{value})",
+    "int64": "store_uint64({at}, <uint64_t>{value})",
+}
+"""How a value that cannot fail to fit is put where there is room for it."""
+
 
 def write_method(struct: Struct) -> list[str]:
     body = [flexible_variable(struct)]
-    for each in struct.fields:
-        if each.tag is None:
-            condition = in_versions(each.versions, struct.versions)
-            statements = write_field(each, struct)
-            body += [f"if {condition}:", *indented(statements)] if condition else statements
+    runs = list(runs_of_fields(struct))
+    if any(is_written_at_once(run) for _, run in runs):
+        body.append("cdef uint8_t *room")
+    for condition, run in runs:
+        statements = write_at_once(run) if is_written_at_once(run) else write_field(run[0], struct)
+        body += [f"if {condition}:", *indented(statements)] if condition else statements
     if is_ever_flexible(struct):
         body += ["if flexible:", *indented(write_tags(struct))]
     body.append("return 0")
     return ["cdef int write(self, Writer *w, int16_t version) except -1:", *indented(body)]
+
+
+def runs_of_fields(struct: Struct) -> Iterator[tuple[str, list[Field]]]:
+    """The untagged fields in order, with the condition of their versions; neighbours of fixed size come together."""
+    untagged = (each for each in struct.fields if each.tag is None)
+    by_condition = groupby(untagged, key=lambda each: (in_versions(each.versions, struct.versions), is_fixed(each)))
+    for (condition, fixed), fields in by_condition:
+        yield from [(condition, list(fields))] if fixed else [(condition, [each]) for each in fields]
+
+
+def is_fixed(each: Field) -> bool:
+    return each.type in STORES and not each.is_array
+
+
+def is_written_at_once(run: list[Field]) -> bool:
+    return len(run) > 1
+
+
+def write_at_once(run: list[Field]) -> list[str]:
+    """One look at the room that is left, for all of them."""
+    lines, position = [f"room = reserve(w, {sum(SIZES[each.type] for each in run)})"], 0
+    for each in run:
+        at = f"room + {position}" if position else "room"
+        lines.append(STORES[each.type].format(at=at, value=f"self.{each.name}"))
+        position += SIZES[each.type]
+    return lines
 
 
 def write_field(each: Field, struct: Struct) -> list[str]:
