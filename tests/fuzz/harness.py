@@ -49,13 +49,27 @@ def register(library: ctypes.CDLL, function: str, array: "ctypes.Array[Any]") ->
     library[function](ctypes.c_void_p(start), ctypes.c_void_p(start + ctypes.sizeof(array)))
 
 
+def replay(one_input: Callable[[bytes, Callable[[str], None]], None], corpus: Path) -> None:
+    outcomes: set[str] = set()
+    inputs = sorted(corpus.iterdir())
+    for path in inputs:
+        one_input(path.read_bytes(), outcomes.add)
+    print(f"{len(inputs)} inputs, {len(outcomes)} outcomes")
+
+
 def fuzz(name: str, one_input: Callable[[bytes, Callable[[str], None]], None], seeds: Iterable[bytes]) -> None:
-    """Run `one_input(data, saw)` for FUZZ_SECONDS. What it raises ends the run, and the input is kept in FUZZ_DIR."""
+    """Run `one_input(data, saw)` for FUZZ_SECONDS. What it raises ends the run, and the input is kept in FUZZ_DIR.
+
+    With the argument `replay`, run it once for each input that was kept before, in this process and without libFuzzer.
+    """
     corpus = WORK / name
     corpus.mkdir(parents=True, exist_ok=True)
     for seed in seeds:
         if len(seed) <= INPUT_BYTES_MAX:
             (corpus / hashlib.sha1(seed).hexdigest()).write_bytes(seed)
+    if sys.argv[1:] == ["replay"]:
+        replay(one_input, corpus)
+        return
     options = {
         "max_total_time": SECONDS,
         "max_len": INPUT_BYTES_MAX,
