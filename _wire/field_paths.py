@@ -5,6 +5,7 @@ being read is the last one that is there.
 """
 
 from bisect import bisect_left
+from sys import intern
 from typing import Any
 
 
@@ -13,7 +14,9 @@ def with_indexes(message: Any, field: str) -> str:
 
     A struct that a definition uses in several places is named by its kind (`Cursor.topic_name`), and found.
     """
-    steps = field.split(".")
+    steps = [
+        intern(step) for step in field.split(".")
+    ]  # CPython's cache of attributes keeps the names it was asked for
     path, struct = "", message
     if steps[0][:1].isupper():
         path, struct = _newest(message, steps.pop(0))
