@@ -19,7 +19,7 @@ COMPILED := $(shell find _wire coordinator tests \( -path '*/messages' -prune \)
 	\( -name '*.pyx' -o -name '*.pxd' -o -name '*.schema' -o -path "_wire/generate.py" -o -path "_wire/notation.py" -o -path "_wire/codegen/*.py" \) -print 2>/dev/null)
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help build demo run test fuzz lint format bench bench-wire lock clean java python
+.PHONY: help build demo run test fuzz lint format docs bench bench-wire lock clean java python
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -57,6 +57,9 @@ format: $(DONE)/packages ## format and sort imports in place
 
 bench-wire: build ## the codec against kafka-python, franz-go's kmsg and aiokafka
 	@$(BIN)/python tests/bench/bench_wire.py
+
+docs: build ## write docs/protocol.md anew
+	@$(BIN)/python docs/make_protocol.py
 
 bench: build ## run each benchmark of tests/bench and print its figures
 	@for bench in $(BENCHES); do echo "== $$bench"; $(BIN)/python "$$bench"; done
