@@ -33,8 +33,10 @@ def command(parent: Path, bootstrap: str | None) -> None:
     from coordinator.demo.stage import Stage, StoryFailed
     from coordinator.demo.story import start_server, tell
 
-    # As Ctrl-C: whoever ends the demo from outside leaves nothing running either.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # Whoever ends the demo from outside leaves nothing running either. A shell starts what it runs in the background
+    # with SIGINT ignored, so that is said for both.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     console = Console()
     started = monotonic()
     folder = parent.absolute() / datetime.now().strftime("%Y%m%d-%H%M%S")
