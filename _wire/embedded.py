@@ -6,7 +6,6 @@ the key's version, as Kafka did until 4.0: the bytes are the same.
 
 from dataclasses import dataclass
 from importlib import import_module
-from types import ModuleType
 from typing import TypeVar
 
 from _wire.errors import MalformedMessage
@@ -25,25 +24,16 @@ class RecordFormat:
     value: type[Message]
 
 
-def _formats(topic: str) -> dict[int, RecordFormat]:
-    return {
-        record_type: RecordFormat(_message(module, "Key"), _message(module, "Value"))
-        for record_type, name in RECORD_MODULES[topic].items()
-        for module in [import_module(f"_wire.messages.{name}")]
-    }
+def _format(module_name: str) -> RecordFormat:
+    module = import_module(f"_wire.messages.{module_name}")
+    name = "".join(word.capitalize() for word in module_name.removesuffix("_record").split("_"))
+    return RecordFormat(getattr(module, f"{name}Key"), getattr(module, f"{name}Value"))
 
 
-def _message(module: ModuleType, suffix: str) -> type[Message]:
-    """The key or the value of a record's module: the one message of that name in it."""
-    (message,) = (
-        each
-        for name, each in vars(module).items()
-        if name.endswith(suffix) and isinstance(each, type) and issubclass(each, Message) and each is not Message
-    )
-    return message
-
-
-RECORD_FORMATS: dict[str, dict[int, RecordFormat]] = {topic: _formats(topic) for topic in RECORD_MODULES}
+RECORD_FORMATS: dict[str, dict[int, RecordFormat]] = {
+    topic: {record_type: _format(module_name) for record_type, module_name in modules.items()}
+    for topic, modules in RECORD_MODULES.items()
+}
 """By topic and record type."""
 VALUE_OF: dict[type[Message], type[Message]] = {
     each.key: each.value for formats in RECORD_FORMATS.values() for each in formats.values()

@@ -53,7 +53,7 @@ def test_what_did_not_change_is_not_written_again(tmp_path: Path) -> None:
 
 
 def test_sources_without_a_definition_are_removed(tmp_path: Path) -> None:
-    for name in ("gone.pyx", "gone.pxd", "gone.pyi"):
+    for name in ("gone.pyx", "gone.pxd", "gone.pyi", "gone.cpython-311-x86_64-linux-gnu.so"):
         (tmp_path / name).touch()
     generate(SCHEMAS, tmp_path)
     assert not list(tmp_path.glob("gone.*"))
