@@ -43,7 +43,7 @@ FUZZ_TARGETS := $(sort $(wildcard tests/fuzz/fuzz_*.py))
 fuzz: build ## feed the codec wrong bytes, FUZZ_SECONDS (60) for each target of tests/fuzz
 	@for target in $(FUZZ_TARGETS); do echo "== $$target"; \
 		FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m "tests.fuzz.$$(basename "$$target" .py)" 2>&1 \
-			| grep -vE '^#[0-9]+.*(NEW|REDUCE)|^"'; done
+			| grep -vE '^(INFO|WARNING|Loaded|#|")|^$$'; done
 
 lint: build ## ruff, formatting, cython-lint, mypy --strict
 	@$(BIN)/ruff check .
