@@ -98,7 +98,7 @@ $(DONE)/extensions: $(DONE)/packages setup.py $(COMPILED)
 	@$(BIN)/python setup.py --quiet build_ext --inplace -j2
 	@touch $@
 
-# After the extensions, so that the editable install finds them built and compiles nothing itself.
 $(DONE)/command: $(DONE)/packages pyproject.toml setup.py | $(DONE)/extensions
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@EXTENSIONS_ARE_BUILT=1 \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@

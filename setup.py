@@ -5,6 +5,7 @@
 Incremental: a definition that did not change leaves its module as it is, and an unchanged .pyx is not compiled again.
 """
 
+import os
 import sys
 from pathlib import Path
 
@@ -40,15 +41,23 @@ def extensions() -> list[Extension]:
     ]
 
 
-generate()
+def compiled() -> list[Extension]:
+    """All extensions; none where EXTENSIONS_ARE_BUILT says that they lie beside their sources already.
+
+    An editable install would compile each of them once more, one after the other, only to leave them where they are.
+    """
+    if os.environ.get("EXTENSIONS_ARE_BUILT"):
+        return []
+    generate()
+    modules: list[Extension] = cythonize(
+        extensions(), nthreads=CYTHON_THREADS, build_dir="build/cython", compiler_directives=DIRECTIVES
+    )
+    return modules
+
+
 setup(
     packages=find_packages(include=["_wire", "_wire.*", "coordinator", "coordinator.*"]),
     package_data={"": ["*.pxd", "*.pyi", "*.pyx", "py.typed"], "_wire": ["schemas/*.schema"]},
-    ext_modules=cythonize(
-        extensions(),
-        nthreads=CYTHON_THREADS,
-        build_dir="build/cython",
-        compiler_directives=DIRECTIVES,
-    ),
+    ext_modules=compiled(),
     zip_safe=False,
 )
