@@ -1,5 +1,6 @@
 """JoinGroup, SyncGroup, Heartbeat, LeaveGroup: to the shard of the group, and back through the AnswerDesk."""
 
+from collections.abc import Callable
 from typing import Any
 
 from _wire.errors import ErrorCode
@@ -10,6 +11,7 @@ from _wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from coordinator.core import joining, members
 from coordinator.core.decision import RequestContext
 from coordinator.core.group import NO_GENERATION
+from coordinator.runtime.shard import GroupDecision
 from coordinator.server.broker import Broker
 from coordinator.server.call import Call
 from coordinator.server.dispatch import LATER, DispatchTable
@@ -18,6 +20,9 @@ NULLABLE_PROTOCOL_NAME_VERSION = 7
 """Before it, JoinGroup has "" where there is no protocol."""
 SYNC_NAMES_PROTOCOL_VERSION = 5
 """From it on SyncGroup says for which protocol it is (KIP-559)."""
+
+
+GroupRequest = JoinGroupRequest | SyncGroupRequest | HeartbeatRequest | LeaveGroupRequest
 
 
 class GroupHandlers:
@@ -33,13 +38,10 @@ class GroupHandlers:
         table.add("LeaveGroup", self.leave)
 
     def join(self, request: JoinGroupRequest, call: Call) -> Any:
-        context, config = request_context(self._broker, call), self._broker.config
-        self._broker.groups.ask(
-            request.group_id,
-            lambda group, now_ms: joining.join(group, request, context, now_ms, config),
-            context.request_id,
+        config = self._broker.config
+        return self._ask(
+            request, call, lambda context: lambda group, now_ms: joining.join(group, request, context, now_ms, config)
         )
-        return LATER
 
     def sync(self, request: SyncGroupRequest, call: Call) -> Any:
         unnamed = request.protocol_type is None or request.protocol_name is None
@@ -47,32 +49,27 @@ class GroupHandlers:
             return SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         if not request.group_id:
             return SyncGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)
-        context = request_context(self._broker, call)
-        self._broker.groups.ask(
-            request.group_id,
-            lambda group, now_ms: members.sync(group, request, context, now_ms),
-            context.request_id,
+        return self._ask(
+            request, call, lambda context: lambda group, now_ms: members.sync(group, request, context, now_ms)
         )
-        return LATER
 
     def heartbeat(self, request: HeartbeatRequest, call: Call) -> Any:
         if not request.group_id:
             return HeartbeatResponse(error_code=ErrorCode.INVALID_GROUP_ID)
-        context = request_context(self._broker, call)
-        self._broker.groups.ask(
-            request.group_id, lambda group, now_ms: members.heartbeat(group, request, context), context.request_id
+        return self._ask(
+            request, call, lambda context: lambda group, now_ms: members.heartbeat(group, request, context)
         )
-        return LATER
 
     def leave(self, request: LeaveGroupRequest, call: Call) -> Any:
         if not request.group_id:
             return LeaveGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)
-        context = request_context(self._broker, call)
-        self._broker.groups.ask(
-            request.group_id,
-            lambda group, now_ms: members.leave(group, request, context, now_ms),
-            context.request_id,
+        return self._ask(
+            request, call, lambda context: lambda group, now_ms: members.leave(group, request, context, now_ms)
         )
+
+    def _ask(self, request: GroupRequest, call: Call, deciding: Callable[[RequestContext], GroupDecision]) -> Any:
+        context = request_context(self._broker, call)
+        self._broker.groups.ask(request.group_id, deciding(context), context.request_id)
         return LATER
 
 
