@@ -36,11 +36,14 @@ cdef class FrameSplitter:
     def begun_bytes(self):
         return PyByteArray_GET_SIZE(self.begun)
 
+    cdef bint has_begun(self) noexcept:
+        return PyByteArray_GET_SIZE(self.begun) != 0
+
     cpdef list feed(self, object data):
         """The frames that are whole now, without their lengths, in order. FrameTooLarge for good after a huge one."""
         cdef list frames = []
         cdef Py_ssize_t used
-        if PyByteArray_GET_SIZE(self.begun) == 0:
+        if not self.has_begun():
             used = self.split(data, frames)
             if used < len(data):
                 self.begun += memoryview(data)[used:]

@@ -8,70 +8,24 @@ leaves in one write.
 from collections import deque
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t
-from libc.string cimport memcpy
+from libc.stdint cimport int64_t, uint8_t
 
 from _wire.frames cimport FrameSplitter
 from _wire.headers cimport encode_response
-from _wire.primitives cimport Message
+from _wire.heartbeat_frames cimport (
+    HEARTBEAT_ANSWER_BYTES_MAX, HeartbeatFields, read_heartbeat, write_heartbeat_answer,
+)
+from _wire.primitives cimport Message, load_uint32
 from coordinator.runtime.leases cimport LeaseTable
 
 from _wire.frames import FrameTooLarge
 
 cdef enum:
-    HEARTBEAT = 12
-    HEARTBEAT_NEWEST = 4
-    FLEXIBLE_HEARTBEAT = 4
-    WITH_INSTANCE_ID = 3
-    WITH_THROTTLE_TIME = 1
     FRAMES_QUEUED_AT_MOST = 1000        # then reading stops until answers have gone out
     BYTES_QUEUED_AT_MOST = 1 << 20      # of these frames; a single one may be larger
     BYTES_HELD_AT_MOST = 1 << 16        # of answers made in one turn; then they are written, and the socket is asked
-    HEADER_BYTES_MIN = 8                # API key, version, correlation id
-
-
-cdef struct Span:
-    const uint8_t *data
-    Py_ssize_t size                     # -1 for null
-
-
-cdef inline int16_t load_int16(const uint8_t *p) noexcept:
-    return <int16_t>((p[0] << 8) | p[1])
-
-
-cdef inline int32_t load_int32(const uint8_t *p) noexcept:
-    return <int32_t>((<uint32_t>p[0] << 24) | (<uint32_t>p[1] << 16) | (<uint32_t>p[2] << 8) | p[3])
-
-
-cdef inline bint take_span(const uint8_t **position, const uint8_t *end, bint compact, Span *span) noexcept:
-    """A string of under 16 KiB; false for anything else, which the full decoder then judges."""
-    cdef const uint8_t *p = position[0]
-    if compact:
-        if p >= end or p[0] >= 0x80:
-            if end - p < 2 or p[1] >= 0x80:
-                return False
-            span.size = ((p[0] & 0x7F) | (<Py_ssize_t>p[1] << 7)) - 1
-            p += 2
-        else:
-            span.size = <Py_ssize_t>p[0] - 1
-            p += 1
-    else:
-        if end - p < 2:
-            return False
-        span.size = load_int16(p)
-        p += 2
-    span.data = p
-    if span.size < -1 or (span.size > 0 and span.size > end - p):
-        return False
-    position[0] = p + (span.size if span.size > 0 else 0)
-    return True
-
-
-cdef inline bint no_tags(const uint8_t **position, const uint8_t *end) noexcept:
-    if position[0] >= end or position[0][0] != 0:
-        return False
-    position[0] += 1
-    return True
+    HEARTBEAT_ANSWERS_BYTES = 4096      # written in one piece
+    LENGTH_BYTES = 4
 
 
 cdef class Connection:
@@ -125,12 +79,18 @@ cdef class Connection:
     def eof_received(self):
         return False
 
-    def data_received(self, data):
+    def data_received(self, bytes data not None):
+        cdef Py_ssize_t answered = 0
         if self.closing:
             return
         self.last_heard_ms = self.now_ms()
+        if not (self.busy or self.congested or self.frames or self.splitter.has_begun()):
+            answered = self.answer_heartbeats(data, self.last_heard_ms)
+            if answered == PyBytes_GET_SIZE(data):
+                self.flush()
+                return
         try:
-            frames = self.splitter.feed(data)
+            frames = self.splitter.feed(memoryview(data)[answered:] if answered else data)
         except FrameTooLarge as problem:
             self.queue(problem.frames)
             self.run(self.last_heard_ms)
@@ -239,57 +199,56 @@ cdef class Connection:
     cdef flush(self):
         if self.out:
             data = self.out[0] if len(self.out) == 1 else b"".join(self.out)
-            self.out, self.out_bytes = [], 0
+            self.out.clear()
+            self.out_bytes = 0
             self.transport.write(data)
 
-    cdef bint take_heartbeat(self, bytes frame, int64_t now_ms) except -1:
-        """Answer the Heartbeat of a live lease; false for whatever else the frame is."""
-        cdef const uint8_t *p = <const uint8_t *>PyBytes_AS_STRING(frame)
-        cdef const uint8_t *end = p + PyBytes_GET_SIZE(frame)
-        cdef const uint8_t *correlation_id = p + 4
-        cdef int16_t version
-        cdef int32_t generation_id
-        cdef bint flexible
-        cdef Span client_id, group_id, member_id, group_instance_id
-        if end - p < HEADER_BYTES_MIN or load_int16(p) != HEARTBEAT:
-            return False
-        version = load_int16(p + 2)
-        if version < 0 or version > HEARTBEAT_NEWEST:
-            return False
-        flexible = version >= FLEXIBLE_HEARTBEAT
-        p += HEADER_BYTES_MIN
-        if not take_span(&p, end, False, &client_id) or (flexible and not no_tags(&p, end)):
-            return False
-        if not take_span(&p, end, flexible, &group_id) or group_id.size < 0 or end - p < 4:
-            return False
-        generation_id = load_int32(p)
-        p += 4
-        if not take_span(&p, end, flexible, &member_id) or member_id.size < 0:
-            return False
-        group_instance_id.data, group_instance_id.size = NULL, -1
-        if version >= WITH_INSTANCE_ID and not take_span(&p, end, flexible, &group_instance_id):
-            return False
-        if (flexible and not no_tags(&p, end)) or p != end:
-            return False
-        if not self.leases.heartbeat(
-            group_id.data, group_id.size, member_id.data, member_id.size,
-            group_instance_id.data, group_instance_id.size, generation_id, now_ms,
+    cdef Py_ssize_t answer_heartbeats(self, bytes data, int64_t now_ms) except -1:
+        """Answer the Heartbeats of live leases that `data` begins with; returns how many bytes they took.
+
+        From the receive buffer into the send buffer: no frame, no message, no answer is made a Python object.
+        """
+        cdef const uint8_t *start = <const uint8_t *>PyBytes_AS_STRING(data)
+        cdef Py_ssize_t size = PyBytes_GET_SIZE(data), answered = 0, made = 0, frame_bytes, answer_bytes
+        cdef uint8_t answers[HEARTBEAT_ANSWERS_BYTES]
+        while size - answered >= LENGTH_BYTES:
+            frame_bytes = load_uint32(start + answered)
+            if frame_bytes > size - answered - LENGTH_BYTES or frame_bytes > self.splitter.frame_bytes_max:
+                break
+            answer_bytes = self.answer_heartbeat(start + answered + LENGTH_BYTES, frame_bytes, now_ms, answers + made)
+            if answer_bytes == 0:
+                break
+            made += answer_bytes
+            answered += LENGTH_BYTES + frame_bytes
+            if made > HEARTBEAT_ANSWERS_BYTES - HEARTBEAT_ANSWER_BYTES_MAX:
+                self.hold(PyBytes_FromStringAndSize(<const char *>answers, made))
+                made = 0
+                if self.out_bytes > BYTES_HELD_AT_MOST:
+                    self.flush()
+                    if self.congested:
+                        break
+        if made:
+            self.hold(PyBytes_FromStringAndSize(<const char *>answers, made))
+        return answered
+
+    cdef Py_ssize_t answer_heartbeat(
+        self, const uint8_t *frame, Py_ssize_t frame_bytes, int64_t now_ms, uint8_t *answer
+    ) noexcept:
+        """Write the answer to the Heartbeat of a live lease; 0 bytes for whatever else the frame is."""
+        cdef HeartbeatFields fields
+        if not read_heartbeat(frame, frame_bytes, &fields) or not self.leases.heartbeat(
+            fields.group_id.data, fields.group_id.size, fields.member_id.data, fields.member_id.size,
+            fields.group_instance_id.data, fields.group_instance_id.size, fields.generation_id, now_ms,
         ):
-            return False
-        self.hold(heartbeat_answer(correlation_id, version, flexible))
-        return True
+            return 0
+        return write_heartbeat_answer(answer, &fields)
 
-
-cdef bytes heartbeat_answer(const uint8_t *correlation_id, int16_t version, bint flexible):
-    """A frame that says NONE: length, correlation id, tags (v4), throttle time (v1), error code, tags (v4)."""
-    cdef Py_ssize_t throttle_time = 4 if version >= WITH_THROTTLE_TIME else 0
-    cdef Py_ssize_t tags = 1 if flexible else 0     # of the header, and of the body
-    cdef Py_ssize_t size = 4 + tags + throttle_time + 2 + tags
-    cdef bytes frame = PyBytes_FromStringAndSize(NULL, 4 + size)
-    cdef uint8_t *p = <uint8_t *>PyBytes_AS_STRING(frame)
-    cdef Py_ssize_t i
-    for i in range(4 + size):
-        p[i] = 0
-    p[3] = <uint8_t>size
-    memcpy(p + 4, correlation_id, 4)
-    return frame
+    cdef bint take_heartbeat(self, bytes frame, int64_t now_ms) except -1:
+        """The same for a frame that had to wait; false when the host has to serve it."""
+        cdef uint8_t answer[HEARTBEAT_ANSWER_BYTES_MAX]
+        cdef Py_ssize_t size = self.answer_heartbeat(
+            <const uint8_t *>PyBytes_AS_STRING(frame), PyBytes_GET_SIZE(frame), now_ms, answer
+        )
+        if size:
+            self.hold(PyBytes_FromStringAndSize(<const char *>answer, size))
+        return size != 0

@@ -1,0 +1,86 @@
+"""The Heartbeat read in place says what the codec says, in every version, or declines."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from _wire.errors import MalformedMessage
+from _wire.headers import decode_request_header, encode_request, encode_response
+from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from tests.wire import heartbeat_calls
+
+LENGTH_BYTES = 4
+IDS = st.text(max_size=40) | st.text("ab", min_size=120, max_size=140)
+INSTANCE_IDS = st.none() | IDS
+VERSIONS = st.integers(HeartbeatRequest.MIN_VERSION, HeartbeatRequest.MAX_VERSION)
+WITH_INSTANCE_ID = 3
+
+
+def frame_of(version, client_id="client", **fields):
+    return encode_request(7, client_id, HeartbeatRequest(**fields), version)[LENGTH_BYTES:]
+
+
+def fields_by_codec(frame):
+    header, start = decode_request_header(frame)
+    request = HeartbeatRequest.decode(frame, header.api_version, start)
+    instance_id = None if request.group_instance_id is None else request.group_instance_id.encode()
+    who = request.group_id.encode(), request.generation_id, request.member_id.encode()
+    return header.api_version, *who, instance_id
+
+
+@given(VERSIONS, st.none() | IDS, IDS, st.integers(-(2**31), 2**31 - 1), IDS, INSTANCE_IDS)
+def test_reads_what_the_codec_reads(version, client_id, group_id, generation_id, member_id, instance_id):
+    named = {"group_instance_id": instance_id} if version >= WITH_INSTANCE_ID else {}
+    frame = frame_of(version, client_id, group_id=group_id, generation_id=generation_id, member_id=member_id, **named)
+    assert heartbeat_calls.read(frame) == fields_by_codec(frame)
+
+
+@given(VERSIONS, st.integers(-(2**31), 2**31 - 1))
+def test_answers_as_the_codec_does(version, correlation_id):
+    frame = encode_request(correlation_id, "c", HeartbeatRequest(group_id="g", member_id="m"), version)[LENGTH_BYTES:]
+    assert heartbeat_calls.answer(frame) == encode_response(correlation_id, HeartbeatResponse(), version)
+
+
+@given(VERSIONS, st.data())
+def test_declines_or_agrees_on_any_change_of_a_byte(version, data):
+    frame = bytearray(frame_of(version, group_id="group", generation_id=3, member_id="member"))
+    where = data.draw(st.integers(0, len(frame) - 1))
+    frame[where] = data.draw(st.integers(0, 255))
+    read = heartbeat_calls.read(bytes(frame))
+    if read is not None and all(each is None or is_utf8(each) for each in (read[1], read[3], read[4])):
+        try:
+            assert read == fields_by_codec(bytes(frame))
+        except MalformedMessage as problem:
+            # The client's own id is not looked at: nobody asks for it.
+            assert "client_id" in str(problem)
+
+
+def is_utf8(text):
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+@given(VERSIONS, st.data())
+def test_declines_every_frame_cut_short_and_every_byte_too_many(version, data):
+    frame = frame_of(version, group_id="group", generation_id=3, member_id="member")
+    assert heartbeat_calls.read(frame[: data.draw(st.integers(0, len(frame) - 1))]) is None
+    assert heartbeat_calls.read(frame + b"\x00") is None
+
+
+def test_declines_tagged_fields():
+    frame = frame_of(4, group_id="group", generation_id=3, member_id="member")
+    assert heartbeat_calls.read(frame[:-1] + b"\x01\x00\x00") is None
+
+
+def test_declines_other_requests_and_unknown_versions():
+    frame = frame_of(4, group_id="group", member_id="member")
+    assert heartbeat_calls.read(b"\x00\x0b" + frame[2:]) is None
+    assert heartbeat_calls.read(frame[:2] + b"\x00\x05" + frame[4:]) is None
+    assert heartbeat_calls.read(frame[:2] + b"\xff\xff" + frame[4:]) is None
+
+
+def test_declines_strings_that_the_codec_has_to_judge():
+    assert heartbeat_calls.read(frame_of(4, group_id="g" * (1 << 14), member_id="member")) is None
+    assert heartbeat_calls.read(frame_of(4, group_id="g" * ((1 << 14) - 2), member_id="member")) is not None
