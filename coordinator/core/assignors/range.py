@@ -1,0 +1,108 @@
+"""`range`: of each topic, every subscriber gets a run of neighbouring partitions; the first get one more.
+
+Topics with as many partitions and the same subscribers are cut in the same places, so that who has partition 3 of one
+has partition 3 of the others. Where racks decide (KIP-881), partitions with a replica in the rack of a member go there
+first, as far as balance and this co-partitioning allow. Topics with equal subscribers and counts go by it together.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
+
+from coordinator.core.assignors.member_order import static_first
+from coordinator.core.assignors.model import Assignment, MemberSubscription, Topic, subscribed
+from coordinator.core.assignors.racks import member_racks, racks_decide
+
+
+def assign(members: Sequence[MemberSubscription], topics: Mapping[str, Topic]) -> Assignment:
+    """Who gets what, by Kafka's RangeAssignor."""
+    subscribers: dict[str, list[str]] = defaultdict(list)
+    for member in static_first(members):
+        for name in member.topics:
+            subscribers[name].append(member.member_id)
+    racks = member_racks(members)
+    shares = [_Shares(name, topic, subscribers[name], racks) for name, topic in subscribed(members, topics).items()]
+    if any(topic.racks_decide for topic in shares):
+        _assign_within_racks(shares)
+    assignment: Assignment = {member.member_id: {} for member in members}
+    for topic in shares:
+        topic.fill()
+        for member_id, partitions in topic.taken.items():
+            if partitions:
+                assignment[member_id][topic.name] = sorted(partitions)
+    return assignment
+
+
+class _Shares:
+    """How one topic is being divided."""
+
+    def __init__(self, name: str, topic: Topic, subscribers: Sequence[str], racks: Mapping[str, str]) -> None:
+        self.name = name
+        self.partition_count = topic.partition_count
+        self.taken: dict[str, list[int]] = {member_id: [] for member_id in subscribers}
+        self._left = dict.fromkeys(range(topic.partition_count))
+        self._quota, self._extras = divmod(topic.partition_count, len(subscribers))
+        self._racks = {member_id: racks[member_id] for member_id in subscribers if member_id in racks}
+        self._replica_racks = [topic.racks_of(partition) for partition in self._left] if self._racks else []
+        self.racks_decide = racks_decide(self._racks.values(), self._replica_racks)
+
+    @property
+    def co_partitioned_with(self) -> tuple[frozenset[tuple[str, str | None]], int]:
+        """The same for topics that are cut alike."""
+        members = frozenset((member_id, self._racks.get(member_id)) for member_id in self.taken)
+        return members, len(self._replica_racks)
+
+    def room(self, member_id: str) -> int:
+        """How many more partitions the member may get."""
+        return max(0, self._quota + (self._extras > 0) - len(self.taken[member_id]))
+
+    def matches(self, member_id: str, partition: int) -> bool:
+        """The member says no rack, or one with a replica."""
+        rack = self._racks.get(member_id)
+        return rack is None or (bool(self._replica_racks) and rack in self._replica_racks[partition])
+
+    def take(self, member_id: str, partitions: Iterable[int]) -> None:
+        """Give what is still left of the topic."""
+        for partition in partitions:
+            del self._left[partition]
+            self.taken[member_id].append(partition)
+        if len(self.taken[member_id]) > self._quota:
+            self._extras -= 1
+
+    def fill(self, may_take: Callable[[str, int], bool] | None = None) -> None:
+        """Each member in its turn takes the first of what is left that it may, up to its room."""
+        for member_id in self.taken:
+            if not self._left:
+                return
+            fit = self._left if may_take is None else (each for each in self._left if may_take(member_id, each))
+            partitions = list(islice(fit, self.room(member_id)))
+            if partitions:
+                self.take(member_id, partitions)
+
+
+def _assign_within_racks(shares: Iterable[_Shares]) -> None:
+    groups: dict[object, list[_Shares]] = defaultdict(list)
+    for topic in shares:
+        groups[topic.co_partitioned_with].append(topic)
+    for alike in groups.values():
+        if len(alike) > 1:
+            _assign_alike(alike)
+        elif alike[0].racks_decide:
+            alike[0].fill(alike[0].matches)
+
+
+def _assign_alike(shares: Sequence[_Shares]) -> None:
+    """Give partition after partition, of all these topics at once, to the first member for which all of them fit."""
+    _, partition_count = shares[0].co_partitioned_with
+    waiting = dict.fromkeys(shares[0].taken)
+    for partition in range(partition_count):
+        member_id = next((each for each in waiting if _all_fit(shares, each, partition)), None)
+        if member_id is not None:
+            for topic in shares:
+                topic.take(member_id, (partition,))
+            if not any(topic.room(member_id) for topic in shares):
+                del waiting[member_id]
+
+
+def _all_fit(shares: Iterable[_Shares], member_id: str, partition: int) -> bool:
+    return all(topic.room(member_id) and topic.matches(member_id, partition) for topic in shares)

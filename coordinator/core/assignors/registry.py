@@ -1,0 +1,34 @@
+"""The assignors by the names under which members propose them when they join."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Protocol
+
+from coordinator.core.assignors import cooperative_sticky, range, round_robin, sticky
+from coordinator.core.assignors.model import Assignment, MemberSubscription, RebalanceProtocol, Topic
+
+
+class Assign(Protocol):
+    """Shares partitions out among members; the same question always has the same answer, in whatever order."""
+
+    def __call__(self, members: Sequence[MemberSubscription], topics: Mapping[str, Topic]) -> Assignment: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Assignor:
+    """An assignor and its name on the wire."""
+
+    name: str
+    rebalance_protocol: RebalanceProtocol
+    assign: Assign
+
+
+RANGE: Final = Assignor("range", RebalanceProtocol.EAGER, range.assign)
+ROUND_ROBIN: Final = Assignor("roundrobin", RebalanceProtocol.EAGER, round_robin.assign)
+STICKY: Final = Assignor("sticky", RebalanceProtocol.EAGER, sticky.assign)
+COOPERATIVE_STICKY: Final = Assignor("cooperative-sticky", RebalanceProtocol.COOPERATIVE, cooperative_sticky.assign)
+
+ASSIGNORS: Final[Mapping[str, Assignor]] = MappingProxyType(
+    {each.name: each for each in (RANGE, ROUND_ROBIN, STICKY, COOPERATIVE_STICKY)}
+)

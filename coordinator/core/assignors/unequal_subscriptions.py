@@ -1,0 +1,175 @@
+"""Sticky shares for members with different subscriptions: assign to the least loaded, then move what evens out.
+
+A partition moves from a member to another that subscribes to its topic and has at least two fewer, so each move makes
+the two more even, and the search ends when no such pair is left. That is Kafka's idea of balance too: moves along a
+chain of members, which might even out more, are not looked for.
+"""
+
+from bisect import bisect_left, insort
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+
+from coordinator.core.assignors.claims import Claims
+from coordinator.core.assignors.member_order import text_key
+from coordinator.core.assignors.model import Partition, Topic
+from coordinator.core.assignors.racks import Racks
+
+FEWER_THAN_OWNER: int = 2
+"""A member that gets a partition must have this many fewer than the one that gives it."""
+
+
+def assign_balanced(
+    subscriptions: Mapping[str, AbstractSet[str]], topics: Mapping[str, Topic], claims: Claims, racks: Racks
+) -> dict[str, list[Partition]]:
+    """Member id → partitions. `subscriptions` has every member, with topics that exist."""
+    loads = _Loads(subscriptions)
+    search = _Search(loads, claims)
+    partitions = [
+        (name, number)
+        for name in sorted(topics, key=lambda name: (len(loads.subscribers[name]), name))
+        for number in range(topics[name].partition_count)
+    ]
+    unassigned = []
+    for partition in partitions:
+        owner = claims.owner.get(partition)
+        if owner is None or partition[0] not in subscriptions[owner] or not racks.matches(owner, partition):
+            unassigned.append(partition)
+        else:
+            search.give(partition, owner)
+    if racks.decide:
+        unassigned = search.assign(unassigned, racks)
+    search.assign(unassigned)
+    search.even_out([each for each in partitions if not search.is_at_home(each)])
+    search.even_out(partitions)
+    return {member_id: list(partitions) for member_id, partitions in search.taken.items()}
+
+
+class _Loads:
+    """How many partitions each member has, and who has the fewest."""
+
+    def __init__(self, subscriptions: Mapping[str, AbstractSet[str]]) -> None:
+        self.subscriptions = subscriptions
+        self.subscribers: dict[str, list[str]] = defaultdict(list)
+        self._members = sorted(subscriptions, key=text_key)
+        self._rank = {member_id: rank for rank, member_id in enumerate(self._members)}
+        for member_id in self._members:
+            for name in subscriptions[member_id]:
+                self.subscribers[name].append(member_id)
+        self._load = dict.fromkeys(self._members, 0)
+        self._ascending = list(range(len(self._members)))
+        """load * number of members + rank: the order in which members are given to, in one comparison."""
+
+    def of(self, member_id: str) -> int:
+        return self._load[member_id]
+
+    def lowest(self) -> int:
+        return self._ascending[0] // len(self._members)
+
+    def add(self, member_id: str, change: int) -> None:
+        place = bisect_left(self._ascending, self._key(member_id))
+        del self._ascending[place]
+        self._load[member_id] += change
+        insort(self._ascending, self._key(member_id))
+
+    def least_loaded(self, topic: str) -> str:
+        """The subscriber with the fewest partitions, the first by member id of several."""
+        subscribers = self.subscribers[topic]
+        if len(subscribers) ** 2 < len(self._members):
+            return min(subscribers, key=self._key)
+        return next(each for each in self.ascending() if topic in self.subscriptions[each])
+
+    def ascending(self) -> Iterable[str]:
+        """All members, the least loaded first."""
+        count = len(self._members)
+        return (self._members[key % count] for key in self._ascending)
+
+    def _key(self, member_id: str) -> int:
+        return self._load[member_id] * len(self._members) + self._rank[member_id]
+
+
+class _Search:
+    """Who has what while it is being evened out. A partition is at home with the member that owned it."""
+
+    def __init__(self, loads: _Loads, claims: Claims) -> None:
+        self.taken: dict[str, dict[Partition, None]] = {member_id: {} for member_id in loads.subscriptions}
+        self._loads = loads
+        self._claims = claims
+        self._owner: dict[Partition, str] = {}
+
+    def is_at_home(self, partition: Partition) -> bool:
+        return self._owner[partition] == self._claims.owner.get(partition)
+
+    def give(self, partition: Partition, member_id: str) -> None:
+        self._owner[partition] = member_id
+        self.taken[member_id][partition] = None
+        self._loads.add(member_id, 1)
+
+    def assign(self, partitions: Iterable[Partition], racks: Racks | None = None) -> list[Partition]:
+        """Give each to the least loaded subscriber, with `racks` to one they match; what found none."""
+        left = []
+        for partition in partitions:
+            member_id: str | None
+            if racks is None:
+                member_id = self._loads.least_loaded(partition[0])
+            else:
+                member_id = self._least_loaded_near(partition, racks)
+            if member_id is None:
+                left.append(partition)
+            else:
+                self.give(partition, member_id)
+        return left
+
+    def _least_loaded_near(self, partition: Partition, racks: Racks) -> str | None:
+        subscriptions = self._loads.subscriptions
+        return next(
+            (
+                each
+                for each in self._loads.ascending()
+                if partition[0] in subscriptions[each] and racks.matches(each, partition)
+            ),
+            None,
+        )
+
+    def even_out(self, partitions: Sequence[Partition]) -> None:
+        """Move, of these partitions or in their stead, until none has a better place.
+
+        Each move lowers the sum of the squared loads, so it ends.
+        """
+        moved = True
+        while moved:
+            moved = False
+            for partition in partitions:
+                while (member_id := self._better_place(partition)) is not None:
+                    self._move(self._cheapest_instead_of(partition, member_id), member_id)
+                    moved = True
+
+    def _better_place(self, partition: Partition) -> str | None:
+        """A subscriber with so much less that the partition had better be there: who had it before, or the least."""
+        loads = self._loads
+        enough = loads.of(self._owner[partition]) - FEWER_THAN_OWNER
+        if enough < loads.lowest():
+            return None
+        for former in (self._claims.owner.get(partition), self._claims.former.get(partition)):
+            if former is not None and partition[0] in loads.subscriptions[former] and loads.of(former) <= enough:
+                return former
+        member_id = loads.least_loaded(partition[0])
+        return member_id if loads.of(member_id) <= enough else None
+
+    def _cheapest_instead_of(self, partition: Partition, member_id: str) -> Partition:
+        """What the owner may give to the member: best what comes home, then what is not at home, then the partition."""
+        home = self._claims.owner
+        wanted = self._loads.subscriptions[member_id]
+        candidates = [each for each in self.taken[self._owner[partition]] if each[0] in wanted]
+        for each in candidates:
+            if home.get(each) == member_id:
+                return each
+        if not self.is_at_home(partition):
+            return partition
+        return next((each for each in candidates if not self.is_at_home(each)), partition)
+
+    def _move(self, partition: Partition, member_id: str) -> None:
+        former = self._owner[partition]
+        del self.taken[former][partition]
+        self._loads.add(former, -1)
+        self.give(partition, member_id)
