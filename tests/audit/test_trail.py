@@ -12,7 +12,8 @@ from coordinator.audit import schema
 from coordinator.audit.embedded import assigned_partitions, claimed_partitions, subscribed_topics
 from coordinator.core.group import Group
 from tests.audit.stories import assigned, assignment, rejoin, stable, subscription, sync
-from tests.simulation.simulation import GROUP_ID, NEWEST_JOIN, START_MS, Simulation
+from tests.simulation.server import START_MS
+from tests.simulation.simulation import GROUP_ID, NEWEST_JOIN, Simulation
 
 PARTITIONS = range(4)
 PLANS = st.lists(
@@ -204,7 +205,7 @@ def test_each_event_says_where_the_group_was_and_is(sim, pair):
 
 
 def test_records_carry_cloudevents_headers(sim, pair):
-    records = list(sim._replay_audit())
+    records = list(sim.replay_audit())
     assert len(records) == len(sim.audited())
     for seq, (key, value, headers) in enumerate(records, start=1):
         assert key == GROUP_ID.encode()

@@ -1,35 +1,49 @@
-"""A disk in memory: as fast as a simulation needs, and full when a test says so."""
+"""A disk in memory: fast; on demand it fills up, tears writes and loses what was not flushed."""
 
 import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
+
+
+class ProcessKilled(BaseException):
+    """The process died in the middle of a write. No code under test may catch it."""
 
 
 class MemoryFile:
     """An open file; the content outlives it."""
 
-    def __init__(self, fs: "MemoryFileSystem", content: bytearray) -> None:
+    def __init__(self, fs: "MemoryFileSystem", path: Path) -> None:
         self._fs = fs
-        self._content = content
+        self._path = path
+        self._content = fs.content(path)
 
     def read_at(self, position: int, size: int) -> bytes:
+        if self._fs.is_unreadable:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
         return bytes(self._content[position : position + size])
 
     def write_at(self, data: bytes | bytearray | memoryview, position: int) -> None:
-        if self._fs.is_full:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        fits = self._fs.take_bytes(len(data))
         if position > len(self._content):
             self._content.extend(bytes(position - len(self._content)))
-        self._content[position : position + len(data)] = data
+        self._content[position : position + fits] = data[:fits]
+        if self._fs.is_killed:
+            raise ProcessKilled
+        if fits < len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def truncate(self, size: int) -> None:
+        if self._fs.truncate_fails:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
         del self._content[size:]
+        self._fs.note_truncated(self._path, size)
 
     def size(self) -> int:
         return len(self._content)
 
     def flush(self) -> None:
-        """Nothing in memory is further from safety than anything else."""
+        self._fs.note_flushed(self._path)
 
     def close(self) -> None:
         """The content stays."""
@@ -41,15 +55,72 @@ class MemoryLock:
 
 
 class MemoryFileSystem:
-    """Folders and files; `is_full` makes every write fail."""
+    """Folders and files.
+
+    `is_full` makes every write fail; `bytes_left` tears the one that does not fit and those after it;
+    `bytes_until_kill` is how much is still written before the process dies, perhaps within a write.
+    """
 
     def __init__(self) -> None:
         self.is_full = False
+        self.bytes_left: int | None = None
+        self.bytes_until_kill: int | None = None
+        self.is_killed = False
+        self.truncate_fails = False
+        self.is_unreadable = False
         self._files: dict[Path, bytearray] = {}
         self._directories: set[Path] = set()
+        self._flushed_bytes: dict[Path, int] = {}
+        self._unflushed_names: set[Path] = set()
+
+    def heal(self) -> None:
+        """No fault is left; what was lost stays lost."""
+        self.is_full = self.truncate_fails = self.is_unreadable = self.is_killed = False
+        self.bytes_left = self.bytes_until_kill = None
+
+    def lose_power(self, keep: Callable[[int], int]) -> None:
+        """Of each file that part stays which was flushed, and `keep(n)` of the n bytes behind it."""
+        for path in list(self._files):
+            content, flushed = self._files[path], self._flushed_bytes.get(path, 0)
+            if path in self._unflushed_names and keep(1) == 0:
+                del self._files[path]
+                continue
+            if len(content) > flushed:
+                del content[flushed + keep(len(content) - flushed) :]
+            self._flushed_bytes[path] = len(content)
+        self._unflushed_names.clear()
+
+    def content(self, path: Path) -> bytearray:
+        """What is in the file, made if it is not there."""
+        if path not in self._files:
+            self._files[path] = bytearray()
+            self._unflushed_names.add(path)
+        return self._files[path]
+
+    def take_bytes(self, size: int) -> int:
+        """How many of `size` bytes are written; the others are lost to whatever is wrong with the disk."""
+        if self.is_full:
+            return 0
+        if self.bytes_until_kill is not None:
+            self.is_killed = size >= self.bytes_until_kill
+            written = min(size, self.bytes_until_kill)
+            self.bytes_until_kill -= written
+            return written
+        if self.bytes_left is None:
+            return size
+        written = min(size, self.bytes_left)
+        self.bytes_left -= written
+        return written
+
+    def note_flushed(self, path: Path) -> None:
+        if path in self._files:
+            self._flushed_bytes[path] = len(self._files[path])
+
+    def note_truncated(self, path: Path, size: int) -> None:
+        self._flushed_bytes[path] = min(self._flushed_bytes.get(path, 0), size)
 
     def open(self, path: Path) -> MemoryFile:
-        return MemoryFile(self, self._files.setdefault(path, bytearray()))
+        return MemoryFile(self, path)
 
     def exists(self, path: Path) -> bool:
         return path in self._files or path in self._directories
@@ -65,18 +136,22 @@ class MemoryFileSystem:
 
     def rename(self, path: Path, target: Path) -> None:
         self._files[target] = self._files.pop(path)
+        self._flushed_bytes[target] = self._flushed_bytes.pop(path, 0)
+        self._unflushed_names.discard(path)
+        self._unflushed_names.add(target)
 
     def remove(self, path: Path) -> None:
         if path not in self._files:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
         del self._files[path]
+        self._flushed_bytes.pop(path, None)
 
     def remove_tree(self, path: Path) -> None:
         self._files = {each: content for each, content in self._files.items() if path not in each.parents}
         self._directories = {each for each in self._directories if each != path and path not in each.parents}
 
     def flush_directory(self, path: Path) -> None:
-        """See MemoryFile.flush."""
+        self._unflushed_names = {each for each in self._unflushed_names if each.parent != path}
 
     def lock(self, path: Path) -> MemoryLock:
         return MemoryLock()

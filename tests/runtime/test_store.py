@@ -27,14 +27,13 @@ class Disk(MemoryFileSystem):
         self.broken: set[str] = set()
 
     def open(self, path: Path) -> MemoryFile:
-        return WatchedFile(self, self._files.setdefault(path, bytearray()), path)
+        return WatchedFile(self, path)
 
 
 class WatchedFile(MemoryFile):
-    def __init__(self, fs: Disk, content: bytearray, path: Path) -> None:
-        super().__init__(fs, content)
+    def __init__(self, fs: Disk, path: Path) -> None:
+        super().__init__(fs, path)
         self._disk = fs
-        self._path = path
 
     def write_at(self, data: Any, position: int) -> None:
         if self._path.suffix == ".log":

@@ -1,13 +1,11 @@
-"""The real core, shard, leases, wheel and log on a virtual clock, and clients that a test can count on."""
+"""One shard and one group on a virtual clock, asked step by step: where scenario tests begin."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from itertools import count
-from pathlib import Path
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
-from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from _wire.messages.heartbeat import HeartbeatRequest
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from _wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from _wire.messages.offset_commit import (
@@ -20,24 +18,14 @@ from coordinator.audit import schema
 from coordinator.audit.trail import AuditTrail
 from coordinator.config import Config
 from coordinator.core import joining, members, offsets
-from coordinator.core.decision import RequestContext
 from coordinator.core.events import Event
 from coordinator.core.group import Group
 from coordinator.core.states import GroupState
-from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
-from coordinator.runtime.group_timers import GroupTimers
-from coordinator.runtime.groups import Groups
-from coordinator.runtime.leases import LeaseTable
 from coordinator.runtime.shard import AuditRecord, Shard
-from coordinator.runtime.store import LogStore
-from coordinator.server.answers import AnswerDesk
-from coordinator.timers.clock import VirtualClock
-from coordinator.timers.wheel import TimerWheel
-from tests.model.memory_files import MemoryFileSystem
+from tests.simulation.server import AUDIT, OFFSETS, Deciding, SimulatedServer
 
 GROUP_ID: Final = "orders"
-START_MS: Final = 1_700_000_000_000
 SESSION_TIMEOUT_MS: Final = 10_000
 REBALANCE_TIMEOUT_MS: Final = 60_000
 NEWEST_JOIN: Final = 9
@@ -87,60 +75,38 @@ class RecordingTrail(AuditTrail):
         return super().observe(event, group, state_before, generation_before)
 
 
-class Simulation:
+class Simulation(SimulatedServer):
     """One partition's shard; `restart` is kill -9 and a new start on the same disk."""
 
     def __init__(self, settings: Mapping[str, str] | None = None, *, fast_path: bool = True) -> None:
         quick = {"group.initial.rebalance.delay.ms": "0", "group.min.session.timeout.ms": "1"}
-        self.config = Config(quick | dict(settings or {}))
-        self.fast_path = fast_path
-        self.clock = VirtualClock(START_MS)
-        self.disk = MemoryFileSystem()
-        self.gathering = False
-        self._ids = count(1)
-        self.start()
+        super().__init__(Config(quick | dict(settings or {})), fast_path=fast_path)
 
-    def start(self) -> None:
+    def start(self, *, clean: bool = False) -> None:
         """A server on whatever is on the disk. `events` are those since this start."""
         self.events: list[Event] = []
-        self.desk = AnswerDesk()
-        self.wheel = TimerWheel(self.now_ms)
-        self.leases = LeaseTable(self.wheel, seed=1)
-        self.timers = GroupTimers(self.wheel)
-        self.offsets_log = self._open("__consumer_offsets")
-        self.audit_log = self._open("__group_audit")
-        store = LogStore(self.offsets_log, self.audit_log, 0, lambda log: None)
-        trail = RecordingTrail(self.events)
-        self.shard = Shard(0, store, trail, self.desk, self.leases, self.timers, self.config)
-        self.groups = Groups([self.shard], self.wheel, self.timers, self.leases, wake=lambda: None)
-        self.groups.load(self.now_ms)
+        super().start(clean=clean)
 
     restart = start
 
-    def _open(self, topic: str) -> PartitionLog:
-        return PartitionLog.open(self.disk, Path("/data"), topic, 0, LogConfig(), lazy=True)
+    def make_trail(self, partition: int) -> AuditTrail:
+        return RecordingTrail(self.events)
 
     @property
-    def now_ms(self) -> int:
-        return self.clock.now_ms()
+    def shard(self) -> Shard:
+        return self.groups.shards[0]
+
+    @property
+    def offsets_log(self) -> PartitionLog:
+        return self.logs[OFFSETS, 0]
+
+    @property
+    def audit_log(self) -> PartitionLog:
+        return self.logs[AUDIT, 0]
 
     @property
     def group(self) -> Group:
         return self.shard.groups.get(GROUP_ID) or Group(GROUP_ID)
-
-    def advance(self, ms: int) -> None:
-        """Let time pass, stopping at each deadline on the way."""
-        until_ms = self.now_ms + ms
-        while 0 <= self.wheel.next_deadline_ms() <= until_ms:
-            self.clock.advance(max(self.wheel.next_deadline_ms() - self.now_ms, 0))
-            self._handle_due()
-        self.clock.advance(until_ms - self.now_ms)
-        self._handle_due()
-
-    def _handle_due(self) -> None:
-        for key in self.wheel.advance(self.now_ms):
-            self.groups.due(key, self.now_ms)
-        self.groups.drain(self.now_ms)
 
     # ---- what clients send
 
@@ -186,15 +152,15 @@ class Simulation:
         return self._ask(member_id, 3, lambda context: lambda group, now: members.sync(group, request, context, now))
 
     def heartbeat(self, member_id: str, *, generation_id: int | None = None, instance_id: str | None = None) -> Asked:
-        generation = self.group.generation_id if generation_id is None else generation_id
-        if self.fast_path and self.leases.take_heartbeat(GROUP_ID, member_id, instance_id, generation, self.now_ms):
-            asked = Asked()
-            asked.answer(HeartbeatResponse())
-            return asked
         request = HeartbeatRequest(
-            group_id=GROUP_ID, generation_id=generation, member_id=member_id, group_instance_id=instance_id
+            group_id=GROUP_ID,
+            generation_id=self.group.generation_id if generation_id is None else generation_id,
+            member_id=member_id,
+            group_instance_id=instance_id,
         )
-        return self._ask(member_id, 4, lambda context: lambda group, now: members.heartbeat(group, request, context))
+        asked = Asked()
+        self.ask_heartbeat(request, asked, member_id)
+        return asked
 
     def leave(self, *member_ids: str, instance_id: str | None = None, reason: str = "") -> Asked:
         request = LeaveGroupRequest(
@@ -219,18 +185,9 @@ class Simulation:
             lambda context: lambda group, now: offsets.commit(group, request, context, now, self.config),
         )
 
-    def _ask(self, name: str, version: int, deciding: Callable[[RequestContext], Any]) -> Asked:
-        asked = self._queue(name, version, deciding)
-        if not self.gathering:
-            self.groups.drain(self.now_ms)
-        return asked
-
-    def _queue(self, name: str, version: int, deciding: Callable[[RequestContext], Any]) -> Asked:
+    def _ask(self, name: str, version: int, deciding: Deciding) -> Asked:
         asked = Asked()
-        request_id = self.desk.number(asked)
-        new_id = lambda: f"{next(self._ids):08d}"  # noqa: E731
-        context = RequestContext(request_id, version, name, "/127.0.0.1", new_id)
-        self.groups.ask(GROUP_ID, deciding(context), request_id)
+        self.ask(GROUP_ID, asked, name, version, deciding)
         return asked
 
     @contextmanager
@@ -239,7 +196,7 @@ class Simulation:
         self.gathering = True
         yield
         self.gathering = False
-        self._handle_due()
+        self.end_turn()
 
     # ---- where tests begin
 
@@ -273,14 +230,11 @@ class Simulation:
 
     def audited(self) -> list[schema.AuditEvent]:
         """The audit topic, from its beginning."""
-        return [schema.decode_event(value) for _, value, _ in self._replay_audit()]
+        return [schema.decode_event(value) for _, value, _ in self.replay_audit()]
 
     def kinds(self) -> list[str]:
         """The kinds of the audited events, in order."""
         return [str(type(event).__struct_config__.tag) for event in self.audited()]
-
-    def _replay_audit(self) -> Iterator[AuditRecord]:
-        return LogStore(self.offsets_log, self.audit_log, 0, lambda log: None).replay_audit()
 
 
 def replay(events: list[Event], group_id: str = GROUP_ID) -> Group:

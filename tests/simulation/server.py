@@ -1,0 +1,159 @@
+"""The real core, shards, leases, wheel and logs on a virtual clock and a disk in memory: a server without sockets."""
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any, Final
+
+from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from coordinator.audit.trail import AuditTrail
+from coordinator.config import Config
+from coordinator.core import members
+from coordinator.core.decision import RequestContext
+from coordinator.log.config import LogConfig
+from coordinator.log.partition_log import PartitionLog
+from coordinator.runtime.group_timers import GroupTimers
+from coordinator.runtime.groups import Groups
+from coordinator.runtime.leases import LeaseTable
+from coordinator.runtime.shard import AuditRecord, GroupDecision, Shard
+from coordinator.runtime.store import LogStore
+from coordinator.server.answers import AnswerDesk, Waiting
+from coordinator.timers.clock import VirtualClock
+from coordinator.timers.wheel import TimerWheel
+from tests.model.memory_files import MemoryFileSystem
+
+START_MS: Final = 1_700_000_000_000
+DATA: Final = Path("/data")
+OFFSETS: Final = "__consumer_offsets"
+AUDIT: Final = "__group_audit"
+
+Deciding = Callable[[RequestContext], GroupDecision]
+
+
+class SimulatedServer:
+    """A coordinator of `partitions` shards. `start` again is kill -9 and a new start on the same disk."""
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        partitions: int = 1,
+        fast_path: bool = True,
+        log_config: LogConfig | None = None,
+    ) -> None:
+        self.config = config
+        self.partitions = partitions
+        self.fast_path = fast_path
+        self.log_config = log_config or LogConfig()
+        self.clock = VirtualClock(START_MS)
+        self.disk = MemoryFileSystem()
+        self.gathering = False
+        self.recovery_points: dict[tuple[str, int], int] = {}
+        self._ids = count(1)
+        self.start()
+
+    def start(self, *, clean: bool = False) -> None:
+        """A server on whatever is on the disk; `clean` after a stop that flushed everything."""
+        self.gathering = False
+        self.desk = AnswerDesk()
+        self.wheel = TimerWheel(self.now_ms)
+        self.leases = LeaseTable(self.wheel, seed=1)
+        self.timers = GroupTimers(self.wheel)
+        self.logs = {
+            (topic, partition): self._open(topic, partition, clean)
+            for partition in range(self.partitions)
+            for topic in (OFFSETS, AUDIT)
+        }
+        shards = [self._shard(partition) for partition in range(self.partitions)]
+        self.groups = Groups(shards, self.wheel, self.timers, self.leases, wake=lambda: None)
+        self.groups.load(self.now_ms)
+
+    def _open(self, topic: str, partition: int, clean: bool) -> PartitionLog:
+        recovery_point = self.recovery_points.get((topic, partition), 0)
+        return PartitionLog.open(
+            self.disk,
+            DATA,
+            topic,
+            partition,
+            self.log_config,
+            recovery_point=recovery_point,
+            clean=clean,
+            lazy=True,
+        )
+
+    def _shard(self, partition: int) -> Shard:
+        store, trail = self.make_store(partition), self.make_trail(partition)
+        return Shard(partition, store, trail, self.desk, self.leases, self.timers, self.config)
+
+    def make_store(self, partition: int) -> LogStore:
+        return LogStore(self.logs[OFFSETS, partition], self.logs[AUDIT, partition], 0, lambda log: None)
+
+    def make_trail(self, partition: int) -> AuditTrail:
+        return AuditTrail(node_id=1)
+
+    def flush(self) -> None:
+        """What was appended survives a power loss from now on."""
+        for key, log in self.logs.items():
+            log.flush()
+            self.recovery_points[key] = log.recovery_point
+
+    def stop(self) -> None:
+        """A clean stop; the next start may trust the logs."""
+        for key, log in self.logs.items():
+            log.finish()
+            self.recovery_points[key] = log.recovery_point
+            log.close()
+
+    # ---- time
+
+    @property
+    def now_ms(self) -> int:
+        return self.clock.now_ms()
+
+    def advance(self, ms: int) -> None:
+        """Let time pass, stopping at each deadline on the way."""
+        until_ms = self.now_ms + ms
+        while 0 <= self.wheel.next_deadline_ms() <= until_ms:
+            self.clock.advance(max(self.wheel.next_deadline_ms() - self.now_ms, 0))
+            self.end_turn()
+        self.clock.advance(until_ms - self.now_ms)
+        self.end_turn()
+
+    def end_turn(self) -> None:
+        for key in self.wheel.advance(self.now_ms):
+            self.groups.due(key, self.now_ms)
+        self.groups.drain(self.now_ms)
+
+    # ---- what is asked
+
+    def ask(self, group_id: str, waiting: Waiting, name: str, api_version: int, deciding: Deciding) -> int:
+        """Queue a request; it is handled at once unless requests are `gathering`. Returns its number."""
+        request_id = self.desk.number(waiting)
+        context = RequestContext(request_id, api_version, name, "/127.0.0.1", lambda: f"{next(self._ids):08d}")
+        self.groups.ask(group_id, deciding(context), request_id)
+        self._drain_unless_gathering()
+        return request_id
+
+    def ask_heartbeat(self, request: HeartbeatRequest, waiting: Waiting, name: str) -> int:
+        """As a connection does it: from the lease if that is enough."""
+        deciding: Deciding = lambda context: lambda group, now_ms: members.heartbeat(group, request, context)  # noqa: E731
+        known = (request.group_id, request.member_id, request.group_instance_id, request.generation_id)
+        if not self.fast_path or not self.leases.take_heartbeat(*known, self.now_ms):
+            return self.ask(request.group_id, waiting, name, 4, deciding)
+        # A number all the same, so that a history has the same numbers with the fast path and without.
+        request_id = self.desk.number(waiting)
+        self.desk.reply(request_id, HeartbeatResponse())
+        return request_id
+
+    def _drain_unless_gathering(self) -> None:
+        if not self.gathering:
+            self.groups.drain(self.now_ms)
+
+    def replay_audit(self, partition: int = 0) -> Iterator[AuditRecord]:
+        """The audit topic, from its beginning."""
+        return LogStore(self.logs[OFFSETS, partition], self.logs[AUDIT, partition], 0, lambda log: None).replay_audit()
+
+
+def unanswered(desk: AnswerDesk) -> dict[int, Any]:
+    """Request id → who waits for its answer."""
+    return desk._waiting
