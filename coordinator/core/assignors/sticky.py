@@ -1,7 +1,7 @@
 """`sticky`: as balanced as can be, and with as few partitions moved as that allows (KIP-54, KIP-341).
 
 Members that all subscribe to the same topics have a simple answer (`equal_subscriptions`); others need a search
-(`unequal_subscriptions`). Where racks decide (KIP-881), a partition without a replica in its owner's rack is dealt anew.
+(`unequal_subscriptions`). Where racks decide (KIP-881), what has no replica in its owner's rack is dealt anew.
 """
 
 from collections.abc import Mapping, Sequence

@@ -7,7 +7,7 @@ chain of members, which might even out more, are not looked for.
 
 from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from coordinator.core.assignors.claims import Claims
@@ -24,7 +24,7 @@ def assign_balanced(
 ) -> dict[str, list[Partition]]:
     """Member id → partitions. `subscriptions` has every member, with topics that exist."""
     loads = _Loads(subscriptions)
-    search = _Search(loads, claims)
+    search = _Search(loads, claims, racks)
     partitions = [
         (name, number)
         for name in sorted(topics, key=lambda name: (len(loads.subscribers[name]), name))
@@ -38,10 +38,11 @@ def assign_balanced(
         else:
             search.give(partition, owner)
     if racks.decide:
-        unassigned = search.assign(unassigned, racks)
+        unassigned = search.assign_near(unassigned)
     search.assign(unassigned)
     search.even_out([each for each in partitions if not search.is_at_home(each)])
     search.even_out(partitions)
+    search.bring_home(partitions)
     return {member_id: list(partitions) for member_id, partitions in search.taken.items()}
 
 
@@ -77,12 +78,15 @@ class _Loads:
         subscribers = self.subscribers[topic]
         if len(subscribers) ** 2 < len(self._members):
             return min(subscribers, key=self._key)
-        return next(each for each in self.ascending() if topic in self.subscriptions[each])
+        return next(self.subscribers_ascending(topic))
 
-    def ascending(self) -> Iterable[str]:
-        """All members, the least loaded first."""
-        count = len(self._members)
-        return (self._members[key % count] for key in self._ascending)
+    def subscribers_ascending(self, topic: str) -> Iterator[str]:
+        """Those who subscribe to the topic, the least loaded first."""
+        members, count = self._members, len(self._members)
+        for key in self._ascending:
+            member_id = members[key % count]
+            if topic in self.subscriptions[member_id]:
+                yield member_id
 
     def _key(self, member_id: str) -> int:
         return self._load[member_id] * len(self._members) + self._rank[member_id]
@@ -91,10 +95,11 @@ class _Loads:
 class _Search:
     """Who has what while it is being evened out. A partition is at home with the member that owned it."""
 
-    def __init__(self, loads: _Loads, claims: Claims) -> None:
+    def __init__(self, loads: _Loads, claims: Claims, racks: Racks) -> None:
         self.taken: dict[str, dict[Partition, None]] = {member_id: {} for member_id in loads.subscriptions}
         self._loads = loads
         self._claims = claims
+        self._racks = racks
         self._owner: dict[Partition, str] = {}
 
     def is_at_home(self, partition: Partition) -> bool:
@@ -105,31 +110,22 @@ class _Search:
         self.taken[member_id][partition] = None
         self._loads.add(member_id, 1)
 
-    def assign(self, partitions: Iterable[Partition], racks: Racks | None = None) -> list[Partition]:
-        """Give each to the least loaded subscriber, with `racks` to one they match; what found none."""
+    def assign(self, partitions: Iterable[Partition]) -> None:
+        """Give each to the least loaded subscriber."""
+        for partition in partitions:
+            self.give(partition, self._loads.least_loaded(partition[0]))
+
+    def assign_near(self, partitions: Iterable[Partition]) -> list[Partition]:
+        """Give each to the least loaded subscriber that racks allow; those for which there is none."""
         left = []
         for partition in partitions:
-            member_id: str | None
-            if racks is None:
-                member_id = self._loads.least_loaded(partition[0])
-            else:
-                member_id = self._least_loaded_near(partition, racks)
+            subscribers = self._loads.subscribers_ascending(partition[0])
+            member_id = next((each for each in subscribers if self._racks.matches(each, partition)), None)
             if member_id is None:
                 left.append(partition)
             else:
                 self.give(partition, member_id)
         return left
-
-    def _least_loaded_near(self, partition: Partition, racks: Racks) -> str | None:
-        subscriptions = self._loads.subscriptions
-        return next(
-            (
-                each
-                for each in self._loads.ascending()
-                if partition[0] in subscriptions[each] and racks.matches(each, partition)
-            ),
-            None,
-        )
 
     def even_out(self, partitions: Sequence[Partition]) -> None:
         """Move, of these partitions or in their stead, until none has a better place.
@@ -143,6 +139,22 @@ class _Search:
                 while (member_id := self._better_place(partition)) is not None:
                     self._move(self._cheapest_instead_of(partition, member_id), member_id)
                     moved = True
+
+    def bring_home(self, partitions: Iterable[Partition]) -> None:
+        """Swap what is not at home for something its former owner got anew: as even as before, and less has moved."""
+        for partition in partitions:
+            home = self._claims.owner.get(partition)
+            if home is None or self.is_at_home(partition) or not self._may_have(home, partition):
+                continue
+            owner = self._owner[partition]
+            for other in self.taken[home]:
+                if not self.is_at_home(other) and self._may_have(owner, other):
+                    self._move(partition, home)
+                    self._move(other, owner)
+                    break
+
+    def _may_have(self, member_id: str, partition: Partition) -> bool:
+        return partition[0] in self._loads.subscriptions[member_id] and self._racks.matches(member_id, partition)
 
     def _better_place(self, partition: Partition) -> str | None:
         """A subscriber with so much less that the partition had better be there: who had it before, or the least."""
