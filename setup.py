@@ -35,7 +35,7 @@ def extensions() -> list[Extension]:
         Extension(
             ".".join(path.relative_to(ROOT).with_suffix("").parts),
             [str(path.relative_to(ROOT))],
-            extra_compile_args=["-O2", "-g0"],
+            extra_compile_args=["-O3", "-g0"],
         )
         for path in sources
     ]

@@ -9,7 +9,9 @@ Big endian throughout; a compact length is an unsigned varint of length + 1, whe
 
 from cpython.buffer cimport Py_buffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.list cimport PyList_SET_ITEM
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport (
     INT16_MAX, INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
 )
@@ -23,6 +25,12 @@ cdef extern from "Python.h":
     bint PyUnicode_IS_COMPACT_ASCII(object text) noexcept
     void *PyUnicode_DATA(object text) noexcept
     Py_ssize_t PyUnicode_GET_LENGTH(object text) noexcept
+
+cdef extern from "arpa/inet.h":                     # one instruction each, which shifts are not at every -O level
+    uint16_t htons(uint16_t value) noexcept
+    uint32_t htonl(uint32_t value) noexcept
+    uint16_t ntohs(uint16_t value) noexcept
+    uint32_t ntohl(uint32_t value) noexcept
 
 cdef enum:
     ASCII_MAX = 127
@@ -55,7 +63,7 @@ cdef int open_reader(Reader *r, object data, Py_ssize_t start, const char *messa
 cdef void close_reader(Reader *r) noexcept
 cdef int end_message(Reader *r) except -1           # refuses bytes after the last field
 cdef list read_int32_array(Reader *r, bint flexible)
-cdef int skip_tags(Reader *r) except -1             # tagged fields of which none is known
+cdef int skip_some_tags(Reader *r) except -1
 
 
 cdef inline void reader_over(
@@ -89,11 +97,15 @@ cdef inline const uint8_t *take(Reader *r, Py_ssize_t size) except NULL:
 
 
 cdef inline uint16_t load_uint16(const uint8_t *p) noexcept:
-    return <uint16_t>((<uint32_t>p[0] << 8) | p[1])
+    cdef uint16_t value
+    memcpy(&value, p, 2)
+    return ntohs(value)
 
 
 cdef inline uint32_t load_uint32(const uint8_t *p) noexcept:
-    return (<uint32_t>p[0] << 24) | (<uint32_t>p[1] << 16) | (<uint32_t>p[2] << 8) | p[3]
+    cdef uint32_t value
+    memcpy(&value, p, 4)
+    return ntohl(value)
 
 
 cdef inline uint64_t load_uint64(const uint8_t *p) noexcept:
@@ -233,12 +245,14 @@ cdef inline str read_string(Reader *r, bint flexible):
     cdef Py_ssize_t length = read_string_length(r, flexible)
     if length < 0:
         raise_malformed(r, "null, but not nullable")
-    return decode_utf8(r, length)
+    return decode_utf8(r, length) if length else ""
 
 
 cdef inline str read_nullable_string(Reader *r, bint flexible):
     cdef Py_ssize_t length = read_string_length(r, flexible)
-    return None if length < 0 else decode_utf8(r, length)
+    if length <= 0:
+        return "" if length == 0 else None
+    return decode_utf8(r, length)
 
 
 cdef inline bytes read_bytes(Reader *r, bint flexible):
@@ -268,6 +282,13 @@ cdef inline Py_ssize_t read_count(Reader *r, bint flexible, Py_ssize_t element_b
     return count
 
 
+cdef inline void put_element(list elements, Py_ssize_t i, object element) noexcept:
+    """In the place of a None: arrays are read into lists of them, so that an error can show what there is so far."""
+    Py_INCREF(element)
+    PyList_SET_ITEM(elements, i, element)
+    Py_DECREF(None)
+
+
 cdef inline uint32_t read_tag_count(Reader *r) except? 0xFFFFFFFF:
     """Tagged fields that follow; each takes two bytes at least, its tag and its size."""
     cdef uint32_t count = read_uvarint(r)
@@ -292,6 +313,14 @@ cdef inline int close_tag(Reader *r, const uint8_t *outer_end) except -1:
         raise_malformed(r, "tagged field is longer than its value")
     r.end = outer_end
     return 0
+
+
+cdef inline int skip_tags(Reader *r) except -1:
+    """Tagged fields of which none is known; nearly always there is none."""
+    if r.position < r.end and r.position[0] == 0:
+        r.position += 1
+        return 0
+    return skip_some_tags(r)
 
 
 # -------------------------------------------------------------------------------------------------------------- writing
@@ -337,15 +366,13 @@ cdef inline uint8_t *reserve(Writer *w, Py_ssize_t size) except NULL:
 
 
 cdef inline void store_uint16(uint8_t *p, uint16_t value) noexcept:
-    p[0] = <uint8_t>(value >> 8)
-    p[1] = <uint8_t>value
+    value = htons(value)
+    memcpy(p, &value, 2)
 
 
 cdef inline void store_uint32(uint8_t *p, uint32_t value) noexcept:
-    p[0] = <uint8_t>(value >> 24)
-    p[1] = <uint8_t>(value >> 16)
-    p[2] = <uint8_t>(value >> 8)
-    p[3] = <uint8_t>value
+    value = htonl(value)
+    memcpy(p, &value, 4)
 
 
 cdef inline void store_uint64(uint8_t *p, uint64_t value) noexcept:

@@ -85,7 +85,7 @@ cdef list read_int32_array(Reader *r, bint flexible):
     return [<int32_t>load_uint32(elements + 4 * i) for i in range(count)]
 
 
-cdef int skip_tags(Reader *r) except -1:
+cdef int skip_some_tags(Reader *r) except -1:
     cdef const uint8_t *outer_end = NULL
     cdef Py_ssize_t tags = read_tag_count(r)
     for _ in range(tags):

@@ -22,7 +22,7 @@ PRIMITIVES = (
     *("close_reader", "close_tag", "end_message", "end_tag", "fields_are_equal", "fields_text", "open_reader"),
     *("open_tag", "raise_null"),
     *(f"read_{name}" for name in sorted((*TYPES, *TEXTS, "int32_array", "tag_count"))),
-    *("reserve", "skip_tags", "store_uint16", "store_uint32", "store_uint64", "to"),
+    *("put_element", "reserve", "skip_tags", "store_uint16", "store_uint32", "store_uint64", "to"),
     *(f"write_{name}" for name in sorted((*TYPES, *TEXTS, "int32_array", "uvarint"))),
 )
 

@@ -40,7 +40,7 @@ cdef class TimerWheel:
         self.now_ms = start_ms
         self.keys = []
         self.first_free = NIL
-        for slot in range(SLOTS):
+        for slot in range(<uint32_t>SLOTS):
             self.slots[slot].first = self.slots[slot].last = NIL
 
     def __dealloc__(self):
