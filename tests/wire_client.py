@@ -1,74 +1,25 @@
 """A client of nothing but our messages on one blocking socket: what is sent, and when, is up to the test."""
 
-import socket
-from itertools import count
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final
 
-from _wire.apis import APIS
-from _wire.headers import decode_response_header, encode_request
 from _wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from _wire.messages.heartbeat import HeartbeatRequest
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from _wire.messages.produce import PartitionProduceData, PartitionProduceResponse, ProduceRequest, TopicProduceData
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-from _wire.primitives import Message
+from coordinator.client.wire import ConnectionClosed, WireConnection
 
-PATIENCE_SECONDS: Final = 20
-LENGTH_BYTES: Final = 4
+__all__ = ["ConnectionClosed", "WireClient", "fetch_request", "join_request", "produce_request"]
+
 BEFORE_MEMBER_ID_REQUIRED: Final = 3
 
 
-class ConnectionClosed(Exception):
-    """The server closed the connection."""
-
-
-class Sent(NamedTuple):
-    """A request whose answer is still to be read."""
-
-    correlation_id: int
-    api_key: int
-    version: int
-
-
-class WireClient:
-    """One connection. Answers are read in the order of the requests, and checked to come in it."""
+class WireClient(WireConnection):
+    """A connection, and what many tests say on it."""
 
     def __init__(self, bootstrap: str, client_id: str = "test") -> None:
-        host, _, port = bootstrap.rpartition(":")
-        self.socket = socket.create_connection((host, int(port)), PATIENCE_SECONDS)
-        self._client_id = client_id
-        self._correlation_ids = count(1)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self.socket.close()
-
-    def frame(self, message: Message, version: int) -> tuple[bytes, Sent]:
-        """The bytes of a request that is still to be written."""
-        sent = Sent(next(self._correlation_ids), message.API_KEY, version)
-        return encode_request(sent.correlation_id, self._client_id, message, version), sent
-
-    def send(self, message: Message, version: int) -> Sent:
-        data, sent = self.frame(message, version)
-        self.socket.sendall(data)
-        return sent
-
-    def receive(self, sent: Sent) -> Any:
-        """The answer to a request that was sent before."""
-        frame = self.read_frame()
-        correlation_id, body_start = decode_response_header(frame, sent.api_key, sent.version)
-        assert correlation_id == sent.correlation_id
-        return APIS[sent.api_key].response.decode(frame, sent.version, body_start)
-
-    def ask(self, message: Message, version: int) -> Any:
-        return self.receive(self.send(message, version))
-
-    def read_frame(self) -> bytes:
-        """A frame without its length. Raises ConnectionClosed."""
-        return self._read_exactly(int.from_bytes(self._read_exactly(LENGTH_BYTES), "big"))
+        super().__init__(bootstrap, client_id)
 
     def is_closed_by_peer(self) -> bool:
         """Wait until the server closes; false when it sends something instead."""
@@ -76,20 +27,6 @@ class WireClient:
             return not self.socket.recv(1)
         except ConnectionResetError:
             return True
-
-    def _read_exactly(self, size: int) -> bytes:
-        data = bytearray()
-        while len(data) < size:
-            try:
-                part = self.socket.recv(size - len(data))
-            except ConnectionResetError:
-                part = b""
-            if not part:
-                raise ConnectionClosed
-            data += part
-        return bytes(data)
-
-    # ---- what many tests say
 
     def create_topic(self, name: str, partitions: int = 1) -> bytes:
         """Make a topic; its id."""

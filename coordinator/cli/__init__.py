@@ -7,6 +7,7 @@ import click
 
 VERBS: Final = {
     "serve": "Serve Kafka clients until stopped.",
+    "groups": "Ask a server about its consumer groups.",
     "pipeline": "Turn the audit topic into Delta tables, with Spark.",
     "demo": "Play the whole story: consumers, rebalances, Spark, the table.",
 }

@@ -1,0 +1,50 @@
+"""`coordinator groups`: questions about consumer groups, to a server of ours or to a Kafka."""
+
+from typing import Final
+
+import click
+
+from coordinator.cli.what_if_report import report
+from coordinator.client.groups import describe_consumers
+from coordinator.client.what_if import what_if, with_new_members, without_member
+from coordinator.client.wire import ClientError
+from coordinator.core.assignors.registry import ASSIGNORS
+
+BOOTSTRAP_OPTION: Final = click.option(
+    "--bootstrap", default="127.0.0.1:9092", show_default=True, metavar="HOST:PORT", help="A server of the cluster."
+)
+
+
+@click.group
+def command() -> None:
+    """Ask a server about its consumer groups."""
+
+
+@command.command("what-if")
+@click.argument("group_id", metavar="GROUP")
+@click.option("--assignor", "assignor_name", required=True, metavar="NAME", help=f"One of {', '.join(ASSIGNORS)}.")
+@click.option("--without", metavar="MEMBER", help="Without this member: its member, instance or client id.")
+@click.option("--with", "new_members", metavar="N", type=click.IntRange(min=1), help="With so many members more.")
+@BOOTSTRAP_OPTION
+def print_what_if(
+    group_id: str, assignor_name: str, without: str | None, new_members: int | None, bootstrap: str
+) -> None:
+    """Print which partitions would move if the group rebalanced with this assignor. Nothing is changed.
+
+    New members subscribe to all topics that somebody in the group subscribes to.
+    """
+    if assignor_name not in ASSIGNORS:
+        raise click.ClickException(f"there is no assignor {assignor_name}; choose one of {', '.join(ASSIGNORS)}")
+    if without is not None and new_members is not None:
+        raise click.ClickException("--without and --with are two questions; ask one at a time")
+    try:
+        group = describe_consumers(bootstrap, group_id)
+        members = group.members
+        if without is not None:
+            members = without_member(group, without)
+        elif new_members is not None:
+            members = with_new_members(group, new_members)
+    except ClientError as problem:
+        raise click.ClickException(str(problem)) from problem
+    for line in report(group, what_if(ASSIGNORS[assignor_name], group.members, members, group.topics)):
+        click.echo(line)

@@ -1,0 +1,59 @@
+"""What would move in a group, as lines of text."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from coordinator.client.groups import DescribedConsumers
+from coordinator.client.what_if import WhatIf
+from coordinator.core.assignors.model import Partition
+
+
+def report(group: DescribedConsumers, answer: WhatIf) -> Iterator[str]:
+    """The group as it is, a line per member with what it would keep, gain and lose, and the sums."""
+    partitions = sum(topic.partition_count for topic in group.topics.values())
+    yield (
+        f"group {group.group_id}, assigned by {group.protocol_name}: {_counted(len(group.members), 'member')},"
+        f" {_counted(partitions, 'partition')} of {_counted(len(group.topics), 'topic')}"
+    )
+    yield from _table(answer)
+    taken_up = f", {len(answer.taken_up)} that nobody has would be taken up" if answer.taken_up else ""
+    rebalances = _counted(answer.rounds, "rebalance")
+    yield f"{_counted(len(answer.moved), 'partition')} would move{taken_up}; it takes {rebalances}"
+
+
+def _table(answer: WhatIf) -> Iterator[str]:
+    """Columns as wide as what is in them."""
+    rows = [("member", "kept", "gained", "lost", "what")]
+    for each in answer.changes:
+        what = _what(each.gained, each.lost)
+        rows.append((each.member_id, str(len(each.kept)), str(len(each.gained)), str(len(each.lost)), what))
+    kept = sum(len(each.kept) for each in answer.changes)
+    gained = sum(len(each.gained) for each in answer.changes)
+    lost = sum(len(each.lost) for each in answer.changes)
+    rows.append(("total", str(kept), str(gained), str(lost), ""))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for name, *numbers, what in rows:
+        columns = [number.rjust(width) for number, width in zip(numbers, widths[1:-1], strict=True)]
+        yield "  ".join((name.ljust(widths[0]), *columns, what)).rstrip()
+
+
+def _what(gained: Iterable[Partition], lost: Iterable[Partition]) -> str:
+    signed = (("+", gained), ("-", lost))
+    return "  ".join(f"{sign} {' '.join(_runs(partitions))}" for sign, partitions in signed if partitions)
+
+
+def _runs(partitions: Iterable[Partition]) -> Iterator[str]:
+    """`orders[0-2,5]`, topic by topic."""
+    for name, of_topic in groupby(sorted(partitions), key=lambda partition: partition[0]):
+        numbers = [number for _, number in of_topic]
+        # Neighbours have the same distance from their place in the row.
+        runs = groupby(enumerate(numbers), key=lambda placed: placed[1] - placed[0])
+        yield f"{name}[{','.join(_run([number for _, number in run]) for _, run in runs)}]"
+
+
+def _run(numbers: Sequence[int]) -> str:
+    return str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]}"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
