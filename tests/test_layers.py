@@ -29,6 +29,7 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " structlog",
         "coordinator.server": "_wire coordinator.runtime coordinator.broker coordinator.audit coordinator.metadata"
         " coordinator.core coordinator.log coordinator.timers coordinator.config structlog uvloop",
+        "coordinator.client": "_wire coordinator.core kafka",
         "coordinator.pipeline": "_wire coordinator.audit.schema msgspec pyspark py4j delta rich",
         "coordinator.demo": ANYTHING,
         "coordinator.cli": ANYTHING,
@@ -130,6 +131,13 @@ def test_spark_is_imported_by_the_pipeline_and_by_the_demo_that_shows_it():
     for path in sources():
         if layer_of(name_of(path)) not in ("coordinator.pipeline", "coordinator.demo"):
             assert {each.partition(".")[0] for each in top_level_imports(path)} & SPARK == set(), path
+
+
+def test_kafka_python_is_imported_by_its_strategies_and_by_the_demo():
+    """What talks to a server by itself needs no client library."""
+    for path in sources():
+        if name_of(path) != "coordinator.client.kafka_python" and layer_of(name_of(path)) != "coordinator.demo":
+            assert "kafka" not in {each.partition(".")[0] for each in imported(path)}, path
 
 
 def top_level_imports(path: Path) -> Iterator[str]:

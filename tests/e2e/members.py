@@ -4,7 +4,7 @@ import threading
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
-from kafka import KafkaConsumer, OffsetAndMetadata
+from kafka import ConsumerRebalanceListener, KafkaConsumer, OffsetAndMetadata
 from kafka.errors import CommitFailedError, KafkaConnectionError
 from kafka.structs import MemberState
 
@@ -27,7 +27,15 @@ class Member(threading.Thread):
     """Reads, and commits what it has read, until it is stopped. `problem` is what ended it otherwise."""
 
     def __init__(
-        self, bootstrap: str, topic: str, group_id: str, *, instance_id: str | None = None, session_ms: int = 10_000
+        self,
+        bootstrap: str,
+        topic: str,
+        group_id: str,
+        *,
+        instance_id: str | None = None,
+        session_ms: int = 10_000,
+        listener: ConsumerRebalanceListener | None = None,
+        **settings: Any,
     ) -> None:
         super().__init__(daemon=True)
         self.values: list[int] = []
@@ -38,7 +46,6 @@ class Member(threading.Thread):
         self._uncommitted: dict[Any, OffsetAndMetadata] = {}
         self._stopping = threading.Event()
         self._consumer = KafkaConsumer(
-            topic,
             bootstrap_servers=bootstrap,
             group_id=group_id,
             group_instance_id=instance_id,
@@ -49,7 +56,9 @@ class Member(threading.Thread):
             retry_backoff_ms=50,
             reconnect_backoff_ms=20,
             reconnect_backoff_max_ms=100,
+            **settings,
         )
+        self._consumer.subscribe([topic], listener=listener)
         self.start()
 
     def run(self) -> None:
