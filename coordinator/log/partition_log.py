@@ -116,6 +116,9 @@ class PartitionLog:
             segments, log.recovery = load_segments(fs, log.folder, config, recovery_point, clean=clean)
             for segment in segments:
                 log._add(segment)
+            if not clean:
+                # The process that made them may have been killed before it flushed their names.
+                log._new_names_in = [log.folder.parent, log.folder]
         if log._segments:
             log.log_end_offset = log._segments[-1].next_offset
             log.log_start_offset = min(max(log_start_offset, log._base_offsets[0]), log.log_end_offset)

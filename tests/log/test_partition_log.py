@@ -1,6 +1,7 @@
 """Appending to a log and reading from it, in one segment and over many."""
 
 import random
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,7 @@ from coordinator.log.errors import (
 )
 from coordinator.log.partition_log import AppendResult, PartitionLog
 from tests.log.batches import START_MS, batch, everything, filled, values
+from tests.model.memory_files import MemoryFileSystem
 
 SMALL_SEGMENTS = LogConfig(segment_bytes=1_000, index_interval_bytes=200)
 
@@ -309,6 +311,14 @@ def test_a_flush_covers_what_was_written_and_new_names(open_log, fs):
     filled(log, 1)
     log.flush()
     assert fs.flushed == [f"{log.segments[-1].base_offset:020d}.log"]
+
+
+def test_a_flush_covers_the_names_that_a_killed_process_left():
+    disk, folder = MemoryFileSystem(), Path("/data")
+    filled(PartitionLog.open(disk, folder, "topic", 0, LogConfig()), 3)
+    PartitionLog.open(disk, folder, "topic", 0, LogConfig()).flush()
+    disk.lose_power(keep=lambda size: 0)
+    assert len(everything(PartitionLog.open(disk, folder, "topic", 0, LogConfig()))) == 3
 
 
 def test_a_flush_may_finish_after_further_appends(open_log):
