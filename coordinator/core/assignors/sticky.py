@@ -23,7 +23,7 @@ def assign_sticky(members: Sequence[MemberSubscription], topics: Mapping[str, To
     existing = subscribed(members, topics)
     racks = Racks(members, existing)
     subscriptions = {member.member_id: member.topics & existing.keys() for member in members}
-    if len({member.topics for member in members}) == 1:
+    if subscriptions_are_equal(members):
         owned: dict[str, list[tuple[str, int]]] = {member.member_id: [] for member in members}
         for partition, member_id in claims.owner.items():
             if partition[0] in existing:
@@ -32,3 +32,7 @@ def assign_sticky(members: Sequence[MemberSubscription], topics: Mapping[str, To
     else:
         taken = assign_balanced(subscriptions, existing, claims, racks)
     return {member.member_id: by_topic(taken[member.member_id]) for member in members}
+
+
+def subscriptions_are_equal(members: Sequence[MemberSubscription]) -> bool:
+    return len({member.topics for member in members}) == 1
