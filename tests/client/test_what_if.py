@@ -1,0 +1,75 @@
+"""What would move: counted on paper."""
+
+import pytest
+
+from coordinator.client.groups import DescribedConsumers
+from coordinator.client.what_if import what_if, with_new_members, without_member
+from coordinator.client.wire import ClientError
+from coordinator.core.assignors.model import MemberSubscription
+from coordinator.core.assignors.registry import COOPERATIVE_STICKY, RANGE, STICKY
+from tests.core.assignors.questions import counts, member
+
+TOPICS = counts(t=6)
+ONE = member("one", "t", {"t": [0, 1, 2]}, 1, instance_id="static-one")
+TWO = member("two", "t", {"t": [3, 4, 5]}, 1)
+GROUP = DescribedConsumers("g", "range", (ONE, TWO), {"one": "app", "two": "app"}, TOPICS)
+
+
+def numbers(partitions: frozenset[tuple[str, int]]) -> set[int]:
+    return {number for _, number in partitions}
+
+
+def test_nothing_moves_where_nothing_changes():
+    answer = what_if(RANGE, GROUP.members, GROUP.members, TOPICS)
+    assert [(each.member_id, len(each.kept), each.gained, each.lost) for each in answer.changes] == [
+        ("one", 3, set(), set()),
+        ("two", 3, set(), set()),
+    ]
+    assert (answer.moved, answer.taken_up, answer.rounds) == (set(), set(), 1)
+
+
+@pytest.mark.parametrize(("assignor", "moved", "rounds"), [(RANGE, 3, 1), (STICKY, 2, 1), (COOPERATIVE_STICKY, 2, 2)])
+def test_two_new_members(assignor, moved, rounds):
+    answer = what_if(assignor, GROUP.members, with_new_members(GROUP, 2), TOPICS)
+    assert all(each.gained and not each.lost for each in answer.changes if each.member_id.startswith("new-"))
+    assert (len(answer.moved), answer.rounds) == (moved, rounds)
+
+
+def test_a_member_less():
+    answer = what_if(STICKY, GROUP.members, without_member(GROUP, "two"), TOPICS)
+    one, two = answer.changes
+    assert (numbers(one.kept), numbers(one.gained), one.lost) == ({0, 1, 2}, {3, 4, 5}, set())
+    assert (two.kept, two.gained, numbers(two.lost)) == (set(), set(), {3, 4, 5})
+    assert numbers(answer.moved) == {3, 4, 5}
+
+
+def test_what_nobody_has_is_taken_up_and_has_not_moved():
+    answer = what_if(STICKY, GROUP.members, GROUP.members, counts(t=8))
+    assert (numbers(answer.taken_up), answer.moved) == ({6, 7}, set())
+
+
+def test_new_members_subscribe_to_all_topics_of_the_group():
+    group = DescribedConsumers("g", "range", (ONE, member("three", "u")), {"one": "", "three": ""}, counts(t=1, u=1))
+    assert with_new_members(group, 2)[2:] == (
+        MemberSubscription("new-1", frozenset("tu")),
+        MemberSubscription("new-2", frozenset("tu")),
+    )
+
+
+def test_a_member_is_known_by_any_of_its_ids():
+    assert without_member(GROUP, "one") == without_member(GROUP, "static-one") == (TWO,)
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [("three", "no member three; its members are one, two"), ("app", "several members; say which: one, two")],
+)
+def test_a_member_that_is_not_one(name, complaint):
+    with pytest.raises(ClientError, match=complaint):
+        without_member(GROUP, name)
+
+
+def test_the_last_member_stays():
+    alone = DescribedConsumers("g", "range", (ONE,), {"one": "app"}, TOPICS)
+    with pytest.raises(ClientError, match="nobody would be left"):
+        without_member(alone, "app")

@@ -1,0 +1,109 @@
+"""The client against servers that misbehave; with real ones it is used all over the tests."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from _wire.headers import encode_response
+from _wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from _wire.messages.describe_groups import DescribeGroupsRequest
+from coordinator.client.wire import ClientError, ConnectionClosed, WireConnection
+from tests.servers import RunningServer
+
+ANSWERS_API_VERSIONS = encode_response(
+    1, ApiVersionsResponse(api_keys=[ApiVersion(api_key=15, min_version=90, max_version=99)]), 0
+)
+
+
+@contextmanager
+def answering(*answers: bytes) -> Iterator[str]:
+    """A server that reads a request, writes the next of these, and closes when there is none left."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                for answer in answers:
+                    connection.recv(1 << 16)
+                    connection.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+        thread.join(10)
+
+
+@pytest.mark.parametrize("bootstrap", ["here", "here:", ":9092", "here:http", ""])
+def test_an_address_has_a_host_and_a_port(bootstrap):
+    with pytest.raises(ClientError, match="is not HOST:PORT"):
+        WireConnection(bootstrap, "test")
+
+
+@pytest.mark.parametrize("port", [1, 99999])
+def test_nobody_is_there(port):
+    with pytest.raises(ClientError, match=f"cannot reach 127.0.0.1:{port}: "):
+        WireConnection(f"127.0.0.1:{port}", "test")
+
+
+def test_what_is_not_kafka_is_told_apart():
+    with (
+        answering(b"HTTP/1.1 400 Bad Request\r\n\r\n") as bootstrap,
+        WireConnection(bootstrap, "test") as client,
+        pytest.raises(ClientError, match="does not speak Kafka's protocol"),
+    ):
+        client.ask(ApiVersionsRequest(), 0)
+
+
+@pytest.mark.parametrize("answer", [b"", b"\0\0\0\x09\0\0"])
+def test_a_connection_that_ends_before_the_answer(answer):
+    with (
+        answering(answer) as bootstrap,
+        WireConnection(bootstrap, "test") as client,
+        pytest.raises(ConnectionClosed, match="closed the connection"),
+    ):
+        client.ask(ApiVersionsRequest(), 0)
+
+
+def test_an_answer_that_cannot_be_read():
+    with (
+        answering(b"\0\0\0\x05\0\0\0\1\0") as bootstrap,
+        WireConnection(bootstrap, "test") as client,
+        pytest.raises(ClientError, match="answered what cannot be read"),
+    ):
+        client.ask(ApiVersionsRequest(), 0)
+
+
+def test_an_answer_to_another_question():
+    with (
+        answering(b"\0\0\0\x04\0\0\0\7") as bootstrap,
+        WireConnection(bootstrap, "test") as client,
+        pytest.raises(ClientError, match="answered 7 where 1 was asked"),
+    ):
+        client.ask(ApiVersionsRequest(), 0)
+
+
+def test_no_answer_at_all():
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        WireConnection(f"127.0.0.1:{silent.getsockname()[1]}", "test", patience_seconds=0.1) as client,
+        pytest.raises(ClientError, match="did not answer in time"),
+    ):
+        client.ask(ApiVersionsRequest(), 0)
+
+
+def test_a_server_of_another_age():
+    with (
+        answering(ANSWERS_API_VERSIONS) as bootstrap,
+        WireConnection(bootstrap, "test") as client,
+        pytest.raises(ClientError, match="does not speak DescribeGroups in a version that we do"),
+    ):
+        client.ask_latest(DescribeGroupsRequest(groups=["g"]))
+
+
+def test_the_latest_common_version_is_asked(server: RunningServer):
+    with WireConnection(server.bootstrap, "test") as client:
+        (group,) = client.ask_latest(DescribeGroupsRequest(groups=["nobody"])).groups
+    assert group.error_message is not None, "told from version 6 on"
