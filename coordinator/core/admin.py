@@ -23,11 +23,14 @@ authorizer forbids it (`AclEntry.supportedOperations` of 4.x)."""
 
 def describe(group: Group, api_version: int, with_operations: bool) -> DescribedGroup:
     """The group as DescribeGroups shows it: metadata and protocol only while they hold, in Stable."""
+    operations = ALL_OPERATIONS if with_operations else NO_AUTHORIZED_OPERATIONS
     if not group.exists:
         missing = DescribedGroup(group_id=group.group_id, group_state=GroupState.DEAD.value)
         if api_version >= GROUP_ID_NOT_FOUND_VERSION:
             missing.error_code = ErrorCode.GROUP_ID_NOT_FOUND
             missing.error_message = f"Group {group.group_id} not found."
+        else:
+            missing.authorized_operations = operations
         return missing
     stable = group.state is GroupState.STABLE
     return DescribedGroup(
@@ -46,7 +49,7 @@ def describe(group: Group, api_version: int, with_operations: bool) -> Described
             )
             for member in group.members.values()
         ],
-        authorized_operations=ALL_OPERATIONS if with_operations else NO_AUTHORIZED_OPERATIONS,
+        authorized_operations=operations,
     )
 
 

@@ -9,7 +9,11 @@ from coordinator.core.group import Group
 from coordinator.core.states import GroupState
 
 NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 5 * 60 * 1000
-"""How long a member may wait for its first generation (Kafka's `classicGroupNewMemberJoinTimeoutMs`)."""
+"""How long a member may wait for its first generation (Kafka's `classicGroupNewMemberJoinTimeoutMs`).
+
+It counts from the JoinGroup. A member that sends a heartbeat or a commit meanwhile has shown that it knows its id, and
+its session timeout counts from then on.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +49,9 @@ NOTHING: Final = Decision()
 
 
 def session_timeout_ms(group: Group, member_id: str) -> int | None:
-    """How long the member may be silent; None when the group does not know it, in milliseconds."""
+    """How long the member may be silent after a sign of life; None when the group does not know it, in milliseconds."""
     member = group.members.get(member_id)
-    if member is None:
-        return group.pending_members.get(member_id)
-    return (
-        NEW_MEMBER_JOIN_TIMEOUT_MS if member.is_new and member.awaiting_join is not None else member.session_timeout_ms
-    )
+    return group.pending_members.get(member_id) if member is None else member.session_timeout_ms
 
 
 class TimerName:

@@ -50,7 +50,7 @@ class Member:
     """A member of a group.
 
     `awaiting_join` and `awaiting_sync` are the request ids of its parked JoinGroup and SyncGroup. `is_new` lasts from
-    its first JoinGroup to its first generation: until then it knows no member id and cannot send heartbeats.
+    its first JoinGroup to its first generation: until then it may know no member id to send heartbeats with.
     """
 
     member_id: str

@@ -109,7 +109,7 @@ def _join_known(group: Group, request: JoinGroupRequest, context: RequestContext
     if request.member_id in group.pending_members:
         if request.group_instance_id is not None:
             # Ids are reserved for dynamic members only, so no client of a good mind gets here; Kafka's own answer.
-            return _refuse(context, ErrorCode.UNKNOWN_SERVER_ERROR, request.member_id)
+            return _refuse(context, ErrorCode.UNKNOWN_SERVER_ERROR, NO_MEMBER_ID)
         return _add(group, request, context, request.member_id, now_ms)
     error = check_member(group, request.member_id, request.group_instance_id)
     if error is not ErrorCode.NONE:
@@ -148,7 +148,7 @@ def _add(group: Group, request: JoinGroupRequest, context: RequestContext, membe
         context.request_id,
         request.reason or "",
     )
-    return Decision((joined,), renewed=(member_id,))
+    return Decision((joined,))
 
 
 def _rejoin(

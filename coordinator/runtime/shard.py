@@ -9,8 +9,14 @@ import structlog
 
 from _wire.errors import ErrorCode, MalformedMessage
 from coordinator.config import Config
-from coordinator.core.decision import Decision, Reply, session_timeout_ms, wanted_timers
-from coordinator.core.events import Event, MemberIdReleased, MemberRemoved, StaticMemberReplaced
+from coordinator.core.decision import (
+    NEW_MEMBER_JOIN_TIMEOUT_MS,
+    Decision,
+    Reply,
+    session_timeout_ms,
+    wanted_timers,
+)
+from coordinator.core.events import Event, MemberIdReleased, MemberJoined, MemberRemoved, StaticMemberReplaced
 from coordinator.core.group import Group
 from coordinator.core.rebalance import settle
 from coordinator.core.states import GroupState
@@ -197,7 +203,7 @@ class Shard:
             event.apply(group)
             batch.audit.extend(self._trail.observe(event, group, state, generation_id))
             batch.stored.extend(records_of(event, group))
-            self._end_sessions(event)
+            self._begin_and_end_sessions(event, now_ms)
             if group.state is not state or group.generation_id != generation_id:
                 self._note_state(group, batch)
         for member_id in decision.renewed:
@@ -215,8 +221,11 @@ class Shard:
         if group.state is GroupState.STABLE:
             batch.opened[group.group_id] = group.generation_id
 
-    def _end_sessions(self, event: Event) -> None:
-        if isinstance(event, MemberRemoved | MemberIdReleased):
+    def _begin_and_end_sessions(self, event: Event, now_ms: int) -> None:
+        if isinstance(event, MemberJoined):
+            who = (event.group_id, event.member_id, event.group_instance_id)
+            self._leases.renew(*who, NEW_MEMBER_JOIN_TIMEOUT_MS, now_ms)
+        elif isinstance(event, MemberRemoved | MemberIdReleased):
             self._leases.drop(event.group_id, event.member_id)
         elif isinstance(event, StaticMemberReplaced):
             self._leases.drop(event.group_id, event.old_member_id)

@@ -153,3 +153,10 @@ def test_skip_assignment_is_never_set_for_a_dynamic_member():
     told = sim.join("a", version=NEWEST_JOIN)
     joined = sim.join("a", told.response.member_id, version=NEWEST_JOIN)
     assert not joined.response.skip_assignment
+
+
+def test_a_reserved_id_cannot_become_a_static_member():
+    sim = Simulation()
+    reserved = sim.join("a", version=4).response.member_id
+    told = sim.join("a", reserved, instance_id="i", version=5).response
+    assert (told.error_code, told.member_id) == (ErrorCode.UNKNOWN_SERVER_ERROR, "")

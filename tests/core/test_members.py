@@ -94,6 +94,19 @@ def test_a_new_member_that_waits_is_given_up_after_five_minutes(sim):
     assert set(sim.group.members) == {a}
 
 
+def test_a_new_member_that_has_sent_a_heartbeat_lives_on_its_session_timeout(sim):
+    a = sim.join("a").response.member_id
+    sim.sync_all()
+    waiting = sim.join("b")
+    (b,) = sim.group.members.keys() - {a}
+    assert sim.heartbeat(b).error is ErrorCode.REBALANCE_IN_PROGRESS
+    sim.advance(SESSION_TIMEOUT_MS - 1)
+    sim.heartbeat(a)
+    assert not waiting.answered
+    sim.advance(1)
+    assert waiting.error is ErrorCode.UNKNOWN_MEMBER_ID
+
+
 def test_who_waits_for_a_join_counts_as_alive(sim):
     a, b = sim.stable_with("a", "b")
     waiting = sim.join("a", a)
@@ -119,6 +132,13 @@ def test_a_batch_leaves_together_and_each_has_its_own_error(sim):
     assert [member.error_code for member in left.members] == [0, ErrorCode.UNKNOWN_MEMBER_ID, 0]
     assert [type(event).__name__ for event in sim.events[-3:]] == ["MemberRemoved", "MemberRemoved", "RebalanceStarted"]
     assert set(sim.group.members) == {c}
+
+
+def test_an_instance_that_left_is_unknown_to_the_rest_of_the_batch():
+    sim = Simulation()
+    sim.join("a", instance_id="one", version=5)
+    left = sim.leave(sim.group.static_members["one"], "nobody", instance_id="one").response
+    assert [member.error_code for member in left.members] == [ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID]
 
 
 def test_a_member_that_leaves_while_its_join_waits_is_answered(sim):

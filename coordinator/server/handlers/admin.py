@@ -103,8 +103,6 @@ def _listing(part_id: int, states: set[str], types: set[str]) -> ShardDecision:
 
 def _deleting(part_id: int) -> GroupDecision:
     def decide(group: Group, now_ms: int) -> Decision:
-        if not group.group_id:
-            return Decision(replies=(Reply(part_id, ErrorCode.INVALID_GROUP_ID),))
         error, events = admin.remove(group, now_ms)
         return Decision(events, (Reply(part_id, error),))
 

@@ -162,7 +162,7 @@ class ClusterHandlers:
             node_id=self._broker.node_id,
             host=call.endpoint.host,
             port=call.endpoint.port,
-            error_message=None if call.api_version >= KEYS_VERSION else "NONE",
+            error_message="" if call.api_version >= KEYS_VERSION else "NONE",
         )
 
 
