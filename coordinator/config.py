@@ -123,6 +123,23 @@ GROUP_MAX_SIZE = ConfigKey(
 OFFSET_METADATA_MAX_BYTES = ConfigKey(
     "offset.metadata.max.bytes", 4096, "The longest metadata text of a committed offset.", 0, INT32_MAX
 )
+OFFSETS_RETENTION_MINUTES = ConfigKey(
+    "offsets.retention.minutes",
+    7 * 24 * 60,
+    "How old a committed offset gets: since its group became empty, or since the commit where nobody reads the topic.",
+    1,
+    INT32_MAX,
+)
+OFFSETS_RETENTION_CHECK_INTERVAL_MS = ConfigKey(
+    "offsets.retention.check.interval.ms", 600_000, "How often offsets are looked at for their age.", 1, INT64_MAX
+)
+OFFSETS_TOPIC_COMPRESSION_CODEC = ConfigKey(
+    "offsets.topic.compression.codec",
+    0,
+    "How batches of __consumer_offsets are compressed: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.",
+    0,
+    4,
+)
 OFFSETS_TOPIC_NUM_PARTITIONS = ConfigKey(
     "offsets.topic.num.partitions", 50, "Partitions of __consumer_offsets; fixed once it is made.", 1, INT32_MAX
 )

@@ -1,6 +1,5 @@
 """Where the audit topic ends for each group, and whether that is where the group is."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -86,18 +85,18 @@ class AuditEnd:
         return max(replaced, default=at) + 1
 
 
-def read_ends(audited: Iterable[tuple[bytes, bytes, object]]) -> dict[str, AuditEnd]:
-    """Group id → where its events end, from records (key, value, headers) in order.
+class AuditEnds:
+    """Group id → where its events end, from the records of the topic in order."""
 
-    Raises MalformedMessage for one that this coordinator cannot have written.
-    """
-    ends: dict[str, AuditEnd] = {}
-    for key, value, _ in audited:
+    def __init__(self) -> None:
+        self.ends: dict[str, AuditEnd] = {}
+
+    def take(self, key: bytes, value: bytes) -> None:
+        """Raises MalformedMessage for a record that this coordinator cannot have written."""
         try:
             group_id = key.decode()
-            if group_id not in ends:
-                ends[group_id] = AuditEnd()
-            ends[group_id].take(_decode(value))
+            if group_id not in self.ends:
+                self.ends[group_id] = AuditEnd()
+            self.ends[group_id].take(_decode(value))
         except (msgspec.MsgspecError, ValueError) as problem:
             raise MalformedMessage("AuditEvent", SCHEMA_VERSION, "", 0, f"key {key!r}: {problem}") from None
-    return ends

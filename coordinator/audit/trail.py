@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from coordinator.audit import schema
 from coordinator.audit.embedded import assigned_partitions, claimed_partitions, subscribed_topics
-from coordinator.audit.resume import AuditEnd, read_ends
+from coordinator.audit.resume import AuditEnd, AuditEnds
 from coordinator.core import events
 from coordinator.core.causes import Cause
 from coordinator.core.group import Group, Member, TopicPartition
@@ -47,6 +47,7 @@ class AuditTrail:
         self._coordinator_epoch = coordinator_epoch
         self._source = f"/kafka-group-coordinator/nodes/{node_id}".encode()
         self._trails: dict[str, GroupTrail] = {}
+        self._ends = AuditEnds()
 
     def observe(
         self, event: events.Event, group: Group, state_before: GroupState, generation_before: int
@@ -92,19 +93,28 @@ class AuditTrail:
                 yield schema.GroupEmptied, {"rebalance_ms": event.at_ms - trail.rebalance_started_ms}
             case events.GroupRemoved():
                 yield schema.GroupRemoved, {"cause": event.cause}
+            case events.OffsetsExpired():
+                yield schema.OffsetsExpired, {"partitions": by_topic(event.partitions)}
             case events.OffsetsDeleted():
                 yield schema.OffsetsDeleted, {"partitions": by_topic(event.partitions)}
 
-    def load(
-        self, audited: Iterator[tuple[bytes, bytes, object]], groups: Mapping[str, Group], now_ms: int
-    ) -> list[Record]:
-        """Take up each group's `seq` where the topic ends.
+    def forget(self) -> None:
+        """Begin anew: the topic is about to be read."""
+        self._ends = AuditEnds()
+
+    def take(self, record: Record) -> None:
+        """The next record of the topic. Raises MalformedMessage for one that this coordinator cannot have written."""
+        key, value, _ = record
+        self._ends.take(key, value)
+
+    def resume(self, groups: Mapping[str, Group], now_ms: int) -> list[Record]:
+        """Take up each group's `seq` where the records that were taken end.
 
         Returns a `group.loaded` for each group whose audited state is another than the loaded one, and a
         `group.removed` for each that only the audit knows.
         """
-        self._trails = {}
-        ends = read_ends(audited)
+        self._trails, ends = {}, self._ends.ends
+        self.forget()
         records = []
         for group in groups.values():
             end = ends.pop(group.group_id, None)

@@ -6,7 +6,7 @@ from _wire.messages.list_groups import ListedGroup
 from coordinator.core.causes import Cause
 from coordinator.core.events import Event, GroupRemoved
 from coordinator.core.group import Group
-from coordinator.core.offsets import delete
+from coordinator.core.offsets import forget_all
 from coordinator.core.states import GroupState
 
 NO_AUTHORIZED_OPERATIONS = -(2**31)
@@ -68,5 +68,4 @@ def remove(group: Group, now_ms: int) -> tuple[ErrorCode, tuple[Event, ...]]:
         return ErrorCode.GROUP_ID_NOT_FOUND, ()
     if group.state is not GroupState.EMPTY:
         return ErrorCode.NON_EMPTY_GROUP, ()
-    gone = delete(group, tuple(group.offsets), now_ms)
-    return ErrorCode.NONE, (*gone, GroupRemoved(group.group_id, now_ms, Cause.ADMIN))
+    return ErrorCode.NONE, (*forget_all(group, now_ms), GroupRemoved(group.group_id, now_ms, Cause.ADMIN))

@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from typing import Protocol as Interface
 
 from coordinator.core.causes import Cause
-from coordinator.core.group import CommittedOffset, Group, Member, Protocol, Rebalance, TopicPartition, Trigger
+from coordinator.core.group import (
+    CommittedOffset,
+    Group,
+    Member,
+    Producer,
+    Protocol,
+    Rebalance,
+    TopicPartition,
+    Trigger,
+)
 from coordinator.core.states import REBALANCES_FROM, GroupState
 
 
@@ -252,6 +261,7 @@ class GenerationStarted:
         group.move_to(GroupState.COMPLETING_REBALANCE, self.at_ms)
         group.rebalance = None
         group.generation_id, group.protocol_name, group.leader = self.generation_id, self.protocol_name, self.leader
+        group.subscriptions = tuple(member.metadata_for(self.protocol_name) for member in group.members.values())
         group.sync_deadline_ms = self.sync_deadline_ms
         group.pending_sync = set(group.members)
         for member in group.members.values():
@@ -272,6 +282,7 @@ class GroupEmptied:
         group.move_to(GroupState.EMPTY, self.at_ms)
         group.rebalance = None
         group.generation_id, group.protocol_name, group.leader = self.generation_id, None, None
+        group.subscriptions = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,14 +343,43 @@ class GroupRemoved:
 
 @dataclass(frozen=True, slots=True)
 class OffsetsCommitted:
-    """Positions were taken, one per partition: those of one request that were in order."""
+    """Positions were taken, topic → partition → position: those of one request that were in order."""
 
     group_id: str
     at_ms: int
-    offsets: Mapping[TopicPartition, CommittedOffset]
+    offsets: Mapping[str, Mapping[int, CommittedOffset]]
 
     def apply(self, group: Group) -> None:
-        group.offsets.update(self.offsets)
+        for topic, committed in self.offsets.items():
+            group.put_offsets(topic, committed)
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsHeldBack:
+    """Positions that count once their transaction is committed (KIP-98, KIP-447)."""
+
+    group_id: str
+    at_ms: int
+    producer: Producer
+    offsets: Mapping[str, Mapping[int, CommittedOffset]]
+
+    def apply(self, group: Group) -> None:
+        for topic, committed in self.offsets.items():
+            for partition, position in committed.items():
+                group.hold_back(self.producer.producer_id, TopicPartition(topic, partition), position)
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionEnded:
+    """A transaction that held back positions of the group was committed or aborted."""
+
+    group_id: str
+    at_ms: int
+    producer: Producer
+    committed: bool
+
+    def apply(self, group: Group) -> None:
+        group.end_transaction(self.producer.producer_id, self.committed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,4 +392,17 @@ class OffsetsDeleted:
 
     def apply(self, group: Group) -> None:
         for partition in self.partitions:
-            del group.offsets[partition]
+            group.forget_offset(partition)
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsExpired:
+    """Committed offsets that nobody renewed for `offsets.retention.minutes`, or whose own time was over."""
+
+    group_id: str
+    at_ms: int
+    partitions: tuple[TopicPartition, ...]
+
+    def apply(self, group: Group) -> None:
+        for partition in self.partitions:
+            group.forget_offset(partition)

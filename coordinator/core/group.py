@@ -1,6 +1,6 @@
 """A group as it is held in memory. Only events (`events.py`) change it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -21,6 +21,13 @@ class Protocol(NamedTuple):
 class TopicPartition(NamedTuple):
     topic: str
     partition: int
+
+
+class Producer(NamedTuple):
+    """Who writes transactions, and in which of its lives (KIP-98)."""
+
+    producer_id: int
+    producer_epoch: int
 
 
 class CommittedOffset(NamedTuple):
@@ -111,7 +118,15 @@ class Group:
     rebalance: Rebalance | None = None
     trigger: Trigger | None = None
     """Why the group has to rebalance; a rebalance that starts takes it."""
-    offsets: dict[TopicPartition, CommittedOffset] = field(default_factory=dict)
+    offsets: dict[str, dict[int, CommittedOffset]] = field(default_factory=dict)
+    """Topic → partition → what was committed last."""
+    pending_offsets: dict[tuple[int, TopicPartition], CommittedOffset | None] = field(default_factory=dict)
+    """(producer id, partition) → what an open transaction committed, in the order in which it was appended.
+
+    None: a later commit took its place already, so that ending the transaction changes nothing (KIP-447).
+    """
+    subscriptions: tuple[bytes, ...] | None = None
+    """The metadata of the members of the last generation, for its protocol; None before the first."""
     protocol_support: dict[str, int] = field(default_factory=dict)
     """Protocol name → how many members offer it."""
     awaiting_join_count: int = 0
@@ -126,6 +141,13 @@ class Group:
     @property
     def all_have_joined(self) -> bool:
         return self.awaiting_join_count == len(self.members) and not self.pending_members
+
+    def committed_offset(self, where: TopicPartition) -> CommittedOffset | None:
+        return self.offsets.get(where.topic, {}).get(where.partition)
+
+    def is_held_back(self, where: TopicPartition) -> bool:
+        """Whether an open transaction committed a position for the partition that does not count yet."""
+        return bool(self.pending_offsets) and any(pending == where for _, pending in self.pending_offsets)
 
     def accepts_protocols(self, protocol_type: str, names: Iterable[str]) -> bool:
         """Whether a member with these protocols can be in the group: its type fits and all members share one name."""
@@ -173,6 +195,45 @@ class Group:
         """Remember the JoinGroup a member waits with; None when it waits no longer."""
         self.awaiting_join_count += (request_id is not None) - (member.awaiting_join is not None)
         member.awaiting_join = request_id
+
+    def put_offsets(self, topic: str, committed: Mapping[int, CommittedOffset]) -> None:
+        """Take positions that are appended now, so later than whatever a transaction still holds back."""
+        known = self.offsets.get(topic)
+        if known is None:
+            self.offsets[topic] = dict(committed)
+        else:
+            known.update(committed)
+        if self.pending_offsets:
+            for producer_id, where in self.pending_offsets:
+                if where.topic == topic and where.partition in committed:
+                    self.pending_offsets[producer_id, where] = None
+
+    def forget_offset(self, where: TopicPartition) -> None:
+        """Drop what is committed for a partition, and what transactions hold back for it."""
+        partitions = self.offsets.get(where.topic, {})
+        partitions.pop(where.partition, None)
+        if not partitions:
+            self.offsets.pop(where.topic, None)
+        for key in [key for key in self.pending_offsets if key[1] == where]:
+            del self.pending_offsets[key]
+
+    def hold_back(self, producer_id: int, where: TopicPartition, committed: CommittedOffset) -> None:
+        """Keep a transaction's position until it ends; the order of the keys is that of the appends."""
+        self.pending_offsets.pop((producer_id, where), None)
+        self.pending_offsets[producer_id, where] = committed
+
+    def end_transaction(self, producer_id: int, committed: bool) -> None:
+        """Take the positions a transaction held back, or drop them; of two for a partition the later append wins."""
+        earlier: list[tuple[int, TopicPartition]] = []
+        for key, held_back in list(self.pending_offsets.items()):
+            if key[0] != producer_id:
+                earlier.append(key)
+                continue
+            del self.pending_offsets[key]
+            if committed and held_back is not None:
+                where = key[1]
+                self.offsets.setdefault(where.topic, {})[where.partition] = held_back
+                self.pending_offsets.update(dict.fromkeys(other for other in earlier if other[1] == where))
 
     def want_rebalance(self, cause: Cause, member: Member, reason: str) -> None:
         """Note what a change of membership asks for; the first one before a rebalance names its cause.

@@ -10,12 +10,19 @@ from _wire.messages.offset_commit import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
+from _wire.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+)
 from coordinator.config import OFFSET_METADATA_MAX_BYTES, Config
 from coordinator.core.decision import Decision, Reply, RequestContext
 from coordinator.core.events import Event, GroupCreated, OffsetsCommitted, OffsetsDeleted
 from coordinator.core.group import NO_MEMBER_ID, CommittedOffset, Group, TopicPartition
 from coordinator.core.members import check_member
 from coordinator.core.states import GroupState
+from coordinator.core.subscriptions import CONSUMER_PROTOCOL_TYPE, is_subscribed, subscribed_topics
 
 GROUP_ID_NOT_FOUND_VERSION = 9
 """From this version on a commit of a generation to an unknown group says so (KIP-848)."""
@@ -34,17 +41,16 @@ def commit(
         return Decision(replies=(Reply(context.request_id, refuse(request, error)),))
     longest = config[OFFSET_METADATA_MAX_BYTES]
     expire_ms = None if request.retention_time_ms < 0 else now_ms + request.retention_time_ms
-    taken: dict[TopicPartition, CommittedOffset] = {}
+    taken: dict[str, dict[int, CommittedOffset]] = {}
     response = OffsetCommitResponse()
     for topic in request.topics:
         answers = []
         for partition in topic.partitions:
             verdict = ErrorCode.NONE
-            if _is_too_long(partition.committed_metadata, longest):
+            if is_too_long(partition.committed_metadata, longest):
                 verdict = ErrorCode.OFFSET_METADATA_TOO_LARGE
             else:
-                where = TopicPartition(topic.name, partition.partition_index)
-                taken[where] = _committed(partition, now_ms, expire_ms)
+                taken.setdefault(topic.name, {})[partition.partition_index] = _committed(partition, now_ms, expire_ms)
             answers.append(OffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=verdict))
         response.topics.append(OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=answers))
     events: list[Event] = [] if group.exists else [GroupCreated(group.group_id, now_ms)]
@@ -54,7 +60,7 @@ def commit(
     return Decision(tuple(events), (Reply(context.request_id, response),), renewed)
 
 
-def _is_too_long(metadata: str | None, longest_bytes: int) -> bool:
+def is_too_long(metadata: str | None, longest_bytes: int) -> bool:
     return metadata is not None and len(metadata.encode()) > longest_bytes
 
 
@@ -110,15 +116,78 @@ def refuse(request: OffsetCommitRequest, error: ErrorCode) -> OffsetCommitRespon
     )
 
 
-def delete(group: Group, partitions: Iterable[TopicPartition], now_ms: int) -> tuple[Event, ...]:
-    """The event that forgets those of `partitions` that have a committed offset."""
-    known = tuple(partition for partition in partitions if partition in group.offsets)
+def delete(group: Group, request: OffsetDeleteRequest, context: RequestContext, now_ms: int) -> Decision:
+    """Forget positions of topics that the group does not read (KIP-496); which topics exist was asked before."""
+    error = _check_delete(group)
+    if error is not ErrorCode.NONE:
+        return Decision(replies=(Reply(context.request_id, OffsetDeleteResponse(error_code=error)),))
+    topics = subscribed_topics(group)
+    deleted: list[TopicPartition] = []
+    response = OffsetDeleteResponse()
+    for topic in request.topics:
+        verdict = ErrorCode.NONE
+        if is_subscribed(group, topics, topic.name):
+            verdict = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+        else:
+            deleted += (TopicPartition(topic.name, each.partition_index) for each in topic.partitions)
+        answers = [
+            OffsetDeleteResponsePartition(partition_index=each.partition_index, error_code=verdict)
+            for each in topic.partitions
+        ]
+        response.topics.append(OffsetDeleteResponseTopic(name=topic.name, partitions=answers))
+    return Decision(forget(group, deleted, now_ms), (Reply(context.request_id, response),))
+
+
+def _check_delete(group: Group) -> ErrorCode:
+    if not group.group_id:
+        return ErrorCode.INVALID_GROUP_ID
+    if not group.exists or group.state is GroupState.DEAD:
+        return ErrorCode.GROUP_ID_NOT_FOUND
+    if group.state is not GroupState.EMPTY and group.protocol_type != CONSUMER_PROTOCOL_TYPE:
+        return ErrorCode.NON_EMPTY_GROUP
+    return ErrorCode.NONE
+
+
+def forget(group: Group, partitions: Iterable[TopicPartition], now_ms: int) -> tuple[Event, ...]:
+    """The event that forgets those of `partitions` that have a position, committed or held back."""
+    known = tuple(
+        where
+        for where in dict.fromkeys(partitions)
+        if group.committed_offset(where) is not None or group.is_held_back(where)
+    )
     return (OffsetsDeleted(group.group_id, now_ms, known),) if known else ()
 
 
+def forget_all(group: Group, now_ms: int) -> tuple[Event, ...]:
+    """The event that forgets all of the group's positions, before the group goes."""
+    return forget(group, _all_positions(group), now_ms)
+
+
+def forget_topic(group: Group, topic: str, now_ms: int) -> tuple[Event, ...]:
+    """The event that forgets the positions in a topic that is gone."""
+    return forget(group, [where for where in _all_positions(group) if where.topic == topic], now_ms)
+
+
+def _all_positions(group: Group) -> list[TopicPartition]:
+    committed = [TopicPartition(topic, index) for topic, partitions in group.offsets.items() for index in partitions]
+    return committed + [where for _, where in group.pending_offsets]
+
+
 def fetch(
-    group: Group, partitions: Iterable[TopicPartition] | None
-) -> list[tuple[TopicPartition, CommittedOffset | None]]:
-    """The committed offset of each partition, None where there is none; of all that have one when None is asked."""
-    wanted = tuple(group.offsets) if partitions is None else partitions
-    return [(partition, group.offsets.get(partition)) for partition in wanted]
+    group: Group, partitions: Iterable[TopicPartition] | None, require_stable: bool = False
+) -> list[tuple[TopicPartition, CommittedOffset | ErrorCode | None]]:
+    """The committed offset of each partition, None where there is none; of all that have one when None is asked.
+
+    `require_stable` (KIP-447): UNSTABLE_OFFSET_COMMIT for a partition that an open transaction has a position for.
+    """
+    if partitions is None:
+        partitions = (TopicPartition(topic, index) for topic, known in group.offsets.items() for index in known)
+    return [
+        (
+            where,
+            ErrorCode.UNSTABLE_OFFSET_COMMIT
+            if require_stable and group.is_held_back(where)
+            else group.committed_offset(where),
+        )
+        for where in partitions
+    ]

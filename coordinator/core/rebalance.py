@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from _wire.errors import ErrorCode
 from _wire.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
 from _wire.messages.sync_group import SyncGroupResponse
-from coordinator.config import GROUP_INITIAL_REBALANCE_DELAY_MS, Config
+from coordinator.config import GROUP_INITIAL_REBALANCE_DELAY_MS, GROUP_MAX_SIZE, Config
 from coordinator.core.causes import Cause
 from coordinator.core.decision import NOTHING, Decision, Reply
 from coordinator.core.events import (
@@ -56,6 +56,13 @@ def _start_rebalance(group: Group, trigger: Trigger, now_ms: int, config: Config
         tuple(Reply(member.awaiting_sync, told) for member in waiting if member.awaiting_sync is not None),
         renewed=tuple(member.member_id for member in waiting),
     )
+
+
+def shrink(group: Group, now_ms: int, config: Config) -> Decision:
+    """Rebalance a loaded group of more members than `group.max.size` allows by now: the last to join are refused."""
+    if group.state is not GroupState.STABLE or len(group.members) <= config[GROUP_MAX_SIZE]:
+        return NOTHING
+    return _start_rebalance(group, Trigger(Cause.GROUP_TOO_LARGE, "", "", "", None, ""), now_ms, config)
 
 
 def _settle_join_phase(group: Group, rebalance: Rebalance, now_ms: int) -> Decision:

@@ -4,7 +4,8 @@ A restart replays them. Compaction may have taken any record that a later one wi
 record is applied by itself and expects nothing before it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from _wire.embedded import decode_versioned, encode_versioned, prefix_of
 from _wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata
@@ -17,9 +18,11 @@ from coordinator.core.events import (
     GroupRemoved,
     OffsetsCommitted,
     OffsetsDeleted,
+    OffsetsExpired,
+    OffsetsHeldBack,
     StaticMemberReplaced,
 )
-from coordinator.core.group import CommittedOffset, Group, Member, Protocol, TopicPartition
+from coordinator.core.group import CommittedOffset, Group, Member, Producer, Protocol, TopicPartition
 from coordinator.core.states import GroupState
 
 OFFSET_COMMIT_KEY_TYPE = 1
@@ -33,15 +36,34 @@ StoredRecord = tuple[bytes, bytes | None]
 """Key and value; a null value is a tombstone."""
 
 
+class StoredBatch(NamedTuple):
+    """Records that are appended together: a transaction's, or plain ones (`producer` is None)."""
+
+    producer: Producer | None
+    records: list[StoredRecord]
+
+
+class TransactionMarker(NamedTuple):
+    """The end of a transaction, told to every partition that it touched (KIP-98)."""
+
+    producer: Producer
+    committed: bool
+    coordinator_epoch: int
+
+
+Stored = StoredBatch | TransactionMarker
+
+
 def records_of(event: Event, group: Group) -> Iterator[StoredRecord]:
     """What to store for an event that was just applied to `group`."""
     match event:
-        case OffsetsCommitted():
-            for partition, committed in event.offsets.items():
-                yield _offset_key(group, partition), _offset_value(committed)
-        case OffsetsDeleted():
-            for partition in event.partitions:
-                yield _offset_key(group, partition), None
+        case OffsetsCommitted() | OffsetsHeldBack():
+            for topic, committed in event.offsets.items():
+                for partition, position in committed.items():
+                    yield _offset_key(group, topic, partition), _offset_value(position)
+        case OffsetsDeleted() | OffsetsExpired():
+            for topic, partition in event.partitions:
+                yield _offset_key(group, topic, partition), None
         case GroupCreated() | GroupEmptied() | GenerationStable():
             yield _group_key(group), _group_value(group)
         case StaticMemberReplaced() if group.state is GroupState.STABLE and group.trigger is None:
@@ -50,12 +72,17 @@ def records_of(event: Event, group: Group) -> Iterator[StoredRecord]:
             yield _group_key(group), None
 
 
+def transaction_of(event: Event) -> Producer | None:
+    """Whose transaction the records of the event are part of."""
+    return event.producer if isinstance(event, OffsetsHeldBack) else None
+
+
 def _group_key(group: Group) -> bytes:
     return encode_versioned(GroupMetadataKey(group=group.group_id), GROUP_METADATA_KEY_TYPE)
 
 
-def _offset_key(group: Group, partition: TopicPartition) -> bytes:
-    key = OffsetCommitKey(group=group.group_id, topic=partition.topic, partition=partition.partition)
+def _offset_key(group: Group, topic: str, partition: int) -> bytes:
+    key = OffsetCommitKey(group=group.group_id, topic=topic, partition=partition)
     return encode_versioned(key, OFFSET_COMMIT_KEY_TYPE)
 
 
@@ -102,44 +129,58 @@ class StoredGroups:
     def __init__(self) -> None:
         self.groups: dict[str, Group] = {}
 
-    def apply_all(self, records: Iterable[StoredRecord]) -> None:
-        for key, value in records:
-            self.apply(key, value)
+    def apply(self, stored: Stored) -> None:
+        """Take what was appended next; record types this coordinator does not know are passed over, as on Kafka.
 
-    def apply(self, key: bytes, value: bytes | None) -> None:
-        """Take one record; types this coordinator does not know are passed over, as on Kafka.
-
-        Raises MalformedMessage when a known type cannot be read.
+        What a transaction wrote is held back until its marker. Raises MalformedMessage when a known type cannot be
+        read.
         """
+        if isinstance(stored, TransactionMarker):
+            self._end_transaction(stored.producer, stored.committed)
+            return
+        for key, value in stored.records:
+            self._apply_record(key, value, stored.producer)
+
+    def _apply_record(self, key: bytes, value: bytes | None, producer: Producer | None) -> None:
         key_type = prefix_of(key)
         if key_type in (0, OFFSET_COMMIT_KEY_TYPE):
-            self._apply_offset(decode_versioned(OffsetCommitKey, key), value)
+            self._apply_offset(decode_versioned(OffsetCommitKey, key), value, producer)
         elif key_type == GROUP_METADATA_KEY_TYPE:
             self._apply_group(decode_versioned(GroupMetadataKey, key).group, value)
 
-    def _apply_offset(self, key: OffsetCommitKey, value: bytes | None) -> None:
+    def _end_transaction(self, producer: Producer, committed: bool) -> None:
+        for group in self.groups.values():
+            if group.pending_offsets:
+                group.end_transaction(producer.producer_id, committed)
+
+    def _apply_offset(self, key: OffsetCommitKey, value: bytes | None, producer: Producer | None) -> None:
         where = TopicPartition(key.topic, key.partition)
         if value is None:
-            group = self.groups.get(key.group)
-            if group is not None:
-                group.offsets.pop(where, None)
+            if key.group in self.groups:
+                self.groups[key.group].forget_offset(where)
             return
         stored = decode_versioned(OffsetCommitValue, value)
         expires = prefix_of(value) == OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY and stored.expire_timestamp >= 0
-        self._group(key.group).offsets[where] = CommittedOffset(
+        position = CommittedOffset(
             stored.offset,
             stored.leader_epoch,
             stored.metadata,
             stored.commit_timestamp,
             stored.expire_timestamp if expires else None,
         )
+        group = self._group(key.group)
+        if producer is None:
+            group.put_offsets(where.topic, {where.partition: position})
+        else:
+            group.hold_back(producer.producer_id, where, position)
 
     def _apply_group(self, group_id: str, value: bytes | None) -> None:
         if value is None:
             self.groups.pop(group_id, None)
             return
         loaded = load_group(group_id, decode_versioned(GroupMetadataValue, value))
-        loaded.offsets = self._group(group_id).offsets
+        known = self._group(group_id)
+        loaded.offsets, loaded.pending_offsets = known.offsets, known.pending_offsets
         self.groups[group_id] = loaded
 
     def _group(self, group_id: str) -> Group:
@@ -176,4 +217,5 @@ def load_group(group_id: str, stored: GroupMetadataValue) -> Group:
             )
         )
     group.leader = stored.leader
+    group.subscriptions = tuple(member.subscription for member in stored.members)
     return group

@@ -1,16 +1,27 @@
 """All groups this node coordinates: finds the shard, and drains the queues once per loop turn."""
 
+from collections import deque
 from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Final
 
+from coordinator.config import OFFSETS_RETENTION_CHECK_INTERVAL_MS, Config
 from coordinator.core.decision import NOTHING, Decision
 from coordinator.core.group import Group
 from coordinator.core.members import expire_session
+from coordinator.core.offset_expiry import expire
 from coordinator.core.partitioning import partition_for
+from coordinator.core.rebalance import shrink
+from coordinator.core.stored import TransactionMarker
+from coordinator.runtime.asks import Ask, GroupAsk, GroupDecision, MarkerAsk, ShardAsk, ShardDecision
 from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.leases import LeaseTable
-from coordinator.runtime.shard import LOAD_RETRY_MS_AT_MOST, GroupAsk, GroupDecision, Shard, ShardAsk, ShardDecision
-from coordinator.runtime.timer_keys import GroupTimerKey, LoadRetryKey, SessionKey
+from coordinator.runtime.shard import LOAD_RETRY_MS_AT_MOST, Shard, ShardState
+from coordinator.runtime.timer_keys import GroupTimerKey, LoadRetryKey, OffsetsCheckKey, SessionKey
 from coordinator.timers.wheel import TimerWheel
+
+GROUPS_CHECKED_AT_ONCE: Final = 1_000
+"""Groups whose offsets are looked at before other work has its turn."""
 
 
 class Groups:
@@ -22,18 +33,33 @@ class Groups:
         wheel: TimerWheel,
         timers: GroupTimers,
         leases: LeaseTable,
+        config: Config,
         wake: Callable[[], None],
     ) -> None:
         self.shards = tuple(shards)
         self.leases = leases
         self._wheel = wheel
         self._timers = timers
+        self._config = config
         self._wake = wake
         self._dirty: dict[int, Shard] = {}
+        self._loading: deque[Shard] = deque()
+        self._checks: dict[int, int] = {}
+        """Partition → number on the wheel of its next look at the age of offsets."""
 
-    def load(self, now_ms: int) -> None:
-        for shard in self.shards:
-            self._load(shard, now_ms)
+    def load(self, partitions: Iterable[int]) -> None:
+        """Lead these partitions from now on. They are read in slices, at each `drain`, one after the other."""
+        for partition in partitions:
+            self.shards[partition].begin_load()
+            self._loading.append(self.shards[partition])
+        self._wake()
+
+    def unload(self, partition: int) -> None:
+        """Another node leads the partition now."""
+        shard = self.shards[partition]
+        if shard in self._loading:
+            self._loading.remove(shard)
+        shard.unload()
 
     def shard_of(self, group_id: str) -> Shard:
         return self.shards[partition_for(group_id, len(self.shards))]
@@ -46,14 +72,19 @@ class Groups:
         """Queue something for all groups of a partition."""
         self._submit(self.shards[partition], ShardAsk(request_id, decide))
 
+    def end_transaction(self, partition: int, marker: TransactionMarker, request_id: int | None = None) -> None:
+        """Queue the end of a transaction for all groups of a partition; NONE goes to `request_id`."""
+        self._submit(self.shards[partition], MarkerAsk(request_id, marker))
+
     def drain(self, now_ms: int) -> None:
         """Handle what is queued. Call it once per loop turn when `wake` was called."""
+        self._go_on_loading(now_ms)
         while self._dirty:
             shards, self._dirty = self._dirty, {}
             for shard in shards.values():
                 was_loaded = shard.loaded
                 shard.drain(now_ms)
-                if was_loaded and not shard.loaded:
+                if was_loaded and shard.state is ShardState.FAILED:
                     self._retry_later(shard, now_ms)
 
     def due(self, key: object, now_ms: int) -> None:
@@ -66,7 +97,10 @@ class Groups:
                 self._timers.fired(key)
                 self.ask(group_id, _ask_what_follows)
             case LoadRetryKey(partition):
-                self._load(self.shards[partition], now_ms)
+                if self.shards[partition].state is ShardState.FAILED:
+                    self.load([partition])
+            case OffsetsCheckKey(partition, group_ids):
+                self._check_offsets(self.shards[partition], group_ids, now_ms)
 
     def _expiry(self, member_id: str) -> GroupDecision:
         def decide(group: Group, now_ms: int) -> Decision:
@@ -76,19 +110,52 @@ class Groups:
 
         return decide
 
-    def _submit(self, shard: Shard, ask: GroupAsk | ShardAsk) -> None:
+    def _submit(self, shard: Shard, ask: Ask) -> None:
         shard.submit(ask)
         if not self._dirty:
             self._wake()
         self._dirty[shard.partition] = shard
 
-    def _load(self, shard: Shard, now_ms: int) -> None:
-        if not shard.load(now_ms):
-            self._retry_later(shard, now_ms)
+    def _go_on_loading(self, now_ms: int) -> None:
+        while self._loading:
+            shard = self._loading[0]
+            if not shard.go_on_loading(now_ms):
+                self._wake()
+                return
+            self._loading.popleft()
+            if shard.state is ShardState.FAILED:
+                self._retry_later(shard, now_ms)
+            else:
+                self._loaded(shard, now_ms)
+
+    def _loaded(self, shard: Shard, now_ms: int) -> None:
+        for group_id in shard.groups:
+            self.ask(group_id, partial(shrink, config=self._config))
+        self._check_later(shard, (), now_ms + self._check_interval_ms)
 
     def _retry_later(self, shard: Shard, now_ms: int) -> None:
         self._wheel.start(LoadRetryKey(shard.partition), now_ms + shard.retry_ms)
         shard.retry_ms = min(shard.retry_ms * 2, LOAD_RETRY_MS_AT_MOST)
+
+    @property
+    def _check_interval_ms(self) -> int:
+        return self._config[OFFSETS_RETENTION_CHECK_INTERVAL_MS]
+
+    def _check_offsets(self, shard: Shard, group_ids: tuple[str, ...], now_ms: int) -> None:
+        """Look at some groups; the rest follows a moment later, so that many groups stall nobody."""
+        self._checks.pop(shard.partition, None)
+        if not shard.loaded:
+            return
+        group_ids = group_ids or tuple(shard.groups)
+        for group_id in group_ids[:GROUPS_CHECKED_AT_ONCE]:
+            self.ask(group_id, partial(expire, config=self._config))
+        left = group_ids[GROUPS_CHECKED_AT_ONCE:]
+        self._check_later(shard, left, now_ms + (1 if left else self._check_interval_ms))
+
+    def _check_later(self, shard: Shard, group_ids: tuple[str, ...], at_ms: int) -> None:
+        if shard.partition in self._checks:
+            self._wheel.cancel(self._checks[shard.partition])
+        self._checks[shard.partition] = self._wheel.start(OffsetsCheckKey(shard.partition, group_ids), at_ms)
 
 
 def _ask_what_follows(group: Group, now_ms: int) -> Decision:

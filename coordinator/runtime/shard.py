@@ -1,9 +1,11 @@
 """One partition of `__consumer_offsets` led here: its groups, and the serial queue of what is asked of them."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, Protocol
+from enum import Enum, auto
+from itertools import islice
+from typing import Final
 
 import structlog
 
@@ -20,8 +22,17 @@ from coordinator.core.events import Event, MemberIdReleased, MemberJoined, Membe
 from coordinator.core.group import Group
 from coordinator.core.rebalance import settle
 from coordinator.core.states import GroupState
-from coordinator.core.stored import StoredGroups, StoredRecord, records_of
+from coordinator.core.stored import (
+    Stored,
+    StoredBatch,
+    StoredGroups,
+    records_of,
+    transaction_of,
+)
+from coordinator.core.transactional_offsets import end
+from coordinator.runtime.asks import Ask, MarkerAsk, ShardAsk
 from coordinator.runtime.group_timers import GroupTimers
+from coordinator.runtime.interfaces import Answers, AuditRecord, Store, StoreError, Trail
 from coordinator.runtime.leases import LeaseTable
 
 log = structlog.get_logger()
@@ -29,63 +40,26 @@ log = structlog.get_logger()
 LOAD_RETRY_MS_AT_FIRST: Final = 100
 LOAD_RETRY_MS_AT_MOST: Final = 10_000
 
-AuditRecord = tuple[bytes, bytes, tuple[tuple[str, bytes | None], ...]]
-"""Key, value and headers of a record of the audit topic."""
-
-GroupDecision = Callable[[Group, int], Decision]
-ShardDecision = Callable[[Mapping[str, Group], int], Decision]
+LOAD_STEPS_AT_ONCE: Final = 2_000
+"""Batches of `__consumer_offsets` or records of the audit topic that are read before other work has its turn."""
 
 
-class StoreError(OSError):
-    """The log behind a shard could not be written or read; nothing of the batch counts as stored."""
+class ShardState(Enum):
+    """Whether the groups of a partition can be asked here."""
+
+    NOT_LED = auto()
+    """Another node leads the partition, or none."""
+    LOADING = auto()
+    ACTIVE = auto()
+    FAILED = auto()
+    """The log could not be read or written; it is loaded anew after a while."""
 
 
-class Store(Protocol):
-    """The log behind a shard."""
-
-    def append(self, audit: list[AuditRecord], stored: list[StoredRecord], now_ms: int) -> None:
-        """Append a batch: to the audit topic first, then to `__consumer_offsets`. Raises StoreError."""
-
-    def replay(self) -> Iterator[StoredRecord]:
-        """The records of `__consumer_offsets`, in order. Raises StoreError."""
-
-    def replay_audit(self) -> Iterator[AuditRecord]:
-        """The records of the audit topic, in order. Raises StoreError."""
-
-
-class Trail(Protocol):
-    """Tells the audit topic what happened, in its own words."""
-
-    def observe(
-        self, event: Event, group: Group, state_before: GroupState, generation_before: int
-    ) -> list[AuditRecord]:
-        """The audit records for an event that was just applied to `group`."""
-
-    def load(self, audited: Iterator[AuditRecord], groups: Mapping[str, Group], now_ms: int) -> list[AuditRecord]:
-        """Take up where the topic ends; returns what has to be said about groups that are not as audited."""
-
-
-class Answers(Protocol):
-    """Where replies go. An id that nobody waits for any more is passed over."""
-
-    def reply(self, request_id: int, response: object) -> None: ...
-
-    def fail(self, request_id: int, error: ErrorCode) -> None: ...
-
-
-class GroupAsk(NamedTuple):
-    """Something asked of one group; `request_id` is None when nobody waits for an answer."""
-
-    request_id: int | None
-    group_id: str
-    decide: GroupDecision
-
-
-class ShardAsk(NamedTuple):
-    """Something asked of all groups of the shard."""
-
-    request_id: int | None
-    decide: ShardDecision
+REFUSALS: Final = {
+    ShardState.NOT_LED: ErrorCode.NOT_COORDINATOR,
+    ShardState.LOADING: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ShardState.FAILED: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+}
 
 
 @dataclass(slots=True)
@@ -93,12 +67,22 @@ class Batch:
     """What one drained queue comes to: appended first, released after."""
 
     audit: list[AuditRecord] = field(default_factory=list)
-    stored: list[StoredRecord] = field(default_factory=list)
+    stored: list[Stored] = field(default_factory=list)
     replies: list[Reply] = field(default_factory=list)
     failures: list[int] = field(default_factory=list)
     """Requests that could not be decided, by a defect of ours."""
     opened: dict[str, int] = field(default_factory=dict)
     """Group id → generation that became stable: from its append on, heartbeats need not come to the shard."""
+
+    def store(self, event: Event, group: Group) -> None:
+        """Take in the records of an event that was just applied; those of one transaction, or of none, go together."""
+        producer = transaction_of(event)
+        for record in records_of(event, group):
+            last = self.stored[-1] if self.stored else None
+            if isinstance(last, StoredBatch) and last.producer == producer:
+                last.records.append(record)
+            else:
+                self.stored.append(StoredBatch(producer, [record]))
 
 
 class Shard:
@@ -116,9 +100,11 @@ class Shard:
     ) -> None:
         self.partition = partition
         self.groups: dict[str, Group] = {}
-        self.loaded = False
+        self.state = ShardState.NOT_LED
         self.retry_ms = LOAD_RETRY_MS_AT_FIRST
-        self._queue: deque[GroupAsk | ShardAsk] = deque()
+        self._replay: Iterator[None] = iter(())
+        self._stored = StoredGroups()
+        self._queue: deque[Ask] = deque()
         self._store = store
         self._trail = trail
         self._answers = answers
@@ -126,27 +112,66 @@ class Shard:
         self._timers = timers
         self._config = config
 
-    def submit(self, ask: GroupAsk | ShardAsk) -> None:
+    @property
+    def loaded(self) -> bool:
+        """Whether its groups can be asked."""
+        return self.state is ShardState.ACTIVE
+
+    def submit(self, ask: Ask) -> None:
         self._queue.append(ask)
 
-    def load(self, now_ms: int) -> bool:
-        """Replay the log: members get a fresh session. False when the log cannot be read; the caller retries."""
-        stored = StoredGroups()
+    def begin_load(self) -> None:
+        """This node leads the partition from now on, or tries again to read it."""
+        self.state, self._stored = ShardState.LOADING, StoredGroups()
+        self._replay = self._replay_all(self._stored)
+
+    def _replay_all(self, stored: StoredGroups) -> Iterator[None]:
+        """Read both topics, a step at a time."""
+        for batch in self._store.replay():
+            stored.apply(batch)
+            yield
+        self._trail.forget()
+        for record in self._store.replay_audit():
+            self._trail.take(record)
+            yield
+
+    def go_on_loading(self, now_ms: int) -> bool:
+        """Some steps of the replay. False when there are more: other work goes between, so that a long log stalls none.
+
+        At the end the members get a fresh session and the state is ACTIVE; FAILED when the log cannot be read or what
+        the audit has to be told not be stored; the caller retries that.
+        """
         try:
-            stored.apply_all(self._store.replay())
-            said = self._trail.load(self._store.replay_audit(), stored.groups, now_ms)
+            for _ in islice(self._replay, LOAD_STEPS_AT_ONCE):
+                continue
+            if next(self._replay, self) is not self:
+                return False
+            said = self._trail.resume(self._stored.groups, now_ms)
             if said:
                 self._store.append(said, [], now_ms)
         except (StoreError, MalformedMessage) as problem:
             log.error("cannot load groups", partition=self.partition, problem=str(problem), retry_ms=self.retry_ms)
-            return False
-        self.groups = stored.groups
-        for group in self.groups.values():
+            self.state = ShardState.FAILED
+        else:
+            self._activate(self._stored.groups, now_ms)
+        self._replay, self._stored = iter(()), StoredGroups()
+        return True
+
+    def _activate(self, groups: dict[str, Group], now_ms: int) -> None:
+        self.groups = groups
+        for group in groups.values():
             self._leases.set_group(group.group_id, group.generation_id, group.state is GroupState.STABLE)
             for member in group.members.values():
                 self._renew(group, member.member_id, now_ms)
-        self.loaded, self.retry_ms = True, LOAD_RETRY_MS_AT_FIRST
-        return True
+        self.state, self.retry_ms = ShardState.ACTIVE, LOAD_RETRY_MS_AT_FIRST
+
+    def unload(self) -> None:
+        """Another node leads the partition now: everybody who waits is sent to it, and nothing is kept."""
+        waiting = self._forget_groups()
+        self.state, self._replay, self._stored = ShardState.NOT_LED, iter(()), StoredGroups()
+        for request_id in waiting:
+            self._answers.fail(request_id, ErrorCode.NOT_COORDINATOR)
+        self._refuse_all()
 
     def drain(self, now_ms: int) -> None:
         """Handle all that is queued as one batch: one append, then the answers."""
@@ -178,7 +203,10 @@ class Shard:
         for request_id in batch.failures:
             self._answers.fail(request_id, ErrorCode.UNKNOWN_SERVER_ERROR)
 
-    def _handle(self, ask: GroupAsk | ShardAsk, now_ms: int, batch: Batch) -> None:
+    def _handle(self, ask: Ask, now_ms: int, batch: Batch) -> None:
+        if isinstance(ask, MarkerAsk):
+            self._end_transaction(ask, now_ms, batch)
+            return
         group = Group("") if isinstance(ask, ShardAsk) else self.groups.get(ask.group_id) or Group(ask.group_id)
         try:
             decision = ask.decide(self.groups, now_ms) if isinstance(ask, ShardAsk) else ask.decide(group, now_ms)
@@ -202,13 +230,22 @@ class Shard:
             state, generation_id = group.state, group.generation_id
             event.apply(group)
             batch.audit.extend(self._trail.observe(event, group, state, generation_id))
-            batch.stored.extend(records_of(event, group))
+            batch.store(event, group)
             self._begin_and_end_sessions(event, now_ms)
             if group.state is not state or group.generation_id != generation_id:
                 self._note_state(group, batch)
         for member_id in decision.renewed:
             self._renew(group, member_id, now_ms)
         batch.replies.extend(decision.replies)
+
+    def _end_transaction(self, ask: MarkerAsk, now_ms: int, batch: Batch) -> None:
+        """Stored as one marker: what it means for each group follows from what that group holds back."""
+        marker = ask.marker
+        for group in [group for group in self.groups.values() if group.pending_offsets]:
+            self._take(group, Decision(end(group, marker.producer, marker.committed, now_ms)), now_ms, batch)
+        batch.stored.append(marker)
+        if ask.request_id is not None:
+            batch.replies.append(Reply(ask.request_id, ErrorCode.NONE))
 
     def _note_state(self, group: Group, batch: Batch) -> None:
         """Close the fast path at once; it opens when the batch is appended."""
@@ -242,11 +279,19 @@ class Shard:
         while self._queue:
             ask = self._queue.popleft()
             if ask.request_id is not None:
-                self._answers.fail(ask.request_id, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+                self._answers.fail(ask.request_id, REFUSALS[self.state])
 
     def _give_up(self, asked: list[int], batch: Batch) -> None:
         """Nothing of the batch counts: all it would have answered, and all that wait, are told to come again."""
-        self.loaded = False
+        self.state = ShardState.FAILED
+        waiting = self._forget_groups()
+        answered = (reply.request_id for reply in batch.replies)
+        for request_id in dict.fromkeys((*waiting, *answered, *asked)):
+            self._answers.fail(request_id, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        self._refuse_all()
+
+    def _forget_groups(self) -> list[int]:
+        """Drop all groups with their sessions and timers; returns the requests that waited in them."""
         waiting = [
             request_id
             for group in self.groups.values()
@@ -258,7 +303,4 @@ class Shard:
             self._leases.drop_group(group_id)
             self._timers.arm(group_id, {})
         self.groups = {}
-        answered = (reply.request_id for reply in batch.replies)
-        for request_id in dict.fromkeys((*waiting, *answered, *asked)):
-            self._answers.fail(request_id, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        self._refuse_all()
+        return waiting

@@ -1,27 +1,36 @@
 """The log behind a shard: a partition of `__group_audit` and one of `__consumer_offsets`."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
+from _wire.control_records import EndTxnMarker, read_end_txn_marker
 from _wire.errors import MalformedMessage
-from _wire.records import build_batch, parse_records
-from coordinator.core.stored import StoredRecord
+from _wire.records import BatchHeader, Record, build_batch, parse_records
+from coordinator.core.group import Producer
+from coordinator.core.stored import Stored, StoredBatch, TransactionMarker
 from coordinator.log.errors import LogAppendError, RecordListTooLarge
 from coordinator.log.partition_log import PartitionLog
-from coordinator.runtime.shard import AuditRecord, StoreError
+from coordinator.runtime.interfaces import AuditRecord, StoreError
 
 
 class LogStore:
     """Appends each batch to both logs. `grown` is told of every log that has got longer."""
 
     def __init__(
-        self, offsets: PartitionLog, audit: PartitionLog, leader_epoch: int, grown: Callable[[PartitionLog], None]
+        self,
+        offsets: PartitionLog,
+        audit: PartitionLog,
+        leader_epoch: int,
+        grown: Callable[[PartitionLog], None],
+        compression: str = "none",
     ) -> None:
+        """`compression` is that of `__consumer_offsets`, by the name that the wire layer gives it."""
         self._offsets = offsets
         self._audit = audit
         self._leader_epoch = leader_epoch
         self._grown = grown
+        self._compression = compression
 
-    def append(self, audit: list[AuditRecord], stored: list[StoredRecord], now_ms: int) -> None:
+    def append(self, audit: list[AuditRecord], stored: Sequence[Stored], now_ms: int) -> None:
         """Audit first: events may be told of a batch that then fails (they are voided at load), never the reverse.
 
         Raises StoreError when either log refuses; nothing of the batch then counts.
@@ -30,30 +39,61 @@ class LogStore:
             if audit:
                 self._append(self._audit, build_batch(audit, timestamp_ms=now_ms), now_ms)
             if stored:
-                batch = build_batch([(key, value, ()) for key, value in stored], timestamp_ms=now_ms)
-                self._append(self._offsets, batch, now_ms)
+                self._append(self._offsets, b"".join(self._batch(each, now_ms) for each in stored), now_ms)
         except (LogAppendError, RecordListTooLarge) as problem:
             raise StoreError(str(problem)) from problem
 
-    def replay(self) -> Iterator[StoredRecord]:
-        """The records of `__consumer_offsets`, in order. Raises StoreError when they cannot be read."""
-        for key, value, _ in self._records(self._offsets):
-            yield key, value
+    def replay(self) -> Iterator[Stored]:
+        """What `__consumer_offsets` holds, in order. Raises StoreError when it cannot be read."""
+        for header, records in self._batches(self._offsets):
+            producer = Producer(header.producer_id, header.producer_epoch) if header.is_transactional else None
+            if not header.is_control:
+                yield StoredBatch(producer, [(record.key or b"", record.value) for record in records])
+            elif producer is not None:
+                marker = read_end_txn_marker(records[0])
+                yield TransactionMarker(producer, marker.committed, marker.coordinator_epoch)
 
     def replay_audit(self) -> Iterator[AuditRecord]:
         """The records of the audit topic, in order. Raises StoreError when they cannot be read."""
-        for key, value, headers in self._records(self._audit):
-            yield key, value or b"", headers
+        for header, records in self._batches(self._audit):
+            if not header.is_control:
+                for record in records:
+                    yield record.key or b"", record.value or b"", record.headers
+
+    def _batch(self, stored: Stored, now_ms: int) -> bytes:
+        """The record batch that stands for it. A transaction's has no sequence: its order is the log's, as on Kafka."""
+        if isinstance(stored, TransactionMarker):
+            end = EndTxnMarker(stored.committed, stored.coordinator_epoch)
+            return self._transactional([end.as_record()], stored.producer, now_ms, is_control=True)
+        records = [(key, value, ()) for key, value in stored.records]
+        if stored.producer is not None:
+            return self._transactional(records, stored.producer, now_ms)
+        return build_batch(records, timestamp_ms=now_ms, compression=self._compression)
+
+    def _transactional(
+        self,
+        records: Sequence[tuple[bytes, bytes | None, tuple[()]]],
+        producer: Producer,
+        now_ms: int,
+        is_control: bool = False,
+    ) -> bytes:
+        return build_batch(
+            records,
+            timestamp_ms=now_ms,
+            compression="none" if is_control else self._compression,
+            producer_id=producer.producer_id,
+            producer_epoch=producer.producer_epoch,
+            is_transactional=True,
+            is_control=is_control,
+        )
 
     def _append(self, log: PartitionLog, batch: bytes, now_ms: int) -> None:
         log.append(bytearray(batch), self._leader_epoch, now_ms, trusted=True)
         self._grown(log)
 
-    def _records(self, log: PartitionLog) -> Iterator[tuple[bytes, bytes | None, tuple[tuple[str, bytes | None], ...]]]:
+    def _batches(self, log: PartitionLog) -> Iterator[tuple[BatchHeader, list[Record]]]:
         try:
             for header, batch in log.batches(log.log_start_offset):
-                if not header.is_control:
-                    for record in parse_records(batch):
-                        yield record.key or b"", record.value, record.headers
+                yield header, parse_records(batch)
         except (OSError, MalformedMessage) as problem:
             raise StoreError(f"{log.name}: {problem}") from problem

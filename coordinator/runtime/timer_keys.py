@@ -21,3 +21,11 @@ class LoadRetryKey(NamedTuple):
     """Try again to load a partition of __consumer_offsets that could not be read or written."""
 
     partition: int
+
+
+class OffsetsCheckKey(NamedTuple):
+    """Look for committed offsets of a partition of __consumer_offsets that are too old (KIP-211)."""
+
+    partition: int
+    group_ids: tuple[str, ...]
+    """The groups that are still to be looked at in this round; none: a round begins."""

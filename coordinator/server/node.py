@@ -8,13 +8,14 @@ from typing import Final
 
 import structlog
 
+from _wire.compression import COMPRESSIONS
 from coordinator.audit.trail import AuditTrail
 from coordinator.broker.fetch import Fetching, FetchTimeoutKey
 from coordinator.broker.growth import Growth
 from coordinator.broker.partitions import LEADER_EPOCH, Partitions
 from coordinator.broker.produce import Producing
 from coordinator.broker.topics import Topics
-from coordinator.config import LOG_DIRS, NODE_ID, Config
+from coordinator.config import LOG_DIRS, NODE_ID, OFFSETS_TOPIC_COMPRESSION_CODEC, Config
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
@@ -105,8 +106,7 @@ class Node:
         self._turns.at_end(lambda now_ms: growth.tell())
         self._turns.on_due(groups.due)
         self._turns.on_due(lambda key, now_ms: fetching.expire(key.fetch) if isinstance(key, FetchTimeoutKey) else None)
-        groups.load(now_ms())
-        self._turns.wake()
+        groups.load(range(len(groups.shards)))
         table, cluster = dispatch_table(broker)
         limits = ConnectionLimits(config, self._turns)
         self._turns.on_due(limits.due)
@@ -128,7 +128,11 @@ class Node:
             Shard(
                 index,
                 LogStore(
-                    partitions.get(OFFSETS_TOPIC, index), partitions.get(AUDIT_TOPIC, index), LEADER_EPOCH, growth.note
+                    partitions.get(OFFSETS_TOPIC, index),
+                    partitions.get(AUDIT_TOPIC, index),
+                    LEADER_EPOCH,
+                    growth.note,
+                    COMPRESSIONS[self._config[OFFSETS_TOPIC_COMPRESSION_CODEC]],
                 ),
                 AuditTrail(self._config[NODE_ID], LEADER_EPOCH),
                 desk,
@@ -138,7 +142,7 @@ class Node:
             )
             for index in range(count)
         ]
-        return Groups(shards, wheel, timers, leases, self._turns.wake)
+        return Groups(shards, wheel, timers, leases, self._config, self._turns.wake)
 
     def _give_up(self, problem: LogFlushError) -> None:
         if not self.flush_failure.done():

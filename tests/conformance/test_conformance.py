@@ -20,7 +20,7 @@ PROFILES: Final = {
     "max-size": {"group.max.size": "2"},
     "initial-delay": {"group.initial.rebalance.delay.ms": "1500"},
 }
-NOT_SERVED_YET: Final = ("OffsetDelete", "TxnOffsetCommit")
+NOT_SERVED_YET: Final = ("TxnOffsetCommit",)
 """APIs that the dispatch table does not have; the runner passes over scenarios that need them."""
 
 

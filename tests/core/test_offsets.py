@@ -15,7 +15,7 @@ def error_of(asked):
 def test_a_simple_consumer_makes_its_group_by_committing():
     sim = Simulation()
     assert error_of(sim.commit(offset=42)) is ErrorCode.NONE
-    assert sim.group.offsets[WHERE].offset == 42
+    assert sim.group.committed_offset(WHERE).offset == 42
     assert sim.group.state is GroupState.EMPTY
     assert sim.kinds() == ["group.created"]
 
@@ -57,7 +57,7 @@ def test_committed_offsets_survive_a_restart():
     sim.commit(offset=41)
     sim.commit(offset=42)
     sim.restart()
-    assert sim.group.offsets[WHERE].offset == 42
+    assert sim.group.committed_offset(WHERE).offset == 42
 
 
 def test_a_commit_that_cannot_be_stored_is_not_acknowledged():
@@ -68,7 +68,7 @@ def test_a_commit_that_cannot_be_stored_is_not_acknowledged():
     assert error_of_failure(sim.commit(offset=43)) is ErrorCode.COORDINATOR_NOT_AVAILABLE
     sim.disk.is_full = False
     sim.advance(10_000)
-    assert sim.group.offsets[WHERE].offset == 41
+    assert sim.group.committed_offset(WHERE).offset == 41
     assert error_of(sim.commit(offset=44)) is ErrorCode.NONE
 
 

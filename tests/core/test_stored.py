@@ -2,7 +2,7 @@ from _wire.embedded import decode_key, encode_versioned
 from _wire.messages.offset_commit_record import OffsetCommitValue
 from coordinator.core.group import Group, TopicPartition
 from coordinator.core.states import GroupState
-from coordinator.core.stored import OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY, StoredGroups, records_of
+from coordinator.core.stored import OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY, StoredBatch, StoredGroups, records_of
 from tests.simulation.simulation import GROUP_ID, Simulation, replay
 
 
@@ -40,7 +40,7 @@ def durable(group):
 
 def load(records):
     stored = StoredGroups()
-    stored.apply_all(records)
+    stored.apply(StoredBatch(None, list(records)))
     return stored.groups.get(GROUP_ID)
 
 
@@ -75,7 +75,7 @@ def test_an_emptied_group_keeps_its_generation_and_offsets():
     sim.leave(a)
     loaded = load(stored_records(sim))
     assert (loaded.state, loaded.generation_id) == (GroupState.EMPTY, 2)
-    assert loaded.offsets[TopicPartition("t", 0)].offset == 7
+    assert loaded.committed_offset(TopicPartition("t", 0)).offset == 7
     assert loaded.state_since_ms == sim.now_ms
 
 
@@ -83,7 +83,7 @@ def test_an_explicit_expiry_is_kept():
     key = next(key for key, _ in stored_records(committed_once()) if decode_key(key).NAME == "OffsetCommitKey")
     value = OffsetCommitValue(offset=1, commit_timestamp=5, expire_timestamp=99)
     loaded = load([(key, encode_versioned(value, OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY))])
-    assert loaded.offsets[TopicPartition("t", 0)].expire_timestamp_ms == 99
+    assert loaded.committed_offset(TopicPartition("t", 0)).expire_timestamp_ms == 99
 
 
 def committed_once():

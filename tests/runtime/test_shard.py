@@ -15,7 +15,7 @@ from coordinator.core.decision import NOTHING, Decision, Reply
 from coordinator.core.events import MemberRemoved
 from coordinator.core.states import GroupState
 from coordinator.core.stored import StoredRecord
-from coordinator.runtime.shard import StoreError
+from coordinator.runtime.interfaces import StoreError
 from tests.simulation.simulation import GROUP_ID, Asked, Simulation
 
 RETRIES_MS: Final = [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]
@@ -259,18 +259,25 @@ def test_after_a_load_that_worked_the_next_wait_is_short_again(unreadable):
         assert sim.shard.retry_ms == 100
 
 
+def lead_again(sim):
+    """Give the partition up and take it back: what is on the disk is loaded."""
+    sim.groups.unload(0)
+    sim.groups.load([0])
+    sim.groups.drain(sim.now_ms)
+
+
 def test_a_partition_that_cannot_be_read_at_the_start_says_so_and_tries_again():
     sim = Simulation()
     sim.stable_with("a")
     contents = [content for path, content in sim.disk._files.items() if path.match("__consumer_offsets-0/*.log")]
-    sim.shard.loaded = False
     contents[0][-1] ^= 0xFF
     with capture_logs() as logs:
-        assert not sim.shard.load(sim.now_ms)
+        lead_again(sim)
     assert logs[0]["partition"] == 0
     assert sim.commit().error is ErrorCode.COORDINATOR_NOT_AVAILABLE
     contents[0][-1] ^= 0xFF
-    assert sim.shard.load(sim.now_ms)
+    sim.advance(1_000)
+    assert sim.shard.loaded
     assert sim.group.state is GroupState.STABLE
 
 
@@ -288,9 +295,9 @@ def test_a_record_that_cannot_be_understood_fails_the_load_and_nothing_else(topi
     sim = Simulation()
     log = sim.offsets_log if topic == "__consumer_offsets" else sim.audit_log
     log.append(bytearray(build_batch([record])), 0, sim.now_ms)
-    sim.shard.loaded = False
     with capture_logs() as logs:
-        assert not sim.shard.load(sim.now_ms)
+        lead_again(sim)
+    assert not sim.shard.loaded
     (line,) = logs
     assert (line["event"], line["partition"]) == ("cannot load groups", 0)
 

@@ -6,16 +6,20 @@ from typing import Any, Final
 import pytest
 
 from _wire.records import batch_headers, build_batch
+from coordinator.core.group import Producer
+from coordinator.core.stored import StoredBatch, TransactionMarker
 from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
-from coordinator.runtime.shard import StoreError
+from coordinator.runtime.interfaces import StoreError
 from coordinator.runtime.store import LogStore
 from tests.model.memory_files import MemoryFile, MemoryFileSystem
 
 NOW_MS: Final = 1_700_000_000_000
 ROOT: Final = Path("/data")
 AUDIT: Final = [(b"g", b"event", (("ce_id", b"g/1"),))]
-STORED: Final = [(b"key", b"value"), (b"gone", None)]
+RECORDS: Final = [(b"key", b"value"), (b"gone", None)]
+STORED: Final = [StoredBatch(None, RECORDS)]
+PRODUCER: Final = Producer(4_711, 3)
 
 
 class Disk(MemoryFileSystem):
@@ -70,10 +74,11 @@ def stage() -> Stage:
 
 def test_what_was_appended_is_replayed(stage):
     stage.store.append(AUDIT, STORED, NOW_MS)
-    stage.store.append([], [(b"more", b"")], NOW_MS)
-    assert stage.read() == (AUDIT, [*STORED, (b"more", b"")])
+    more = StoredBatch(None, [(b"more", b"")])
+    stage.store.append([], [more], NOW_MS)
+    assert stage.read() == (AUDIT, [*STORED, more])
     stage.open()
-    assert stage.read() == (AUDIT, [*STORED, (b"more", b"")])
+    assert stage.read() == (AUDIT, [*STORED, more])
 
 
 def test_an_empty_log_replays_nothing_and_has_no_files(stage):
@@ -87,7 +92,7 @@ def test_the_audit_is_written_first(stage):
 
 
 def test_each_log_gets_one_batch(stage):
-    stage.store.append(AUDIT * 3, STORED * 3, NOW_MS)
+    stage.store.append(AUDIT * 3, [StoredBatch(None, RECORDS * 3)], NOW_MS)
     for log, records in ((stage.audit, 3), (stage.offsets, 6)):
         (header,) = batch_headers(log.read(0, 1 << 20))
         assert (header.record_count, header.max_timestamp_ms) == (records, NOW_MS)
@@ -129,7 +134,7 @@ def test_events_may_be_told_of_a_batch_that_is_then_not_stored(stage):
 def test_a_record_may_be_larger_than_what_clients_may_produce(stage):
     """A large group's record outgrows message.max.bytes; that limit is for Produce."""
     stage.open(max_message_bytes=1000)
-    large = [(b"key", bytes(5000))]
+    large = [StoredBatch(None, [(b"key", bytes(5000))])]
     stage.store.append([(b"g", bytes(5000), [])], large, NOW_MS)
     assert stage.read()[1] == large
 
@@ -137,11 +142,35 @@ def test_a_record_may_be_larger_than_what_clients_may_produce(stage):
 def test_what_outgrows_a_segment_cannot_be_stored(stage):
     stage.open(segment_bytes=2000)
     with pytest.raises(StoreError, match=r"segment\.bytes"):
-        stage.store.append([], [(b"key", bytes(5000))], NOW_MS)
+        stage.store.append([], [StoredBatch(None, [(b"key", bytes(5000))])], NOW_MS)
     assert stage.read() == ([], [])
 
 
-def test_control_batches_are_passed_over(stage):
+def test_a_transaction_goes_into_batches_of_its_own_in_order(stage):
+    held_back = StoredBatch(PRODUCER, [(b"key", b"in the transaction")])
+    marker = TransactionMarker(PRODUCER, committed=True, coordinator_epoch=2)
+    stage.store.append([], [*STORED, held_back, *STORED, marker], NOW_MS)
+    assert stage.read() == ([], [*STORED, held_back, *STORED, marker])
+    headers = batch_headers(stage.offsets.read(0, 1 << 20))
+    assert [(header.is_transactional, header.is_control) for header in headers] == [
+        (False, False),
+        (True, False),
+        (False, False),
+        (True, True),
+    ]
+    assert stage.grown == ["__consumer_offsets-0"]
+
+
+def test_batches_of_groups_are_compressed_as_told(stage):
+    store = LogStore(stage.offsets, stage.audit, 0, lambda log: None, compression="zstd")
+    large = StoredBatch(None, [(b"key", bytes(5000))])
+    store.append(AUDIT, [large, StoredBatch(PRODUCER, [(b"key", bytes(5000))])], NOW_MS)
+    headers = batch_headers(stage.offsets.read(0, 1 << 20))
+    assert [(header.compression, header.size_in_bytes < 500) for header in headers] == [("zstd", True)] * 2
+    assert stage.read()[1][0] == large
+
+
+def test_control_batches_that_end_no_transaction_are_passed_over(stage):
     control = build_batch([(b"\0\0\0\1", b"", ())], is_control=True, producer_id=1, producer_epoch=0, base_sequence=-1)
     stage.offsets.append(bytearray(control), 0, NOW_MS)
     stage.store.append([], STORED, NOW_MS)

@@ -12,10 +12,12 @@ from coordinator.core import members
 from coordinator.core.decision import RequestContext
 from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
+from coordinator.runtime.asks import GroupDecision
 from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.groups import Groups
+from coordinator.runtime.interfaces import AuditRecord
 from coordinator.runtime.leases import LeaseTable
-from coordinator.runtime.shard import AuditRecord, GroupDecision, Shard
+from coordinator.runtime.shard import Shard, ShardState
 from coordinator.runtime.store import LogStore
 from coordinator.server.answers import AnswerDesk, Waiting
 from coordinator.timers.clock import VirtualClock
@@ -65,8 +67,10 @@ class SimulatedServer:
             for topic in (OFFSETS, AUDIT)
         }
         shards = [self._shard(partition) for partition in range(self.partitions)]
-        self.groups = Groups(shards, self.wheel, self.timers, self.leases, wake=lambda: None)
-        self.groups.load(self.now_ms)
+        self.groups = Groups(shards, self.wheel, self.timers, self.leases, self.config, wake=lambda: None)
+        self.groups.load(range(self.partitions))
+        while any(shard.state is ShardState.LOADING for shard in shards):
+            self.groups.drain(self.now_ms)
 
     def _open(self, topic: str, partition: int, clean: bool) -> PartitionLog:
         recovery_point = self.recovery_points.get((topic, partition), 0)

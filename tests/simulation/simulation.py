@@ -14,15 +14,22 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from _wire.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
 from coordinator.audit import schema
 from coordinator.audit.trail import AuditTrail
 from coordinator.config import Config
-from coordinator.core import joining, members, offsets
+from coordinator.core import joining, members, offsets, transactional_offsets
 from coordinator.core.events import Event
-from coordinator.core.group import Group
+from coordinator.core.group import Group, Producer
 from coordinator.core.states import GroupState
+from coordinator.core.stored import TransactionMarker
 from coordinator.log.partition_log import PartitionLog
-from coordinator.runtime.shard import AuditRecord, Shard
+from coordinator.runtime.interfaces import AuditRecord
+from coordinator.runtime.shard import Shard
 from tests.simulation.server import AUDIT, OFFSETS, Deciding, SimulatedServer
 
 GROUP_ID: Final = "orders"
@@ -184,6 +191,38 @@ class Simulation(SimulatedServer):
             version,
             lambda context: lambda group, now: offsets.commit(group, request, context, now, self.config),
         )
+
+    def commit_in_transaction(
+        self,
+        producer: Producer,
+        *,
+        offset: int = 1,
+        generation_id: int = -1,
+        member_id: str = "",
+        instance_id: str | None = None,
+        metadata: str = "",
+    ) -> Asked:
+        partition = TxnOffsetCommitRequestPartition(
+            partition_index=0, committed_offset=offset, committed_metadata=metadata
+        )
+        request = TxnOffsetCommitRequest(
+            group_id=GROUP_ID,
+            producer_id=producer.producer_id,
+            producer_epoch=producer.producer_epoch,
+            generation_id=generation_id,
+            member_id=member_id,
+            group_instance_id=instance_id,
+            topics=[TxnOffsetCommitRequestTopic(name="t", partitions=[partition])],
+        )
+        return self._ask(
+            "client",
+            5,
+            lambda context: lambda group, now: transactional_offsets.commit(group, request, context, now, self.config),
+        )
+
+    def end_transaction(self, producer: Producer, committed: bool = True) -> None:
+        self.groups.end_transaction(0, TransactionMarker(producer, committed, coordinator_epoch=0))
+        self.groups.drain(self.now_ms)
 
     def _ask(self, name: str, version: int, deciding: Deciding) -> Asked:
         asked = Asked()

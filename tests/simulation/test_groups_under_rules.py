@@ -173,7 +173,7 @@ class GroupMachine(RuleBasedStateMachine):
     @invariant()
     def an_acknowledged_commit_is_not_lost(self):
         for where, offset in self.acknowledged.items():
-            assert self.sim.group.offsets[where].offset == offset
+            assert self.sim.group.committed_offset(where).offset == offset
 
     @invariant()
     def the_audit_has_no_gap(self):

@@ -10,7 +10,7 @@ from _wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from coordinator.core import admin
 from coordinator.core.decision import Decision, Reply
 from coordinator.core.group import Group
-from coordinator.runtime.shard import GroupDecision, ShardDecision
+from coordinator.runtime.asks import GroupDecision, ShardDecision
 from coordinator.server.broker import Broker
 from coordinator.server.call import Call
 from coordinator.server.dispatch import LATER, DispatchTable

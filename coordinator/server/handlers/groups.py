@@ -11,7 +11,7 @@ from _wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from coordinator.core import joining, members
 from coordinator.core.decision import RequestContext
 from coordinator.core.group import NO_GENERATION
-from coordinator.runtime.shard import GroupDecision
+from coordinator.runtime.asks import GroupDecision
 from coordinator.server.broker import Broker
 from coordinator.server.call import Call
 from coordinator.server.dispatch import LATER, DispatchTable
@@ -33,8 +33,8 @@ class GroupHandlers:
 
     def add_to(self, table: DispatchTable) -> None:
         table.add("JoinGroup", self.join, _join_error, adapt=_adapt_join)
-        table.add("SyncGroup", self.sync)
-        table.add("Heartbeat", self.heartbeat)
+        table.add("SyncGroup", self.sync, _sync_error)
+        table.add("Heartbeat", self.heartbeat, _heartbeat_error)
         table.add("LeaveGroup", self.leave)
 
     def join(self, request: JoinGroupRequest, call: Call) -> Any:
@@ -83,6 +83,20 @@ def _join_error(request: JoinGroupRequest, error: ErrorCode) -> JoinGroupRespons
     return JoinGroupResponse(
         error_code=error, generation_id=NO_GENERATION, member_id=request.member_id, protocol_name=None
     )
+
+
+def _sync_error(request: SyncGroupRequest, error: ErrorCode) -> SyncGroupResponse:
+    """While groups are loaded a member is sent back to JoinGroup, which then waits, as on Kafka."""
+    if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+        error = ErrorCode.REBALANCE_IN_PROGRESS
+    return SyncGroupResponse(error_code=error)
+
+
+def _heartbeat_error(request: HeartbeatRequest, error: ErrorCode) -> HeartbeatResponse:
+    """While groups are loaded every member counts as alive: loading gives it a new session."""
+    if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+        error = ErrorCode.NONE
+    return HeartbeatResponse(error_code=error)
 
 
 def _adapt_join(response: JoinGroupResponse, api_version: int) -> None:

@@ -1,4 +1,4 @@
-"""OffsetCommit and OffsetFetch: topics are checked here, where metadata is at hand; the group decides the rest."""
+"""OffsetCommit, OffsetFetch, OffsetDelete: topics are checked here, where metadata is; groups decide the rest."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -11,6 +11,12 @@ from _wire.messages.offset_commit import (
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
+)
+from _wire.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
 )
 from _wire.messages.offset_fetch import (
     OffsetFetchRequest,
@@ -42,6 +48,9 @@ ZOOKEEPER_VERSION = 0
 """Version 0 kept offsets in ZooKeeper, which no Kafka without one can do; 3.9 lists it and says so."""
 NO_OFFSET = -1
 
+Found = tuple[TopicPartition, CommittedOffset | ErrorCode | None]
+"""What OffsetFetch found for a partition."""
+
 
 class OffsetHandlers:
     """Commits and fetches of positions."""
@@ -52,6 +61,7 @@ class OffsetHandlers:
     def add_to(self, table: DispatchTable) -> None:
         table.add("OffsetCommit", self.commit, offsets.refuse)
         table.add("OffsetFetch", self.fetch, _fetch_error)
+        table.add("OffsetDelete", self.delete)
 
     def commit(self, request: OffsetCommitRequest, call: Call) -> Any:
         if call.api_version == ZOOKEEPER_VERSION:
@@ -90,25 +100,50 @@ class OffsetHandlers:
         part_ids = self._broker.desk.split(context.request_id, len(asked), lambda parts: combine(asked, parts))
         for part_id, group_asked in zip(part_ids, asked, strict=True):
             self._broker.groups.ask(
-                group_asked.group_id, _fetching(part_id, group_asked, self._broker.image, by_id), part_id
+                group_asked.group_id,
+                _fetching(part_id, group_asked, self._broker.image, by_id, request.require_stable),
+                part_id,
             )
         return LATER
 
+    def delete(self, request: OffsetDeleteRequest, call: Call) -> Any:
+        unknown = _take_out_unknown(request, self._broker.image)
+        if not request.topics and unknown:
+            return OffsetDeleteResponse(topics=unknown)
+        context = request_context(self._broker, call)
 
-def _fetching(part_id: int, asked: OffsetFetchRequestGroup, image: MetadataImage, by_id: bool) -> Any:
+        def combine(parts: list[Any]) -> OffsetDeleteResponse:
+            if isinstance(parts[0], ErrorCode):
+                return OffsetDeleteResponse(error_code=parts[0])
+            response: OffsetDeleteResponse = parts[0]
+            if response.error_code == ErrorCode.NONE:
+                _add_topics(response, unknown)
+            return response
+
+        (part_id,) = self._broker.desk.split(context.request_id, 1, combine)
+        context = replace(context, request_id=part_id)
+        self._broker.groups.ask(
+            request.group_id, lambda group, now_ms: offsets.delete(group, request, context, now_ms), part_id
+        )
+        return LATER
+
+
+def _fetching(
+    part_id: int, asked: OffsetFetchRequestGroup, image: MetadataImage, by_id: bool, require_stable: bool
+) -> Any:
     def decide(group: Group, now_ms: int) -> Decision:
-        return Decision(replies=(Reply(part_id, _fetch_group(group, asked, image, by_id)),))
+        return Decision(replies=(Reply(part_id, _fetch_group(group, asked, image, by_id, require_stable)),))
 
     return decide
 
 
 def _fetch_group(
-    group: Group, asked: OffsetFetchRequestGroup, image: MetadataImage, by_id: bool
+    group: Group, asked: OffsetFetchRequestGroup, image: MetadataImage, by_id: bool, require_stable: bool
 ) -> OffsetFetchResponseGroup:
     response = OffsetFetchResponseGroup(group_id=asked.group_id)
     if asked.topics is None:
-        found: dict[str, list[tuple[TopicPartition, CommittedOffset | None]]] = {}
-        for partition, committed in offsets.fetch(group, None):
+        found: dict[str, list[Found]] = {}
+        for partition, committed in offsets.fetch(group, None, require_stable):
             found.setdefault(partition.topic, []).append((partition, committed))
         for topic, entries in found.items():
             topic_id = image.topics[topic].topic_id if topic in image.topics else bytes(16)
@@ -120,19 +155,17 @@ def _fetch_group(
             response.topics.append(OffsetFetchResponseTopics(topic_id=wanted.topic_id, partitions=unknown))
             continue
         partitions = (TopicPartition(wanted.name, index) for index in wanted.partition_indexes)
-        response.topics.append(_fetched(wanted.name, wanted.topic_id, offsets.fetch(group, partitions)))
+        response.topics.append(_fetched(wanted.name, wanted.topic_id, offsets.fetch(group, partitions, require_stable)))
     return response
 
 
-def _fetched(
-    topic: str, topic_id: bytes, entries: Iterable[tuple[TopicPartition, CommittedOffset | None]]
-) -> OffsetFetchResponseTopics:
+def _fetched(topic: str, topic_id: bytes, entries: Iterable[Found]) -> OffsetFetchResponseTopics:
     return OffsetFetchResponseTopics(
         name=topic,
         topic_id=topic_id,
         partitions=[
-            _failed_partition(where.partition, ErrorCode.NONE)
-            if committed is None
+            _failed_partition(where.partition, committed or ErrorCode.NONE)
+            if committed is None or isinstance(committed, ErrorCode)
             else OffsetFetchResponsePartitions(
                 partition_index=where.partition,
                 committed_offset=committed.offset,
@@ -251,15 +284,41 @@ def _split_known(
     return known, refused
 
 
-def _add_refused(
-    request: OffsetCommitRequest, part: Any, refused: list[OffsetCommitResponseTopic]
-) -> OffsetCommitResponse:
-    """One response of what the group said and what was refused before it was asked; a topic stands in it once."""
-    response: OffsetCommitResponse = offsets.refuse(request, part) if isinstance(part, ErrorCode) else part
-    answered = {topic.name: topic for topic in response.topics}
-    for topic in refused:
+def _take_out_unknown(request: OffsetDeleteRequest, image: MetadataImage) -> list[OffsetDeleteResponseTopic]:
+    """Leave in the request the partitions that exist; returns the answers for the others."""
+    unknown = []
+    for topic in request.topics:
+        missing = [
+            OffsetDeleteResponsePartition(
+                partition_index=each.partition_index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            )
+            for each in topic.partitions
+            if not image.has_partition(topic.name, each.partition_index)
+        ]
+        if missing:
+            unknown.append(OffsetDeleteResponseTopic(name=topic.name, partitions=missing))
+        topic.partitions = [each for each in topic.partitions if image.has_partition(topic.name, each.partition_index)]
+    request.topics = [topic for topic in request.topics if topic.partitions]
+    return unknown
+
+
+def _add_topics(
+    response: OffsetCommitResponse | OffsetDeleteResponse,
+    topics: Iterable[OffsetCommitResponseTopic] | Iterable[OffsetDeleteResponseTopic],
+) -> None:
+    """A topic stands in a response once."""
+    answered: dict[str, Any] = {topic.name: topic for topic in response.topics}
+    for topic in topics:
         if topic.name in answered:
             answered[topic.name].partitions.extend(topic.partitions)
         else:
-            response.topics.append(topic)
+            response.topics.append(topic)  # type: ignore[arg-type]
+
+
+def _add_refused(
+    request: OffsetCommitRequest, part: Any, refused: list[OffsetCommitResponseTopic]
+) -> OffsetCommitResponse:
+    """One response of what the group said and what was refused before it was asked."""
+    response: OffsetCommitResponse = offsets.refuse(request, part) if isinstance(part, ErrorCode) else part
+    _add_topics(response, refused)
     return response

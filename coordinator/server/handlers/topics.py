@@ -99,12 +99,11 @@ class TopicHandlers:
         """Positions in a topic that is gone mean nothing in one that is made anew under its name."""
 
         def decide(group: Group, now_ms: int) -> Decision:
-            gone = [partition for partition in group.offsets if partition.topic == topic]
-            return Decision(offsets.delete(group, gone, now_ms))
+            return Decision(offsets.forget_topic(group, topic, now_ms))
 
         for shard in self._broker.groups.shards:
             for group in shard.groups.values():
-                if any(partition.topic == topic for partition in group.offsets):
+                if topic in group.offsets or group.pending_offsets:
                     self._broker.groups.ask(group.group_id, decide)
 
 

@@ -1,0 +1,36 @@
+"""What can be asked of a shard: of one group, of all of them, and the end of a transaction."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from coordinator.core.decision import Decision
+from coordinator.core.group import Group
+from coordinator.core.stored import TransactionMarker
+
+GroupDecision = Callable[[Group, int], Decision]
+ShardDecision = Callable[[Mapping[str, Group], int], Decision]
+
+
+class GroupAsk(NamedTuple):
+    """Something asked of one group; `request_id` is None when nobody waits for an answer."""
+
+    request_id: int | None
+    group_id: str
+    decide: GroupDecision
+
+
+class ShardAsk(NamedTuple):
+    """Something asked of all groups of the shard."""
+
+    request_id: int | None
+    decide: ShardDecision
+
+
+class MarkerAsk(NamedTuple):
+    """The end of a transaction, for all groups of the shard that have a part in it; answered NONE."""
+
+    request_id: int | None
+    marker: TransactionMarker
+
+
+Ask = GroupAsk | ShardAsk | MarkerAsk

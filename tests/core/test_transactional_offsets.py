@@ -1,0 +1,195 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from _wire.errors import ErrorCode
+from coordinator.core import offsets, transactional_offsets
+from coordinator.core.decision import Decision
+from coordinator.core.group import CommittedOffset, Group, Producer, TopicPartition
+from coordinator.core.states import GroupState
+from coordinator.core.stored import StoredGroups
+from coordinator.runtime.store import LogStore
+from tests.simulation.simulation import GROUP_ID, Simulation, replay
+
+WHERE = TopicPartition("t", 0)
+ONE, OTHER = Producer(1, 0), Producer(2, 0)
+
+
+def commit(sim, producer=ONE, **said):
+    asked = sim.commit_in_transaction(producer, **said)
+    return ErrorCode(asked.response.topics[0].partitions[0].error_code)
+
+
+def fetched(sim, require_stable=False):
+    ((_, found),) = offsets.fetch(sim.group, [WHERE], require_stable)
+    return found.offset if isinstance(found, CommittedOffset) else found
+
+
+def test_a_position_counts_when_its_transaction_is_committed():
+    sim = Simulation()
+    assert commit(sim, offset=42) is ErrorCode.NONE
+    assert (fetched(sim), fetched(sim, require_stable=True)) == (None, ErrorCode.UNSTABLE_OFFSET_COMMIT)
+    sim.end_transaction(ONE)
+    assert (fetched(sim), fetched(sim, require_stable=True)) == (42, 42)
+
+
+def test_an_aborted_one_never_counts():
+    sim = Simulation()
+    sim.commit(offset=7)
+    commit(sim, offset=42)
+    sim.end_transaction(ONE, committed=False)
+    assert (fetched(sim), fetched(sim, require_stable=True)) == (7, 7)
+
+
+def test_of_two_commits_the_later_append_wins_whatever_ends_last():
+    sim = Simulation()
+    commit(sim, ONE, offset=1)
+    commit(sim, OTHER, offset=2)
+    sim.end_transaction(OTHER)
+    assert (fetched(sim), fetched(sim, require_stable=True)) == (2, ErrorCode.UNSTABLE_OFFSET_COMMIT)
+    sim.end_transaction(ONE)
+    assert fetched(sim, require_stable=True) == 2
+    commit(sim, ONE, offset=3)
+    sim.commit(offset=4)
+    sim.end_transaction(ONE)
+    assert fetched(sim) == 4
+
+
+def test_a_later_commit_of_the_same_transaction_replaces_the_former():
+    sim = Simulation()
+    commit(sim, ONE, offset=1)
+    sim.commit(offset=2)
+    commit(sim, ONE, offset=3)
+    sim.end_transaction(ONE)
+    assert fetched(sim) == 3
+
+
+def test_the_marker_of_another_producer_changes_nothing():
+    sim = Simulation()
+    commit(sim, ONE, offset=1)
+    before = list(sim.events)
+    sim.end_transaction(OTHER)
+    assert sim.events == before
+    assert fetched(sim, require_stable=True) is ErrorCode.UNSTABLE_OFFSET_COMMIT
+
+
+def test_what_is_deleted_meanwhile_does_not_come_back():
+    sim = Simulation()
+    commit(sim, offset=42)
+    sim.groups.ask(GROUP_ID, offsets_gone)
+    sim.groups.drain(sim.now_ms)
+    sim.end_transaction(ONE)
+    assert fetched(sim) is None
+
+
+def offsets_gone(group, now_ms):
+    return Decision(offsets.forget_all(group, now_ms))
+
+
+def test_it_makes_its_group_and_is_taken_without_a_member_in_any_state():
+    sim = Simulation()
+    assert commit(sim) is ErrorCode.NONE
+    assert sim.group.exists
+    sim.stable_with("a")
+    assert commit(sim) is ErrorCode.NONE
+    sim.join("b")
+    assert sim.group.state is GroupState.PREPARING_REBALANCE
+    assert commit(sim) is ErrorCode.NONE
+
+
+def test_a_member_commits_in_its_generation_only():
+    sim = Simulation()
+    (a,) = sim.stable_with("a")
+    assert commit(sim, generation_id=1, member_id=a) is ErrorCode.NONE
+    assert commit(sim, generation_id=0, member_id=a) is ErrorCode.ILLEGAL_GENERATION
+    assert commit(sim, generation_id=1, member_id="nobody") is ErrorCode.UNKNOWN_MEMBER_ID
+    assert commit(sim, generation_id=1) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_also_while_the_leader_assigns():
+    sim = Simulation()
+    asked = sim.join("a")
+    assert sim.group.state is GroupState.COMPLETING_REBALANCE
+    assert commit(sim, generation_id=1, member_id=asked.response.member_id) is ErrorCode.NONE
+
+
+def test_a_generation_of_a_group_that_is_not_there_is_illegal():
+    assert commit(Simulation(), generation_id=3, member_id="a") is ErrorCode.ILLEGAL_GENERATION
+
+
+def test_a_replaced_static_member_is_fenced():
+    sim = Simulation()
+    (a,) = sim.make_stable([sim.join("a", instance_id="one", version=5)])
+    sim.join("b", instance_id="one", version=5)
+    error = commit(sim, generation_id=1, member_id=a, instance_id="one")
+    assert error is ErrorCode.FENCED_INSTANCE_ID
+
+
+def test_metadata_that_is_too_long_is_refused():
+    assert commit(Simulation(), metadata="x" * 4097) is ErrorCode.OFFSET_METADATA_TOO_LARGE
+
+
+def test_it_keeps_its_member_alive():
+    sim = Simulation()
+    (a,) = sim.stable_with("a")
+    deadline_ms = sim.leases.deadline_ms(GROUP_ID, a)
+    sim.advance(100)
+    commit(sim, generation_id=1, member_id=a)
+    assert sim.leases.deadline_ms(GROUP_ID, a) == deadline_ms + 100
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["plain", "txn", "commit", "abort", "forget"]), st.sampled_from([ONE, OTHER, Producer(3, 1)])
+    ),
+    max_size=12,
+)
+
+
+@given(STEPS)
+def test_the_later_append_wins_in_any_history_and_a_restart_knows_no_other(steps):
+    sim = Simulation()
+    materialised, pending = None, {}
+    for order, (step, producer) in enumerate(steps):
+        if step == "plain":
+            sim.commit(offset=order)
+            materialised = order
+        elif step == "txn":
+            commit(sim, producer, offset=order)
+            pending[producer] = order
+        elif step == "forget":
+            sim.groups.ask(GROUP_ID, offsets_gone)
+            sim.groups.drain(sim.now_ms)
+            materialised, pending = None, {}
+        else:
+            sim.end_transaction(producer, step == "commit")
+            position = pending.pop(producer, None)
+            if step == "commit" and position is not None:
+                materialised = max(position, -1 if materialised is None else materialised)
+    unstable = ErrorCode.UNSTABLE_OFFSET_COMMIT
+    for _ in ("as it ran", "after a restart"):
+        assert fetched(sim) == materialised
+        assert fetched(sim, require_stable=True) == (unstable if pending else materialised)
+        sim.restart()
+
+
+def test_replay_and_load_give_the_same_group():
+    sim = Simulation()
+    commit(sim, ONE, offset=1)
+    commit(sim, OTHER, offset=2)
+    sim.end_transaction(ONE)
+    assert replay(sim.events) == sim.group
+    stored = StoredGroups()
+    for each in LogStore(sim.offsets_log, sim.audit_log, 0, lambda log: None).replay():
+        stored.apply(each)
+    assert stored.groups[GROUP_ID].offsets == sim.group.offsets
+    assert stored.groups[GROUP_ID].pending_offsets == sim.group.pending_offsets
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_marker_finds_every_group_of_its_partition(committed):
+    groups = {name: Group(name, exists=True) for name in ("a", "b", "c")}
+    for name in ("a", "b"):
+        groups[name].hold_back(ONE.producer_id, WHERE, CommittedOffset(1, -1, "", 0))
+    events = [transactional_offsets.end(group, ONE, committed, 5) for group in groups.values()]
+    assert [len(each) for each in events] == [1, 1, 0]

@@ -1,0 +1,152 @@
+"""A partition is taken up and given up: what clients are told meanwhile, and what is there afterwards."""
+
+import pytest
+
+from _wire.errors import ErrorCode
+from coordinator.config import Config
+from coordinator.core.states import GroupState
+from coordinator.runtime import shard as shard_module
+from coordinator.runtime.shard import ShardState
+from tests.simulation.simulation import GROUP_ID, SESSION_TIMEOUT_MS, Simulation
+
+
+def begin_load(sim):
+    sim.groups.unload(0)
+    sim.groups.load([0])
+
+
+def test_whoever_asks_while_it_is_loaded_is_told_so(monkeypatch):
+    sim = Simulation()
+    (member_id,) = sim.stable_with("a")
+    begin_load(sim)
+    monkeypatch.setattr(shard_module, "LOAD_STEPS_AT_ONCE", 0)
+    with sim.one_turn():
+        asked = [sim.join("b"), sim.commit(), sim.heartbeat(member_id, generation_id=1)]
+    assert [each.error for each in asked] == [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 3
+    assert sim.shard.state is ShardState.LOADING
+
+
+def test_a_long_log_is_read_in_slices_and_others_have_their_turn(monkeypatch):
+    sim = Simulation()
+    for offset in range(10):
+        sim.commit(offset=offset)
+    monkeypatch.setattr(shard_module, "LOAD_STEPS_AT_ONCE", 3)
+    begin_load(sim)
+    turns = 0
+    while sim.shard.state is ShardState.LOADING:
+        sim.groups.drain(sim.now_ms)
+        turns += 1
+    assert turns > 2
+    assert next(iter(sim.group.offsets["t"].values())).offset == 9
+
+
+def test_a_partition_that_is_given_up_sends_everybody_elsewhere():
+    sim = Simulation()
+    leader, follower = sim.stable_with("a", "b")
+    parked = sim.join("a", leader)
+    with sim.one_turn():
+        queued = sim.commit(follower, generation_id=2)
+        sim.groups.unload(0)
+    after = sim.heartbeat(follower, generation_id=2)
+    assert [each.error for each in (parked, queued, after)] == [ErrorCode.NOT_COORDINATOR] * 3
+    assert (sim.shard.groups, len(sim.leases), sim.timers.running(GROUP_ID)) == ({}, 0, {})
+
+
+def test_a_parked_sync_is_sent_elsewhere_too():
+    sim = Simulation()
+    leader, follower = sim.stable_with("a", "b")
+    sim.join("a", leader, metadata=b"x")
+    sim.join("b", follower)
+    parked = sim.sync(follower)
+    sim.groups.unload(0)
+    assert parked.error is ErrorCode.NOT_COORDINATOR
+
+
+def test_a_load_may_be_given_up_before_it_ends(monkeypatch):
+    sim = Simulation()
+    sim.stable_with("a")
+    monkeypatch.setattr(shard_module, "LOAD_STEPS_AT_ONCE", 0)
+    begin_load(sim)
+    sim.groups.drain(sim.now_ms)
+    sim.groups.unload(0)
+    sim.advance(60_000)
+    assert sim.shard.state is ShardState.NOT_LED
+    assert sim.commit().error is ErrorCode.NOT_COORDINATOR
+
+
+def test_what_was_given_up_can_be_taken_up_again():
+    sim = Simulation()
+    (member_id,) = sim.stable_with("a")
+    begin_load(sim)
+    sim.groups.drain(sim.now_ms)
+    assert (sim.group.state, sim.group.generation_id) == (GroupState.STABLE, 1)
+    assert sim.leases.deadline_ms(GROUP_ID, member_id) == sim.now_ms + SESSION_TIMEOUT_MS
+    assert sim.heartbeat(member_id).error is ErrorCode.NONE
+
+
+def test_a_group_larger_than_allowed_by_now_rebalances_and_refuses_the_last():
+    sim = Simulation()
+    ids = sim.stable_with("a", "b", "c")
+    sim.config = Config({"group.max.size": "2", "group.initial.rebalance.delay.ms": "0"})
+    sim.restart()
+    assert sim.group.state is GroupState.PREPARING_REBALANCE
+    assert [event.cause for event in sim.audited() if hasattr(event, "cause")][-1] == "group_too_large"
+    first, second, third = [sim.join("again", member_id) for member_id in ids]
+    assert third.error is ErrorCode.GROUP_MAX_SIZE_REACHED
+    sim.advance(60_000)
+    assert first.answered and second.answered
+    assert set(sim.group.members) == set(ids[:2])
+
+
+@pytest.mark.parametrize("size", [3, 4])
+def test_a_group_that_fits_stays_as_it_is(size):
+    sim = Simulation()
+    sim.stable_with("a", "b", "c")
+    sim.config = Config({"group.max.size": str(size)})
+    sim.restart()
+    assert sim.group.state is GroupState.STABLE
+
+
+def test_offsets_are_looked_at_once_per_interval_and_an_empty_group_goes():
+    sim = Simulation({"offsets.retention.minutes": "1", "offsets.retention.check.interval.ms": "50000"})
+    sim.commit(offset=7)
+    sim.advance(99_999)
+    assert sim.group.exists
+    sim.advance(1)
+    assert not sim.group.exists
+    assert sim.kinds() == ["group.created", "offsets.expired", "group.removed"]
+    sim.restart()
+    assert not sim.group.exists
+
+
+def test_after_a_restart_there_is_still_one_look_per_interval():
+    sim = Simulation({"offsets.retention.check.interval.ms": "1000"})
+    for _ in range(3):
+        sim.disk.is_full = True
+        sim.commit()
+        sim.disk.is_full = False
+        sim.advance(200)
+    assert sim.shard.loaded
+    assert len(sim.groups._checks) == 1
+    asked = []
+    sim.groups.ask = lambda group_id, decide: asked.append(group_id)
+    sim.shard.groups["g"] = object()
+    sim.advance(10_000)
+    assert len(asked) == 10
+
+
+def test_many_groups_are_looked_at_in_slices(monkeypatch):
+    sim = Simulation({"offsets.retention.check.interval.ms": "1000"})
+    monkeypatch.setattr("coordinator.runtime.groups.GROUPS_CHECKED_AT_ONCE", 2)
+    asked = []
+    sim.groups.ask = lambda group_id, decide: asked.append((sim.now_ms, group_id))
+    sim.shard.groups.update(dict.fromkeys("abcde"))
+    start_ms = sim.now_ms
+    sim.advance(1_500)
+    assert [(at_ms - start_ms, name) for at_ms, name in asked] == [
+        (1000, "a"),
+        (1000, "b"),
+        (1001, "c"),
+        (1001, "d"),
+        (1002, "e"),
+    ]
