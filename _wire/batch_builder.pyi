@@ -5,7 +5,9 @@ from _wire.batch_reader import Record
 _Headers = Sequence[tuple[str, bytes | None]]
 
 def build_batch(
-    records: Sequence[Record] | Sequence[tuple[bytes | None, bytes | None, _Headers]],
+    records: Sequence[Record]
+    | Sequence[tuple[bytes | None, bytes | None]]
+    | Sequence[tuple[bytes | None, bytes | None, _Headers]],
     *,
     base_offset: int | None = None,
     last_offset: int | None = None,
@@ -21,7 +23,7 @@ def build_batch(
 ) -> bytes:
     """A batch of format 2.
 
-    A tuple is (key, value, headers): its offset follows the one before, and `timestamp_ms` is its time. A Record brings
+    A tuple is (key, value) or (key, value, headers): its offset follows the one before, and `timestamp_ms` is its time. A Record brings
     its own offset and time. `base_offset` is the first record's (0 for tuples) and `last_offset` the last one's, unless
     compaction left a gap there. With `log_append_time` all records are read back with `timestamp_ms` as theirs.
 

@@ -21,6 +21,8 @@ from _wire.primitives cimport (
 
 from _wire.compression import COMPRESSIONS, compress
 
+cdef tuple NO_HEADERS = ()
+
 cdef extern from "Python.h":
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
 
@@ -127,10 +129,10 @@ cdef int view_record(object item, int64_t timestamp_ms, RecordView *view) except
         view.offset = record.offset
         view.timestamp_ms = record.timestamp_ms
         return 0
-    if type(item) is not tuple or len(<tuple>item) != 3:
-        raise TypeError(f"a record is a Record or a tuple of key, value and headers, not {item!r}")
+    if type(item) is not tuple or not 2 <= len(<tuple>item) <= 3:
+        raise TypeError(f"a record is a Record or a tuple of key, value and perhaps headers, not {item!r}")
     view.key, view.value = PyTuple_GET_ITEM(item, 0), PyTuple_GET_ITEM(item, 1)
-    view.headers = PyTuple_GET_ITEM(item, 2)
+    view.headers = PyTuple_GET_ITEM(item, 2) if len(<tuple>item) == 3 else <PyObject *>NO_HEADERS
     view.offset += 1
     view.timestamp_ms = timestamp_ms
     return 0

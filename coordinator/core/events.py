@@ -6,7 +6,6 @@ from typing import Protocol as Interface
 
 from coordinator.core.causes import Cause
 from coordinator.core.group import (
-    CommittedOffset,
     Group,
     Member,
     Producer,
@@ -15,6 +14,7 @@ from coordinator.core.group import (
     TopicPartition,
     Trigger,
 )
+from coordinator.core.positions import CommittedOffset
 from coordinator.core.states import REBALANCES_FROM, GroupState
 
 

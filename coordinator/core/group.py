@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from coordinator.core.causes import Cause
+from coordinator.core.positions import CommittedOffset
 from coordinator.core.states import GroupState, check_transition
 
 NO_GENERATION = -1
@@ -28,16 +29,6 @@ class Producer(NamedTuple):
 
     producer_id: int
     producer_epoch: int
-
-
-class CommittedOffset(NamedTuple):
-    """A group's position in a partition. `expire_timestamp_ms` only for commits with a retention time (v2 to v4)."""
-
-    offset: int
-    leader_epoch: int
-    metadata: str
-    commit_timestamp_ms: int
-    expire_timestamp_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from coordinator.config import OFFSETS_RETENTION_MINUTES, Config
 from coordinator.core.causes import Cause
 from coordinator.core.decision import NOTHING, Decision
 from coordinator.core.events import Event, GroupRemoved, OffsetsExpired
-from coordinator.core.group import CommittedOffset, Group, TopicPartition
+from coordinator.core.group import Group, TopicPartition
+from coordinator.core.positions import CommittedOffset
 from coordinator.core.states import GroupState
 from coordinator.core.subscriptions import CONSUMER_PROTOCOL_TYPE, is_subscribed, subscribed_topics
 

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from _wire.errors import ErrorCode
 from _wire.messages.offset_commit import (
     OffsetCommitRequest,
-    OffsetCommitRequestPartition,
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
@@ -16,14 +15,17 @@ from _wire.messages.offset_delete import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
+from _wire.messages.offset_fetch import OffsetFetchResponsePartitions
 from coordinator.config import OFFSET_METADATA_MAX_BYTES, Config
 from coordinator.core.decision import Decision, Reply, RequestContext
 from coordinator.core.events import Event, GroupCreated, OffsetsCommitted, OffsetsDeleted
-from coordinator.core.group import NO_MEMBER_ID, CommittedOffset, Group, TopicPartition
+from coordinator.core.group import NO_MEMBER_ID, Group, TopicPartition
 from coordinator.core.members import check_member
+from coordinator.core.positions import find_positions, take_positions
 from coordinator.core.states import GroupState
 from coordinator.core.subscriptions import CONSUMER_PROTOCOL_TYPE, is_subscribed, subscribed_topics
 
+NO_OFFSET = -1
 GROUP_ID_NOT_FOUND_VERSION = 9
 """From this version on a commit of a generation to an unknown group says so (KIP-848)."""
 
@@ -39,39 +41,15 @@ def commit(
     error = check_commit(group, request, context.api_version)
     if error is not ErrorCode.NONE:
         return Decision(replies=(Reply(context.request_id, refuse(request, error)),))
-    longest = config[OFFSET_METADATA_MAX_BYTES]
     expire_ms = None if request.retention_time_ms < 0 else now_ms + request.retention_time_ms
-    taken: dict[str, dict[int, CommittedOffset]] = {}
-    response = OffsetCommitResponse()
-    for topic in request.topics:
-        answers = []
-        for partition in topic.partitions:
-            verdict = ErrorCode.NONE
-            if is_too_long(partition.committed_metadata, longest):
-                verdict = ErrorCode.OFFSET_METADATA_TOO_LARGE
-            else:
-                taken.setdefault(topic.name, {})[partition.partition_index] = _committed(partition, now_ms, expire_ms)
-            answers.append(OffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=verdict))
-        response.topics.append(OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=answers))
-    events: list[Event] = [] if group.exists else [GroupCreated(group.group_id, now_ms)]
+    taken, answered = take_positions(request.topics, now_ms, expire_ms, config[OFFSET_METADATA_MAX_BYTES])
+    events: list[Event] = []
     if taken:
+        # A commit of which nothing is taken makes no group.
+        events += () if group.exists else (GroupCreated(group.group_id, now_ms),)
         events.append(OffsetsCommitted(group.group_id, now_ms, taken))
     renewed = (request.member_id,) if request.member_id in group.members else ()
-    return Decision(tuple(events), (Reply(context.request_id, response),), renewed)
-
-
-def is_too_long(metadata: str | None, longest_bytes: int) -> bool:
-    return metadata is not None and len(metadata.encode()) > longest_bytes
-
-
-def _committed(partition: OffsetCommitRequestPartition, now_ms: int, expire_ms: int | None) -> CommittedOffset:
-    return CommittedOffset(
-        partition.committed_offset,
-        partition.committed_leader_epoch,
-        partition.committed_metadata or "",
-        now_ms if partition.commit_timestamp < 0 else partition.commit_timestamp,
-        expire_ms,
-    )
+    return Decision(tuple(events), (Reply(context.request_id, OffsetCommitResponse(topics=answered)),), renewed)
 
 
 def check_commit(group: Group, request: OffsetCommitRequest, api_version: int) -> ErrorCode:
@@ -174,20 +152,17 @@ def _all_positions(group: Group) -> list[TopicPartition]:
 
 
 def fetch(
-    group: Group, partitions: Iterable[TopicPartition] | None, require_stable: bool = False
-) -> list[tuple[TopicPartition, CommittedOffset | ErrorCode | None]]:
-    """The committed offset of each partition, None where there is none; of all that have one when None is asked.
+    group: Group, topic: str, partitions: list[int] | None, require_stable: bool
+) -> list[OffsetFetchResponsePartitions]:
+    """The committed position of each partition of a topic, -1 where there is none; of all that have one when None.
 
     `require_stable` (KIP-447): UNSTABLE_OFFSET_COMMIT for a partition that an open transaction has a position for.
     """
-    if partitions is None:
-        partitions = (TopicPartition(topic, index) for topic, known in group.offsets.items() for index in known)
-    return [
-        (
-            where,
-            ErrorCode.UNSTABLE_OFFSET_COMMIT
-            if require_stable and group.is_held_back(where)
-            else group.committed_offset(where),
-        )
-        for where in partitions
-    ]
+    known = group.offsets.get(topic, {})
+    found = find_positions(known, known if partitions is None else partitions)
+    if require_stable and group.pending_offsets:
+        for answer in found:
+            if group.is_held_back(TopicPartition(topic, answer.partition_index)):
+                answer.committed_offset = answer.committed_leader_epoch = NO_OFFSET
+                answer.metadata, answer.error_code = "", ErrorCode.UNSTABLE_OFFSET_COMMIT
+    return found

@@ -22,12 +22,12 @@ from coordinator.core.events import (
     OffsetsHeldBack,
     StaticMemberReplaced,
 )
-from coordinator.core.group import CommittedOffset, Group, Member, Producer, Protocol, TopicPartition
+from coordinator.core.group import Group, Member, Producer, Protocol, TopicPartition
+from coordinator.core.positions import CommittedOffset, position_records
 from coordinator.core.states import GroupState
 
 OFFSET_COMMIT_KEY_TYPE = 1
 GROUP_METADATA_KEY_TYPE = 2
-OFFSET_COMMIT_VALUE_VERSION = 3
 OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY = 1
 """The only version with an expire timestamp."""
 GROUP_METADATA_VALUE_VERSION = 3
@@ -58,9 +58,7 @@ def records_of(event: Event, group: Group) -> Iterator[StoredRecord]:
     """What to store for an event that was just applied to `group`."""
     match event:
         case OffsetsCommitted() | OffsetsHeldBack():
-            for topic, committed in event.offsets.items():
-                for partition, position in committed.items():
-                    yield _offset_key(group, topic, partition), _offset_value(position)
+            yield from position_records(group.group_id, event.offsets)
         case OffsetsDeleted() | OffsetsExpired():
             for topic, partition in event.partitions:
                 yield _offset_key(group, topic, partition), None
@@ -84,19 +82,6 @@ def _group_key(group: Group) -> bytes:
 def _offset_key(group: Group, topic: str, partition: int) -> bytes:
     key = OffsetCommitKey(group=group.group_id, topic=topic, partition=partition)
     return encode_versioned(key, OFFSET_COMMIT_KEY_TYPE)
-
-
-def _offset_value(committed: CommittedOffset) -> bytes:
-    value = OffsetCommitValue(
-        offset=committed.offset,
-        leader_epoch=committed.leader_epoch,
-        metadata=committed.metadata,
-        commit_timestamp=committed.commit_timestamp_ms,
-    )
-    if committed.expire_timestamp_ms is None:
-        return encode_versioned(value, OFFSET_COMMIT_VALUE_VERSION)
-    value.expire_timestamp = committed.expire_timestamp_ms
-    return encode_versioned(value, OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY)
 
 
 def _group_value(group: Group) -> bytes:

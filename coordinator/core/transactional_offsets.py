@@ -11,9 +11,9 @@ from _wire.messages.txn_offset_commit import (
 from coordinator.config import OFFSET_METADATA_MAX_BYTES, Config
 from coordinator.core.decision import Decision, Reply, RequestContext
 from coordinator.core.events import Event, GroupCreated, OffsetsHeldBack, TransactionEnded
-from coordinator.core.group import NO_MEMBER_ID, CommittedOffset, Group, Producer
+from coordinator.core.group import NO_MEMBER_ID, Group, Producer
 from coordinator.core.members import check_member
-from coordinator.core.offsets import is_too_long
+from coordinator.core.positions import CommittedOffset
 from coordinator.core.states import GroupState
 
 
@@ -31,7 +31,7 @@ def commit(
         answers = []
         for each in topic.partitions:
             verdict = ErrorCode.NONE
-            if is_too_long(each.committed_metadata, longest):
+            if len((each.committed_metadata or "").encode()) > longest:
                 verdict = ErrorCode.OFFSET_METADATA_TOO_LARGE
             else:
                 taken.setdefault(topic.name, {})[each.partition_index] = _held_back(each, now_ms)

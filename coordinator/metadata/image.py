@@ -41,6 +41,10 @@ class MetadataImage:
             case ProducerIdsRecord():
                 self.next_producer_id = record.next_producer_id
 
-    def has_partition(self, name: str, partition: int) -> bool:
+    def partition_count(self, name: str) -> int:
+        """Partitions of the topic, 0 where there is none of that name."""
         topic = self.topics.get(name)
-        return topic is not None and 0 <= partition < topic.partitions
+        return 0 if topic is None else topic.partitions
+
+    def has_partition(self, name: str, partition: int) -> bool:
+        return 0 <= partition < self.partition_count(name)

@@ -6,7 +6,7 @@ from _wire.control_records import EndTxnMarker, read_end_txn_marker
 from _wire.errors import MalformedMessage
 from _wire.records import BatchHeader, Record, build_batch, parse_records
 from coordinator.core.group import Producer
-from coordinator.core.stored import Stored, StoredBatch, TransactionMarker
+from coordinator.core.stored import Stored, StoredBatch, StoredRecord, TransactionMarker
 from coordinator.log.errors import LogAppendError, RecordListTooLarge
 from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.interfaces import AuditRecord, StoreError
@@ -64,15 +64,14 @@ class LogStore:
         """The record batch that stands for it. A transaction's has no sequence: its order is the log's, as on Kafka."""
         if isinstance(stored, TransactionMarker):
             end = EndTxnMarker(stored.committed, stored.coordinator_epoch)
-            return self._transactional([end.as_record()], stored.producer, now_ms, is_control=True)
-        records = [(key, value, ()) for key, value in stored.records]
+            return self._transactional([end.as_record()[:2]], stored.producer, now_ms, is_control=True)
         if stored.producer is not None:
-            return self._transactional(records, stored.producer, now_ms)
-        return build_batch(records, timestamp_ms=now_ms, compression=self._compression)
+            return self._transactional(stored.records, stored.producer, now_ms)
+        return build_batch(stored.records, timestamp_ms=now_ms, compression=self._compression)
 
     def _transactional(
         self,
-        records: Sequence[tuple[bytes, bytes | None, tuple[()]]],
+        records: Sequence[StoredRecord],
         producer: Producer,
         now_ms: int,
         is_control: bool = False,

@@ -9,7 +9,8 @@ from _wire.messages.offset_delete import (
 from coordinator.core import offsets
 from coordinator.core.decision import RequestContext
 from coordinator.core.events import OffsetsDeleted
-from coordinator.core.group import CommittedOffset, Group, TopicPartition
+from coordinator.core.group import Group, TopicPartition
+from coordinator.core.positions import CommittedOffset
 from coordinator.core.states import GroupState
 
 WHERE = TopicPartition("t", 0)

@@ -5,8 +5,9 @@ from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscr
 from coordinator.config import Config
 from coordinator.core.causes import Cause
 from coordinator.core.events import GroupRemoved, OffsetsExpired
-from coordinator.core.group import CommittedOffset, Group, Member, Protocol, TopicPartition
+from coordinator.core.group import Group, Member, Protocol, TopicPartition
 from coordinator.core.offset_expiry import MS_PER_MINUTE, expire
+from coordinator.core.positions import CommittedOffset
 from coordinator.core.states import GroupState
 
 RETENTION_MS = 10 * MS_PER_MINUTE

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from _wire.errors import ErrorCode
 from coordinator.core import offsets, transactional_offsets
 from coordinator.core.decision import Decision
-from coordinator.core.group import CommittedOffset, Group, Producer, TopicPartition
+from coordinator.core.group import Group, Producer, TopicPartition
+from coordinator.core.positions import CommittedOffset
 from coordinator.core.states import GroupState
 from coordinator.core.stored import StoredGroups
 from coordinator.runtime.store import LogStore
@@ -21,8 +22,10 @@ def commit(sim, producer=ONE, **said):
 
 
 def fetched(sim, require_stable=False):
-    ((_, found),) = offsets.fetch(sim.group, [WHERE], require_stable)
-    return found.offset if isinstance(found, CommittedOffset) else found
+    (found,) = offsets.fetch(sim.group, "t", [0], require_stable)
+    if found.error_code:
+        return ErrorCode(found.error_code)
+    return None if found.committed_offset < 0 else found.committed_offset
 
 
 def test_a_position_counts_when_its_transaction_is_committed():

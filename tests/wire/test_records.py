@@ -266,7 +266,7 @@ def test_log_append_time_covers_every_record():
     ("records", "options", "error"),
     [
         ([], {}, ValueError),
-        ([(b"key", b"value")], {}, TypeError),
+        ([(b"key",)], {}, TypeError),
         ([("key", b"value", ())], {}, TypeError),
         ([(b"key", bytearray(b"value"), ())], {}, TypeError),
         ([(b"key", b"value", None)], {}, TypeError),
@@ -376,3 +376,9 @@ def test_what_is_no_marker_is_refused(key, value):
 
 def test_an_unknown_control_type_is_known_as_such():
     assert control_record_type(Record(key=b"\0\0\0\x63")) is ControlRecordType.UNKNOWN
+
+
+def test_headers_may_be_left_out():
+    assert build_batch([(b"key", b"value"), (b"gone", None)]) == build_batch(
+        [(b"key", b"value", ()), (b"gone", None, ())]
+    )

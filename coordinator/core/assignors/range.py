@@ -28,33 +28,32 @@ def assign(members: Sequence[MemberSubscription], topics: Mapping[str, Topic]) -
     for topic in shares:
         topic.fill()
         for member_id, partitions in topic.taken.items():
-            if partitions:
-                assignment[member_id][topic.name] = sorted(partitions)
+            assignment[member_id][topic.name] = sorted(partitions)
     return assignment
 
 
 class _Shares:
-    """How one topic is being divided."""
+    """How one topic is being divided. `subscribers` come in the order in which they take."""
 
     def __init__(self, name: str, topic: Topic, subscribers: Sequence[str], racks: Mapping[str, str]) -> None:
         self.name = name
-        self.partition_count = topic.partition_count
-        self.taken: dict[str, list[int]] = {member_id: [] for member_id in subscribers}
+        self.subscribers = subscribers
+        self.taken: dict[str, list[int]] = {}
         self._left = dict.fromkeys(range(topic.partition_count))
         self._quota, self._extras = divmod(topic.partition_count, len(subscribers))
-        self._racks = {member_id: racks[member_id] for member_id in subscribers if member_id in racks}
+        self._racks = {each: racks[each] for each in subscribers if each in racks} if racks else {}
         self._replica_racks = [topic.racks_of(partition) for partition in self._left] if self._racks else []
         self.racks_decide = racks_decide(self._racks.values(), self._replica_racks)
 
     @property
     def co_partitioned_with(self) -> tuple[frozenset[tuple[str, str | None]], int]:
         """The same for topics that are cut alike."""
-        members = frozenset((member_id, self._racks.get(member_id)) for member_id in self.taken)
+        members = frozenset((member_id, self._racks.get(member_id)) for member_id in self.subscribers)
         return members, len(self._replica_racks)
 
     def room(self, member_id: str) -> int:
         """How many more partitions the member may get."""
-        return max(0, self._quota + (self._extras > 0) - len(self.taken[member_id]))
+        return max(0, self._quota + (self._extras > 0) - len(self.taken.get(member_id, ())))
 
     def matches(self, member_id: str, partition: int) -> bool:
         """The member says no rack, or one with a replica."""
@@ -63,15 +62,16 @@ class _Shares:
 
     def take(self, member_id: str, partitions: Iterable[int]) -> None:
         """Give what is still left of the topic."""
+        taken = self.taken.setdefault(member_id, [])
         for partition in partitions:
             del self._left[partition]
-            self.taken[member_id].append(partition)
-        if len(self.taken[member_id]) > self._quota:
+            taken.append(partition)
+        if len(taken) > self._quota:
             self._extras -= 1
 
     def fill(self, may_take: Callable[[str, int], bool] | None = None) -> None:
         """Each member in its turn takes the first of what is left that it may, up to its room."""
-        for member_id in self.taken:
+        for member_id in self.subscribers:
             if not self._left:
                 return
             fit = self._left if may_take is None else (each for each in self._left if may_take(member_id, each))
@@ -94,7 +94,7 @@ def _assign_within_racks(shares: Iterable[_Shares]) -> None:
 def _assign_alike(shares: Sequence[_Shares]) -> None:
     """Give partition after partition, of all these topics at once, to the first member for which all of them fit."""
     _, partition_count = shares[0].co_partitioned_with
-    waiting = dict.fromkeys(shares[0].taken)
+    waiting = dict.fromkeys(shares[0].subscribers)
     for partition in range(partition_count):
         member_id = next((each for each in waiting if _all_fit(shares, each, partition)), None)
         if member_id is not None:

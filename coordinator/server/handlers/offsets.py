@@ -31,7 +31,8 @@ from _wire.messages.offset_fetch import (
 )
 from coordinator.core import offsets
 from coordinator.core.decision import Decision, Reply
-from coordinator.core.group import CommittedOffset, Group, TopicPartition
+from coordinator.core.group import Group
+from coordinator.core.positions import are_partitions
 from coordinator.metadata.image import MetadataImage
 from coordinator.server.broker import Broker
 from coordinator.server.call import Call
@@ -47,9 +48,6 @@ GROUP_ERROR_VERSION = 2
 ZOOKEEPER_VERSION = 0
 """Version 0 kept offsets in ZooKeeper, which no Kafka without one can do; 3.9 lists it and says so."""
 NO_OFFSET = -1
-
-Found = tuple[TopicPartition, CommittedOffset | ErrorCode | None]
-"""What OffsetFetch found for a partition."""
 
 
 class OffsetHandlers:
@@ -142,39 +140,20 @@ def _fetch_group(
 ) -> OffsetFetchResponseGroup:
     response = OffsetFetchResponseGroup(group_id=asked.group_id)
     if asked.topics is None:
-        found: dict[str, list[Found]] = {}
-        for partition, committed in offsets.fetch(group, None, require_stable):
-            found.setdefault(partition.topic, []).append((partition, committed))
-        for topic, entries in found.items():
+        for topic in group.offsets:
             topic_id = image.topics[topic].topic_id if topic in image.topics else bytes(16)
-            response.topics.append(_fetched(topic, topic_id, entries))
+            partitions = offsets.fetch(group, topic, None, require_stable)
+            response.topics.append(OffsetFetchResponseTopics(name=topic, topic_id=topic_id, partitions=partitions))
         return response
     for wanted in asked.topics:
         if by_id and not wanted.name:
-            unknown = [_failed_partition(index, ErrorCode.UNKNOWN_TOPIC_ID) for index in wanted.partition_indexes]
-            response.topics.append(OffsetFetchResponseTopics(topic_id=wanted.topic_id, partitions=unknown))
-            continue
-        partitions = (TopicPartition(wanted.name, index) for index in wanted.partition_indexes)
-        response.topics.append(_fetched(wanted.name, wanted.topic_id, offsets.fetch(group, partitions, require_stable)))
+            partitions = [_failed_partition(index, ErrorCode.UNKNOWN_TOPIC_ID) for index in wanted.partition_indexes]
+        else:
+            partitions = offsets.fetch(group, wanted.name, wanted.partition_indexes, require_stable)
+        response.topics.append(
+            OffsetFetchResponseTopics(name=wanted.name, topic_id=wanted.topic_id, partitions=partitions)
+        )
     return response
-
-
-def _fetched(topic: str, topic_id: bytes, entries: Iterable[Found]) -> OffsetFetchResponseTopics:
-    return OffsetFetchResponseTopics(
-        name=topic,
-        topic_id=topic_id,
-        partitions=[
-            _failed_partition(where.partition, committed or ErrorCode.NONE)
-            if committed is None or isinstance(committed, ErrorCode)
-            else OffsetFetchResponsePartitions(
-                partition_index=where.partition,
-                committed_offset=committed.offset,
-                committed_leader_epoch=committed.leader_epoch,
-                metadata=committed.metadata,
-            )
-            for where, committed in entries
-        ],
-    )
 
 
 def _failed_partition(index: int, error: ErrorCode) -> OffsetFetchResponsePartitions:
@@ -266,12 +245,11 @@ def _split_known(
     unknown = ErrorCode.UNKNOWN_TOPIC_ID if api_version >= TOPIC_ID_VERSION else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     known, refused = [], []
     for topic in request.topics:
-        exists = {
-            each.partition_index: image.has_partition(topic.name, each.partition_index) for each in topic.partitions
-        }
-        if all(exists.values()):
+        count = image.partition_count(topic.name)
+        if count and are_partitions(topic.partitions, count):
             known.append(topic)
             continue
+        exists = {each.partition_index: 0 <= each.partition_index < count for each in topic.partitions}
         missing = [
             OffsetCommitResponsePartition(partition_index=index, error_code=unknown)
             for index, there in exists.items()

@@ -1,0 +1,15 @@
+"""Committed positions as C fields."""
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+
+
+@cython.final
+cdef class CommittedOffset:
+    cdef readonly int64_t offset
+    cdef readonly int32_t leader_epoch
+    cdef bint has_expire_timestamp
+    cdef readonly int64_t commit_timestamp_ms
+    cdef int64_t expire_timestamp
+    cdef readonly str metadata
+    cdef tuple fields(self)

@@ -1,0 +1,47 @@
+from collections.abc import Iterable, Mapping
+
+from _wire.messages.offset_commit import (
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponseTopic,
+)
+from _wire.messages.offset_fetch import OffsetFetchResponsePartitions
+
+class CommittedOffset:
+    """A group's position in a partition. `expire_timestamp_ms` only for commits with a retention time (v2 to v4)."""
+
+    offset: int
+    leader_epoch: int
+    metadata: str
+    commit_timestamp_ms: int
+    def __init__(
+        self,
+        offset: int,
+        leader_epoch: int,
+        metadata: str,
+        commit_timestamp_ms: int,
+        expire_timestamp_ms: int | None = None,
+    ) -> None: ...
+    @property
+    def expire_timestamp_ms(self) -> int | None: ...
+
+def take_positions(
+    topics: list[OffsetCommitRequestTopic], now_ms: int, expire_timestamp_ms: int | None, metadata_bytes_max: int
+) -> tuple[dict[str, dict[int, CommittedOffset]], list[OffsetCommitResponseTopic]]:
+    """What an OffsetCommit asks for (topic → partition → position), and the answers, partition by partition.
+
+    OFFSET_METADATA_TOO_LARGE for a partition whose metadata has more than `metadata_bytes_max` bytes.
+    """
+
+def position_records(
+    group_id: str, positions: Mapping[str, Mapping[int, CommittedOffset]]
+) -> list[tuple[bytes, bytes]]:
+    """Key and value of the record of `__consumer_offsets` for each position."""
+
+def find_positions(
+    known: Mapping[int, CommittedOffset], partitions: Iterable[int]
+) -> list[OffsetFetchResponsePartitions]:
+    """What OffsetFetch answers for these partitions of a topic: offset -1 where nothing is committed."""
+
+def are_partitions(asked: list[OffsetCommitRequestPartition], count: int) -> bool:
+    """Whether all of them are partitions of a topic that has `count`."""

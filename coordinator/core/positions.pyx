@@ -1,0 +1,161 @@
+"""Committed positions: taken from a request, answered, made records. Compiled: a commit has ten of them and more."""
+
+cimport cython
+from libc.stdint cimport int16_t, int32_t, int64_t
+
+from _wire.messages.offset_commit cimport (
+    OffsetCommitRequestPartition, OffsetCommitRequestTopic, OffsetCommitResponsePartition, OffsetCommitResponseTopic,
+)
+from _wire.messages.offset_commit_record cimport OffsetCommitKey, OffsetCommitValue
+from _wire.messages.offset_fetch cimport OffsetFetchResponsePartitions
+from _wire.primitives cimport (
+    Message, Writer, bytes_written, close_writer, finish_writer, open_writer, write_int16,
+)
+
+from _wire.errors import ErrorCode
+
+cdef int16_t METADATA_TOO_LARGE = ErrorCode.OFFSET_METADATA_TOO_LARGE
+KEY_TYPE = 1
+VALUE_VERSION = 3
+VALUE_VERSION_WITH_EXPIRY = 1           # the only one with an expire timestamp
+
+cdef enum:
+    UTF8_BYTES_MAX = 4                  # of one character
+    RECORD_BYTES = 96                   # of a usual key, and more than a usual value
+
+
+@cython.final
+@cython.no_gc
+@cython.freelist(64)
+cdef class CommittedOffset:
+    def __init__(
+        self, int64_t offset, int32_t leader_epoch, str metadata not None, int64_t commit_timestamp_ms,
+        expire_timestamp_ms=None,
+    ):
+        self.offset = offset
+        self.leader_epoch = leader_epoch
+        self.metadata = metadata
+        self.commit_timestamp_ms = commit_timestamp_ms
+        self.has_expire_timestamp = expire_timestamp_ms is not None
+        self.expire_timestamp = expire_timestamp_ms if self.has_expire_timestamp else -1
+
+    @property
+    def expire_timestamp_ms(self):
+        return self.expire_timestamp if self.has_expire_timestamp else None
+
+    def __eq__(self, other):
+        if type(other) is not CommittedOffset:
+            return NotImplemented
+        return self.fields() == (<CommittedOffset>other).fields()
+
+    def __hash__(self):
+        return hash(self.fields())
+
+    def __repr__(self):
+        return "CommittedOffset(offset={}, leader_epoch={}, metadata={!r}, commit_timestamp_ms={}, " \
+            "expire_timestamp_ms={})".format(*self.fields())
+
+    cdef tuple fields(self):
+        return self.offset, self.leader_epoch, self.metadata, self.commit_timestamp_ms, self.expire_timestamp_ms
+
+
+cdef inline bint is_too_long(str metadata, Py_ssize_t bytes_max) except -1:
+    return len(metadata) * UTF8_BYTES_MAX > bytes_max and len(metadata.encode("utf-8")) > bytes_max
+
+
+def take_positions(list topics, int64_t now_ms, expire_timestamp_ms, Py_ssize_t metadata_bytes_max):
+    cdef dict taken = {}, of_topic
+    cdef list answered = [], answers
+    cdef OffsetCommitRequestTopic topic
+    cdef OffsetCommitRequestPartition partition
+    cdef OffsetCommitResponsePartition answer
+    cdef OffsetCommitResponseTopic answered_topic
+    cdef CommittedOffset position
+    cdef str metadata
+    for topic in topics:
+        of_topic = taken.get(topic.name) or {}
+        answers = []
+        for partition in topic.partitions:
+            answer = OffsetCommitResponsePartition.__new__(OffsetCommitResponsePartition)
+            answer.partition_index = partition.partition_index
+            answers.append(answer)
+            metadata = partition.committed_metadata or ""
+            if is_too_long(metadata, metadata_bytes_max):
+                answer.error_code = METADATA_TOO_LARGE
+                continue
+            position = CommittedOffset.__new__(CommittedOffset)
+            position.offset = partition.committed_offset
+            position.leader_epoch = partition.committed_leader_epoch
+            position.metadata = metadata
+            position.commit_timestamp_ms = now_ms if partition.commit_timestamp < 0 else partition.commit_timestamp
+            position.has_expire_timestamp = expire_timestamp_ms is not None
+            position.expire_timestamp = expire_timestamp_ms if position.has_expire_timestamp else -1
+            of_topic[partition.partition_index] = position
+        if of_topic:
+            taken[topic.name] = of_topic
+        answered_topic = OffsetCommitResponseTopic.__new__(OffsetCommitResponseTopic)
+        answered_topic.name, answered_topic.topic_id, answered_topic.partitions = topic.name, topic.topic_id, answers
+        answered.append(answered_topic)
+    return taken, answered
+
+
+cdef bytes versioned(Message message, int16_t prefix, int16_t version, Py_ssize_t *likely_bytes):
+    """The int16 that goes before it, and the message."""
+    cdef Writer w
+    open_writer(&w, likely_bytes[0], b"OffsetCommitRecord")
+    try:
+        write_int16(&w, prefix)
+        message.write(&w, version)
+        likely_bytes[0] = bytes_written(&w)
+        return finish_writer(&w)
+    finally:
+        close_writer(&w)
+
+
+def position_records(str group_id not None, positions):
+    cdef list records = []
+    cdef OffsetCommitKey key = OffsetCommitKey(group=group_id)
+    cdef OffsetCommitValue value = OffsetCommitValue()
+    cdef CommittedOffset position
+    cdef Py_ssize_t key_bytes = RECORD_BYTES, value_bytes = RECORD_BYTES
+    cdef int16_t version
+    for topic, of_topic in positions.items():
+        key.topic = topic
+        for partition, committed in of_topic.items():
+            position = committed
+            key.partition = partition
+            value.offset, value.leader_epoch, value.metadata = position.offset, position.leader_epoch, position.metadata
+            value.commit_timestamp = position.commit_timestamp_ms
+            value.expire_timestamp = position.expire_timestamp
+            version = VALUE_VERSION_WITH_EXPIRY if position.has_expire_timestamp else VALUE_VERSION
+            records.append((
+                versioned(key, KEY_TYPE, KEY_TYPE, &key_bytes), versioned(value, version, version, &value_bytes),
+            ))
+    return records
+
+
+def find_positions(known, partitions):
+    cdef list found = []
+    cdef OffsetFetchResponsePartitions answer
+    cdef CommittedOffset position
+    for partition in partitions:
+        answer = OffsetFetchResponsePartitions.__new__(OffsetFetchResponsePartitions)
+        answer.partition_index = partition
+        position = known.get(partition)
+        if position is None:
+            answer.committed_offset = answer.committed_leader_epoch = -1
+            answer.metadata = ""
+        else:
+            answer.committed_offset = position.offset
+            answer.committed_leader_epoch = position.leader_epoch
+            answer.metadata = position.metadata
+        found.append(answer)
+    return found
+
+
+def are_partitions(list asked not None, int32_t count):
+    cdef OffsetCommitRequestPartition partition
+    for partition in asked:
+        if partition.partition_index < 0 or partition.partition_index >= count:
+            return False
+    return True

@@ -1,0 +1,111 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from _wire.embedded import decode_key, decode_value, prefix_of
+from _wire.errors import ErrorCode
+from _wire.messages.offset_commit import OffsetCommitRequestPartition, OffsetCommitRequestTopic
+from coordinator.core.positions import (
+    CommittedOffset,
+    are_partitions,
+    find_positions,
+    position_records,
+    take_positions,
+)
+
+INT32 = st.integers(-(2**31), 2**31 - 1)
+INT64 = st.integers(-(2**63), 2**63 - 1)
+POSITIONS = st.builds(CommittedOffset, INT64, INT32, st.text(max_size=30), INT64, st.none() | st.integers(0, 2**63 - 1))
+
+
+def asked(*partitions, topic="t"):
+    return OffsetCommitRequestTopic(name=topic, topic_id=bytes(range(16)), partitions=list(partitions))
+
+
+def partition(index=0, offset=1, **fields):
+    return OffsetCommitRequestPartition(partition_index=index, committed_offset=offset, **fields)
+
+
+def test_a_position_says_what_it_was_made_of():
+    position = CommittedOffset(42, 3, "m", 99, 100)
+    assert repr(position) == (
+        "CommittedOffset(offset=42, leader_epoch=3, metadata='m', commit_timestamp_ms=99, expire_timestamp_ms=100)"
+    )
+    assert position == CommittedOffset(42, 3, "m", 99, 100)
+    assert len({position, CommittedOffset(42, 3, "m", 99, 100), CommittedOffset(42, 3, "m", 99)}) == 2
+    assert CommittedOffset(42, 3, "m", 99).expire_timestamp_ms is None
+    assert position != (42, 3, "m", 99, 100)
+
+
+def test_each_partition_is_taken_and_answered():
+    taken, answered = take_positions([asked(partition(0, 7), partition(3, 8, committed_leader_epoch=5))], 99, None, 10)
+    assert taken == {"t": {0: CommittedOffset(7, -1, "", 99), 3: CommittedOffset(8, 5, "", 99)}}
+    (topic,) = answered
+    assert (topic.name, topic.topic_id) == ("t", bytes(range(16)))
+    assert [(each.partition_index, each.error_code) for each in topic.partitions] == [(0, 0), (3, 0)]
+
+
+def test_of_two_for_a_partition_the_later_is_taken_and_both_are_answered():
+    taken, answered = take_positions([asked(partition(0, 7), partition(0, 8)), asked(partition(0, 9))], 99, None, 10)
+    assert taken["t"][0].offset == 9
+    assert [len(topic.partitions) for topic in answered] == [2, 1]
+
+
+def test_metadata_count_in_bytes_and_one_that_is_too_long_is_refused_by_itself():
+    at_most, too_long = partition(0, committed_metadata="é" * 5), partition(1, committed_metadata="é" * 5 + "x")
+    taken, answered = take_positions([asked(at_most, too_long), asked(too_long, topic="u")], 99, None, 10)
+    assert {topic: list(positions) for topic, positions in taken.items()} == {"t": [0]}
+    errors = [[ErrorCode(each.error_code) for each in topic.partitions] for topic in answered]
+    assert errors == [[ErrorCode.NONE, ErrorCode.OFFSET_METADATA_TOO_LARGE], [ErrorCode.OFFSET_METADATA_TOO_LARGE]]
+
+
+def test_null_metadata_is_empty_and_times_are_those_of_the_request_where_it_has_them():
+    asked_for = partition(0, 7, committed_metadata=None, commit_timestamp=55)
+    taken, _ = take_positions([asked(asked_for)], 99, 1000, 10)
+    assert taken["t"][0] == CommittedOffset(7, -1, "", 55, 1000)
+
+
+@given(st.dictionaries(st.text(max_size=8), st.dictionaries(INT32, POSITIONS, max_size=3), max_size=3))
+def test_records_say_what_they_are_made_of(positions):
+    read = {}
+    for key, value in position_records("group", positions):
+        known = decode_key(key)
+        said = decode_value(known, value)
+        assert (prefix_of(key), known.group) == (1, "group")
+        expires = said.expire_timestamp if prefix_of(value) == 1 else None
+        leader_epoch = said.leader_epoch if prefix_of(value) == 3 else -1
+        read.setdefault(known.topic, {})[known.partition] = (
+            said.offset,
+            leader_epoch,
+            said.metadata,
+            said.commit_timestamp,
+            expires,
+        )
+    assert read == {
+        topic: {
+            index: (
+                each.offset,
+                each.leader_epoch if each.expire_timestamp_ms is None else -1,
+                each.metadata,
+                each.commit_timestamp_ms,
+                each.expire_timestamp_ms,
+            )
+            for index, each in of_topic.items()
+        }
+        for topic, of_topic in positions.items()
+        if of_topic
+    }
+
+
+def test_what_is_not_committed_is_found_as_no_offset():
+    found = find_positions({3: CommittedOffset(7, 2, "m", 99)}, [0, 3])
+    assert [
+        (each.partition_index, each.committed_offset, each.committed_leader_epoch, each.metadata, each.error_code)
+        for each in found
+    ] == [(0, -1, -1, "", 0), (3, 7, 2, "m", 0)]
+
+
+def test_partitions_of_a_topic():
+    assert are_partitions([partition(0), partition(2)], 3)
+    assert not are_partitions([partition(3)], 3)
+    assert not are_partitions([partition(-1)], 3)
+    assert are_partitions([], 0)
