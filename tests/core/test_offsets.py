@@ -74,3 +74,9 @@ def test_a_commit_that_cannot_be_stored_is_not_acknowledged():
 
 def error_of_failure(asked):
     return asked.error
+
+
+def test_a_commit_of_which_nothing_is_taken_makes_no_group():
+    sim = Simulation({"offset.metadata.max.bytes": "0"})
+    assert error_of(sim.commit(metadata="too long")) is ErrorCode.OFFSET_METADATA_TOO_LARGE
+    assert not sim.group.exists
