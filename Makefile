@@ -19,7 +19,7 @@ COMPILED := $(shell find _wire coordinator tests \( -path '*/messages' -prune \)
 	\( -name '*.pyx' -o -name '*.pxd' -o -name '*.schema' -o -path "_wire/generate.py" -o -path "_wire/notation.py" -o -path "_wire/codegen/*.py" \) -print 2>/dev/null)
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help build demo run test fuzz lint format docs bench bench-wire lock clean java python
+.PHONY: help build demo run test fuzz lint format docs bench bench-assignors bench-wire lock clean java python
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -54,6 +54,9 @@ lint: build ## ruff, formatting, cython-lint, mypy --strict
 format: $(DONE)/packages ## format and sort imports in place
 	@$(BIN)/ruff check --select I --fix .
 	@$(BIN)/ruff format .
+
+bench-assignors: build ## the assignors against kafka-python's, and Kafka's own where its jars are
+	@$(BIN)/python tests/bench/bench_assignors.py
 
 bench-wire: build ## the codec against kafka-python, franz-go's kmsg and aiokafka
 	@$(BIN)/python tests/bench/bench_wire.py

@@ -10,8 +10,7 @@ from coordinator.core.assignors.model import Assignment, MemberSubscription, Par
 from coordinator.core.assignors.registry import Assignor
 
 ROUNDS_MAX: Final = 10
-"""A cooperative rebalance takes two; more would be a mistake of ours."""
-
+"""A cooperative rebalance takes two, where racks decide at times a few more; so many would be a mistake of ours."""
 
 NEW_MEMBER_ID: Final = "new-{}"
 

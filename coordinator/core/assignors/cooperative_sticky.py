@@ -33,8 +33,8 @@ def _without_afterthoughts(
 ) -> dict[Partition, str]:
     """What is given now and would have to move in the second round is left out now: there is no third round.
 
-    With equal subscriptions the second round takes nothing away. With unequal ones it begins its search elsewhere than
-    the first did, and may end with other moves.
+    With equal subscriptions the second round takes nothing away (but for racks, where we answer as Kafka does). With
+    unequal ones it begins its search elsewhere than the first did, and may end with other moves.
     """
     while True:
         second = _owners(assign_sticky(members, topics, Claims(owner=given)))

@@ -9,13 +9,14 @@ from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from typing import Final
 
 from coordinator.core.assignors.claims import Claims
 from coordinator.core.assignors.member_order import text_key
 from coordinator.core.assignors.model import Partition, Topic
 from coordinator.core.assignors.racks import Racks
 
-FEWER_THAN_OWNER: int = 2
+FEWER_THAN_OWNER: Final = 2
 """A member that gets a partition must have this many fewer than the one that gives it."""
 
 
