@@ -79,10 +79,16 @@ class MemoryFileSystem:
         self.bytes_left = self.bytes_until_kill = None
 
     def lose_power(self, keep: Callable[[int], int]) -> None:
-        """Of each file that part stays which was flushed, and `keep(n)` of the n bytes behind it."""
+        """Of each file that part stays which was flushed, and `keep(n)` of the n bytes behind it.
+
+        A new file whose name was not flushed may vanish, and then whatever was made later in its folder does too: the
+        journal of a file system keeps their order.
+        """
+        shortened: set[Path] = set()
         for path in list(self._files):
             content, flushed = self._files[path], self._flushed_bytes.get(path, 0)
-            if path in self._unflushed_names and keep(1) == 0:
+            if path in self._unflushed_names and (path.parent in shortened or keep(1) == 0):
+                shortened.add(path.parent)
                 del self._files[path]
                 continue
             if len(content) > flushed:

@@ -10,6 +10,7 @@ from coordinator.audit.trail import AuditTrail
 from coordinator.config import Config
 from coordinator.core import members
 from coordinator.core.decision import RequestContext
+from coordinator.core.stored import TransactionMarker
 from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.asks import GroupDecision
@@ -135,6 +136,13 @@ class SimulatedServer:
         request_id = self.desk.number(waiting)
         context = RequestContext(request_id, api_version, name, "/127.0.0.1", lambda: f"{next(self._ids):08d}")
         self.groups.ask(group_id, deciding(context), request_id)
+        self._drain_unless_gathering()
+        return request_id
+
+    def ask_end_of_transaction(self, partition: int, marker: TransactionMarker, waiting: Waiting) -> int:
+        """Queue a marker for all groups of a partition. Returns the request's number."""
+        request_id = self.desk.number(waiting)
+        self.groups.end_transaction(partition, marker, request_id)
         self._drain_unless_gathering()
         return request_id
 

@@ -1,0 +1,95 @@
+"""Break the coordinator in each way of `mutants`, in a copy, and see which test notices (`make mutate`)."""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Final
+
+from tests.mutations.mutants import MUTANTS, Mutant
+
+ROOT: Final = Path(__file__).parents[2]
+COPIED: Final = ("_wire", "coordinator", "tests", "pyproject.toml")
+LEFT_OUT: Final = shutil.ignore_patterns("__pycache__", "*.c", "*.o", "e2e", "pipeline")
+TESTS: Final = (
+    ("tests/core", "tests/runtime", "tests/audit"),
+    ("tests/simulation/test_histories.py",),
+    ("tests/simulation/test_groups_under_rules.py", "tests/log"),
+)
+"""Fast ones first: a mutant that is found by one round does not see the next."""
+SECONDS_AT_MOST: Final = 120
+"""For one round; a mutant that never ends is found too."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutations", description=__doc__)
+    parser.add_argument("--only", default="", help="mutants whose name or file has this in it")
+    parser.add_argument("--tests", nargs="*", help="paths of tests to run, instead of the usual rounds")
+    chosen = parser.parse_args()
+    rounds = (tuple(chosen.tests),) if chosen.tests else TESTS
+    mutants = [mutant for mutant in MUTANTS if chosen.only in mutant.name or chosen.only in mutant.file]
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        copy = Path(folder)
+        copy_tree(copy)
+        if problem := first_failure(copy, rounds):
+            print(f"the tests fail without any mutant: {problem}", file=sys.stderr)
+            return 1
+        survived = [mutant for mutant in mutants if not kill(mutant, copy, rounds)]
+    print(f"{len(mutants) - len(survived)} of {len(mutants)} mutants were found")
+    for mutant in survived:
+        print(f"survived: {mutant.name} ({mutant.file})")
+    return 1 if survived else 0
+
+
+def copy_tree(copy: Path) -> None:
+    """Only what is imported, with the extensions as they are built."""
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, copy / name, ignore=LEFT_OUT)
+        else:
+            shutil.copy(source, copy / name)
+
+
+def kill(mutant: Mutant, copy: Path, rounds: tuple[tuple[str, ...], ...]) -> bool:
+    """Whether a test fails with the mutant."""
+    path = copy / mutant.file
+    text = path.read_text(encoding="utf-8")
+    assert text.count(mutant.old) == 1, (
+        f"{mutant.name}: its text stands in {mutant.file} {text.count(mutant.old)} times"
+    )
+    began = time.monotonic()
+    path.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
+    try:
+        killer = first_failure(copy, rounds)
+    finally:
+        path.write_text(text, encoding="utf-8")
+    print(f"{time.monotonic() - began:5.1f} s  {mutant.name}: {killer or 'SURVIVED'}", flush=True)
+    return killer is not None
+
+
+def first_failure(copy: Path, rounds: tuple[tuple[str, ...], ...]) -> str | None:
+    """The name of a test that fails."""
+    for tests in rounds:
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+        # Byte code is found by a file's time and size, which a mutant may share with the one before it.
+        environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
+        try:
+            done = subprocess.run(
+                command, cwd=copy, env=environment, capture_output=True, text=True, timeout=SECONDS_AT_MOST, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return f"no end of {' '.join(tests)}"
+        if done.returncode:
+            failed = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+            return failed[1] if failed else done.stdout[-500:] + done.stderr[-500:]
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,746 @@
+"""Ways to break the coordinator, one at a time. Each must be found by a test (`make mutate`)."""
+
+from typing import NamedTuple
+
+
+class Mutant(NamedTuple):
+    """In `file`, `old` (which stands there once) becomes `new`."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+
+
+JOINING = "coordinator/core/joining.py"
+MEMBERS = "coordinator/core/members.py"
+REBALANCE = "coordinator/core/rebalance.py"
+STATIC_MEMBERS = "coordinator/core/static_members.py"
+EVENTS = "coordinator/core/events.py"
+GROUP = "coordinator/core/group.py"
+OFFSETS = "coordinator/core/offsets.py"
+OFFSET_EXPIRY = "coordinator/core/offset_expiry.py"
+STORED = "coordinator/core/stored.py"
+ADMIN = "coordinator/core/admin.py"
+SHARD = "coordinator/runtime/shard.py"
+GROUPS = "coordinator/runtime/groups.py"
+GROUP_TIMERS = "coordinator/runtime/group_timers.py"
+STORE = "coordinator/runtime/store.py"
+TRAIL = "coordinator/audit/trail.py"
+RESUME = "coordinator/audit/resume.py"
+PARTITION_LOG = "coordinator/log/partition_log.py"
+RECOVERY = "coordinator/log/recovery.py"
+SEGMENT = "coordinator/log/segment.py"
+
+AUDIT_APPENDED = """            if audit:
+                self._append(self._audit, build_batch(audit, timestamp_ms=now_ms), now_ms)
+"""
+RECORDS_APPENDED = """            if stored:
+                self._append(self._offsets, b"".join(self._batch(each, now_ms) for each in stored), now_ms)
+"""
+
+MUTANTS = (
+    # ---- JoinGroup
+    Mutant(
+        "one member too many while members gather",
+        JOINING,
+        "return waits or group.awaiting_join_count < max_size",
+        "return waits or group.awaiting_join_count <= max_size",
+    ),
+    Mutant(
+        "one member too many in a full group",
+        JOINING,
+        "return member is not None or len(group.members) < max_size",
+        "return member is not None or len(group.members) <= max_size",
+    ),
+    Mutant(
+        "the longest session timeout is too long",
+        JOINING,
+        "if not shortest <= request.session_timeout_ms <= longest:",
+        "if not shortest <= request.session_timeout_ms < longest:",
+    ),
+    Mutant(
+        "version 4 gets no member id first",
+        JOINING,
+        "if context.api_version < MEMBER_ID_REQUIRED_VERSION:",
+        "if context.api_version <= MEMBER_ID_REQUIRED_VERSION:",
+    ),
+    Mutant(
+        "a join whose answer was lost starts a rebalance",
+        JOINING,
+        "case GroupState.COMPLETING_REBALANCE if changed:",
+        "case GroupState.COMPLETING_REBALANCE if changed or group:",
+    ),
+    Mutant(
+        "a leader that rejoins starts no rebalance",
+        JOINING,
+        "case GroupState.STABLE if changed or group.leader == member.member_id:",
+        "case GroupState.STABLE if changed:",
+    ),
+    Mutant(
+        "changed metadata goes unnoticed",
+        JOINING,
+        "changed = member.protocols != protocols",
+        "changed = False",
+    ),
+    Mutant(
+        "a reserved id has no session",
+        JOINING,
+        "return Decision((reserved,), required.replies, renewed=(member_id,))",
+        "return Decision((reserved,), required.replies)",
+    ),
+    Mutant(
+        "a refused id stays reserved",
+        JOINING,
+        "elif request.member_id in group.pending_members:",
+        "elif not request.member_id:",
+    ),
+    # ---- SyncGroup, Heartbeat, LeaveGroup, sessions
+    Mutant(
+        "SyncGroup of any generation",
+        MEMBERS,
+        "    if request.generation_id != group.generation_id:\n",
+        "    if request.generation_id > group.generation_id:\n",
+    ),
+    Mutant(
+        "Heartbeat of an older generation",
+        MEMBERS,
+        "if error is ErrorCode.NONE and request.generation_id != group.generation_id:",
+        "if error is ErrorCode.NONE and request.generation_id > group.generation_id:",
+    ),
+    Mutant(
+        "SyncGroup while members gather",
+        MEMBERS,
+        "    if group.state is GroupState.PREPARING_REBALANCE:\n        return",
+        "    if group.state is GroupState.EMPTY:\n        return",
+    ),
+    Mutant(
+        "a heartbeat during a rebalance keeps nobody alive",
+        MEMBERS,
+        "        renewed = (request.member_id,)\n        if group.state is GroupState.PREPARING_REBALANCE:\n",
+        "        renewed = (request.member_id,)\n        if group.state is GroupState.PREPARING_REBALANCE:\n"
+        "            renewed = ()\n",
+    ),
+    Mutant(
+        "who syncs in Stable still owes a sync",
+        MEMBERS,
+        "if request.member_id in group.pending_sync:",
+        "if request.member_id not in group.members:",
+    ),
+    Mutant(
+        "everybody gets the leader's part",
+        MEMBERS,
+        'assignment = assignments.get(member.member_id, b"")',
+        'assignment = assignments.get(synced.member_id, b"")',
+    ),
+    Mutant(
+        "followers that wait get no assignment",
+        MEMBERS,
+        "request_id = synced.request_id if member.member_id == synced.member_id else member.awaiting_sync",
+        "request_id = synced.request_id if member.member_id == synced.member_id else None",
+    ),
+    Mutant(
+        "an answered sync keeps nobody alive",
+        MEMBERS,
+        "return Decision(tuple(events), tuple(replies), renewed=tuple(answered))",
+        "return Decision(tuple(events), tuple(replies))",
+    ),
+    Mutant(
+        "who leaves while it waits is not answered",
+        MEMBERS,
+        "replies += answers_to_removed(group.members.get(left))",
+        "replies += answers_to_removed(None)",
+    ),
+    Mutant(
+        "one member leaves twice in a batch",
+        MEMBERS,
+        "gone.add(left)",
+        "gone.discard(left)",
+    ),
+    Mutant(
+        "who waits expires",
+        MEMBERS,
+        "if waits and not member.is_new:",
+        "if waits and member.is_new:",
+    ),
+    Mutant(
+        "who expires while it waits is not answered",
+        MEMBERS,
+        "return Decision((removed,), tuple(answers_to_removed(member)))",
+        "return Decision((removed,))",
+    ),
+    Mutant(
+        "a fenced instance goes on",
+        MEMBERS,
+        "if holder != member_id:",
+        'if holder == "":',
+    ),
+    # ---- rebalances
+    Mutant(
+        "the join phase ends a moment late",
+        REBALANCE,
+        "if now_ms < rebalance.deadline_ms:",
+        "if now_ms <= rebalance.deadline_ms:",
+    ),
+    Mutant(
+        "the initial delay is not waited for",
+        REBALANCE,
+        "complete = group.all_have_joined and not rebalance.from_empty and not rebalance.held",
+        "complete = group.all_have_joined and not rebalance.held",
+    ),
+    Mutant(
+        "a refusal ends the join phase",
+        REBALANCE,
+        "complete = group.all_have_joined and not rebalance.from_empty and not rebalance.held",
+        "complete = group.all_have_joined and not rebalance.from_empty",
+    ),
+    Mutant(
+        "who syncs late is removed a moment later",
+        REBALANCE,
+        "if group.pending_sync and now_ms >= group.sync_deadline_ms:",
+        "if group.pending_sync and now_ms > group.sync_deadline_ms:",
+    ),
+    Mutant(
+        "a generation is left out",
+        REBALANCE,
+        "        group.generation_id + 1,\n        vote(staying),",
+        "        group.generation_id + 2,\n        vote(staying),",
+    ),
+    Mutant(
+        "an emptied group keeps its generation",
+        REBALANCE,
+        "GroupEmptied(group.group_id, now_ms, group.generation_id + 1)",
+        "GroupEmptied(group.group_id, now_ms, group.generation_id)",
+    ),
+    Mutant(
+        "the first to rejoin leads",
+        REBALANCE,
+        "leader = next((member for member in joined if member.member_id == group.leader), joined[0])",
+        "leader = joined[-1]",
+    ),
+    Mutant(
+        "static members that are late go",
+        REBALANCE,
+        "if m.awaiting_join is None and m.group_instance_id is None}",
+        "if m.awaiting_join is None}",
+    ),
+    Mutant(
+        "late dynamic members stay",
+        REBALANCE,
+        "return _start_generation(group, removed, staying, joined, now_ms)",
+        "return _start_generation(group, [], staying, joined, now_ms)",
+    ),
+    Mutant(
+        "a static member that did not rejoin gets no new session",
+        REBALANCE,
+        "renewed = tuple(member.member_id for member in staying)",
+        "renewed = tuple(member.member_id for member in joined)",
+    ),
+    Mutant(
+        "who waits for its assignment is not told of the rebalance",
+        REBALANCE,
+        "tuple(Reply(member.awaiting_sync, told) for member in waiting if member.awaiting_sync is not None),",
+        "tuple(Reply(member.awaiting_sync, told) for member in waiting if member.awaiting_sync is None),",
+    ),
+    Mutant(
+        "who waited for its assignment is not kept alive",
+        REBALANCE,
+        "renewed=tuple(member.member_id for member in waiting),",
+        "renewed=(),",
+    ),
+    Mutant(
+        "the initial delay grows without bound",
+        REBALANCE,
+        "left_ms = max(rebalance.prolongable_ms - rebalance.delay_ms, 0)",
+        "left_ms = rebalance.prolongable_ms",
+    ),
+    Mutant(
+        "the initial delay may outlast the rebalance timeout",
+        REBALANCE,
+        "delay_ms = min(rebalance.delay_ms, rebalance.prolongable_ms)",
+        "delay_ms = max(rebalance.delay_ms, rebalance.prolongable_ms)",
+    ),
+    Mutant(
+        "the least popular protocol wins",
+        REBALANCE,
+        "return min(votes, key=lambda name: (-votes[name], name))",
+        "return min(votes, key=lambda name: (votes[name], name))",
+    ),
+    Mutant(
+        "a protocol that not all know wins",
+        REBALANCE,
+        "if count == len(members)}",
+        "if count <= len(members)}",
+    ),
+    Mutant(
+        "a group that is too large is left alone",
+        REBALANCE,
+        "len(group.members) <= config[GROUP_MAX_SIZE]",
+        "len(group.members) <= config[GROUP_MAX_SIZE] + 1",
+    ),
+    # ---- static members
+    Mutant(
+        "a static member's new protocols change nothing",
+        STATIC_MEMBERS,
+        "at_once = group.state is GroupState.STABLE and vote(_with(group, old, member)) == group.protocol_name",
+        "at_once = group.state is GroupState.STABLE",
+    ),
+    Mutant(
+        "an old leader is told that it leads",
+        STATIC_MEMBERS,
+        'leader=new.member_id if skips else group.leader or "",',
+        'leader=new.member_id if leads else group.leader or "",',
+    ),
+    Mutant(
+        "a replaced member that waits is not answered",
+        STATIC_MEMBERS,
+        "replies = answers_to_removed(old, ErrorCode.FENCED_INSTANCE_ID)",
+        "replies = answers_to_removed(None, ErrorCode.FENCED_INSTANCE_ID)",
+    ),
+    Mutant(
+        "a static member that came back has no session",
+        STATIC_MEMBERS,
+        "return Decision((replaced,), tuple(replies), renewed=(new_member_id,))",
+        "return Decision((replaced,), tuple(replies))",
+    ),
+    # ---- events
+    Mutant(
+        "a released id does not end the wait for it",
+        EVENTS,
+        "        del group.pending_members[self.member_id]\n        group.look_at_barrier()\n",
+        "        del group.pending_members[self.member_id]\n",
+    ),
+    Mutant(
+        "who joins stays reserved",
+        EVENTS,
+        "group.pending_members.pop(self.member_id, None)",
+        "group.pending_members.get(self.member_id, None)",
+    ),
+    Mutant(
+        "a rebalance leaves syncs owed",
+        EVENTS,
+        "group.pending_sync.clear()",
+        "group.pending_sync.copy()",
+    ),
+    Mutant(
+        "assignments outlive a rebalance that interrupts them",
+        EVENTS,
+        'member.assignment, member.awaiting_sync = b"", None',
+        "member.awaiting_sync = None",
+    ),
+    Mutant(
+        "a static member that came back owes no sync",
+        EVENTS,
+        "owed_sync = self.old_member_id in group.pending_sync",
+        "owed_sync = False",
+    ),
+    Mutant(
+        "a member stays new",
+        EVENTS,
+        "member.is_new = False",
+        "member.is_new = member.is_new",
+    ),
+    Mutant(
+        "a rebalance leaves its trigger",
+        EVENTS,
+        "        group.trigger = None\n",
+        "",
+    ),
+    Mutant(
+        "a static member comes back to nothing",
+        EVENTS,
+        "assignment=old.assignment,",
+        'assignment=b"",',
+    ),
+    Mutant(
+        "the leader of a static instance is lost",
+        EVENTS,
+        "        if led:\n",
+        "        if led and self.request_id is None:\n",
+    ),
+    Mutant(
+        "the delay is prolonged for nobody",
+        EVENTS,
+        "rebalance.prolongable_ms, rebalance.new_member_came = self.prolongable_ms, False",
+        "rebalance.prolongable_ms, rebalance.new_member_came = self.prolongable_ms, True",
+    ),
+    Mutant(
+        "a new member does not prolong the delay",
+        EVENTS,
+        "group.rebalance.new_member_came = True",
+        "group.rebalance.new_member_came = False",
+    ),
+    Mutant(
+        "members do not sync",
+        EVENTS,
+        "group.pending_sync.discard(self.member_id)",
+        "group.pending_sync.copy()",
+    ),
+    # ---- the group
+    Mutant(
+        "a removed member owes a sync",
+        GROUP,
+        "self.pending_sync.discard(member_id)",
+        "self.pending_sync.copy()",
+    ),
+    Mutant(
+        "nobody follows a leader that goes",
+        GROUP,
+        "self.leader = next(iter(self.members), None)",
+        "self.leader = None",
+    ),
+    Mutant(
+        "a member that goes still counts as waiting",
+        GROUP,
+        "self.awaiting_join_count -= 1",
+        "self.awaiting_join_count -= 0",
+    ),
+    Mutant(
+        "reserved ids are not waited for",
+        GROUP,
+        "return self.awaiting_join_count == len(self.members) and not self.pending_members",
+        "return self.awaiting_join_count == len(self.members)",
+    ),
+    Mutant(
+        "the last cause is told instead of the first",
+        GROUP,
+        "if self.trigger is None and self.state is not GroupState.PREPARING_REBALANCE:",
+        "if self.state is not GroupState.PREPARING_REBALANCE:",
+    ),
+    Mutant(
+        "an earlier transaction overwrites a later one",
+        GROUP,
+        "self.pending_offsets.update(dict.fromkeys(other for other in earlier if other[1] == where))",
+        "self.pending_offsets.update({})",
+    ),
+    Mutant(
+        "a position that is held back anew keeps its old place",
+        GROUP,
+        "self.pending_offsets.pop((producer_id, where), None)",
+        "self.pending_offsets.get((producer_id, where), None)",
+    ),
+    Mutant(
+        "an aborted transaction counts",
+        GROUP,
+        "if committed and held_back is not None:",
+        "if held_back is not None:",
+    ),
+    # ---- offsets
+    Mutant(
+        "commits before the assignment is known",
+        OFFSETS,
+        "    if group.state is GroupState.COMPLETING_REBALANCE:\n",
+        "    if group.state is GroupState.DEAD:\n",
+    ),
+    Mutant(
+        "commits of an older generation",
+        OFFSETS,
+        "if request.generation_id_or_member_epoch != group.generation_id:",
+        "if request.generation_id_or_member_epoch > group.generation_id:",
+    ),
+    Mutant(
+        "commits of nobody to a group with members",
+        OFFSETS,
+        "if request.generation_id_or_member_epoch < 0 and group.state is GroupState.EMPTY:",
+        "if request.generation_id_or_member_epoch < 0:",
+    ),
+    Mutant(
+        "offsets expire a moment late",
+        OFFSET_EXPIRY,
+        "return now_ms - since_ms >= retention_ms",
+        "return now_ms - since_ms > retention_ms",
+    ),
+    Mutant(
+        "offsets expire under an open transaction",
+        OFFSET_EXPIRY,
+        " and not group.is_held_back(where)",
+        "",
+    ),
+    Mutant(
+        "a group with an open transaction goes",
+        OFFSET_EXPIRY,
+        "if group.state is GroupState.EMPTY and not left and not group.pending_offsets:",
+        "if group.state is GroupState.EMPTY and not left:",
+    ),
+    Mutant(
+        "offsets age while the group lives",
+        OFFSET_EXPIRY,
+        "since_ms = group.state_since_ms",
+        "since_ms = position.commit_timestamp_ms",
+    ),
+    Mutant(
+        "groups with members are deleted",
+        ADMIN,
+        "    if group.state is not GroupState.EMPTY:\n        return",
+        "    if group.state is GroupState.STABLE:\n        return",
+    ),
+    # ---- what is stored
+    Mutant(
+        "a stable generation is not stored",
+        STORED,
+        "case GroupCreated() | GroupEmptied() | GenerationStable():",
+        "case GroupCreated() | GroupEmptied():",
+    ),
+    Mutant(
+        "an emptied group is not stored",
+        STORED,
+        "case GroupCreated() | GroupEmptied() | GenerationStable():",
+        "case GroupCreated() | GenerationStable():",
+    ),
+    Mutant(
+        "a static member's return is not stored",
+        STORED,
+        "case StaticMemberReplaced() if group.state is GroupState.STABLE and group.trigger is None:",
+        "case StaticMemberReplaced() if group.state is GroupState.EMPTY:",
+    ),
+    Mutant(
+        "a loaded group has another leader",
+        STORED,
+        "    group.leader = stored.leader\n",
+        "",
+    ),
+    Mutant(
+        "a group's record takes its offsets away",
+        STORED,
+        "loaded.offsets, loaded.pending_offsets = known.offsets, known.pending_offsets",
+        "loaded.pending_offsets = known.pending_offsets",
+    ),
+    Mutant(
+        "a tombstone of a group is passed over",
+        STORED,
+        "self.groups.pop(group_id, None)",
+        "self.groups.get(group_id, None)",
+    ),
+    Mutant(
+        "session timeouts are mixed up with rebalance timeouts",
+        STORED,
+        "session_timeout=member.session_timeout_ms,",
+        "session_timeout=member.rebalance_timeout_ms,",
+    ),
+    # ---- the shard
+    Mutant(
+        "heartbeats are taken from leases while members gather",
+        SHARD,
+        "self._leases.set_group(group.group_id, group.generation_id, False)",
+        "self._leases.set_group(group.group_id, group.generation_id, True)",
+    ),
+    Mutant(
+        "heartbeats are never taken from leases",
+        SHARD,
+        "self._leases.set_group(group_id, generation_id, True)",
+        "self._leases.set_group(group_id, generation_id, False)",
+    ),
+    Mutant(
+        "a generation that is over is opened to the fast path",
+        SHARD,
+        "        batch.opened.pop(group.group_id, None)\n",
+        "",
+    ),
+    Mutant(
+        "who waits is not told that nothing was stored",
+        SHARD,
+        "for request_id in dict.fromkeys((*waiting, *answered, *asked)):",
+        "for request_id in dict.fromkeys((*answered, *asked)):",
+    ),
+    Mutant(
+        "sessions outlive what is loaded anew",
+        SHARD,
+        "            self._leases.drop_group(group_id)\n",
+        "",
+    ),
+    Mutant(
+        "timers outlive what is loaded anew",
+        SHARD,
+        "            self._timers.arm(group_id, {})\n",
+        "",
+    ),
+    Mutant(
+        "a group's timers are not set",
+        SHARD,
+        "        self._timers.arm(group.group_id, wanted_timers(group))\n",
+        "",
+    ),
+    Mutant(
+        "a timer that is due changes nothing",
+        SHARD,
+        "if ask.request_id is not None and not decision.events:",
+        "if not decision.events:",
+    ),
+    Mutant(
+        "only the first thing that follows is done",
+        SHARD,
+        "while (followed := settle(group, now_ms, self._config)).events:",
+        "if (followed := settle(group, now_ms, self._config)).events:",
+    ),
+    Mutant(
+        "loaded members have no session",
+        SHARD,
+        "            for member in group.members.values():\n                self._renew(",
+        "            for member in ():\n                self._renew(",
+    ),
+    Mutant(
+        "the audit is appended only with something stored",
+        SHARD,
+        "if batch.audit or batch.stored:",
+        "if batch.stored:",
+    ),
+    Mutant(
+        "a released id keeps its session",
+        SHARD,
+        "elif isinstance(event, MemberRemoved | MemberIdReleased):",
+        "elif isinstance(event, MemberRemoved):",
+    ),
+    Mutant(
+        "a replaced member keeps its session",
+        SHARD,
+        "self._leases.drop(event.group_id, event.old_member_id)",
+        "self._leases.members(event.group_id)",
+    ),
+    Mutant(
+        "a group that is gone keeps its place in the leases",
+        SHARD,
+        "            self._leases.drop_group(group.group_id)\n",
+        "",
+    ),
+    Mutant(
+        "a new member has the session of an old one",
+        SHARD,
+        "self._leases.renew(*who, NEW_MEMBER_JOIN_TIMEOUT_MS, now_ms)",
+        "self._leases.renew(*who, event.session_timeout_ms, now_ms)",
+    ),
+    Mutant(
+        "failed requests are not answered",
+        SHARD,
+        "for request_id in batch.failures:",
+        "for request_id in batch.failures[1:]:",
+    ),
+    Mutant(
+        "a marker is not stored",
+        SHARD,
+        "        batch.stored.append(marker)\n",
+        "",
+    ),
+    # ---- all shards
+    Mutant(
+        "a session ends though it was renewed in the same turn",
+        GROUPS,
+        "return expire_session(group, member_id, now_ms) if over else NOTHING",
+        "return expire_session(group, member_id, now_ms)",
+    ),
+    Mutant(
+        "a timer that fired counts as running",
+        GROUPS,
+        "                self._timers.fired(key)\n",
+        "",
+    ),
+    Mutant(
+        "loading is tried ever more rarely without end",
+        GROUPS,
+        "shard.retry_ms = min(shard.retry_ms * 2, LOAD_RETRY_MS_AT_MOST)",
+        "shard.retry_ms = shard.retry_ms * 2",
+    ),
+    Mutant(
+        "a partition that failed is not loaded anew",
+        GROUPS,
+        "if was_loaded and shard.state is ShardState.FAILED:",
+        "if not was_loaded and shard.state is ShardState.FAILED:",
+    ),
+    Mutant(
+        "the age of offsets is looked at once",
+        GROUPS,
+        "        self._check_later(shard, left, now_ms + (1 if left else self._check_interval_ms))\n",
+        "",
+    ),
+    Mutant(
+        "a timer is not cancelled",
+        GROUP_TIMERS,
+        "                self._wheel.cancel(number)\n",
+        "",
+    ),
+    Mutant(
+        "a timer is not moved",
+        GROUP_TIMERS,
+        "if wanted_ms == deadline_ms:",
+        "if (wanted_ms is None) == (deadline_ms is None):",
+    ),
+    Mutant(
+        "records are stored before the audit is told",
+        STORE,
+        AUDIT_APPENDED + RECORDS_APPENDED,
+        RECORDS_APPENDED + AUDIT_APPENDED,
+    ),
+    Mutant(
+        "what a transaction writes counts at once",
+        STORE,
+        "if header.is_transactional else None",
+        "if header.is_control else None",
+    ),
+    # ---- the audit
+    Mutant(
+        "the audit's numbers have gaps",
+        TRAIL,
+        "trail.seq += 1",
+        "trail.seq += 2",
+    ),
+    Mutant(
+        "a rebalance that was cut short is not told",
+        TRAIL,
+        "if before[0] is GroupState.COMPLETING_REBALANCE:",
+        "if before[0] is GroupState.DEAD:",
+    ),
+    Mutant(
+        "a static member's partitions are lost to the audit",
+        TRAIL,
+        "trail.owned[event.new_member_id] = owned",
+        "trail.owned[event.new_member_id] = set()",
+    ),
+    Mutant(
+        "groups that only the audit knows go on",
+        TRAIL,
+        "if end.state is not GroupState.DEAD:",
+        "if end.state is GroupState.DEAD:",
+    ),
+    Mutant(
+        "one event too many is void",
+        RESUME,
+        "return max(replaced, default=at) + 1",
+        "return max(replaced, default=at)",
+    ),
+    Mutant(
+        "a static member's return that was not stored goes unnoticed",
+        RESUME,
+        "return last is None or last.seq < at or last.member_id in group.members",
+        "return True",
+    ),
+    Mutant(
+        "the audit begins anew at each start",
+        TRAIL,
+        "trail = GroupTrail() if end is None else GroupTrail(end.seq, end.created_seq)",
+        "trail = GroupTrail()",
+    ),
+    # ---- the log
+    Mutant(
+        "the names of files that a killed process made are not flushed",
+        PARTITION_LOG,
+        "log._new_names_in = [log.folder.parent, log.folder]",
+        "log._new_names_in = []",
+    ),
+    Mutant(
+        "a torn tail stays",
+        SEGMENT,
+        "            self._has_torn_tail = True\n",
+        "",
+    ),
+    Mutant(
+        "recovery leaves a torn tail",
+        RECOVERY,
+        "segment.truncate(segment.size_bytes)",
+        "segment.file_size()",
+    ),
+    Mutant(
+        "recovery skips a hole",
+        RECOVERY,
+        "if base_offset > end_offset and base_offset > recovery_point and not clean:",
+        "if base_offset > end_offset and clean:",
+    ),
+)

@@ -1,0 +1,144 @@
+"""Chance: who is in a history, and what happens next. One `random.Random` decides all, so a seed is a history."""
+
+from collections.abc import Mapping
+from itertools import accumulate
+from random import Random
+from typing import Final
+
+from tests.simulation.consumers import PROTOCOLS, STATIC_PREFIX, SUBSCRIPTIONS
+from tests.simulation.history import ClientSetup, History, Setup, Step
+
+GROUPS: Final = ("orders", "billing", "stock")
+
+LIVELY: Final[Mapping[str, float]] = {
+    "act": 30,
+    "everybody": 14,
+    "wait": 6,
+    "wait_for_deadline": 5,
+    "commit": 7,
+    "heartbeat": 3,
+    "sync": 3,
+    "join": 2,
+    "again": 2,
+    "commit_in_transaction": 3,
+    "end_transaction": 3,
+    "delete_offsets": 1,
+    "fetch": 1,
+    "leave": 3,
+    "crash": 2,
+    "reconnect": 2,
+    "stall": 1,
+    "subscribe": 2,
+    "offer": 1,
+    "delete": 1,
+    "describe": 0.5,
+    "gather": 4,
+    "kill": 0.6,
+    "flush": 0.5,
+    "stop": 0.3,
+}
+"""Kind of step → how often, relative to the others."""
+FAULTY: Final = LIVELY | {
+    "kill": 1.5,
+    "die_writing": 2.5,
+    "lose_power": 1,
+    "flush": 1.5,
+    "fill_disk": 2,
+    "break_reads": 0.7,
+}
+CALM: Final = LIVELY | {"everybody": 40, "crash": 0.5, "leave": 1, "reconnect": 0.5, "offer": 0.2, "delete": 0.3}
+PROFILES: Final = (LIVELY, FAULTY, CALM)
+WAITS_MS: Final = ((1, 500), (1, 500), (500, 4_000), (4_000, 25_000))
+BREAKING: Final = frozenset({"fill_disk", "break_reads", "die_writing"})
+HEALING: Final = Step("heal")
+HEALING_CHANCE: Final = 0.25
+
+
+STEPS: Final = 120
+"""Before the end: `ending` adds some hundred requests more."""
+
+
+def history_of(seed: int, steps: int = STEPS) -> History:
+    """The history that a seed stands for."""
+    random = Random(seed)
+    setup = _setup(random)
+    chooser = Chooser(random, len(setup.clients))
+    return History(setup, tuple(chooser.step() for _ in range(steps)))
+
+
+class Chooser:
+    """Steps by chance, each kind as often as its profile says; a disk that was broken is soon healed."""
+
+    def __init__(self, random: Random, clients: int) -> None:
+        self._random = random
+        self._clients = clients
+        profile = random.choice(PROFILES)
+        self._kinds = list(profile)
+        self._up_to = list(accumulate(profile.values()))
+        self._disk_is_broken = False
+
+    def step(self) -> Step:
+        random = self._random
+        if self._disk_is_broken and random.random() < HEALING_CHANCE:
+            self._disk_is_broken = False
+            return HEALING
+        (kind,) = random.choices(self._kinds, cum_weights=self._up_to)
+        self._disk_is_broken = self._disk_is_broken or kind in BREAKING
+        return Step(kind, random.randrange(self._clients), self._value(kind))
+
+    def _value(self, kind: str) -> int:
+        random = self._random
+        match kind:
+            case "wait":
+                return random.choice(
+                    (random.randint(1, 500), random.randint(500, 4_000), random.randint(4_000, 25_000))
+                )
+            case "wait_for_deadline":
+                return random.randrange(3)
+            case "heartbeat" | "commit":
+                return random.choice((0, 0, 0, 1, 2, 3, 4))
+            case "sync" | "join":
+                return random.randrange(6)
+            case "leave":
+                return random.randrange(4)
+            case "stall":
+                return random.randint(1, 15_000)
+            case "subscribe":
+                return random.randrange(len(SUBSCRIPTIONS))
+            case "offer":
+                return random.choice((0, 0, 1, 1, *range(len(PROTOCOLS))))
+            case "gather":
+                return random.randint(2, 8)
+            case "die_writing" | "fill_disk":
+                return random.choice((0, 1, random.randint(1, 800), random.randint(800, 6_000)))
+            case "lose_power":
+                return random.randrange(1 << 16)
+            case "describe" | "commit_in_transaction" | "end_transaction" | "delete_offsets":
+                return random.randrange(2)
+        return 0
+
+
+def _setup(random: Random) -> Setup:
+    groups = GROUPS[: random.choice((1, 1, 2, 3))]
+    clients = []
+    for number in range(random.randint(2, 7)):
+        is_static = random.random() < 0.35
+        # The same instance twice now and then: one fences the other.
+        instance_id = f"{STATIC_PREFIX}{random.randint(0, number)}" if is_static else None
+        clients.append(
+            ClientSetup(
+                group_id=random.choice(groups),
+                instance_id=instance_id,
+                join_version=random.choice((5, 9) if is_static else (3, 4, 9)),
+                session_timeout_ms=random.choice((3_000, 10_000)),
+                rebalance_timeout_ms=random.choice((5_000, 20_000)),
+            )
+        )
+    return Setup(
+        clients=tuple(clients),
+        partitions=random.choice((1, 2)),
+        initial_delay_ms=random.choice((0, 0, 1_000, 3_000)),
+        max_size=random.choice((100, 100, 100, 2)),
+        segment_bytes=random.choice((1 << 20, 1 << 15)),
+        fast_path=random.random() < 0.8,
+    )

@@ -1,0 +1,165 @@
+"""Consumers as state machines: what a good client sends next, and what it makes of an answer."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any
+
+from _wire.errors import ErrorCode
+from _wire.messages.heartbeat import HeartbeatRequest
+from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponseMember
+from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from tests.simulation.consumers import PROTOCOLS, SUBSCRIPTIONS, share_out, subscription
+from tests.simulation.history import ClientSetup
+
+
+class Phase(StrEnum):
+    """Where a client is in its life in a group."""
+
+    OUT = "out"
+    JOINED = "joined"
+    WORKING = "working"
+
+
+class Request:
+    """One request on one connection. `heard` is told of its answer, which comes at most once and never afterwards."""
+
+    __slots__ = ("api", "group_id", "heard", "is_closed", "message", "number", "response", "version")
+
+    def __init__(self, api: str, group_id: str, message: Any, version: int, heard: Callable[["Request"], None]) -> None:
+        self.api = api
+        self.group_id = group_id
+        self.message = message
+        self.version = version
+        self.heard = heard
+        self.number = 0
+        self.response: Any = None
+        self.is_closed = False
+
+    def answer(self, response: Any) -> None:
+        assert self.response is None, f"{self.api} {self.number} is answered twice"
+        assert not self.is_closed, f"{self.api} {self.number} is answered on a connection that was closed"
+        self.response = response
+        self.heard(self)
+
+    def answer_error(self, error: ErrorCode) -> None:
+        self.answer(error)
+
+    @property
+    def error(self) -> ErrorCode:
+        """Of the whole request; some responses have errors of their parts beside, or only those."""
+        if isinstance(self.response, ErrorCode):
+            return self.response
+        return ErrorCode(getattr(self.response, "error_code", 0))
+
+
+class Client:
+    """One consumer. Sends nothing by itself: it says what is next, and is told what came."""
+
+    def __init__(self, number: int, setup: ClientSetup) -> None:
+        self.name = f"c{number}"
+        self.setup = setup
+        self.group_id = setup.group_id
+        self.instance_id = setup.instance_id
+        self.topics = SUBSCRIPTIONS[number % len(SUBSCRIPTIONS)]
+        self.protocols = PROTOCOLS[0]
+        self.deaf_until_ms = 0
+        self.under_way: list[Request] = []
+        """Requests without an answer, one per connection."""
+        self.start()
+
+    def start(self) -> None:
+        """A new process: it knows nothing of what the last one was told."""
+        self.member_id = ""
+        self.generation_id = -1
+        self.phase = Phase.OUT
+        self.is_fenced = self.is_refused = False
+        self.to_share: list[JoinGroupResponseMember] = []
+        self.assigned = b""
+        self.last: Request | None = None
+
+    def next_message(self) -> tuple[str, Any, int]:
+        """API, request and version of what a good client sends now."""
+        match self.phase:
+            case Phase.OUT:
+                return "JoinGroup", self.join_message(), self.setup.join_version
+            case Phase.JOINED:
+                return "SyncGroup", self.sync_message(), 5
+        return "Heartbeat", self.heartbeat_message(), 4
+
+    def join_message(self) -> JoinGroupRequest:
+        metadata = subscription(self.topics)
+        return JoinGroupRequest(
+            group_id=self.group_id,
+            session_timeout_ms=self.setup.session_timeout_ms,
+            rebalance_timeout_ms=self.setup.rebalance_timeout_ms,
+            member_id=self.member_id,
+            group_instance_id=self.instance_id,
+            protocol_type="consumer",
+            protocols=[JoinGroupRequestProtocol(name=name, metadata=metadata) for name in self.protocols],
+        )
+
+    def sync_message(self) -> SyncGroupRequest:
+        plan = share_out((member.member_id, member.metadata) for member in self.to_share)
+        return SyncGroupRequest(
+            group_id=self.group_id,
+            generation_id=self.generation_id,
+            member_id=self.member_id,
+            group_instance_id=self.instance_id,
+            protocol_type="consumer",
+            assignments=[
+                SyncGroupRequestAssignment(member_id=member_id, assignment=part) for member_id, part in plan.items()
+            ],
+        )
+
+    def heartbeat_message(self) -> HeartbeatRequest:
+        return HeartbeatRequest(
+            group_id=self.group_id,
+            generation_id=self.generation_id,
+            member_id=self.member_id,
+            group_instance_id=self.instance_id,
+        )
+
+    # ---- answers
+
+    def read_answers(self) -> None:
+        for request in [each for each in self.under_way if each.response is not None]:
+            self.under_way.remove(request)
+            self._read(request)
+
+    def lose_connections(self) -> list[Request]:
+        """All connections are gone; what was under way on them will not be answered."""
+        lost, self.under_way = self.under_way, []
+        for request in lost:
+            request.is_closed = True
+        return lost
+
+    def _read(self, request: Request) -> None:
+        error = request.error
+        if request.api == "OffsetCommit" and not isinstance(request.response, ErrorCode):
+            error = ErrorCode(request.response.topics[0].partitions[0].error_code)
+        match error:
+            case ErrorCode.NONE:
+                self._succeeded(request)
+            case ErrorCode.UNKNOWN_MEMBER_ID:
+                self.phase, self.member_id, self.generation_id = Phase.OUT, "", -1
+            case ErrorCode.FENCED_INSTANCE_ID:
+                self.phase, self.is_fenced = Phase.OUT, True
+            case ErrorCode.MEMBER_ID_REQUIRED:
+                self.member_id = request.response.member_id
+            case ErrorCode.INCONSISTENT_GROUP_PROTOCOL:
+                self.protocols = PROTOCOLS[0]
+            case ErrorCode.GROUP_MAX_SIZE_REACHED:
+                self.phase, self.member_id, self.is_refused = Phase.OUT, "", True
+            case ErrorCode.OFFSET_METADATA_TOO_LARGE | ErrorCode.COORDINATOR_NOT_AVAILABLE:
+                pass
+            case _:
+                self.phase = Phase.OUT
+
+    def _succeeded(self, request: Request) -> None:
+        response = request.response
+        if request.api == "JoinGroup":
+            self.member_id, self.generation_id = response.member_id, response.generation_id
+            self.to_share = [] if response.skip_assignment else list(response.members)
+            self.phase, self.is_refused = Phase.JOINED, False
+        elif request.api == "SyncGroup" and request.message.generation_id == self.generation_id:
+            self.phase, self.assigned = Phase.WORKING, response.assignment

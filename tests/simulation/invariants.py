@@ -1,0 +1,203 @@
+"""What must hold whenever nothing is queued. Each function is one rule and is named in the report of a failure."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from coordinator.core.decision import NEW_MEMBER_JOIN_TIMEOUT_MS, session_timeout_ms, wanted_timers
+from coordinator.core.group import Group, TopicPartition
+from coordinator.core.positions import CommittedOffset
+from coordinator.core.rebalance import settle
+from coordinator.core.states import GroupState
+from coordinator.runtime.shard import Shard
+from tests.simulation.consumers import partitions_of
+from tests.simulation.server import unanswered
+from tests.simulation.told import Positions, committed_offsets
+
+if TYPE_CHECKING:
+    from tests.simulation.stage import Stage
+    from tests.simulation.talk import Talk
+
+
+def check(stage: "Stage") -> None:
+    for shard in stage.server.groups.shards:
+        if shard.loaded:
+            twins_are_equal(stage, shard)
+            the_audit_tells_where_groups_are(stage, shard)
+        else:
+            assert shard.groups == {}, "nothing is served before it is loaded"
+        for group in shard.groups.values():
+            counts_are_what_they_count(group)
+            states_say_who_waits(group)
+            nothing_more_follows(stage, group)
+            every_member_has_a_session_and_nobody_else(stage, group)
+            check_offsets(stage, group.group_id, committed_offsets(group))
+    what_is_acknowledged_has_a_group(stage)
+    who_waits_is_known(stage)
+    no_timer_is_lost_or_left(stage)
+
+
+def twins_are_equal(stage: "Stage", shard: Shard) -> None:
+    """Replaying the events gives the groups; loading their records gives what is durable of them."""
+    twins = stage.server.twins[shard.partition]
+    assert shard.groups == twins.replayed
+    assert shard.groups.keys() == twins.durable.groups.keys()
+    for group_id, group in shard.groups.items():
+        stored = twins.durable.groups[group_id]
+        assert stored.offsets == group.offsets, group_id
+        assert stored.pending_offsets == group.pending_offsets, group_id
+        if group.state in (GroupState.STABLE, GroupState.EMPTY):
+            assert durable_part(stored) == durable_part(group), group_id
+        assert stored.generation_id <= group.generation_id, group_id
+
+
+def durable_part(group: Group) -> object:
+    members = [
+        (
+            member.member_id,
+            member.group_instance_id,
+            member.client_id,
+            member.client_host,
+            member.session_timeout_ms,
+            member.rebalance_timeout_ms,
+            member.metadata_for(group.protocol_name),
+            member.assignment,
+        )
+        for member in group.members.values()
+    ]
+    where = (group.state, group.state_since_ms, group.generation_id, group.leader, group.static_members)
+    return *where, group.protocol_type, group.protocol_name, members
+
+
+def the_audit_tells_where_groups_are(stage: "Stage", shard: Shard) -> None:
+    readers = stage.server.twins[shard.partition].readers
+    assert shard.groups.keys() == {group_id for group_id, each in readers.items() if each.state != "Dead"}
+    for group_id, group in shard.groups.items():
+        told = readers[group_id]
+        assert (told.state, told.generation_id) == (group.state, group.generation_id), group_id
+        assert told.members == group.members.keys(), group_id
+        if group.state is GroupState.STABLE:
+            owned = {member_id: flat_assignment(member.assignment) for member_id, member in group.members.items()}
+            assert {member_id: told.owned.get(member_id, frozenset()) for member_id in owned} == owned, group_id
+
+
+def flat_assignment(assignment: bytes) -> frozenset[tuple[str, int]]:
+    return frozenset((topic, index) for topic, index in partitions_of(assignment))
+
+
+def counts_are_what_they_count(group: Group) -> None:
+    members = group.members.values()
+    assert group.awaiting_join_count == sum(member.awaiting_join is not None for member in members)
+    counted: dict[str, int] = {}
+    for member in members:
+        for name in {protocol.name for protocol in member.protocols}:
+            counted[name] = counted.get(name, 0) + 1
+    assert group.protocol_support == counted
+    instances = {member.group_instance_id: member.member_id for member in members if member.group_instance_id}
+    assert group.static_members == instances
+    assert group.pending_sync <= group.members.keys()
+    assert not group.pending_members.keys() & group.members.keys()
+    assert (group.leader in group.members) if group.members else group.leader is None
+
+
+def states_say_who_waits(group: Group) -> None:
+    members = group.members.values()
+    if any(member.awaiting_join is not None for member in members):
+        assert group.state is GroupState.PREPARING_REBALANCE
+    if any(member.awaiting_sync is not None for member in members):
+        assert group.state is GroupState.COMPLETING_REBALANCE
+    assert members or group.state in (GroupState.EMPTY, GroupState.PREPARING_REBALANCE)
+    assert not members or group.state is not GroupState.EMPTY
+    assert (group.rebalance is not None) == (group.state is GroupState.PREPARING_REBALANCE)
+    if group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
+        names = [{protocol.name for protocol in member.protocols} for member in members]
+        assert all(group.protocol_name in each for each in names)
+
+
+def nothing_more_follows(stage: "Stage", group: Group) -> None:
+    server = stage.server
+    assert group.exists
+    assert group.trigger is None
+    assert not settle(group, server.now_ms, server.config).events
+    rebalance = group.rebalance
+    if rebalance is not None and not rebalance.from_empty and not rebalance.held:
+        waits = [member.awaiting_join is not None for member in group.members.values()]
+        assert group.pending_members or not all(waits), "all have joined, and the generation did not start"
+    assert server.timers.running(group.group_id) == wanted_timers(group)
+    assert all(deadline_ms > server.now_ms for deadline_ms in wanted_timers(group).values())
+
+
+def every_member_has_a_session_and_nobody_else(stage: "Stage", group: Group) -> None:
+    leases, now_ms = stage.server.leases, stage.server.now_ms
+    with_session = leases.members(group.group_id)
+    assert set(with_session) == group.members.keys() | group.pending_members.keys()
+    for member_id in with_session:
+        deadline_ms, longest_ms = leases.deadline_ms(group.group_id, member_id), session_timeout_ms(group, member_id)
+        member = group.members.get(member_id)
+        if member is not None and not member.is_new and (member.awaiting_join or member.awaiting_sync) is not None:
+            continue  # it counts as alive, and gets a session of its new length when it is answered
+        assert deadline_ms is not None
+        assert longest_ms is not None
+        if member is not None and member.is_new:
+            longest_ms = max(longest_ms, NEW_MEMBER_JOIN_TIMEOUT_MS)
+        assert now_ms < deadline_ms <= now_ms + longest_ms, (group.group_id, member_id)
+
+
+def check_offsets(talk: "Talk", group_id: str, found: Mapping[TopicPartition, CommittedOffset]) -> None:
+    """What was acknowledged is there, but for what became too old, and nothing else."""
+    acknowledged = _still_acknowledged(talk, group_id, found)
+    assert acknowledged.keys() == found.keys(), group_id
+    for where, said in acknowledged.items():
+        assert said.is_as(found[where]), (group_id, where, said, found[where])
+
+
+def check_fetched(talk: "Talk", group_id: str, found: Mapping[TopicPartition, tuple[int, str]]) -> None:
+    """The same for an answer to OffsetFetch: offset and metadata of each partition that has one."""
+    acknowledged = _still_acknowledged(talk, group_id, found)
+    assert {where: (said.offset, said.metadata) for where, said in acknowledged.items()} == found, group_id
+
+
+def _still_acknowledged(talk: "Talk", group_id: str, found: Mapping[TopicPartition, object]) -> Positions:
+    talk.ledger.expired(group_id, talk.server.twins_of(group_id).expired.pop(group_id, set()), found)
+    return talk.ledger.acknowledged[group_id]
+
+
+def what_is_acknowledged_has_a_group(stage: "Stage") -> None:
+    for group_id in stage.group_ids:
+        shard = stage.server.groups.shard_of(group_id)
+        if shard.loaded and group_id not in shard.groups:
+            check_offsets(stage, group_id, {})
+
+
+def who_waits_is_known(stage: "Stage") -> None:
+    """A request is answered at once or waits in the group, unless a newer one replaced it."""
+    waiting = unanswered(stage.server.desk)
+    parked = {
+        request_id
+        for shard in stage.server.groups.shards
+        for group in shard.groups.values()
+        for member in group.members.values()
+        for request_id in (member.awaiting_join, member.awaiting_sync)
+        if request_id is not None
+    }
+    assert parked <= waiting.keys() | stage.closed, "who waits in a group waits for an answer"
+    for request_id in waiting.keys() - parked:
+        message = waiting[request_id].message
+        newest = stage.newest.get((message.group_id, waiting[request_id].api, message.member_id))
+        assert newest is not None, f"{waiting[request_id].api} {request_id} was forgotten"
+        assert newest is not waiting[request_id], f"{newest.api} {request_id} was forgotten"
+
+
+def no_timer_is_lost_or_left(stage: "Stage") -> None:
+    """Each session has one timer (but for members that wait: they count as alive), each group those its state wants."""
+    server = stage.server
+    sessions = len(server.leases)
+    wanted, waiting, unloaded = 0, 0, 0
+    for shard in server.groups.shards:
+        wanted += 1  # its next look at the age of offsets, or its next try to load
+        unloaded += not shard.loaded
+        for group in shard.groups.values():
+            wanted += len(wanted_timers(group))
+            waiting += sum((each.awaiting_join or each.awaiting_sync) is not None for each in group.members.values())
+    known = sum(len(server.leases.members(group_id)) for group_id in stage.group_ids)
+    assert known == sessions, "a session of a group that is not there"
+    assert sessions - waiting <= server.wheel.pending - wanted <= sessions + unloaded

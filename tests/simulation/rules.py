@@ -1,0 +1,72 @@
+"""What must be true of a group before an event may happen to it, whoever decided it."""
+
+from typing import Final
+
+from coordinator.core import events
+from coordinator.core.causes import Cause
+from coordinator.core.events import Event
+from coordinator.core.group import Group, TopicPartition
+from coordinator.core.states import GroupState
+from tests.simulation.consumers import topics_of
+
+RETENTION_MS: Final = 60_000
+"""`offsets.retention.minutes` of every simulated server."""
+
+
+def check_event(event: Event, group: Group) -> None:
+    """What must be true of the group before the event may happen."""
+    match event:
+        case events.GenerationStarted():
+            _check_generation(event, group)
+        case events.RebalanceStarted(from_empty=False):
+            longest_ms = max((member.rebalance_timeout_ms for member in group.members.values()), default=0)
+            assert event.deadline_ms == event.at_ms + longest_ms, event
+        case events.RebalanceProlonged():
+            assert group.rebalance is not None
+            assert event.at_ms >= group.rebalance.deadline_ms, event
+        case events.MemberRemoved(cause=Cause.REBALANCE_TIMEOUT):
+            assert group.rebalance is not None
+            assert event.at_ms >= group.rebalance.deadline_ms, event
+            member = group.members[event.member_id]
+            assert (member.awaiting_join, member.group_instance_id) == (None, None), event
+        case events.OffsetsExpired():
+            assert event.partitions
+            for where in event.partitions:
+                _check_age(event, group, where)
+        case events.MemberRemoved(cause=Cause.SYNC_TIMEOUT):
+            assert event.at_ms >= group.sync_deadline_ms, event
+            assert event.member_id in group.pending_sync, event
+
+
+def _check_generation(event: events.GenerationStarted, group: Group) -> None:
+    assert group.rebalance is not None, event
+    members = group.members.values()
+    if event.at_ms < group.rebalance.deadline_ms:
+        assert not group.rebalance.from_empty, (event, "the initial delay is waited for")
+        assert not group.pending_members, (event, "a reserved id holds up the rebalance")
+        assert all(member.awaiting_join is not None for member in members), (event, "not all have joined")
+    assert group.members[event.leader].awaiting_join is not None, (event, "the leader is one of those who joined")
+    joined = {member.member_id for member in members if member.awaiting_join is not None}
+    assert group.leader not in joined or event.leader == group.leader, (event, "a leader that joined stays leader")
+    assert all(event.protocol_name in {each.name for each in member.protocols} for member in members), event
+    assert all(member.awaiting_join or member.group_instance_id for member in members), (event, "late members go")
+    longest_ms = max(member.rebalance_timeout_ms for member in members)
+    assert event.sync_deadline_ms == event.at_ms + longest_ms, event
+
+
+def _check_age(event: events.OffsetsExpired, group: Group, where: TopicPartition) -> None:
+    committed = group.committed_offset(where)
+    assert committed is not None, event
+    assert not group.is_held_back(where), event
+    if committed.expire_timestamp_ms is not None:
+        assert event.at_ms >= committed.expire_timestamp_ms, event
+        return
+    if group.protocol_type is not None and group.state is GroupState.EMPTY:
+        assert group.state_since_ms is not None, event
+        assert event.at_ms >= group.state_since_ms + RETENTION_MS, event
+    else:
+        assert event.at_ms >= committed.commit_timestamp_ms + RETENTION_MS, event
+        assert group.state in (GroupState.EMPTY, GroupState.STABLE), event
+        assert all(
+            where.topic not in topics_of(each.metadata_for(group.protocol_name)) for each in group.members.values()
+        )

@@ -1,0 +1,151 @@
+"""A batch of histories by chance, those that once found something, and whether the search would find anything."""
+
+from collections import Counter
+
+import pytest
+
+from coordinator.core import events, members
+from coordinator.core.causes import Cause
+from coordinator.core.decision import Decision
+from coordinator.core.events import MemberSynced
+from coordinator.core.group import Group
+from coordinator.core.states import LEGAL_PREDECESSORS, GroupState
+from tests.simulation.choosing import history_of
+from tests.simulation.history import ClientSetup, History, Setup, Step, as_code
+from tests.simulation.playing import play
+from tests.simulation.shrinking import fewest, shrink, simplest, where_it_fails
+
+BATCH = range(300)
+
+TWO = Setup((ClientSetup("orders"), ClientSetup("orders")))
+
+
+@pytest.fixture(scope="module")
+def seen() -> Counter[str]:
+    """What happened in all histories of the batch, and how often."""
+    together: Counter[str] = Counter()
+    for seed in BATCH:
+        together += play(history_of(seed)).seen
+    return together
+
+
+def test_a_batch_of_histories_breaks_no_rule(seen):
+    assert seen["step everybody"] > len(BATCH)
+
+
+def test_every_transition_happens(seen):
+    wanted = {
+        f"state {before} → {after}"
+        for after, befores in LEGAL_PREDECESSORS.items()
+        for before in befores
+        if after is not GroupState.DEAD or before is GroupState.EMPTY
+    }
+    assert {each for each in wanted if seen[each] < 50} == set()
+
+
+def test_every_event_happens(seen):
+    kinds = [name for name, each in vars(events).items() if isinstance(each, type) and hasattr(each, "apply")]
+    assert {kind for kind in kinds if kind != "Event" and seen[f"event {kind}"] < 5} == set()
+
+
+def test_members_go_and_rebalances_begin_for_every_reason(seen):
+    removed = (Cause.MEMBER_LEFT, Cause.SESSION_EXPIRED, Cause.REBALANCE_TIMEOUT, Cause.SYNC_TIMEOUT)
+    started = (Cause.NEW_MEMBER, Cause.METADATA_CHANGED, Cause.LEADER_REJOINED, Cause.STATIC_REPLACED, *removed)
+    wanted = {f"cause of MemberRemoved: {cause}" for cause in (*removed, Cause.MEMBER_REFUSED)}
+    wanted |= {f"cause of RebalanceStarted: {cause}" for cause in started if cause is not Cause.REBALANCE_TIMEOUT}
+    assert {each for each in wanted if seen[each] < 10} == set()
+
+
+@pytest.mark.parametrize("api", ["JoinGroup", "SyncGroup", "Heartbeat"])
+def test_requests_are_refused_in_many_ways(seen, api):
+    answers = {each for each in seen if each.startswith(f"answer {api} ")}
+    assert len(answers) >= 6
+
+
+def test_servers_die(seen):
+    assert seen["server died while writing"] > 20
+    assert min(seen[f"step {kind}"] for kind in ("kill", "lose_power", "stop", "fill_disk", "break_reads")) > 20
+
+
+# ---- a history can be told again
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_seed_is_a_history(seed):
+    one, other = play(history_of(seed)), play(history_of(seed))
+    assert repr(one.answers) == repr(other.answers)
+    assert [twins.audited for twins in one.server.twins] == [twins.audited for twins in other.server.twins]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_heartbeats_taken_from_leases_change_nothing(seed):
+    """The same history with the fast path and without: the same answers, events and records."""
+    history = history_of(seed)
+    # Within one turn they do differ: a lease answers what is true before the requests that are queued.
+    steps = tuple(step for step in history.steps if step.kind != "gather")
+    fast, slow = (play(History(history.setup._replace(fast_path=which), steps)) for which in (True, False))
+    assert repr(fast.answers) == repr(slow.answers)
+    for with_leases, without in zip(fast.server.twins, slow.server.twins, strict=True):
+        assert with_leases.audited == without.audited
+        assert with_leases.stored == without.stored
+
+
+# ---- the search has teeth
+
+
+def test_an_answer_that_is_dropped_is_found_and_shrunk(monkeypatch):
+    sync = members.sync
+
+    def drop_answers_in_stable(group: Group, *others: object) -> Decision:
+        decision = sync(group, *others)
+        return decision._replace(replies=()) if group.state is GroupState.STABLE else decision
+
+    monkeypatch.setattr(members, "sync", drop_answers_in_stable)
+    history = first_failure()
+    with pytest.raises(AssertionError, match="was forgotten"):
+        play(history)
+    assert len(history.steps) < 15
+
+
+def test_an_event_that_changes_nothing_is_found(monkeypatch):
+    monkeypatch.setattr(MemberSynced, "apply", lambda event, group: None)
+    assert len(first_failure().steps) < 15
+
+
+def test_what_the_shard_takes_for_a_defect_of_its_own_is_a_failure(monkeypatch):
+    def broken(*arguments: object) -> None:
+        raise ZeroDivisionError("a defect")
+
+    monkeypatch.setattr(members, "_assign", broken)
+    with pytest.raises(ZeroDivisionError):
+        play(first_failure())
+
+
+def first_failure() -> History:
+    """Shrunk, from the first seed that fails."""
+    history = next(history for history in map(history_of, BATCH) if where_it_fails(history))
+    return shrink(history)
+
+
+def test_shrinking_leaves_what_is_needed():
+    assert fewest(range(100), lambda items: {7, 70, 71} <= set(items)) == [7, 70, 71]
+    assert fewest(range(3), lambda items: True) == []
+
+
+def test_shrinking_simplifies_what_is_left():
+    steps = [Step("wait", 3, 500), Step("commit", 2, 4)]
+    simpler = simplest(steps, lambda steps: steps[0].value == 500 and steps[1].who == 2)
+    assert simpler == [Step("wait", 0, 500), Step("commit", 2, 0)]
+
+
+def test_a_history_is_printed_as_it_is_written():
+    history = History(TWO, (Step("act"), Step("wait", 0, 500), Step("kill", 1)))
+    assert eval(as_code(history)) == history
+
+
+# ---- what was found
+
+
+def test_a_power_loss_after_a_kill_and_a_flush_takes_nothing_that_was_flushed():
+    """The new process did not know that the names of the files were not on the medium yet."""
+    play(History(TWO, (Step("act"), Step("kill"), Step("flush"), *(Step("lose_power", 0, seed) for seed in range(20)))))

@@ -1,0 +1,174 @@
+"""What clients were told, and whether it fits together: generations, assignments, offsets, sessions."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from _wire.errors import ErrorCode
+from _wire.messages.join_group import JoinGroupResponse
+from coordinator.core.group import Group, TopicPartition
+from coordinator.core.positions import CommittedOffset
+from tests.simulation.clients import Request
+from tests.simulation.consumers import identity, owners
+
+
+class Generation:
+    """One generation as its members were told of it. `plans` are what its leader may have meant.
+
+    Not `from_its_start`: a power loss brought it back, and nobody knows what was said in it.
+    """
+
+    def __init__(self, *, from_its_start: bool = True) -> None:
+        self.from_its_start = from_its_start
+        self.leader: str | None = None
+        self.protocol_name: str | None = None
+        self.members: frozenset[str] | None = None
+        self.joined: set[str] = set()
+        self.plans: list[Mapping[str, bytes]] = []
+        self.assigned: dict[str, bytes] = {}
+
+    def told_join(self, response: JoinGroupResponse) -> None:
+        leader = identity(response.leader)
+        assert (self.leader or leader) == leader, f"two leaders: {self.leader}, {leader}"
+        assert (self.protocol_name or response.protocol_name) == response.protocol_name, "two protocols"
+        self.leader, self.protocol_name = leader, response.protocol_name
+        self.joined.add(identity(response.member_id))
+        if response.members:
+            assert identity(response.member_id) == leader, "a follower is told the members"
+            members = frozenset(identity(member.member_id) for member in response.members)
+            assert self.members in (None, members), f"two sets of members: {self.members}, {members}"
+            assert len(members) == len(response.members), "a member is told twice"
+            self.members = members
+        elif response.member_id == response.leader:
+            raise AssertionError("a leader is not told the members")
+        assert self.members is None or self.joined <= self.members, "who is told a generation is in it"
+
+    def told_assignment(self, member_id: str, assignment: bytes) -> None:
+        who = identity(member_id)
+        assert self.assigned.setdefault(who, assignment) == assignment, f"{who} is assigned two things"
+        if self.from_its_start:
+            self.plans = [plan for plan in self.plans if plan.get(who, b"") == assignment]
+            assert self.plans, f"{who} is assigned what no leader said"
+        shared = owners(self.assigned)
+        assert sum(len(owners({who: part})) for who, part in self.assigned.items()) == len(shared), "owned twice"
+
+
+class Position(NamedTuple):
+    """What was committed. `order` is that of the acknowledgements, which is that of the appends."""
+
+    offset: int
+    metadata: str
+    expire_timestamp_ms: int | None
+    order: int = 0
+
+    def is_as(self, committed: CommittedOffset) -> bool:
+        return self[:3] == (committed.offset, committed.metadata, committed.expire_timestamp_ms)
+
+
+Positions = dict[TopicPartition, Position]
+
+
+class Ledger:
+    """Acknowledged offsets, and those that open transactions hold back. What was asked and not answered when the
+    server died may be there or not."""
+
+    def __init__(self) -> None:
+        self.acknowledged: defaultdict[str, Positions] = defaultdict(dict)
+        self.held_back: defaultdict[tuple[str, int], Positions] = defaultdict(dict)
+        """Group and producer id → positions that count when the transaction is committed."""
+        self.undecided: list[Request] = []
+        self._order = 0
+
+    def committed(self, request: Request, now_ms: int) -> None:
+        self.acknowledged[request.message.group_id].update(self._taken(request, now_ms))
+
+    def committed_in_transaction(self, request: Request) -> None:
+        message = request.message
+        self.held_back[message.group_id, message.producer_id].update(self._taken(request, 0))
+
+    def _taken(self, request: Request, now_ms: int) -> Positions:
+        errors = {
+            TopicPartition(topic.name, each.partition_index): each.error_code
+            for topic in request.response.topics
+            for each in topic.partitions
+        }
+        wanted = positions(request.message, now_ms)
+        assert errors.keys() == wanted.keys(), "each partition of a commit is answered"
+        self._order += 1
+        return {
+            where: said._replace(order=self._order) for where, said in wanted.items() if errors[where] == ErrorCode.NONE
+        }
+
+    def transaction_ended(self, group_id: str, producer_id: int, committed: bool) -> None:
+        """Of two positions the one that was appended later counts."""
+        for where, said in self.held_back.pop((group_id, producer_id), {}).items():
+            known = self.acknowledged[group_id].get(where)
+            if committed and (known is None or known.order < said.order):
+                self.acknowledged[group_id][where] = said
+
+    def forget(self, group_id: str, partitions: Iterable[TopicPartition] | None = None) -> None:
+        """What was acknowledged of the partitions is gone, of all by default; what is held back for them too."""
+        kept = [said for (group, _), said in self.held_back.items() if group == group_id]
+        for known in (self.acknowledged[group_id], *kept):
+            for where in list(known) if partitions is None else partitions:
+                known.pop(where, None)
+
+    def expired(self, group_id: str, partitions: set[TopicPartition], found: Mapping[TopicPartition, object]) -> None:
+        """These were found too old, unless their batch failed or they were committed again."""
+        self.forget(group_id, [where for where in partitions if where not in found])
+
+    def server_died(self, unanswered: list[Request]) -> None:
+        self.undecided = unanswered
+
+    def reload(self, group_id: str, group: Group, expired: set[TopicPartition], *, may_be_lost: bool) -> None:
+        """Compare with what a start found, and go on from there."""
+        found = committed_offsets(group)
+        if not may_be_lost:
+            undecided = [each for each in self.undecided if each.group_id == group_id]
+            deleted = any(each.api in ("DeleteGroups", "OffsetDelete") for each in undecided)
+            possible = [positions(each.message, 0) for each in undecided if each.api.endswith("OffsetCommit")]
+            ended = any(each.api == "EndTransaction" for each in self.undecided)
+            possible += [said for (group, _), said in self.held_back.items() if ended and group == group_id]
+            known = self.acknowledged[group_id]
+            for where in known.keys() | found.keys():
+                offset = found[where].offset if where in found else None
+                allowed = [each[where].offset for each in possible if where in each]
+                allowed += [known[where].offset] if where in known else []
+                gone = deleted or where in expired or where not in known
+                assert offset in allowed or (offset is None and gone), (
+                    f"{group_id} {where}: {offset}, acknowledged or under way: {allowed}"
+                )
+        self._begin_anew(group_id, group)
+
+    def _begin_anew(self, group_id: str, group: Group) -> None:
+        for key in [key for key in self.held_back if key[0] == group_id]:
+            del self.held_back[key]
+        self.acknowledged[group_id] = {
+            where: Position(each.offset, each.metadata, each.expire_timestamp_ms)
+            for where, each in committed_offsets(group).items()
+        }
+        for (producer_id, where), each in group.pending_offsets.items():
+            if each is not None:
+                self._order += 1
+                said = Position(each.offset, each.metadata, each.expire_timestamp_ms, self._order)
+                self.held_back[group_id, producer_id][where] = said
+
+
+def committed_offsets(group: Group) -> dict[TopicPartition, CommittedOffset]:
+    return {
+        TopicPartition(topic, partition): committed
+        for topic, partitions in group.offsets.items()
+        for partition, committed in partitions.items()
+    }
+
+
+def positions(request: Any, now_ms: int) -> Positions:
+    """What a commit asks for, in a transaction or not."""
+    retention_ms = getattr(request, "retention_time_ms", -1)
+    return {
+        TopicPartition(topic.name, each.partition_index): Position(
+            each.committed_offset, each.committed_metadata or "", None if retention_ms < 0 else now_ms + retention_ms
+        )
+        for topic in request.topics
+        for each in topic.partitions
+    }

@@ -1,0 +1,184 @@
+"""The slow twins of a shard: its events replayed, its records loaded, its audit read, all as they come."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+from coordinator.audit.schema import decode_event
+from coordinator.core import events
+from coordinator.core.causes import Cause
+from coordinator.core.decision import NEW_MEMBER_JOIN_TIMEOUT_MS, session_timeout_ms
+from coordinator.core.events import Event
+from coordinator.core.group import Group, TopicPartition
+from coordinator.core.states import GroupState
+from coordinator.core.stored import Stored, StoredGroups
+from coordinator.runtime.interfaces import AuditRecord
+from tests.simulation.audit_reader import AuditReader
+from tests.simulation.consumers import partitions_of
+from tests.simulation.rules import check_event
+from tests.simulation.told import Generation
+
+Record = TypeVar("Record")
+
+
+class ShardTwins:
+    """What one partition must be, over all lives of its server.
+
+    `stored` and `audited` are what the two logs must hold. After a crash a batch that was `in_flight` may be there
+    too, and after a power loss what had not been flushed may be missing.
+    """
+
+    def __init__(self, partition: int, seen: Counter[str]) -> None:
+        self.partition = partition
+        self.seen = seen
+        self.stored: list[Stored] = []
+        self.audited: list[AuditRecord] = []
+        self.flushed_stored = self.flushed_audited = 0
+        self.in_flight: tuple[list[Stored], list[AuditRecord]] = ([], [])
+        self.power_was_lost = False
+        """Since the last start, which is not through yet."""
+        self.replayed: dict[str, Group] = {}
+        self.durable = StoredGroups()
+        self.readers: dict[str, AuditReader] = {}
+        self.life: Counter[str] = Counter()
+        """Group id → how often it began anew: was loaded or made. Its generations are counted within such a life."""
+
+        self.expired: defaultdict[str, set[TopicPartition]] = defaultdict(set)
+        """Group id → partitions whose offsets expired since somebody looked."""
+        self.generations: dict[tuple[str, int, int], Generation] = {}
+        """Group id, life and generation id → what was told of it."""
+        self.may_be_silent_until_ms: dict[tuple[str, str], int] = {}
+        """Group and member id → when its session may end, by what its client was answered."""
+
+    def lives(self, group_id: str, member_id: str, now_ms: int) -> None:
+        """The client was answered in a way that keeps its session alive."""
+        group = self.replayed.get(group_id)
+        timeout_ms = None if group is None else session_timeout_ms(group, member_id)
+        if timeout_ms is not None:
+            self.may_be_silent_until_ms[group_id, member_id] = now_ms + timeout_ms
+
+    def note_flushed(self) -> None:
+        self.flushed_stored, self.flushed_audited = len(self.stored), len(self.audited)
+
+    # ---- events
+
+    def happened(self, event: Event) -> None:
+        """Check what is true of the group before the event, then replay it."""
+        group = self.replayed.get(event.group_id)
+        if group is None:
+            assert isinstance(event, events.GroupCreated), (event, "of a group that is not there")
+            group = self.replayed[event.group_id] = Group(event.group_id)
+            self.life[event.group_id] += 1
+        state = group.state
+        check_event(event, group)
+        self._check_expiry(event, group)
+        event.apply(group)
+        self.seen[f"event {type(event).__name__}"] += 1
+        if group.state is not state:
+            self.seen[f"state {state} → {group.state}"] += 1
+        if isinstance(event, events.MemberRemoved | events.MemberIdReleased):
+            self.seen[f"cause of {type(event).__name__}: {event.cause}"] += 1
+        elif isinstance(event, events.RebalanceStarted):
+            self.seen[f"cause of RebalanceStarted: {event.trigger.cause}"] += 1
+        elif isinstance(event, events.OffsetsExpired):
+            self.expired[event.group_id].update(event.partitions)
+        elif isinstance(event, events.GroupRemoved):
+            self.seen[f"cause of GroupRemoved: {event.cause}"] += 1
+            del self.replayed[event.group_id]
+
+    def _check_expiry(self, event: Event, group: Group) -> None:
+        """A session runs out when nothing was heard for its whole length."""
+        who = (event.group_id, getattr(event, "member_id", ""))
+        if isinstance(event, events.MemberJoined):
+            self.may_be_silent_until_ms[who] = event.at_ms + NEW_MEMBER_JOIN_TIMEOUT_MS
+        elif isinstance(event, events.GenerationStarted):
+            for member in group.members.values():
+                self.may_be_silent_until_ms[event.group_id, member.member_id] = event.at_ms + member.session_timeout_ms
+        elif getattr(event, "cause", None) is Cause.SESSION_EXPIRED:
+            assert event.at_ms >= self.may_be_silent_until_ms.get(who, 0), event
+
+    # ---- the logs
+
+    def appended(self, stored: list[Stored], audited: list[AuditRecord]) -> None:
+        self.stored += stored
+        self.audited += audited
+        for each in stored:
+            self.durable.apply(each)
+        self._read(audited)
+
+    def _read(self, audited: list[AuditRecord]) -> None:
+        for key, value, _ in audited:
+            event = decode_event(value)
+            assert key.decode() == event.group_id
+            self.seen[f"audit {type(event).__struct_config__.tag}"] += 1
+            reader = self.readers.get(event.group_id)
+            if reader is None:
+                reader = self.readers[event.group_id] = AuditReader()
+            reader.take(event, may_be_lost=self.power_was_lost)
+
+    def found_stored(self, found: list[Stored]) -> None:
+        """A start or a reload reads these from `__consumer_offsets`."""
+        if found != self.stored:
+            assert_survived(found, self.stored, self.in_flight[0], self.flushed_stored, self.power_was_lost)
+            self.stored = found
+            self.durable.groups = load_all(found)
+
+    def found_audited(self, found: list[AuditRecord]) -> None:
+        """A start or a reload reads these from the audit topic, after those from `__consumer_offsets`."""
+        if found != self.audited:
+            assert_survived(found, self.audited, self.in_flight[1], self.flushed_audited, self.power_was_lost)
+            self.audited = []
+            self.readers = {}
+            self.audited = found
+            self._read(found)
+        self.in_flight = ([], [])
+
+    def loaded(self, groups: Mapping[str, Group]) -> None:
+        assert dict(groups) == self.durable.groups, "records are loaded one way only"
+        self.replayed = load_all(self.stored)
+        for group_id, group in groups.items():
+            self._begin_anew(group_id, group)
+        if self.power_was_lost:
+            self._forgive(groups)
+
+    def _begin_anew(self, group_id: str, group: Group) -> None:
+        told = self.generations.get((group_id, self.life[group_id], group.generation_id))
+        self.life[group_id] += 1
+        if group.state is GroupState.STABLE:
+            if told is None or self.power_was_lost:
+                told = Generation(from_its_start=False)
+            self.generations[group_id, self.life[group_id], group.generation_id] = told
+
+    def generation(self, group_id: str, generation_id: int) -> Generation:
+        """What the members of a generation were told, in this life of their group."""
+        return self.generations.setdefault((group_id, self.life[group_id], generation_id), Generation())
+
+    def _forgive(self, groups: Mapping[str, Group]) -> None:
+        """A power loss may take the end of the audit topic alone. A static member's return that is missing there shows
+        neither in state nor in generation, so nothing is said of it."""
+        for group_id, group in groups.items():
+            reader = self.readers.get(group_id)
+            if reader is not None and (reader.state, reader.generation_id) == (group.state, group.generation_id):
+                reader.members = set(group.members)
+                reader.owned = {each.member_id: partitions_of(each.assignment) for each in group.members.values()}
+
+
+def load_all(stored: Iterable[Stored]) -> dict[str, Group]:
+    """The groups of a log, none of them shared with anybody."""
+    loaded = StoredGroups()
+    for each in stored:
+        loaded.apply(each)
+    return loaded.groups
+
+
+def assert_survived(
+    found: list[Record], written: list[Record], in_flight: list[Record], flushed: int, power_was_lost: bool
+) -> None:
+    """kill -9 keeps all that was written, and perhaps a part of what was being written; a power loss keeps a prefix
+    that is no shorter than what was flushed."""
+    whole = written + in_flight
+    assert found == whole[: len(found)], "a log holds what nobody wrote"
+    if power_was_lost:
+        assert len(found) >= flushed, f"{len(found)} of {flushed} flushed records are left"
+    else:
+        assert len(found) >= len(written), f"{len(found)} of {len(written)} records are left"
