@@ -178,8 +178,18 @@ class Simulation(SimulatedServer):
         )
         return self._ask("client", 5, lambda context: lambda group, now: members.leave(group, request, context, now))
 
-    def commit(self, member_id: str = "", *, generation_id: int = -1, offset: int = 1, version: int = 8) -> Asked:
-        partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=offset)
+    def commit(
+        self,
+        member_id: str = "",
+        *,
+        generation_id: int = -1,
+        offset: int = 1,
+        version: int = 8,
+        metadata: str = "",
+    ) -> Asked:
+        partition = OffsetCommitRequestPartition(
+            partition_index=0, committed_offset=offset, committed_metadata=metadata
+        )
         request = OffsetCommitRequest(
             group_id=GROUP_ID,
             generation_id_or_member_epoch=generation_id,
