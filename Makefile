@@ -19,7 +19,7 @@ COMPILED := $(shell find _wire coordinator tests \( -path '*/messages' -prune \)
 	\( -name '*.pyx' -o -name '*.pxd' -o -name '*.schema' -o -path "_wire/generate.py" -o -path "_wire/notation.py" -o -path "_wire/codegen/*.py" \) -print 2>/dev/null)
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help build demo run test fuzz lint format docs bench bench-assignors bench-wire lock clean java python
+.PHONY: help build demo run test fuzz simulate mutate lint format docs bench bench-assignors bench-wire lock clean java python
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -44,6 +44,16 @@ fuzz: build ## feed the codec wrong bytes, FUZZ_SECONDS (60) for each target of 
 	@for target in $(FUZZ_TARGETS); do echo "== $$target"; \
 		FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m "tests.fuzz.$$(basename "$$target" .py)" 2>&1 \
 			| grep -vE '^(INFO|WARNING|Loaded|#|")|^$$'; done
+
+# SEED: the first of the seeds that are played, chosen by chance without it.
+SECONDS ?= 60
+SEED ?=
+
+simulate: build ## random histories of clients, disks and crashes against the core, for SECONDS (60), from SEED on
+	@$(BIN)/python -m tests.simulation --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+
+mutate: build ## break the coordinator in many ways, one at a time: a test must notice each (some ten minutes)
+	@$(BIN)/python -m tests.mutations
 
 lint: build ## ruff, formatting, cython-lint, mypy --strict
 	@$(BIN)/ruff check .
