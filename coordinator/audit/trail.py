@@ -14,6 +14,18 @@ from coordinator.core.group import Group, Member, TopicPartition
 from coordinator.core.states import GroupState
 
 CLOUDEVENTS_VERSION: Final = b"1.0"
+NOT_TOLD: Final = frozenset(
+    {
+        events.MemberIdReserved,
+        events.MemberIdReleased,
+        events.MemberSynced,
+        events.RebalanceProlonged,
+        events.OffsetsCommitted,
+        events.OffsetsHeldBack,
+        events.TransactionEnded,
+    }
+)
+"""Events that the topic has no kind for, or (commits) counts instead of telling each."""
 
 Record = tuple[bytes, bytes, tuple[tuple[str, bytes | None], ...]]
 """Key, value and headers of an audit record."""
@@ -53,6 +65,8 @@ class AuditTrail:
         self, event: events.Event, group: Group, state_before: GroupState, generation_before: int
     ) -> list[Record]:
         """The audit records for an event that was just applied to `group`; most events have one, some none."""
+        if type(event) in NOT_TOLD:
+            return []
         trail = self._trails.get(group.group_id)
         if trail is None:
             trail = self._trails[group.group_id] = GroupTrail()

@@ -16,7 +16,7 @@ its session timeout counts from then on.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RequestContext:
     """Who asks, how, and where randomness comes from.
 

@@ -1,4 +1,7 @@
-"""What can happen to a group. Applying an event is the only way a group changes, at run time and at replay alike."""
+"""What can happen to a group. Applying an event is the only way a group changes, at run time and at replay alike.
+
+An event is never changed. Its class is not frozen all the same: that would make each several times as dear to create.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,7 +34,7 @@ class Event(Interface):
     def apply(self, group: Group) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class GroupCreated:
     """The group came to be: by a first join or a first commit."""
 
@@ -44,7 +47,7 @@ class GroupCreated:
         group.state_since_ms = self.at_ms
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class MemberIdReserved:
     """A member id was handed out with MEMBER_ID_REQUIRED; it holds up rebalances of others until it joins (KIP-394)."""
 
@@ -57,7 +60,7 @@ class MemberIdReserved:
         group.pending_members[self.member_id] = self.session_timeout_ms
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class MemberIdReleased:
     """A reserved member id was given up before it joined.
 
@@ -81,7 +84,7 @@ class MemberIdReleased:
             )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class MemberJoined:
     """A member that the group did not know joins the next generation and waits for it."""
 
@@ -118,7 +121,7 @@ class MemberJoined:
         group.want_rebalance(Cause.NEW_MEMBER, member, self.reason)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class MemberRejoined:
     """A known member asks to be in the next generation and waits for it."""
 
@@ -142,7 +145,7 @@ class MemberRejoined:
         group.want_rebalance(cause, member, self.reason)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class MemberRemoved:
     """A member is out: it left, fell silent, came too late or was refused."""
 
@@ -159,7 +162,7 @@ class MemberRemoved:
             group.rebalance.held = True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class StaticMemberReplaced:
     """A static member came back under a new member id (KIP-345). As on Kafka, client id and host stay the old one's.
 
@@ -203,7 +206,7 @@ class StaticMemberReplaced:
             group.want_rebalance(Cause.STATIC_REPLACED, group.members[self.new_member_id], self.reason)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RebalanceStarted:
     """Members are asked to join again. Who waited with SyncGroup is told so, and its assignment is dropped."""
 
@@ -226,7 +229,7 @@ class RebalanceStarted:
         group.rebalance = Rebalance(self.trigger, self.deadline_ms, self.from_empty, self.delay_ms, self.prolongable_ms)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RebalanceProlonged:
     """The join phase gets more time: a new member came during the initial delay, or nobody but silent static members
     is left."""
@@ -244,7 +247,7 @@ class RebalanceProlonged:
         rebalance.prolongable_ms, rebalance.new_member_came = self.prolongable_ms, False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class GenerationStarted:
     """The join barrier closed: members, leader and protocol are fixed until the next one."""
 
@@ -269,7 +272,7 @@ class GenerationStarted:
             member.is_new = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class GroupEmptied:
     """The rebalance ended without a member. That uses up a generation, and committed offsets start to age."""
 
@@ -285,7 +288,7 @@ class GroupEmptied:
         group.subscriptions = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class MemberSynced:
     """A member sent SyncGroup; in CompletingRebalance it waits (`request_id`) for the leader's."""
 
@@ -299,7 +302,7 @@ class MemberSynced:
         group.pending_sync.discard(self.member_id)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class MemberAssigned:
     """The leader decided what one member gets in this generation."""
 
@@ -312,7 +315,7 @@ class MemberAssigned:
         group.members[self.member_id].assignment = self.assignment
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class GenerationStable:
     """All assignments of the generation are known; every SyncGroup that waited is answered."""
 
@@ -327,7 +330,7 @@ class GenerationStable:
             member.awaiting_sync = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class GroupRemoved:
     """The group is gone, with whatever it had."""
 
@@ -341,7 +344,7 @@ class GroupRemoved:
         group.pending_members.clear()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class OffsetsCommitted:
     """Positions were taken, topic → partition → position: those of one request that were in order."""
 
@@ -354,7 +357,7 @@ class OffsetsCommitted:
             group.put_offsets(topic, committed)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class OffsetsHeldBack:
     """Positions that count once their transaction is committed (KIP-98, KIP-447)."""
 
@@ -369,7 +372,7 @@ class OffsetsHeldBack:
                 group.hold_back(self.producer.producer_id, TopicPartition(topic, partition), position)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TransactionEnded:
     """A transaction that held back positions of the group was committed or aborted."""
 
@@ -382,7 +385,7 @@ class TransactionEnded:
         group.end_transaction(self.producer.producer_id, self.committed)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class OffsetsDeleted:
     """Committed offsets that an administrator deleted, or that went with their group or topic."""
 
@@ -395,7 +398,7 @@ class OffsetsDeleted:
             group.forget_offset(partition)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class OffsetsExpired:
     """Committed offsets that nobody renewed for `offsets.retention.minutes`, or whose own time was over."""
 

@@ -4,7 +4,7 @@ A restart replays them. Compaction may have taken any record that a later one wi
 record is applied by itself and expects nothing before it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from _wire.embedded import decode_versioned, encode_versioned, prefix_of
@@ -54,20 +54,20 @@ class TransactionMarker(NamedTuple):
 Stored = StoredBatch | TransactionMarker
 
 
-def records_of(event: Event, group: Group) -> Iterator[StoredRecord]:
+def records_of(event: Event, group: Group) -> Sequence[StoredRecord]:
     """What to store for an event that was just applied to `group`."""
     match event:
         case OffsetsCommitted() | OffsetsHeldBack():
-            yield from position_records(group.group_id, event.offsets)
+            return position_records(group.group_id, event.offsets)
         case OffsetsDeleted() | OffsetsExpired():
-            for topic, partition in event.partitions:
-                yield _offset_key(group, topic, partition), None
+            return [(_offset_key(group, topic, partition), None) for topic, partition in event.partitions]
         case GroupCreated() | GroupEmptied() | GenerationStable():
-            yield _group_key(group), _group_value(group)
+            return [(_group_key(group), _group_value(group))]
         case StaticMemberReplaced() if group.state is GroupState.STABLE and group.trigger is None:
-            yield _group_key(group), _group_value(group)
+            return [(_group_key(group), _group_value(group))]
         case GroupRemoved():
-            yield _group_key(group), None
+            return [(_group_key(group), None)]
+    return ()
 
 
 def transaction_of(event: Event) -> Producer | None:

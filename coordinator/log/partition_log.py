@@ -142,10 +142,8 @@ class PartitionLog:
 
     # ----------------------------------------------------------------------------------------------------------- append
 
-    def append(self, batches: bytearray, leader_epoch: int, now_ms: int, *, trusted: bool = False) -> AppendResult:
-        """Number the batches, in place, and write them in one piece.
-
-        `trusted` spares what we built ourselves the checksum, and lets it be as large as it has to be.
+    def append(self, batches: bytearray, leader_epoch: int, now_ms: int) -> AppendResult:
+        """Number the batches of a client, in place, and write them in one piece.
 
         Raises:
             CorruptBatch: not one or more whole batches of format 2, or a wrong checksum.
@@ -153,15 +151,12 @@ class PartitionLog:
             LogAppendError: the disk refused.
         """
         config = self.config
-        headers = place_batches(batches, self.log_end_offset, leader_epoch, not trusted)
+        headers = place_batches(batches, self.log_end_offset, leader_epoch)
         for header in headers:
-            if header.size_in_bytes > config.max_message_bytes and not trusted:
+            if header.size_in_bytes > config.max_message_bytes:
                 size, limit = header.size_in_bytes, config.max_message_bytes
                 raise RecordBatchTooLarge(f"{self.name}: a batch of {size} bytes, max.message.bytes is {limit}")
-        if len(batches) > config.segment_bytes:
-            raise RecordListTooLarge(
-                f"{self.name}: {len(batches)} bytes at once, segment.bytes is {config.segment_bytes}"
-            )
+        self._check_size(len(batches))
         log_append_time_ms = NO_TIMESTAMP
         if config.message_timestamp_type == "LogAppendTime":
             log_append_time_ms = now_ms
@@ -169,21 +164,42 @@ class PartitionLog:
                 set_log_append_time(batches, header.position, now_ms)
             headers = place_batches(batches, self.log_end_offset, leader_epoch, False)
         last_offset = headers[-1].last_offset
+        max_timestamp_ms = max([header.max_timestamp_ms for header in headers])
         try:
-            self._segment_for(headers, len(batches)).append(batches, headers)
+            self._segment_for(len(batches), last_offset, max_timestamp_ms).append(batches, headers)
         except OSError as error:
             raise LogAppendError(f"{self.name}: {error}") from error
         base_offset = self.log_end_offset
         self.log_end_offset = last_offset + 1
         return AppendResult(base_offset, last_offset, len(headers), log_append_time_ms)
 
-    def _segment_for(self, headers: Sequence[BatchHeader], size_bytes: int) -> Segment:
+    def append_own(self, batch: bytes, last_offset: int, max_timestamp_ms: int) -> None:
+        """Write one batch that was built here for `log_end_offset`: it is not looked at, and as large as it has to be.
+
+        Raises:
+            RecordListTooLarge: more bytes than a segment may have.
+            LogAppendError: the disk refused.
+        """
+        self._check_size(len(batch))
+        try:
+            segment = self._segment_for(len(batch), last_offset, max_timestamp_ms)
+            segment.append_one(batch, last_offset, max_timestamp_ms)
+        except OSError as error:
+            raise LogAppendError(f"{self.name}: {error}") from error
+        self.log_end_offset = last_offset + 1
+
+    def _check_size(self, size_bytes: int) -> None:
+        if size_bytes > self.config.segment_bytes:
+            raise RecordListTooLarge(
+                f"{self.name}: {size_bytes} bytes at once, segment.bytes is {self.config.segment_bytes}"
+            )
+
+    def _segment_for(self, size_bytes: int, last_offset: int, max_timestamp_ms: int) -> Segment:
         """The active segment, a new one if it is full or too old."""
         if not self._segments:
             return self._create_segment()
         active = self._segments[-1]
-        max_timestamp_ms = max([header.max_timestamp_ms for header in headers])
-        if active.has_room_for(size_bytes, headers[-1].last_offset, max_timestamp_ms):
+        if active.has_room_for(size_bytes, last_offset, max_timestamp_ms):
             return active
         active.finish()
         segment = self._create_segment()

@@ -62,7 +62,7 @@ def recover_segment(segment: Segment, recovery: Recovery) -> bool:
             goes_back = header.base_offset < segment.next_offset
             if header.magic != 2 or goes_back or header.last_offset - segment.base_offset > INT32_MAX:
                 break
-            segment.note(header)
+            segment.note(header.size_in_bytes, header.last_offset, header.max_timestamp_ms)
     recovery.scanned_bytes += end
     recovery.truncated_bytes += end - segment.size_bytes
     if segment.size_bytes < end:

@@ -55,15 +55,23 @@ class Segment:
 
     def append(self, batches: bytearray, headers: Sequence[BatchHeader]) -> None:
         """Write batches that have their offsets, in one write. Raises OSError; the segment is then as before."""
+        self._write(batches)
+        for header in headers:
+            self.note(header.size_in_bytes, header.last_offset, header.max_timestamp_ms)
+
+    def append_one(self, batch: bytes, last_offset: int, max_timestamp_ms: int) -> None:
+        """The same for one batch of which this is known."""
+        self._write(batch)
+        self.note(len(batch), last_offset, max_timestamp_ms)
+
+    def _write(self, data: bytes | bytearray) -> None:
         self._cut_torn_tail()
         try:
-            self._file.write_at(batches, self.size_bytes)
+            self._file.write_at(data, self.size_bytes)
         except OSError:
             self._has_torn_tail = True
             self._cut_torn_tail()
             raise
-        for header in headers:
-            self.note(header)
 
     def _cut_torn_tail(self) -> None:
         """No recovery must find what a failed write left behind. If this fails too, whatever comes next tries again."""
@@ -71,21 +79,20 @@ class Segment:
             self._file.truncate(self.size_bytes)
             self._has_torn_tail = False
 
-    def note(self, header: BatchHeader) -> None:
+    def note(self, size_in_bytes: int, last_offset: int, max_timestamp_ms: int) -> None:
         """Count a batch that lies at the end of the segment, and index it if it is its turn (LogSegment.append)."""
-        timestamp_ms = header.max_timestamp_ms
         if self.size_bytes == 0:
-            self.first_timestamp_ms = timestamp_ms
-        if timestamp_ms > self.max_timestamp_ms:
-            self.max_timestamp_ms = timestamp_ms
-            self.offset_of_max_timestamp = header.last_offset
+            self.first_timestamp_ms = max_timestamp_ms
+        if max_timestamp_ms > self.max_timestamp_ms:
+            self.max_timestamp_ms = max_timestamp_ms
+            self.offset_of_max_timestamp = last_offset
         if self._bytes_since_index_entry > self._config.index_interval_bytes:
-            self.offset_index.append(header.last_offset - self.base_offset, self.size_bytes)
+            self.offset_index.append(last_offset - self.base_offset, self.size_bytes)
             self._note_max_timestamp()
             self._bytes_since_index_entry = 0
-        self.size_bytes += header.size_in_bytes
-        self._bytes_since_index_entry += header.size_in_bytes
-        self.next_offset = header.last_offset + 1
+        self.size_bytes += size_in_bytes
+        self._bytes_since_index_entry += size_in_bytes
+        self.next_offset = last_offset + 1
 
     def _note_max_timestamp(self) -> None:
         if self.max_timestamp_ms != NO_TIMESTAMP:
@@ -175,7 +182,7 @@ class Segment:
     def _load_after_last_index_entry(self, end: int) -> None:
         self.size_bytes = self.offset_index.positions[-1] if self.offset_index.positions else 0
         for header in self.walk(self.size_bytes, end, check_crc=True):
-            self.note(header)
+            self.note(header.size_in_bytes, header.last_offset, header.max_timestamp_ms)
 
     def _indexes_fit(self) -> bool:
         """Whether the last entries speak of batches that are there."""

@@ -1,14 +1,14 @@
 """What can be asked of a shard: of one group, of all of them, and the end of a transaction."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from coordinator.core.decision import Decision
+from coordinator.core.decision import Decision, Reply
 from coordinator.core.group import Group
 from coordinator.core.stored import TransactionMarker
 
 GroupDecision = Callable[[Group, int], Decision]
-ShardDecision = Callable[[Mapping[str, Group], int], Decision]
+ShardDecision = Callable[[Mapping[str, Group], int], Sequence[Reply]]
 
 
 class GroupAsk(NamedTuple):
@@ -20,7 +20,7 @@ class GroupAsk(NamedTuple):
 
 
 class ShardAsk(NamedTuple):
-    """Something asked of all groups of the shard."""
+    """Something asked of all groups of the shard, which it does not change."""
 
     request_id: int | None
     decide: ShardDecision

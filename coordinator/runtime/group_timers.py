@@ -2,39 +2,41 @@
 
 from collections.abc import Mapping
 
-from coordinator.core.decision import TimerName
 from coordinator.runtime.timer_keys import GroupTimerKey
 from coordinator.timers.wheel import TimerWheel
 
-ALL_NAMES = (TimerName.JOIN, TimerName.SYNC)
-
 
 class GroupTimers:
-    """Key → number on the wheel and deadline, for the timers that run."""
+    """Group id → name → number on the wheel and deadline, for the timers that run."""
 
     def __init__(self, wheel: TimerWheel) -> None:
         self._wheel = wheel
-        self._running: dict[GroupTimerKey, tuple[int, int]] = {}
+        self._running: dict[str, dict[str, tuple[int, int]]] = {}
 
     def arm(self, group_id: str, wanted: Mapping[str, int]) -> None:
         """Make exactly the `wanted` timers (name → deadline in ms) run for the group."""
-        for name in ALL_NAMES:
-            key = GroupTimerKey(group_id, name)
-            number, deadline_ms = self._running.get(key, (0, None))
-            wanted_ms = wanted.get(name)
-            if wanted_ms == deadline_ms:
-                continue
-            if number:
+        running = self._running.get(group_id)
+        if running is None:
+            if not wanted:
+                return
+            running = self._running[group_id] = {}
+        for name, (number, deadline_ms) in list(running.items()):
+            if wanted.get(name) != deadline_ms:
                 self._wheel.cancel(number)
-                del self._running[key]
-            if wanted_ms is not None:
-                self._running[key] = (self._wheel.start(key, wanted_ms), wanted_ms)
+                del running[name]
+        for name, deadline_ms in wanted.items():
+            if name not in running:
+                running[name] = (self._wheel.start(GroupTimerKey(group_id, name), deadline_ms), deadline_ms)
+        if not running:
+            del self._running[group_id]
 
     def fired(self, key: GroupTimerKey) -> None:
         """The wheel handed the key back."""
-        self._running.pop(key, None)
+        running = self._running.get(key.group_id, {})
+        running.pop(key.name, None)
+        if not running:
+            self._running.pop(key.group_id, None)
 
     def running(self, group_id: str) -> dict[str, int]:
         """Name → deadline in ms of the group's timers."""
-        keys = ((name, GroupTimerKey(group_id, name)) for name in ALL_NAMES)
-        return {name: self._running[key][1] for name, key in keys if key in self._running}
+        return {name: deadline_ms for name, (_, deadline_ms) in self._running.get(group_id, {}).items()}

@@ -30,7 +30,7 @@ from coordinator.core.stored import (
     transaction_of,
 )
 from coordinator.core.transactional_offsets import end
-from coordinator.runtime.asks import Ask, MarkerAsk, ShardAsk
+from coordinator.runtime.asks import Ask, GroupAsk, MarkerAsk, ShardAsk
 from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.interfaces import Answers, AuditRecord, Store, StoreError, Trail
 from coordinator.runtime.leases import LeaseTable
@@ -55,6 +55,8 @@ class ShardState(Enum):
     """The log could not be read or written; it is loaded anew after a while."""
 
 
+BEGIN_OR_END_SESSIONS: Final = frozenset({MemberJoined, MemberRemoved, MemberIdReleased, StaticMemberReplaced})
+
 REFUSALS: Final = {
     ShardState.NOT_LED: ErrorCode.NOT_COORDINATOR,
     ShardState.LOADING: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -76,13 +78,15 @@ class Batch:
 
     def store(self, event: Event, group: Group) -> None:
         """Take in the records of an event that was just applied; those of one transaction, or of none, go together."""
+        records = records_of(event, group)
+        if not records:
+            return
         producer = transaction_of(event)
-        for record in records_of(event, group):
-            last = self.stored[-1] if self.stored else None
-            if isinstance(last, StoredBatch) and last.producer == producer:
-                last.records.append(record)
-            else:
-                self.stored.append(StoredBatch(producer, [record]))
+        last = self.stored[-1] if self.stored else None
+        if isinstance(last, StoredBatch) and last.producer == producer:
+            last.records.extend(records)
+        else:
+            self.stored.append(StoredBatch(producer, list(records)))
 
 
 class Shard:
@@ -204,12 +208,17 @@ class Shard:
             self._answers.fail(request_id, ErrorCode.UNKNOWN_SERVER_ERROR)
 
     def _handle(self, ask: Ask, now_ms: int, batch: Batch) -> None:
-        if isinstance(ask, MarkerAsk):
+        if isinstance(ask, GroupAsk):
+            self._ask_group(ask, now_ms, batch)
+        elif isinstance(ask, ShardAsk):
+            self._ask_all(ask, now_ms, batch)
+        else:
             self._end_transaction(ask, now_ms, batch)
-            return
-        group = Group("") if isinstance(ask, ShardAsk) else self.groups.get(ask.group_id) or Group(ask.group_id)
+
+    def _ask_group(self, ask: GroupAsk, now_ms: int, batch: Batch) -> None:
+        group = self.groups.get(ask.group_id) or Group(ask.group_id)
         try:
-            decision = ask.decide(self.groups, now_ms) if isinstance(ask, ShardAsk) else ask.decide(group, now_ms)
+            decision = ask.decide(group, now_ms)
         except Exception:
             # Deciding changes nothing, so only this request is lost.
             log.exception("a request failed for a reason of ours", group=group.group_id)
@@ -225,13 +234,22 @@ class Shard:
             self._take(group, followed, now_ms, batch)
         self._timers.arm(group.group_id, wanted_timers(group))
 
+    def _ask_all(self, ask: ShardAsk, now_ms: int, batch: Batch) -> None:
+        try:
+            batch.replies.extend(ask.decide(self.groups, now_ms))
+        except Exception:
+            log.exception("a request failed for a reason of ours", partition=self.partition)
+            if ask.request_id is not None:
+                batch.failures.append(ask.request_id)
+
     def _take(self, group: Group, decision: Decision, now_ms: int, batch: Batch) -> None:
         for event in decision.events:
             state, generation_id = group.state, group.generation_id
             event.apply(group)
-            batch.audit.extend(self._trail.observe(event, group, state, generation_id))
+            batch.audit += self._trail.observe(event, group, state, generation_id)
             batch.store(event, group)
-            self._begin_and_end_sessions(event, now_ms)
+            if type(event) in BEGIN_OR_END_SESSIONS:
+                self._begin_or_end_session(event, now_ms)
             if group.state is not state or group.generation_id != generation_id:
                 self._note_state(group, batch)
         for member_id in decision.renewed:
@@ -258,7 +276,7 @@ class Shard:
         if group.state is GroupState.STABLE:
             batch.opened[group.group_id] = group.generation_id
 
-    def _begin_and_end_sessions(self, event: Event, now_ms: int) -> None:
+    def _begin_or_end_session(self, event: Event, now_ms: int) -> None:
         if isinstance(event, MemberJoined):
             who = (event.group_id, event.member_id, event.group_instance_id)
             self._leases.renew(*who, NEW_MEMBER_JOIN_TIMEOUT_MS, now_ms)

@@ -1,6 +1,7 @@
 """The log behind a shard: a partition of `__group_audit` and one of `__consumer_offsets`."""
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
 from _wire.control_records import EndTxnMarker, read_end_txn_marker
 from _wire.errors import MalformedMessage
@@ -10,6 +11,8 @@ from coordinator.core.stored import Stored, StoredBatch, StoredRecord, Transacti
 from coordinator.log.errors import LogAppendError, RecordListTooLarge
 from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.interfaces import AuditRecord, StoreError
+
+NO_PRODUCER: Final = Producer(-1, -1)
 
 
 class LogStore:
@@ -37,9 +40,13 @@ class LogStore:
         """
         try:
             if audit:
-                self._append(self._audit, build_batch(audit, timestamp_ms=now_ms), now_ms)
-            if stored:
-                self._append(self._offsets, b"".join(self._batch(each, now_ms) for each in stored), now_ms)
+                self._append(self._audit, audit, None, now_ms)
+            for each in stored:
+                if isinstance(each, TransactionMarker):
+                    end = EndTxnMarker(each.committed, each.coordinator_epoch)
+                    self._append(self._offsets, [end.as_record()], each.producer, now_ms, is_control=True)
+                else:
+                    self._append(self._offsets, each.records, each.producer, now_ms, self._compression)
         except (LogAppendError, RecordListTooLarge) as problem:
             raise StoreError(str(problem)) from problem
 
@@ -60,34 +67,29 @@ class LogStore:
                 for record in records:
                     yield record.key or b"", record.value or b"", record.headers
 
-    def _batch(self, stored: Stored, now_ms: int) -> bytes:
-        """The record batch that stands for it. A transaction's has no sequence: its order is the log's, as on Kafka."""
-        if isinstance(stored, TransactionMarker):
-            end = EndTxnMarker(stored.committed, stored.coordinator_epoch)
-            return self._transactional([end.as_record()[:2]], stored.producer, now_ms, is_control=True)
-        if stored.producer is not None:
-            return self._transactional(stored.records, stored.producer, now_ms)
-        return build_batch(stored.records, timestamp_ms=now_ms, compression=self._compression)
-
-    def _transactional(
+    def _append(
         self,
-        records: Sequence[StoredRecord],
-        producer: Producer,
+        log: PartitionLog,
+        records: Sequence[StoredRecord] | Sequence[AuditRecord],
+        producer: Producer | None,
         now_ms: int,
+        compression: str = "none",
         is_control: bool = False,
-    ) -> bytes:
-        return build_batch(
+    ) -> None:
+        """One batch. A transaction's has no sequence: its order is the log's, as on Kafka."""
+        producer_id, producer_epoch = NO_PRODUCER if producer is None else producer
+        batch = build_batch(
             records,
+            base_offset=log.log_end_offset,
             timestamp_ms=now_ms,
-            compression="none" if is_control else self._compression,
-            producer_id=producer.producer_id,
-            producer_epoch=producer.producer_epoch,
-            is_transactional=True,
+            compression=compression,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            is_transactional=producer is not None,
             is_control=is_control,
+            partition_leader_epoch=self._leader_epoch,
         )
-
-    def _append(self, log: PartitionLog, batch: bytes, now_ms: int) -> None:
-        log.append(bytearray(batch), self._leader_epoch, now_ms, trusted=True)
+        log.append_own(batch, log.log_end_offset + len(records) - 1, now_ms)
         self._grown(log)
 
     def _batches(self, log: PartitionLog) -> Iterator[tuple[BatchHeader, list[Record]]]:

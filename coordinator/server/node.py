@@ -39,7 +39,7 @@ from coordinator.server.host import ConnectionHost
 from coordinator.server.limits import ConnectionLimits
 from coordinator.server.listeners import Listeners
 from coordinator.server.turns import Turns
-from coordinator.timers.clock import SystemClock
+from coordinator.timers.system_clock import SystemClock
 from coordinator.timers.wheel import TimerWheel
 
 log = structlog.get_logger()

@@ -72,13 +72,21 @@ def test_what_is_not_whole_batches_is_refused(open_log, damage):
     assert everything(log) == ["0"]
 
 
-def test_a_trusted_batch_is_not_checked(open_log):
-    log = open_log()
-    new = batch("a")
-    new[-2] ^= 1
-    log.append(new, leader_epoch=0, now_ms=0, trusted=True)
-    with pytest.raises(CorruptBatch):
-        everything(log)
+def test_a_batch_of_our_own_is_written_as_it_is(open_log):
+    log = filled(open_log(LogConfig(max_message_bytes=10)), 0)
+    for end in (2, 4):
+        records = [(b"k", b"%d" % offset, ()) for offset in range(end - 2, end)]
+        log.append_own(build_batch(records, base_offset=end - 2, timestamp_ms=end), end - 1, end)
+        assert log.log_end_offset == end
+    assert everything(log) == ["0", "1", "2", "3"]
+    assert log.offset_for_timestamp(3).offset == 2
+
+
+def test_a_batch_of_our_own_is_not_larger_than_a_segment(open_log):
+    log = open_log(LogConfig(segment_bytes=150))
+    with pytest.raises(RecordListTooLarge, match=r"segment.bytes is 150"):
+        log.append_own(build_batch([(b"k", bytes(200))]), 0, 0)
+    assert log.log_end_offset == 0
 
 
 def test_batches_over_the_limits_are_refused_and_leave_nothing(open_log):

@@ -158,7 +158,7 @@ def test_a_transaction_goes_into_batches_of_its_own_in_order(stage):
         (False, False),
         (True, True),
     ]
-    assert stage.grown == ["__consumer_offsets-0"]
+    assert set(stage.grown) == {"__consumer_offsets-0"}
 
 
 def test_batches_of_groups_are_compressed_as_told(stage):

@@ -12,7 +12,7 @@ import uvloop
 from structlog.testing import capture_logs
 
 from coordinator.server.turns import STALL_MS, Turns
-from coordinator.timers.clock import SystemClock, VirtualClock
+from coordinator.timers import SystemClock, VirtualClock
 from coordinator.timers.wheel import TimerWheel
 
 

@@ -1,6 +1,6 @@
 """DescribeGroups, ListGroups, DeleteGroups: asked of each shard that is concerned, answered together."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from _wire.errors import ErrorCode
@@ -89,14 +89,14 @@ def _describing(part_id: int, api_version: int, with_operations: bool) -> GroupD
 
 
 def _listing(part_id: int, states: set[str], types: set[str]) -> ShardDecision:
-    def decide(groups: Mapping[str, Group], now_ms: int) -> Decision:
+    def decide(groups: Mapping[str, Group], now_ms: int) -> Sequence[Reply]:
         listed = [
             listed
             for listed in map(admin.listed, groups.values())
             if (not states or listed.group_state.lower() in states)
             and (not types or listed.group_type.lower() in types)
         ]
-        return Decision(replies=(Reply(part_id, listed),))
+        return (Reply(part_id, listed),)
 
     return decide
 

@@ -34,6 +34,7 @@ from coordinator.core.decision import Decision, Reply
 from coordinator.core.group import Group
 from coordinator.core.positions import are_partitions
 from coordinator.metadata.image import MetadataImage
+from coordinator.runtime.asks import GroupDecision
 from coordinator.server.broker import Broker
 from coordinator.server.call import Call
 from coordinator.server.dispatch import LATER, DispatchTable
@@ -94,14 +95,19 @@ class OffsetHandlers:
         if not asked:
             self._broker.desk.forget(context.request_id)
             return OffsetFetchResponse()
+        stable, image, groups = request.require_stable, self._broker.image, self._broker.groups
+        if len(asked) == 1 and call.api_version >= GROUPS_VERSION:
+            # What nearly every consumer sends: its answer needs no putting together.
+            groups.ask(
+                asked[0].group_id,
+                _fetching_alone(context.request_id, asked[0], image, by_id, stable),
+                context.request_id,
+            )
+            return LATER
         combine = _combine_groups if call.api_version >= GROUPS_VERSION else _single_group(call.api_version)
         part_ids = self._broker.desk.split(context.request_id, len(asked), lambda parts: combine(asked, parts))
-        for part_id, group_asked in zip(part_ids, asked, strict=True):
-            self._broker.groups.ask(
-                group_asked.group_id,
-                _fetching(part_id, group_asked, self._broker.image, by_id, request.require_stable),
-                part_id,
-            )
+        for part_id, each in zip(part_ids, asked, strict=True):
+            groups.ask(each.group_id, _fetching(part_id, each, image, by_id, stable), part_id)
         return LATER
 
     def delete(self, request: OffsetDeleteRequest, call: Call) -> Any:
@@ -128,9 +134,19 @@ class OffsetHandlers:
 
 def _fetching(
     part_id: int, asked: OffsetFetchRequestGroup, image: MetadataImage, by_id: bool, require_stable: bool
-) -> Any:
+) -> GroupDecision:
     def decide(group: Group, now_ms: int) -> Decision:
         return Decision(replies=(Reply(part_id, _fetch_group(group, asked, image, by_id, require_stable)),))
+
+    return decide
+
+
+def _fetching_alone(
+    request_id: int, asked: OffsetFetchRequestGroup, image: MetadataImage, by_id: bool, require_stable: bool
+) -> GroupDecision:
+    def decide(group: Group, now_ms: int) -> Decision:
+        response = OffsetFetchResponse(groups=[_fetch_group(group, asked, image, by_id, require_stable)])
+        return Decision(replies=(Reply(request_id, response),))
 
     return decide
 
