@@ -2,8 +2,8 @@
 
     python tests/bench/bench_assignors.py [--all]
 
-Medians of CPU time; kafka-python is asked once, and only with --all what takes it minutes. Kafka's own run where Java
-and the jars of its client are (~/.cache/kafka-jars/4.3.1); else that column is left out, and it says so.
+Ours: medians of CPU time. kafka-python is asked once, and only with --all what takes it minutes. Kafka's own, by the
+clock, run where Java and the jars of its client are (~/.cache/kafka-jars/4.3.1); else that column is left out.
 """
 
 import os
