@@ -17,7 +17,7 @@ ROOT: Final = Path(__file__).parents[2]
 COPIED: Final = ("_wire", "coordinator", "tests", "pyproject.toml")
 LEFT_OUT: Final = shutil.ignore_patterns("__pycache__", "*.c", "*.o", "e2e", "pipeline")
 TESTS: Final = (
-    ("tests/core", "tests/runtime", "tests/audit"),
+    ("tests/core", "tests/runtime", "tests/audit", "--ignore=tests/core/assignors"),
     ("tests/simulation/test_histories.py",),
     ("tests/simulation/test_groups_under_rules.py", "tests/log"),
 )
