@@ -112,8 +112,6 @@ class OffsetHandlers:
 
     def delete(self, request: OffsetDeleteRequest, call: Call) -> Any:
         unknown = _take_out_unknown(request, self._broker.image)
-        if not request.topics and unknown:
-            return OffsetDeleteResponse(topics=unknown)
         context = request_context(self._broker, call)
 
         def combine(parts: list[Any]) -> OffsetDeleteResponse:
