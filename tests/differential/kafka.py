@@ -1,0 +1,122 @@
+"""A real Apache Kafka as a process: one node, plain TCP, with jars that Maven brings and the cache keeps."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, Self
+
+from coordinator.pipeline.java import JavaMissing, require_java
+from tests.waiting import wait_for
+
+VERSION: Final = "4.3.1"
+POM: Final = Path(__file__).parent / "pom.xml"
+START_SECONDS: Final = 60
+STOP_SECONDS: Final = 20
+
+ONE_AFTER_THE_OTHER: Final = {
+    "num.network.threads": "1",
+    "num.io.threads": "1",
+    "group.coordinator.append.linger.ms": "0",
+}
+"""Requests of different connections are looked at in the order they came, and answered as soon as they are decided."""
+
+
+class KafkaMissing(RuntimeError):
+    """What a Kafka needs is not there; the message is one line and says what to install."""
+
+
+def kafka_jars() -> Path:
+    """The folder with the jars; the first time Maven fetches them (some 60 MB). Raises KafkaMissing."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+    folder = cache / "kafka-jars" / VERSION
+    if any(folder.glob(f"kafka_2.13-{VERSION}.jar")):
+        return folder
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise KafkaMissing(
+            "Maven is missing: install it (Debian and Ubuntu: apt-get install maven; macOS: brew install maven)"
+        )
+    goal = ["dependency:copy-dependencies", f"-DoutputDirectory={folder}", f"-Dkafka.version={VERSION}"]
+    fetched = subprocess.run([maven, "-q", "-B", "-f", str(POM), *goal], stdout=subprocess.PIPE, text=True, check=False)
+    if fetched.returncode:
+        last = fetched.stdout.strip().splitlines()[-1:] or ["no output"]
+        raise KafkaMissing(f"Maven could not fetch Kafka {VERSION}: {last[0]}")
+    return folder
+
+
+class RunningKafka:
+    """A Kafka on free ports with data of its own. Leaving its context stops it."""
+
+    def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
+        """Raises KafkaMissing when Java or the jars are not there."""
+        try:
+            self._java = require_java()
+        except JavaMissing as missing:
+            raise KafkaMissing(str(missing)) from None
+        self._class_path = f"{kafka_jars()}/*"
+        self._folder = folder
+        self._settings = settings
+        self._process: subprocess.Popen[bytes] | None = None
+        self.log = folder / "kafka.log"
+        self.bootstrap = ""
+
+    def __enter__(self) -> Self:
+        port, controller_port = _free_port(), _free_port()
+        self.bootstrap = f"127.0.0.1:{port}"
+        properties = self._folder / "server.properties"
+        properties.write_text(self._properties(port, controller_port), encoding="utf-8")
+        storage = ["kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAQ", "-c", str(properties)]
+        subprocess.run(
+            self._command("-Xmx256m", *storage), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True
+        )
+        with self.log.open("wb") as log:
+            arguments = ["-Xmx1g", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "kafka.Kafka", str(properties)]
+            process = subprocess.Popen(self._command(*arguments), stdout=log, stderr=subprocess.STDOUT)
+        self._process = process
+        wait_for(lambda: _listens(port) or process.poll() is not None, START_SECONDS, "Kafka to listen", every_ms=200)
+        assert process.poll() is None, self.log.read_text(encoding="utf-8")
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal.SIGKILL)
+            self._process.wait(STOP_SECONDS)
+
+    def _command(self, *arguments: str) -> list[str]:
+        options = [each for each in arguments if each.startswith("-X") or each.startswith("-D")]
+        rest = [each for each in arguments if each not in options]
+        return [str(self._java), *options, "-cp", self._class_path, *rest]
+
+    def _properties(self, port: int, controller_port: int) -> str:
+        node = {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
+            "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
+            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
+            "controller.listener.names": "CONTROLLER",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "log.dirs": str(self._folder / "data"),
+            "offsets.topic.replication.factor": "1",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+        }
+        return "".join(
+            f"{name}={value}\n" for name, value in (node | ONE_AFTER_THE_OTHER | dict(self._settings)).items()
+        )
+
+
+def _free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+        return port
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
