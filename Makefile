@@ -19,7 +19,7 @@ COMPILED := $(shell find _wire coordinator tests \( -path '*/messages' -prune \)
 	\( -name '*.pyx' -o -name '*.pxd' -o -name '*.schema' -o -path "_wire/generate.py" -o -path "_wire/notation.py" -o -path "_wire/codegen/*.py" \) -print 2>/dev/null)
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help build demo run test fuzz simulate mutate lint format docs bench bench-assignors bench-wire lock clean java python
+.PHONY: help build demo run test conformance-kafka fuzz simulate mutate lint format docs bench bench-assignors bench-wire lock clean java python
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -35,6 +35,12 @@ run: build ## serve on 127.0.0.1:9092 with the data in ./coordinator-data, until
 
 test: build ## all tests (Spark's too)
 	@$(BIN)/python -m pytest
+
+HISTORIES ?= 500
+SEED ?= 1
+
+conformance-kafka: build ## HISTORIES (500) random ones from SEED (1) on, on a real Kafka and on our server (Java, Maven)
+	@$(BIN)/python -m tests.differential --histories $(HISTORIES) --seed $(SEED)
 
 # Each target for FUZZ_SECONDS; what was learnt, and an input that failed, is in .fuzz.
 FUZZ_SECONDS ?= 60

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, Protocol
 
+from _wire.errors import ErrorCode
 from tests.differential.sides import Side
 from tests.differential.steps import History, Outcome, Pause, Rest, Send, Step
 
@@ -83,6 +84,7 @@ class Player:
         self._gate = gate
         self._now = time.monotonic
         self._known: set[str] = set()
+        self._api_of: dict[str, str] = {}
         self._group_of: dict[str, str] = {}
         self._leader_of: dict[str, str] = {}
         self._burst_ends = float("inf")
@@ -113,6 +115,7 @@ class Player:
 
     async def _take(self, step: Step, hurries: bool) -> Outcome:
         if isinstance(step, Send):
+            self._api_of[step.label] = step.api
             self._group_of[step.label] = step.body.get("group_id", "")
         if isinstance(step, Pause):
             await self._pause()
@@ -169,11 +172,18 @@ class Player:
 
     def _tell_difference(self, first: set[str], second: set[str], groups: list[Any]) -> None:
         self._check_free_leaders(first & second)
+        self._check_syncs_of_the_removed(first, second)
         if first != second:
             answers = self._sides[0].answers | self._sides[1].answers
             only = [f"{label} {json.dumps(answers[label])}" for label in sorted(first ^ second)]
             raise Difference(f"answered by {'Kafka' if first - second else 'us'} alone: {'; '.join(only)}")
         raise Difference("groups: " + "; ".join(differing(*groups)))
+
+    def _check_syncs_of_the_removed(self, first: set[str], second: set[str]) -> None:
+        """Raises Ended when all that differs is that we answered the SyncGroup of members that were removed."""
+        told = [(self._api_of[label], self._sides[1].answers[label].get("error_code")) for label in second - first]
+        if first < second and all(each == ("SyncGroup", ErrorCode.UNKNOWN_MEMBER_ID) for each in told):
+            raise Ended("we answer the SyncGroup of a removed member, Kafka never does (decision 006)")
 
     def _compare(self, groups: list[Any]) -> Outcome:
         labels = self._sides[0].answers.keys() - self._known

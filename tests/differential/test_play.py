@@ -7,7 +7,7 @@ import pytest
 
 from tests.differential.play import Player, Retelling
 from tests.differential.sides import RecordedSide
-from tests.differential.steps import History, Outcome, Send, history_from_record, history_from_text
+from tests.differential.steps import History, Outcome, Send, Step, history_from_record, history_from_text
 
 GROUP = {"group_id": "g", "group_state": "Stable"}
 
@@ -56,6 +56,15 @@ def test_which_member_follows_a_leader_that_is_gone_is_free(former: str, is_free
     compared = compare(kafka, ours)
     assert bool(compared.difference) is not is_free
     assert bool(compared.ended) is is_free
+
+
+def test_that_we_answer_the_sync_of_a_removed_member_is_meant() -> None:
+    steps: list[Step] = [Send("s1", "a", "SyncGroup", 3, {"group_id": "g"})]
+    kafka = History("default", 1, steps, [Outcome({}, [GROUP])])
+    removed = History("default", 1, steps, [Outcome({"s1": {"error_code": 25}}, [GROUP])])
+    assert "decision 006" in compare(kafka, removed).ended
+    too_early = History("default", 1, steps, [Outcome({"s1": {"error_code": 0}}, [GROUP])])
+    assert compare(kafka, too_early).difference
 
 
 def test_a_history_is_the_same_when_it_was_written_and_read() -> None:
