@@ -8,7 +8,7 @@ and drops doubles by `(group_id, seq)`.
 Fields are only ever added; a change of meaning raises `SCHEMA_VERSION`.
 """
 
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import msgspec
 
@@ -237,6 +237,9 @@ AnyAuditEvent = (
     | OffsetsExpired
     | OffsetsDeleted
 )
+
+TAGS: Final[dict[type[AuditEvent], str]] = {kind: str(kind.__struct_config__.tag) for kind in get_args(AnyAuditEvent)}
+"""Class → the name of its kind."""
 
 encode_event = msgspec.json.Encoder().encode
 decode_event = msgspec.json.Decoder(AnyAuditEvent).decode

@@ -1,6 +1,6 @@
 """Core events → audit records. Keeps what a reader is told beside the bare event: who owned what, how long it took."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -13,21 +13,12 @@ from coordinator.core.causes import Cause
 from coordinator.core.group import Group, Member, TopicPartition
 from coordinator.core.states import GroupState
 
-CLOUDEVENTS_VERSION: Final = b"1.0"
-NOT_TOLD: Final = frozenset(
-    {
-        events.MemberIdReserved,
-        events.MemberIdReleased,
-        events.MemberSynced,
-        events.RebalanceProlonged,
-        events.OffsetsCommitted,
-        events.OffsetsHeldBack,
-        events.TransactionEnded,
-    }
-)
-"""Events that the topic has no kind for, or (commits) counts instead of telling each."""
+Header = tuple[str, bytes | None]
 
-Record = tuple[bytes, bytes, tuple[tuple[str, bytes | None], ...]]
+SPEC_VERSION: Final = ("ce_specversion", b"1.0")
+CONTENT_TYPE: Final = ("content-type", b"application/json")
+TYPES: Final = {kind: ("ce_type", tag.encode()) for kind, tag in schema.TAGS.items()}
+Record = tuple[bytes, bytes, tuple[Header, ...]]
 """Key, value and headers of an audit record."""
 
 
@@ -57,15 +48,17 @@ class AuditTrail:
     def __init__(self, node_id: int, coordinator_epoch: int = 0) -> None:
         self._node_id = node_id
         self._coordinator_epoch = coordinator_epoch
-        self._source = f"/kafka-group-coordinator/nodes/{node_id}".encode()
+        self._source = ("ce_source", f"/kafka-group-coordinator/nodes/{node_id}".encode())
         self._trails: dict[str, GroupTrail] = {}
         self._ends = AuditEnds()
+        self._time = (-1, ("ce_time", b""))
 
     def observe(
         self, event: events.Event, group: Group, state_before: GroupState, generation_before: int
     ) -> list[Record]:
         """The audit records for an event that was just applied to `group`; most events have one, some none."""
-        if type(event) in NOT_TOLD:
+        say = SAYERS.get(type(event))
+        if say is None:
             return []
         trail = self._trails.get(group.group_id)
         if trail is None:
@@ -73,44 +66,8 @@ class AuditTrail:
         before = (state_before, generation_before)
         return [
             self._record(kind, group, trail, event.at_ms, before, said)
-            for kind, said in self._say(event, group, trail, before)
+            for kind, said in say(event, group, trail, before)
         ]
-
-    def _say(
-        self, event: events.Event, group: Group, trail: GroupTrail, before: tuple[GroupState, int]
-    ) -> Iterator[tuple[type[schema.AuditEvent], dict[str, Any]]]:
-        match event:
-            case events.GroupCreated():
-                yield schema.GroupCreated, {}
-            case events.MemberJoined():
-                yield schema.MemberJoined, _joined(event, group, trail)
-            case events.MemberRejoined():
-                yield schema.MemberRejoined, _rejoined(event, group, trail)
-            case events.MemberRemoved():
-                trail.owned.pop(event.member_id, None)
-                member = trail.members.pop(event.member_id)
-                yield schema.MemberRemoved, {"member": member, "cause": event.cause, "reason": event.reason}
-            case events.StaticMemberReplaced():
-                yield schema.StaticMemberReplaced, _replaced(event, group, trail)
-            case events.RebalanceStarted():
-                if before[0] is GroupState.COMPLETING_REBALANCE:
-                    yield schema.RebalanceSuperseded, {"rebalance_ms": event.at_ms - trail.rebalance_started_ms}
-                trail.rebalance_started_ms = event.at_ms
-                yield schema.RebalanceStarted, _rebalance_started(event, group)
-            case events.GenerationStarted():
-                yield schema.GenerationStarted, _generation_started(event, group, trail)
-            case events.MemberAssigned():
-                yield schema.MemberAssigned, _assigned(event, group, trail)
-            case events.GenerationStable():
-                yield schema.GenerationStable, _stable(event, group, trail)
-            case events.GroupEmptied():
-                yield schema.GroupEmptied, {"rebalance_ms": event.at_ms - trail.rebalance_started_ms}
-            case events.GroupRemoved():
-                yield schema.GroupRemoved, {"cause": event.cause}
-            case events.OffsetsExpired():
-                yield schema.OffsetsExpired, {"partitions": by_topic(event.partitions)}
-            case events.OffsetsDeleted():
-                yield schema.OffsetsDeleted, {"partitions": by_topic(event.partitions)}
 
     def forget(self) -> None:
         """Begin anew: the topic is about to be read."""
@@ -161,7 +118,6 @@ class AuditTrail:
         trail.seq += 1
         if kind is schema.GroupCreated or not trail.created_seq:
             trail.created_seq = trail.seq
-        superseded = kind is schema.RebalanceSuperseded
         event = kind(
             group_id=group.group_id,
             seq=trail.seq,
@@ -172,19 +128,20 @@ class AuditTrail:
             generation_id_before=before[1],
             generation_id=group.generation_id,
             state_before=before[0],
-            state=before[0] if superseded else group.state,
+            state=before[0] if kind is schema.RebalanceSuperseded else group.state,
             **said,
         )
         key = group.group_id.encode()
-        headers = (
-            ("ce_specversion", CLOUDEVENTS_VERSION),
-            ("ce_id", key + b"/%d" % trail.seq),
-            ("ce_type", kind.__struct_config__.tag.encode()),  # type: ignore[union-attr]
-            ("ce_source", self._source),
-            ("ce_time", datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds").encode()),
-            ("content-type", b"application/json"),
-        )
+        ce_id = ("ce_id", b"%b/%d" % (key, trail.seq))
+        headers = (SPEC_VERSION, ce_id, TYPES[kind], self._source, self._time_header(at_ms), CONTENT_TYPE)
         return key, schema.encode_event(event), headers
+
+    def _time_header(self, at_ms: int) -> Header:
+        """The same for all events of a batch."""
+        if self._time[0] != at_ms:
+            text = datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds")
+            self._time = (at_ms, ("ce_time", text.encode()))
+        return self._time[1]
 
 
 def _resume(group: Group, end: AuditEnd | None) -> GroupTrail:
@@ -207,82 +164,107 @@ def by_topic(partitions: "set[TopicPartition] | tuple[TopicPartition, ...]") -> 
     return topics
 
 
-def _joined(event: events.MemberJoined, group: Group, trail: GroupTrail) -> dict[str, Any]:
+Said = tuple[tuple[type[schema.AuditEvent], dict[str, Any]], ...]
+"""Kinds of audit events, with the fields each has beside the envelope."""
+Before = tuple[GroupState, int]
+"""State and generation id before the event."""
+
+
+def _created(event: events.GroupCreated, group: Group, trail: GroupTrail, before: Before) -> Said:
+    return ((schema.GroupCreated, {}),)
+
+
+def _joined(event: events.MemberJoined, group: Group, trail: GroupTrail, before: Before) -> Said:
     member = trail.members[event.member_id] = ref(group.members[event.member_id])
-    return {
+    said = {
         "member": member,
         "session_timeout_ms": event.session_timeout_ms,
         "rebalance_timeout_ms": event.rebalance_timeout_ms,
         "protocols": [protocol.name for protocol in event.protocols],
         "subscribed_topics": subscribed_topics(group, event.protocols[0].metadata),
     }
+    return ((schema.MemberJoined, said),)
 
 
-def _rejoined(event: events.MemberRejoined, group: Group, trail: GroupTrail) -> dict[str, Any]:
-    return {
+def _rejoined(event: events.MemberRejoined, group: Group, trail: GroupTrail, before: Before) -> Said:
+    said = {
         "member": trail.members[event.member_id],
         "metadata_changed": event.metadata_changed,
         "subscribed_topics": subscribed_topics(group, event.protocols[0].metadata),
         "reason": event.reason,
     }
+    return ((schema.MemberRejoined, said),)
 
 
-def _replaced(event: events.StaticMemberReplaced, group: Group, trail: GroupTrail) -> dict[str, Any]:
+def _removed(event: events.MemberRemoved, group: Group, trail: GroupTrail, before: Before) -> Said:
+    trail.owned.pop(event.member_id, None)
+    member = trail.members.pop(event.member_id)
+    return ((schema.MemberRemoved, {"member": member, "cause": event.cause, "reason": event.reason}),)
+
+
+def _replaced(event: events.StaticMemberReplaced, group: Group, trail: GroupTrail, before: Before) -> Said:
     del trail.members[event.old_member_id]
     member = trail.members[event.new_member_id] = ref(group.members[event.new_member_id])
     owned = trail.owned.pop(event.old_member_id, set())
     trail.owned[event.new_member_id] = owned
     trail.owners.update(dict.fromkeys(owned, event.new_member_id))
-    return {"member": member, "old_member_id": event.old_member_id}
+    return ((schema.StaticMemberReplaced, {"member": member, "old_member_id": event.old_member_id}),)
 
 
-def _rebalance_started(event: events.RebalanceStarted, group: Group) -> dict[str, Any]:
+def _rebalance_started(event: events.RebalanceStarted, group: Group, trail: GroupTrail, before: Before) -> Said:
     trigger = event.trigger
     who = (trigger.member_id, trigger.client_id, trigger.client_host, trigger.group_instance_id)
-    return {
+    said = {
         "cause": trigger.cause,
         "member": schema.MemberRef(*who),
         "reason": trigger.reason,
         "members": len(group.members),
     }
+    started_ms, trail.rebalance_started_ms = trail.rebalance_started_ms, event.at_ms
+    if before[0] is not GroupState.COMPLETING_REBALANCE:
+        return ((schema.RebalanceStarted, said),)
+    given_up = {"rebalance_ms": event.at_ms - started_ms}
+    return (schema.RebalanceSuperseded, given_up), (schema.RebalanceStarted, said)
 
 
-def _generation_started(event: events.GenerationStarted, group: Group, trail: GroupTrail) -> dict[str, Any]:
+def _generation_started(event: events.GenerationStarted, group: Group, trail: GroupTrail, before: Before) -> Said:
     trail.generation_started_ms = event.at_ms
     trail.partitions = trail.moved = trail.unowned = 0
-    return {
+    said = {
         "protocol_type": group.protocol_type or "",
         "protocol_name": event.protocol_name,
         "leader": event.leader,
         "members": len(group.members),
         "join_ms": event.at_ms - trail.rebalance_started_ms,
     }
+    return ((schema.GenerationStarted, said),)
 
 
-def _assigned(event: events.MemberAssigned, group: Group, trail: GroupTrail) -> dict[str, Any]:
+def _assigned(event: events.MemberAssigned, group: Group, trail: GroupTrail, before: Before) -> Said:
     now = assigned_partitions(group, event.assignment)
     owned = now or set()
-    before = trail.owned.get(event.member_id, set())
-    gained = owned - before
+    owned_before = trail.owned.get(event.member_id, set())
+    gained = owned - owned_before
     trail.partitions += len(owned)
     trail.moved += sum(1 for partition in gained if trail.owners.get(partition, event.member_id) != event.member_id)
     member = group.members[event.member_id]
     trail.unowned += len(owned - claimed_partitions(group, member.metadata_for(group.protocol_name)))
     trail.owned[event.member_id] = owned
     trail.owners.update(dict.fromkeys(owned, event.member_id))
-    return {
+    said = {
         "member": trail.members[event.member_id],
         "readable": now is not None,
         "partitions": by_topic(owned),
         "gained": by_topic(gained),
-        "lost": by_topic(before - owned),
-        "kept": by_topic(owned & before),
+        "lost": by_topic(owned_before - owned),
+        "kept": by_topic(owned & owned_before),
     }
+    return ((schema.MemberAssigned, said),)
 
 
-def _stable(event: events.GenerationStable, group: Group, trail: GroupTrail) -> dict[str, Any]:
+def _stable(event: events.GenerationStable, group: Group, trail: GroupTrail, before: Before) -> Said:
     rebalance_ms = event.at_ms - trail.rebalance_started_ms
-    return {
+    said = {
         "members": len(group.members),
         "partitions": trail.partitions,
         "partitions_moved": trail.moved,
@@ -291,6 +273,41 @@ def _stable(event: events.GenerationStable, group: Group, trail: GroupTrail) -> 
         "rebalance_ms": rebalance_ms,
         "unowned_partition_ms": trail.unowned * rebalance_ms,
     }
+    return ((schema.GenerationStable, said),)
+
+
+def _emptied(event: events.GroupEmptied, group: Group, trail: GroupTrail, before: Before) -> Said:
+    return ((schema.GroupEmptied, {"rebalance_ms": event.at_ms - trail.rebalance_started_ms}),)
+
+
+def _group_removed(event: events.GroupRemoved, group: Group, trail: GroupTrail, before: Before) -> Said:
+    return ((schema.GroupRemoved, {"cause": event.cause}),)
+
+
+def _expired(event: events.OffsetsExpired, group: Group, trail: GroupTrail, before: Before) -> Said:
+    return ((schema.OffsetsExpired, {"partitions": by_topic(event.partitions)}),)
+
+
+def _deleted(event: events.OffsetsDeleted, group: Group, trail: GroupTrail, before: Before) -> Said:
+    return ((schema.OffsetsDeleted, {"partitions": by_topic(event.partitions)}),)
+
+
+SAYERS: Final[dict[type, Callable[..., Said]]] = {
+    events.GroupCreated: _created,
+    events.MemberJoined: _joined,
+    events.MemberRejoined: _rejoined,
+    events.MemberRemoved: _removed,
+    events.StaticMemberReplaced: _replaced,
+    events.RebalanceStarted: _rebalance_started,
+    events.GenerationStarted: _generation_started,
+    events.MemberAssigned: _assigned,
+    events.GenerationStable: _stable,
+    events.GroupEmptied: _emptied,
+    events.GroupRemoved: _group_removed,
+    events.OffsetsExpired: _expired,
+    events.OffsetsDeleted: _deleted,
+}
+"""What each event is told as. The others have no kind of their own, or (commits) are counted instead of told each."""
 
 
 def _snapshot(group: Group) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from coordinator.log.errors import (
 from coordinator.log.files import FileSystem
 from coordinator.log.names import folder_name
 from coordinator.log.recovery import Recovery, load_segments
-from coordinator.log.segment import NO_TIMESTAMP, Segment
+from coordinator.log.segment import NO_TIMESTAMP, OwnBatch, Segment
 
 REPLAY_BYTES = 1 << 20
 
@@ -173,17 +173,19 @@ class PartitionLog:
         self.log_end_offset = last_offset + 1
         return AppendResult(base_offset, last_offset, len(headers), log_append_time_ms)
 
-    def append_own(self, batch: bytes, last_offset: int, max_timestamp_ms: int) -> None:
-        """Write one batch that was built here for `log_end_offset`: it is not looked at, and as large as it has to be.
+    def append_own(self, batches: Sequence[OwnBatch], max_timestamp_ms: int) -> None:
+        """Write batches, in one piece, that were built here for `log_end_offset` and what follows.
+
+        They are not looked at, and as large as they have to be.
 
         Raises:
             RecordListTooLarge: more bytes than a segment may have.
             LogAppendError: the disk refused.
         """
-        self._check_size(len(batch))
+        size_bytes, last_offset = sum([len(each.data) for each in batches]), batches[-1].last_offset
+        self._check_size(size_bytes)
         try:
-            segment = self._segment_for(len(batch), last_offset, max_timestamp_ms)
-            segment.append_one(batch, last_offset, max_timestamp_ms)
+            self._segment_for(size_bytes, last_offset, max_timestamp_ms).append_own(batches, max_timestamp_ms)
         except OSError as error:
             raise LogAppendError(f"{self.name}: {error}") from error
         self.log_end_offset = last_offset + 1

@@ -3,6 +3,7 @@
 import errno
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from _wire.records import BatchHeader, CorruptBatch, batch_headers, end_of_whole_batches, find_batch
 from coordinator.log.config import LogConfig
@@ -33,6 +34,13 @@ def _headers_before_corruption(data: bytes, check_crc: bool) -> list[BatchHeader
         return batch_headers(data[: error.offset], 0, False)
 
 
+class OwnBatch(NamedTuple):
+    """A batch that was built here for its place in the log."""
+
+    data: bytes
+    last_offset: int
+
+
 class Segment:
     """Batches with offsets from `base_offset` up to, not including, `next_offset`."""
 
@@ -59,10 +67,11 @@ class Segment:
         for header in headers:
             self.note(header.size_in_bytes, header.last_offset, header.max_timestamp_ms)
 
-    def append_one(self, batch: bytes, last_offset: int, max_timestamp_ms: int) -> None:
-        """The same for one batch of which this is known."""
-        self._write(batch)
-        self.note(len(batch), last_offset, max_timestamp_ms)
+    def append_own(self, batches: Sequence[OwnBatch], max_timestamp_ms: int) -> None:
+        """The same for batches that were built here, of which this is known."""
+        self._write(batches[0].data if len(batches) == 1 else b"".join([each.data for each in batches]))
+        for each in batches:
+            self.note(len(each.data), each.last_offset, max_timestamp_ms)
 
     def _write(self, data: bytes | bytearray) -> None:
         self._cut_torn_tail()
@@ -110,7 +119,7 @@ class Segment:
             self.size_bytes + size_bytes <= config.segment_bytes
             and last_offset - self.base_offset <= INT32_MAX
             and (self.first_timestamp_ms < 0 or timestamp_ms - self.first_timestamp_ms <= config.segment_ms)
-            and self.offset_index.size_bytes <= config.segment_index_bytes - OFFSET_ENTRY.size
+            and len(self.offset_index.offsets) < config.segment_index_bytes // OFFSET_ENTRY.size
         )
 
     def position_of(self, offset: int) -> int:

@@ -10,6 +10,7 @@ from coordinator.core.group import Producer
 from coordinator.core.stored import Stored, StoredBatch, StoredRecord, TransactionMarker
 from coordinator.log.errors import LogAppendError, RecordListTooLarge
 from coordinator.log.partition_log import PartitionLog
+from coordinator.log.segment import OwnBatch
 from coordinator.runtime.interfaces import AuditRecord, StoreError
 
 NO_PRODUCER: Final = Producer(-1, -1)
@@ -40,13 +41,9 @@ class LogStore:
         """
         try:
             if audit:
-                self._append(self._audit, audit, None, now_ms)
-            for each in stored:
-                if isinstance(each, TransactionMarker):
-                    end = EndTxnMarker(each.committed, each.coordinator_epoch)
-                    self._append(self._offsets, [end.as_record()], each.producer, now_ms, is_control=True)
-                else:
-                    self._append(self._offsets, each.records, each.producer, now_ms, self._compression)
+                self._write(self._audit, [self._build(audit, self._audit.log_end_offset, None, now_ms)], now_ms)
+            if stored:
+                self._write(self._offsets, self._build_all(stored, now_ms), now_ms)
         except (LogAppendError, RecordListTooLarge) as problem:
             raise StoreError(str(problem)) from problem
 
@@ -67,20 +64,31 @@ class LogStore:
                 for record in records:
                     yield record.key or b"", record.value or b"", record.headers
 
-    def _append(
+    def _build_all(self, stored: Sequence[Stored], now_ms: int) -> list[OwnBatch]:
+        built: list[OwnBatch] = []
+        for each in stored:
+            base_offset = built[-1].last_offset + 1 if built else self._offsets.log_end_offset
+            if isinstance(each, TransactionMarker):
+                end = EndTxnMarker(each.committed, each.coordinator_epoch)
+                built.append(self._build([end.as_record()], base_offset, each.producer, now_ms, is_control=True))
+            else:
+                built.append(self._build(each.records, base_offset, each.producer, now_ms, self._compression))
+        return built
+
+    def _build(
         self,
-        log: PartitionLog,
         records: Sequence[StoredRecord] | Sequence[AuditRecord],
+        base_offset: int,
         producer: Producer | None,
         now_ms: int,
         compression: str = "none",
         is_control: bool = False,
-    ) -> None:
+    ) -> OwnBatch:
         """One batch. A transaction's has no sequence: its order is the log's, as on Kafka."""
         producer_id, producer_epoch = NO_PRODUCER if producer is None else producer
         batch = build_batch(
             records,
-            base_offset=log.log_end_offset,
+            base_offset=base_offset,
             timestamp_ms=now_ms,
             compression=compression,
             producer_id=producer_id,
@@ -89,7 +97,11 @@ class LogStore:
             is_control=is_control,
             partition_leader_epoch=self._leader_epoch,
         )
-        log.append_own(batch, log.log_end_offset + len(records) - 1, now_ms)
+        return OwnBatch(batch, base_offset + len(records) - 1)
+
+    def _write(self, log: PartitionLog, batches: list[OwnBatch], now_ms: int) -> None:
+        """In one piece: a disk that fails leaves all of them or none."""
+        log.append_own(batches, now_ms)
         self._grown(log)
 
     def _batches(self, log: PartitionLog) -> Iterator[tuple[BatchHeader, list[Record]]]:
