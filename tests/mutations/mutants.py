@@ -33,10 +33,10 @@ RECOVERY = "coordinator/log/recovery.py"
 SEGMENT = "coordinator/log/segment.py"
 
 AUDIT_APPENDED = """            if audit:
-                self._append(self._audit, build_batch(audit, timestamp_ms=now_ms), now_ms)
+                self._write(self._audit, [self._build(audit, self._audit.log_end_offset, None, now_ms)], now_ms)
 """
 RECORDS_APPENDED = """            if stored:
-                self._append(self._offsets, b"".join(self._batch(each, now_ms) for each in stored), now_ms)
+                self._write(self._offsets, self._build_all(stored, now_ms), now_ms)
 """
 
 MUTANTS = (
@@ -660,8 +660,8 @@ MUTANTS = (
     Mutant(
         "a timer is not moved",
         GROUP_TIMERS,
-        "if wanted_ms == deadline_ms:",
-        "if (wanted_ms is None) == (deadline_ms is None):",
+        "if wanted.get(name) != deadline_ms:",
+        "if name not in wanted:",
     ),
     Mutant(
         "records are stored before the audit is told",

@@ -146,6 +146,19 @@ def test_what_outgrows_a_segment_cannot_be_stored(stage):
     assert stage.read() == ([], [])
 
 
+@pytest.mark.parametrize("bytes_left", [0, 1, 100, 200, 300])
+def test_a_disk_that_fills_up_between_the_batches_leaves_none_of_them(stage, bytes_left):
+    stage.store.append([], STORED, NOW_MS)
+    held_back = StoredBatch(PRODUCER, [(b"key", b"in the transaction")])
+    stage.disk.bytes_left = bytes_left
+    with pytest.raises(StoreError, match="No space left"):
+        stage.store.append([], [*STORED, held_back, *STORED, TransactionMarker(PRODUCER, True, 0)], NOW_MS)
+    stage.disk.heal()
+    assert stage.read() == ([], STORED)
+    stage.open()
+    assert stage.read() == ([], STORED)
+
+
 def test_a_transaction_goes_into_batches_of_its_own_in_order(stage):
     held_back = StoredBatch(PRODUCER, [(b"key", b"in the transaction")])
     marker = TransactionMarker(PRODUCER, committed=True, coordinator_epoch=2)
