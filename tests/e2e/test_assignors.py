@@ -13,7 +13,6 @@ from _wire.messages.describe_groups import DescribeGroupsRequest
 from coordinator.client.kafka_python import (
     CooperativeStickyAssignor,
     RangeAssignor,
-    RoundRobinAssignor,
     StickyAssignor,
 )
 from tests.e2e.members import Member, steady
@@ -113,7 +112,7 @@ def consumers(server: RunningServer, strategy: type) -> Iterator[Consumers]:
     assert group.ledger.owners == {}, "all were given up in the end"
 
 
-@pytest.mark.parametrize("strategy", [RangeAssignor, RoundRobinAssignor, StickyAssignor])
+@pytest.mark.parametrize("strategy", [RangeAssignor, StickyAssignor])
 def test_an_eager_group_gives_all_up_and_shares_all_again(server, strategy):
     with consumers(server, strategy) as group:
         group.join("one")
