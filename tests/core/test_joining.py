@@ -88,6 +88,12 @@ def test_what_cannot_join_is_told_why(fields, error):
     assert refused.response.generation_id == -1
 
 
+@pytest.mark.parametrize("session_timeout_ms", [6_000, 30_000])
+def test_the_bounds_of_session_timeouts_are_allowed(session_timeout_ms):
+    sim = Simulation({"group.min.session.timeout.ms": "6000", "group.max.session.timeout.ms": "30000"})
+    assert sim.join("a", session_timeout_ms=session_timeout_ms).error is ErrorCode.NONE
+
+
 def test_a_refused_first_member_leaves_an_empty_group_behind():
     sim = Simulation()
     sim.join("a", protocols=())
@@ -119,6 +125,19 @@ def test_a_late_member_loses_its_place_to_a_newcomer():
     assert follower not in sim.group.members
     assert not rejoined.answered, "a refusal does not end the rebalance early (4.3)"
     sim.advance(60_000)
+    assert (rejoined.error, newcomer.error) == (ErrorCode.NONE, ErrorCode.NONE)
+
+
+def test_a_reserved_id_that_expires_ends_a_rebalance_that_a_refusal_held_up():
+    sim = Simulation({"group.max.size": "2"})
+    leader, follower = sim.stable_with("a", "b")
+    rejoined = sim.join("a", leader)
+    sim.join("never comes back", version=NEWEST_JOIN)
+    newcomer = sim.join("c")
+    assert sim.join("b", follower).error is ErrorCode.GROUP_MAX_SIZE_REACHED
+    sim.advance(SESSION_TIMEOUT_MS - 1)
+    assert not rejoined.answered
+    sim.advance(1)
     assert (rejoined.error, newcomer.error) == (ErrorCode.NONE, ErrorCode.NONE)
 
 

@@ -317,12 +317,6 @@ MUTANTS = (
         "group.pending_members.get(self.member_id, None)",
     ),
     Mutant(
-        "a rebalance leaves syncs owed",
-        EVENTS,
-        "group.pending_sync.clear()",
-        "group.pending_sync.copy()",
-    ),
-    Mutant(
         "assignments outlive a rebalance that interrupts them",
         EVENTS,
         'member.assignment, member.awaiting_sync = b"", None',
@@ -685,8 +679,8 @@ MUTANTS = (
     Mutant(
         "a rebalance that was cut short is not told",
         TRAIL,
-        "if before[0] is GroupState.COMPLETING_REBALANCE:",
-        "if before[0] is GroupState.DEAD:",
+        "if before[0] is not GroupState.COMPLETING_REBALANCE:",
+        "if before[0] is not GroupState.DEAD:",
     ),
     Mutant(
         "a static member's partitions are lost to the audit",
