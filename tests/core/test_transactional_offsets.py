@@ -67,6 +67,16 @@ def test_a_later_commit_of_the_same_transaction_replaces_the_former():
     assert fetched(sim) == 3
 
 
+def test_a_later_commit_of_the_same_transaction_is_later_than_anothers():
+    sim = Simulation()
+    commit(sim, ONE, offset=1)
+    commit(sim, OTHER, offset=2)
+    commit(sim, ONE, offset=3)
+    sim.end_transaction(ONE)
+    sim.end_transaction(OTHER)
+    assert fetched(sim) == 3
+
+
 def test_the_marker_of_another_producer_changes_nothing():
     sim = Simulation()
     commit(sim, ONE, offset=1)

@@ -22,8 +22,9 @@ TESTS: Final = (
     ("tests/simulation/test_groups_under_rules.py", "tests/log"),
 )
 """Fast ones first: a mutant that is found by one round does not see the next."""
-SECONDS_AT_MOST: Final = 120
-"""For one round; a mutant that never ends is found too."""
+TEST_SECONDS: Final = 60
+"""For one test; a mutant that never ends is found too."""
+ROUND_SECONDS: Final = 180
 
 
 def main() -> int:
@@ -76,12 +77,22 @@ def kill(mutant: Mutant, copy: Path, rounds: tuple[tuple[str, ...], ...]) -> boo
 def first_failure(copy: Path, rounds: tuple[tuple[str, ...], ...]) -> str | None:
     """The name of a test that fails."""
     for tests in rounds:
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-x",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            f"--timeout={TEST_SECONDS}",
+            *tests,
+        ]
         # Byte code is found by a file's time and size, which a mutant may share with the one before it.
         environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
         try:
             done = subprocess.run(
-                command, cwd=copy, env=environment, capture_output=True, text=True, timeout=SECONDS_AT_MOST, check=False
+                command, cwd=copy, env=environment, capture_output=True, text=True, timeout=ROUND_SECONDS, check=False
             )
         except subprocess.TimeoutExpired:
             return f"no end of {' '.join(tests)}"

@@ -664,6 +664,13 @@ MUTANTS = (
         RECORDS_APPENDED + AUDIT_APPENDED,
     ),
     Mutant(
+        "the batches of one drain are written one by one",
+        STORE,
+        "                self._write(self._offsets, self._build_all(stored, now_ms), now_ms)\n",
+        "                for each in self._build_all(stored, now_ms):\n"
+        "                    self._write(self._offsets, [each], now_ms)\n",
+    ),
+    Mutant(
         "what a transaction writes counts at once",
         STORE,
         "if header.is_transactional else None",

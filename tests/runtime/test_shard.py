@@ -128,6 +128,33 @@ def test_a_large_group_is_stored_though_produce_would_refuse_it():
     assert len(sim.group.members[member_id].protocols[0].metadata) == 800_001
 
 
+# ---- heartbeats that need not come here
+
+
+def is_taken(sim: Simulation, member_id: str) -> bool:
+    return sim.leases.take_heartbeat(GROUP_ID, member_id, None, sim.group.generation_id, sim.now_ms)
+
+
+def test_heartbeats_are_taken_from_leases_while_a_group_is_stable():
+    sim = Simulation()
+    leader, follower = sim.stable_with("a", "b")
+    assert is_taken(sim, leader)
+    sim.restart()
+    assert is_taken(sim, follower)
+    sim.join("a", leader)
+    assert not is_taken(sim, follower)
+
+
+def test_a_group_that_was_stable_for_a_moment_within_one_turn_does_not_open_them():
+    sim = Simulation()
+    leader = sim.join("a").response.member_id
+    with sim.one_turn():
+        sim.sync(leader, {leader: b""})
+        sim.join("newcomer")
+    assert sim.group.state is GroupState.PREPARING_REBALANCE
+    assert not is_taken(sim, leader)
+
+
 # ---- a disk that fails
 
 

@@ -20,7 +20,7 @@ LIVELY: Final[Mapping[str, float]] = {
     "sync": 3,
     "join": 2,
     "again": 2,
-    "commit_in_transaction": 3,
+    "commit_in_transaction": 5,
     "end_transaction": 3,
     "delete_offsets": 1,
     "fetch": 1,

@@ -103,10 +103,9 @@ class Talk:
         return _deleting
 
     def _note_plan(self, message: Any) -> None:
-        """What a leader says counts; what others say beside their SyncGroup does not."""
+        plan = {identity(each.member_id): each.assignment for each in message.assignments}
         generation = self._generation(message.group_id, message.generation_id)
-        if generation.leader == identity(message.member_id):
-            generation.plans.append({identity(each.member_id): each.assignment for each in message.assignments})
+        generation.plans.append((identity(message.member_id), plan))
 
     def _generation(self, group_id: str, generation_id: int) -> Generation:
         return self.server.twins_of(group_id).generation(group_id, generation_id)

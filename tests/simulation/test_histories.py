@@ -10,7 +10,7 @@ from coordinator.core.decision import Decision
 from coordinator.core.events import MemberSynced
 from coordinator.core.group import Group
 from coordinator.core.states import LEGAL_PREDECESSORS, GroupState
-from tests.simulation.choosing import history_of
+from tests.simulation.choosing import HEALING, history_of
 from tests.simulation.history import ClientSetup, History, Setup, Step, as_code
 from tests.simulation.playing import play
 from tests.simulation.shrinking import fewest, shrink, simplest, where_it_fails
@@ -149,3 +149,10 @@ def test_a_history_is_printed_as_it_is_written():
 def test_a_power_loss_after_a_kill_and_a_flush_takes_nothing_that_was_flushed():
     """The new process did not know that the names of the files were not on the medium yet."""
     play(History(TWO, (Step("act"), Step("kill"), Step("flush"), *(Step("lose_power", 0, seed) for seed in range(20)))))
+
+
+@pytest.mark.parametrize("bytes_left", range(0, 500, 50))
+def test_a_disk_that_fills_up_within_a_turn_leaves_no_part_of_what_is_refused(bytes_left):
+    """A transaction's positions lie in a batch of their own; the first batch was there, the second was not."""
+    simple, transactional, turn = Step("commit", 0, 2), Step("commit_in_transaction", 0, 1), Step("gather", 0, 4)
+    play(History(TWO, (simple, turn, Step("fill_disk", 0, bytes_left), simple, transactional, simple, HEALING)))

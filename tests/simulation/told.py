@@ -13,7 +13,9 @@ from tests.simulation.consumers import identity, owners
 
 
 class Generation:
-    """One generation as its members were told of it. `plans` are what its leader may have meant.
+    """One generation as its members were told of it.
+
+    `plans` are what members brought, of which the leader's count; those that do not fit what was answered are gone.
 
     Not `from_its_start`: a power loss brought it back, and nobody knows what was said in it.
     """
@@ -24,7 +26,7 @@ class Generation:
         self.protocol_name: str | None = None
         self.members: frozenset[str] | None = None
         self.joined: set[str] = set()
-        self.plans: list[Mapping[str, bytes]] = []
+        self.plans: list[tuple[str, Mapping[str, bytes]]] = []
         self.assigned: dict[str, bytes] = {}
 
     def told_join(self, response: JoinGroupResponse) -> None:
@@ -47,7 +49,11 @@ class Generation:
         who = identity(member_id)
         assert self.assigned.setdefault(who, assignment) == assignment, f"{who} is assigned two things"
         if self.from_its_start:
-            self.plans = [plan for plan in self.plans if plan.get(who, b"") == assignment]
+            self.plans = [
+                (planner, plan)
+                for planner, plan in self.plans
+                if planner == self.leader and plan.get(who, b"") == assignment
+            ]
             assert self.plans, f"{who} is assigned what no leader said"
         shared = owners(self.assigned)
         assert sum(len(owners({who: part})) for who, part in self.assigned.items()) == len(shared), "owned twice"
