@@ -1,5 +1,6 @@
 """The APIs we have definitions of, by key: dispatch, ApiVersions and the documentation are made from them."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 
@@ -20,12 +21,38 @@ class Api:
     flexible_from: int
 
 
-def _api(key: int, module_name: str) -> Api:
-    module = import_module(f"_wire.messages.{module_name}")
-    name = "".join(word.capitalize() for word in module_name.split("_"))
-    request: type[Message] = getattr(module, f"{name}Request")
-    response: type[Message] = getattr(module, f"{name}Response")
-    return Api(name, key, request, response, request.MIN_VERSION, request.MAX_VERSION, request.FLEXIBLE_FROM)
+def _name(module_name: str) -> str:
+    return "".join(word.capitalize() for word in module_name.split("_"))
 
 
-APIS: dict[int, Api] = {key: _api(key, module_name) for key, module_name in API_MODULES.items()}
+class Apis(Mapping[int, Api]):
+    """By API key. The module of an API is imported when it is first asked for: a server pays for what it serves."""
+
+    def __init__(self, modules: Mapping[int, str]) -> None:
+        self._modules = modules
+        self._keys = {_name(module_name): key for key, module_name in modules.items()}
+        self._loaded: dict[int, Api] = {}
+
+    def __getitem__(self, key: int) -> Api:
+        if key not in self._loaded:
+            self._loaded[key] = self._load(key, self._modules[key])
+        return self._loaded[key]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def named(self, name: str) -> Api:
+        """By name, as "JoinGroup". Raises KeyError when there is none."""
+        return self[self._keys[name]]
+
+    def _load(self, key: int, module_name: str) -> Api:
+        module, name = import_module(f"_wire.messages.{module_name}"), _name(module_name)
+        request: type[Message] = getattr(module, f"{name}Request")
+        response: type[Message] = getattr(module, f"{name}Response")
+        return Api(name, key, request, response, request.MIN_VERSION, request.MAX_VERSION, request.FLEXIBLE_FROM)
+
+
+APIS = Apis(API_MODULES)

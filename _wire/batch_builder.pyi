@@ -23,9 +23,10 @@ def build_batch(
 ) -> bytes:
     """A batch of format 2.
 
-    A tuple is (key, value) or (key, value, headers): its offset follows the one before, and `timestamp_ms` is its time. A Record brings
-    its own offset and time. `base_offset` is the first record's (0 for tuples) and `last_offset` the last one's, unless
-    compaction left a gap there. With `log_append_time` all records are read back with `timestamp_ms` as theirs.
+    A tuple is (key, value) or (key, value, headers): its offset follows the one before, and `timestamp_ms` is its time.
+    A Record brings its own offset and time. `base_offset` is the first record's (0 for tuples) and `last_offset` the
+    last one's, unless compaction left a gap there. With `log_append_time` all records are read back with
+    `timestamp_ms` as theirs.
 
     Raises:
         ValueError: no records, offsets that do not ascend, an unknown compression, or a batch of 2 GiB.

@@ -5,6 +5,7 @@ the key's version, as Kafka did until 4.0: the bytes are the same.
 """
 
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import TypeVar
 
@@ -30,14 +31,21 @@ def _format(module_name: str) -> RecordFormat:
     return RecordFormat(getattr(module, f"{name}Key"), getattr(module, f"{name}Value"))
 
 
-RECORD_FORMATS: dict[str, dict[int, RecordFormat]] = {
-    topic: {record_type: _format(module_name) for record_type, module_name in modules.items()}
-    for topic, modules in RECORD_MODULES.items()
-}
-"""By topic and record type."""
-VALUE_OF: dict[type[Message], type[Message]] = {
-    each.key: each.value for formats in RECORD_FORMATS.values() for each in formats.values()
-}
+@cache
+def record_formats(topic: str) -> dict[int, RecordFormat]:
+    """The formats of an internal topic's records, by record type; imported when they are first asked for."""
+    return {record_type: _format(module_name) for record_type, module_name in RECORD_MODULES[topic].items()}
+
+
+@cache
+def _values_by_key() -> dict[type[Message], type[Message]]:
+    return {each.key: each.value for topic in RECORD_MODULES for each in record_formats(topic).values()}
+
+
+def value_of(key: type[Message]) -> type[Message]:
+    """The class of the value that goes with a class of keys. Raises KeyError for a class that is no key."""
+    return _values_by_key()[key]
+
 
 M = TypeVar("M", bound=Message)
 
@@ -75,10 +83,10 @@ def decode_from_peer(kind: type[M], data: Buffer) -> M:
 
 def decode_key(data: Buffer, topic: str = OFFSETS_TOPIC) -> Message | None:
     """The key of a record of an internal topic; None if its record type is not one of ours."""
-    record = RECORD_FORMATS[topic].get(prefix_of(data))
+    record = record_formats(topic).get(prefix_of(data))
     return None if record is None else decode_versioned(record.key, data)
 
 
 def decode_value(key: Message, data: Buffer) -> Message:
     """The value of the record that `key`, which decode_key gave, is the key of."""
-    return decode_versioned(VALUE_OF[type(key)], data)
+    return decode_versioned(value_of(type(key)), data)

@@ -66,7 +66,7 @@ class DispatchTable:
         max_version: int | None = None,
     ) -> None:
         """Serve an API in all versions the wire layer has, or fewer."""
-        api = next(api for api in APIS.values() if api.name == name)
+        api = APIS.named(name)
         newest = api.max_version if max_version is None else max_version
         answer_error = error_response or top_level_error(api.key)
         assert api.key not in self.routes, name

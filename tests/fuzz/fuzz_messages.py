@@ -8,8 +8,9 @@ The first two bytes of an input choose message and version, the rest is the body
 from collections.abc import Callable, Iterator
 
 from _wire.apis import APIS
-from _wire.embedded import RECORD_FORMATS
+from _wire.embedded import record_formats
 from _wire.errors import MalformedMessage
+from _wire.messages import RECORD_MODULES
 from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from _wire.primitives import Message
@@ -21,7 +22,7 @@ CHOICE_BYTES = 2
 KINDS: list[type[Message]] = [
     *(kind for api in APIS.values() for kind in (api.request, api.response)),
     *dict.fromkeys(
-        kind for formats in RECORD_FORMATS.values() for each in formats.values() for kind in (each.key, each.value)
+        kind for topic in RECORD_MODULES for each in record_formats(topic).values() for kind in (each.key, each.value)
     ),
     *(ConsumerProtocolAssignment, ConsumerProtocolSubscription),
 ]

@@ -9,13 +9,13 @@ import pytest
 from _wire.apis import APIS, Api
 from _wire.embedded import (
     OFFSETS_TOPIC,
-    RECORD_FORMATS,
-    VALUE_OF,
     decode_key,
     decode_value,
     decode_versioned,
     encode_versioned,
     prefix_of,
+    record_formats,
+    value_of,
 )
 from _wire.errors import MalformedMessage
 from _wire.headers import (
@@ -38,7 +38,7 @@ RECORDS: dict[str, type[Message]] = {
     for kind in (
         ConsumerProtocolAssignment,
         ConsumerProtocolSubscription,
-        *(kind for record in RECORD_FORMATS[OFFSETS_TOPIC].values() for kind in (record.key, record.value)),
+        *(kind for record in record_formats(OFFSETS_TOPIC).values() for kind in (record.key, record.value)),
     )
 }
 Vector = dict[str, Any]
@@ -186,7 +186,7 @@ def test_a_record_of_the_offsets_topic_is_read_and_written_as_by_kafka(vector: V
         assert encode_versioned(expected_record(vector), vector["prefix"]) == data
     if vector["record"].endswith("Key"):
         assert decode_key(data) == message
-        assert decode_value(message, b"\0\0" + VALUE_OF[kind]().encode(0)) == VALUE_OF[kind]()
+        assert decode_value(message, b"\0\0" + value_of(kind)().encode(0)) == value_of(kind)()
     for size in range(len(data)):
         assert "truncated" in refusal(decode_versioned, kind, data[:size])
 
