@@ -77,8 +77,9 @@ bench-assignors: build ## the assignors against kafka-python's, and Kafka's own 
 bench-wire: build ## the codec against kafka-python, franz-go's kmsg and aiokafka
 	@$(BIN)/python tests/bench/bench_wire.py
 
-docs: build ## write docs/protocol.md anew
+docs: build ## write docs/protocol.md and docs/states.md anew
 	@$(BIN)/python docs/make_protocol.py
+	@$(BIN)/python docs/make_states.py
 
 bench: build ## run each benchmark of tests/bench and print its figures
 	@for bench in $(BENCHES); do echo "== $$bench"; $(BIN)/python "$$bench"; done
