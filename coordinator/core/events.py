@@ -77,7 +77,10 @@ class MemberIdReleased:
 
     def apply(self, group: Group) -> None:
         del group.pending_members[self.member_id]
-        group.look_at_barrier()
+        if self.cause is Cause.MEMBER_REFUSED:
+            group.hold_barrier()
+        else:
+            group.look_at_barrier()
         if self.cause is Cause.MEMBER_LEFT and group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
             group.trigger = group.trigger or Trigger(
                 self.cause, self.member_id, self.client_id, self.client_host, None, self.reason
@@ -158,8 +161,8 @@ class MemberRemoved:
     def apply(self, group: Group) -> None:
         member = group.remove_member(self.member_id)
         group.want_rebalance(self.cause, member, self.reason)
-        if self.cause is Cause.MEMBER_REFUSED and group.rebalance is not None:
-            group.rebalance.held = True
+        if self.cause is Cause.MEMBER_REFUSED:
+            group.hold_barrier()
 
 
 @dataclass(slots=True)
@@ -195,7 +198,7 @@ class StaticMemberReplaced:
                 protocols=self.protocols,
                 assignment=old.assignment,
                 awaiting_join=self.request_id,
-                is_new=old.is_new,
+                is_new=False,
             )
         )
         if led:

@@ -236,6 +236,10 @@ class Group:
             who = (member.member_id, member.client_id, member.client_host, member.group_instance_id)
             self.trigger = Trigger(cause, *who, reason)
 
+    def hold_barrier(self) -> None:
+        if self.rebalance is not None:
+            self.rebalance.held = True
+
     def look_at_barrier(self) -> None:
         if self.rebalance is not None:
             self.rebalance.held = False

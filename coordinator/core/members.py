@@ -142,9 +142,11 @@ def _find_leaving(group: Group, identity: MemberIdentity, gone: set[str]) -> tup
     elif member_id in group.pending_members and member_id not in gone:
         return ErrorCode.NONE, member_id
     holder = None if instance_id is None else group.static_members.get(instance_id)
-    if member_id in gone or holder in gone or member_id == NO_MEMBER_ID:
+    if holder in gone or member_id == NO_MEMBER_ID:
         return ErrorCode.UNKNOWN_MEMBER_ID, None
     error = check_member(group, member_id, instance_id)
+    if error is ErrorCode.NONE and member_id in gone:
+        error = ErrorCode.UNKNOWN_MEMBER_ID
     return error, member_id if error is ErrorCode.NONE else None
 
 

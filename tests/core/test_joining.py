@@ -128,6 +128,18 @@ def test_a_late_member_loses_its_place_to_a_newcomer():
     assert (rejoined.error, newcomer.error) == (ErrorCode.NONE, ErrorCode.NONE)
 
 
+def test_the_refusal_of_a_reserved_id_does_not_end_the_rebalance_early_either():
+    sim = Simulation({"group.max.size": "2"})
+    (a,) = sim.stable_with("a")
+    reserved = sim.join("b", version=4).response.member_id
+    newcomer = sim.join("c")
+    rejoined = sim.join("a", a)
+    assert sim.join("b", reserved, version=4).error is ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert not rejoined.answered
+    sim.advance(60_000)
+    assert (rejoined.error, newcomer.error) == (ErrorCode.NONE, ErrorCode.NONE)
+
+
 def test_a_reserved_id_that_expires_ends_a_rebalance_that_a_refusal_held_up():
     sim = Simulation({"group.max.size": "2"})
     leader, follower = sim.stable_with("a", "b")

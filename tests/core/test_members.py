@@ -141,6 +141,14 @@ def test_an_instance_that_left_is_unknown_to_the_rest_of_the_batch():
     assert [member.error_code for member in left.members] == [ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID]
 
 
+def test_an_id_that_left_and_names_the_instance_of_another_is_fenced():
+    sim = Simulation()
+    sim.join("a", instance_id="one", version=5)
+    reserved = sim.join("b", version=5).response.member_id
+    left = sim.leave(reserved, reserved, instance_id="one").response
+    assert [member.error_code for member in left.members] == [ErrorCode.NONE, ErrorCode.FENCED_INSTANCE_ID]
+
+
 def test_a_member_that_leaves_while_its_join_waits_is_answered(sim):
     a, _ = sim.stable_with("a", "b")
     waiting = sim.join("a", a)

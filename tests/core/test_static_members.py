@@ -75,6 +75,18 @@ def test_what_the_old_one_waited_with_is_answered_fenced(sim):
     assert waiting.error is ErrorCode.FENCED_INSTANCE_ID
 
 
+def test_one_that_came_back_while_it_waited_for_its_first_generation_counts_as_alive():
+    sim = Simulation()
+    sim.make_stable([sim.join("a", instance_id="one", **STATIC)])
+    sim.join("b", instance_id="two", **STATIC)
+    waiting = sim.join("b2", instance_id="two", **STATIC)
+    for _ in range(3):
+        sim.advance(SESSION_TIMEOUT_MS - 1)
+        sim.heartbeat(member_of(sim, "one"))
+    sim.join("a", member_of(sim, "one"), instance_id="one", **STATIC)
+    assert waiting.response.generation_id == 2
+
+
 def test_an_administrator_removes_by_instance_id_alone(sim):
     assert sim.leave("", instance_id="two").response.members[0].error_code == ErrorCode.NONE
     assert set(sim.group.static_members) == {"one"}
