@@ -24,6 +24,7 @@ PROTOCOL_LISTS: Final = (("a",), ("a", "b"), ("b", "a"), ("b", "c", "a"), ("c", 
 """What members offer; "a" is in all of them, so most can meet. Where votes are tied Kafka takes the first of a hash
 map, which for these names is the first by name, as ours."""
 STRANGE_PROTOCOL_LISTS: Final = ((), ("d",), ("b", "c"))
+INSTANCES: Final = ("i1", "i2", "i3")
 STATES: Final = ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "stable", "nonsense")
 BURST_STEPS: Final = 8
 """Where timers are short, so many steps at most come between two times of rest."""
@@ -88,7 +89,9 @@ class Generator:
         self._steps_left = self._random.randint(20, 60)
         self._in_burst = self._pauses = 0
         self._seen_ids = ["nobody"]
-        self._static_are_late = self._chance(0.2)
+        self._rebalance_ms = self._pick(SHORT_REBALANCE_MS, LONG_MS) if self.hurries else LONG_MS
+        sessions = (SHORT_SESSION_MS, LONG_MS) if self.hurries else (LONG_MS,)
+        self._sessions_ms = dict(zip(INSTANCES, self._random.choices(sessions, k=len(INSTANCES)), strict=True))
 
     def _new_actor(self, name: str) -> Actor:
         instance_id = self._random.choice((None, None, "i1", "i2"))
@@ -136,13 +139,13 @@ class Generator:
         return Close(connection)
 
     def _send(self, actor: Actor, api: str, at_least: int, body: Body) -> Send:
-        if body.get("group_instance_id") is not None and "rebalance_timeout_ms" in body and not self._static_are_late:
-            body["rebalance_timeout_ms"] = LONG_MS
         first, last = self._versions[api]
         version = self._random.randint(max(first, at_least), last)
         busy = set(actor.parked.values())
         free = next(name for name in (f"{actor.name}{number}" for number in range(9)) if name not in busy)
-        connection = self._random.choice(sorted(busy)) if busy and self._chance(0.1) else free
+        # How many ids an instance was given shows in the name of its next one, so its joins do not wait in line.
+        may_line_up = busy and body.get("group_instance_id") is None
+        connection = self._random.choice(sorted(busy)) if may_line_up and self._chance(0.1) else free
         step = Send(f"s{len(self._sent) + 1}", connection, api, version, body)
         self._sent[step.label], self._actor_of[step.label] = step, actor
         actor.parked[step.label] = connection
@@ -162,7 +165,7 @@ class Generator:
             actor.parked.pop(label, None)
             if answer != CLOSED and sent.body.get("group_id") == "g":
                 self._learn(actor, sent, answer)
-        if isinstance(step, Rest) and self._static_are_late and self._is_gathering(outcome):
+        if isinstance(step, Rest) and self._rebalance_ms == SHORT_REBALANCE_MS and self._is_gathering(outcome):
             # Static members that are late stay, and the join phase begins anew each time it is over: when it will be
             # over next is a matter of chance.
             self._steps_left = 0
@@ -208,14 +211,10 @@ class Generator:
             actor.metadata = self._pick(*METADATA)
         if self._chance(0.07):
             actor.protocols = self._pick(*PROTOCOL_LISTS)
-        session_ms = rebalance_ms = LONG_MS
-        if self.hurries:
-            session_ms = self._pick(SHORT_SESSION_MS, LONG_MS)
-            rebalance_ms = self._pick(SHORT_REBALANCE_MS, LONG_MS)
         body: Body = {
             "group_id": "g",
-            "session_timeout_ms": session_ms,
-            "rebalance_timeout_ms": rebalance_ms,
+            "session_timeout_ms": self._pick(SHORT_SESSION_MS, LONG_MS) if self.hurries else LONG_MS,
+            "rebalance_timeout_ms": self._rebalance_ms,
             "member_id": actor.member_id,
             "protocol_type": self._protocol_type,
             "protocols": [{"name": name, "metadata": actor.metadata} for name in actor.protocols],
@@ -223,8 +222,11 @@ class Generator:
         }
         if actor.instance_id is not None:
             body["group_instance_id"] = actor.instance_id
-        is_static = actor.instance_id is not None and self._chance(0.9)
-        return "JoinGroup", 5 if is_static else 0, body
+            body["session_timeout_ms"] = self._sessions_ms[actor.instance_id]
+        if actor.instance_id is not None and self._chance(0.9):
+            return "JoinGroup", 5, body
+        # In version 0 the session timeout is the rebalance timeout, too.
+        return "JoinGroup", 1 if self.hurries else 0, body
 
     def _sync(self, actor: Actor) -> tuple[str, int, Body]:
         body = self._as_member(actor, {})
@@ -260,7 +262,7 @@ class Generator:
     def _commit_topics(self, strange: float) -> list[Body]:
         topics = []
         for name in self._random.sample(sorted(TOPICS), self._pick(1, 1, 2)):
-            known = not self._chance(strange)
+            said = f"no-{name}" if self._chance(strange) else name
             partitions = [
                 {
                     "partition_index": index,
@@ -270,9 +272,7 @@ class Generator:
                 }
                 for index in self._random.sample(range(TOPICS[name]), self._random.randint(1, TOPICS[name]))
             ]
-            topics.append(
-                {"name": name if known else f"no-{name}", "topic_id": name if known else "?", "partitions": partitions}
-            )
+            topics.append({"name": said, "topic_id": said, "partitions": partitions})
         return topics
 
     def _fetch(self, actor: Actor) -> tuple[str, int, Body]:
@@ -297,7 +297,7 @@ class Generator:
             for name in names
         ]
         if self._chance(0.1):
-            topics.append({"name": "unheard-of", "topic_id": "?", "partition_indexes": [0, 1]})
+            topics.append({"name": "unheard-of", "topic_id": "unheard-of", "partition_indexes": [0, 1]})
         return topics
 
     # ---- requests that a client should not send, or that administrators do
@@ -309,7 +309,7 @@ class Generator:
             {"member_id": ""},
             {"member_id": self._pick(*self._seen_ids)},
             {"member_id": self._pick(*self._seen_ids)},
-            {"group_instance_id": self._pick("i1", "i2", "i3", None)},
+            self._another_instance(),
             {"protocol_type": self._pick("", "other", "connect", "consumer")},
             {"protocols": [{"name": name, "metadata": "0x01"} for name in self._pick(*STRANGE_PROTOCOL_LISTS)]},
             {"session_timeout_ms": self._pick(MIN_SESSION_MS - 1, MAX_SESSION_MS + 1, 0)},
@@ -317,13 +317,17 @@ class Generator:
         )
         return api, at_least, body | change
 
+    def _another_instance(self) -> Body:
+        instance_id = self._pick(*INSTANCES)
+        return {"group_instance_id": instance_id, "session_timeout_ms": self._sessions_ms[instance_id]}
+
     def _strange_member_body(self, actor: Actor) -> Body:
         change: Body = self._pick(
             {"generation_id": actor.generation_id + self._pick(-1, 1)},
             {"generation_id": self._pick(-1, 0)},
             {"member_id": self._pick(*self._seen_ids)},
             {"member_id": ""},
-            {"group_instance_id": self._pick("i1", "i2", "i3")},
+            {"group_instance_id": self._pick(*INSTANCES)},
             {"group_id": self._pick("", "h")},
             {},
         )
@@ -344,7 +348,7 @@ class Generator:
         members: list[Body] = []
         for _ in range(self._pick(0, 1, 2, 2, 3)):
             member_id = self._pick("", actor.member_id, *self._seen_ids)
-            instance_id = self._pick(None, None, "i1", "i2", "i3")
+            instance_id = self._pick(None, None, *INSTANCES)
             members.append(
                 {"member_id": member_id, "group_instance_id": instance_id, "reason": self._pick(None, "why")}
             )

@@ -16,7 +16,6 @@ DEFINITIONS: Final[dict[str, Definition]] = {each.name: each for each in read_de
 MEMBER_ID: Final = re.compile(r"(.*)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.DOTALL)
 GROUP_FIELDS: Final = frozenset({"group_id", "groups", "groups_names", "key", "coordinator_keys"})
 NO_TOPIC_ID: Final = bytes(16)
-UNKNOWN_TOPIC_ID: Final = bytes(15) + b"?"
 
 
 class Names:
@@ -25,7 +24,7 @@ class Names:
     def __init__(self, prefix: str, topic_ids: dict[str, bytes], port: int) -> None:
         """`prefix` makes the history's group names its own; `port` is the server's."""
         self._prefix = prefix
-        self._topic_ids = {"": NO_TOPIC_ID, "?": UNKNOWN_TOPIC_ID} | topic_ids
+        self._topic_ids = {"": NO_TOPIC_ID} | topic_ids
         self._topic_names = {topic_id: name for name, topic_id in self._topic_ids.items()}
         self._port = port
         self._real: dict[str, str] = {}
@@ -70,10 +69,16 @@ class Names:
         if each.type == "bytes" and said is not None:
             return bytes.fromhex(said.removeprefix("0x"))
         if each.type == "uuid":
-            return self._topic_ids[said]
+            return self._topic_id(said)
         if each.name in GROUP_FIELDS:
             return said and self._prefix + said
         return self._real.get(said, said) if isinstance(said, str) else said
+
+    def _topic_id(self, name: str) -> bytes:
+        """A topic that does not exist has an id that begins with its name."""
+        topic_id = self._topic_ids.get(name) or name.encode().ljust(16, b"?")
+        self._topic_names[topic_id] = name
+        return topic_id
 
     def _render(self, definition: Definition, name: str, message: Any, version: int) -> dict[str, Any]:
         struct: Struct = definition.structs[name]

@@ -27,10 +27,11 @@ PAUSE_SECONDS: Final = 1.3
 REST_SECONDS: Final = SHORT_REBALANCE_MS / 1000 + 0.8
 """Nothing has happened for so long: no short timer is left, for each of them would have run out."""
 RESTLESS_SECONDS: Final = 60
+LOOK_AGAIN_SECONDS: Final = 0.5
 PATIENCE_SECONDS: Final = 1.0
 """How long one side may lag behind the other; no longer than any timeout, so that it cannot hide one."""
 ATTEMPTS: Final = 6
-STEPS_AT_ONE_TIME: Final = 5
+STEPS_AT_ONE_TIME: Final = 3
 """Histories that take steps at the same moment."""
 
 
@@ -141,7 +142,7 @@ class Player:
         while self._now() - since < REST_SECONDS:
             if self._now() - began > RESTLESS_SECONDS:
                 raise Ended("the group does not come to rest")
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(LOOK_AGAIN_SECONDS)
             seen = [(sorted(side.answers), await side.describe()) for side in self._sides]
             if seen != before:
                 before, since = seen, self._now()
