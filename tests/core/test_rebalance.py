@@ -127,3 +127,11 @@ def test_a_rebalance_that_overtakes_another_is_told_as_superseding_it():
     superseded, started = sim.audited()[-2:]
     assert (superseded.generation_id, superseded.rebalance_ms) == (1, 25)
     assert (superseded.state, started.state_before) == ("CompletingRebalance", "CompletingRebalance")
+
+
+def test_the_first_of_a_batch_that_leaves_is_the_reason_of_the_rebalance():
+    sim = Simulation()
+    _, second, third = sim.stable_with("a", "b", "c")
+    sim.leave(second, third, reason="done")
+    assert sim.group.rebalance is not None
+    assert sim.group.rebalance.trigger.member_id == second

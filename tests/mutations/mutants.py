@@ -307,8 +307,8 @@ MUTANTS = (
     Mutant(
         "a released id does not end the wait for it",
         EVENTS,
-        "        del group.pending_members[self.member_id]\n        group.look_at_barrier()\n",
-        "        del group.pending_members[self.member_id]\n",
+        "group.look_at_barrier()",
+        "group.all_have_joined",
     ),
     Mutant(
         "who joins stays reserved",
@@ -620,12 +620,6 @@ MUTANTS = (
         GROUPS,
         "return expire_session(group, member_id, now_ms) if over else NOTHING",
         "return expire_session(group, member_id, now_ms)",
-    ),
-    Mutant(
-        "a timer that fired counts as running",
-        GROUPS,
-        "                self._timers.fired(key)\n",
-        "",
     ),
     Mutant(
         "loading is tried ever more rarely without end",
