@@ -19,7 +19,7 @@ LEFT_OUT: Final = shutil.ignore_patterns("__pycache__", "*.c", "*.o", "e2e", "pi
 TESTS: Final = (
     ("tests/core", "tests/runtime", "tests/audit", "--ignore=tests/core/assignors"),
     ("tests/simulation/test_histories.py",),
-    ("tests/simulation/test_groups_under_rules.py", "tests/log"),
+    ("tests/log",),
 )
 """Fast ones first: a mutant that is found by one round does not see the next."""
 TEST_SECONDS: Final = 60
