@@ -33,7 +33,7 @@ class GroupTrail:
     seq: int = 0
     created_seq: int = 0
     members: dict[str, schema.MemberRef] = field(default_factory=dict)
-    owned: dict[str, set[TopicPartition]] = field(default_factory=dict)
+    owned: dict[str, tuple[TopicPartition, ...]] = field(default_factory=dict)
     owners: dict[TopicPartition, str] = field(default_factory=dict)
     rebalance_started_ms: int = 0
     generation_started_ms: int = 0
@@ -148,7 +148,7 @@ def _resume(group: Group, end: AuditEnd | None) -> GroupTrail:
     trail = GroupTrail() if end is None else GroupTrail(end.seq, end.created_seq)
     for member in group.members.values():
         trail.members[member.member_id] = ref(member)
-        owned = trail.owned[member.member_id] = assigned_partitions(group, member.assignment) or set()
+        owned = trail.owned[member.member_id] = tuple(assigned_partitions(group, member.assignment) or ())
         trail.owners.update(dict.fromkeys(owned, member.member_id))
     return trail
 
@@ -205,7 +205,7 @@ def _removed(event: events.MemberRemoved, group: Group, trail: GroupTrail, befor
 def _replaced(event: events.StaticMemberReplaced, group: Group, trail: GroupTrail, before: Before) -> Said:
     del trail.members[event.old_member_id]
     member = trail.members[event.new_member_id] = ref(group.members[event.new_member_id])
-    owned = trail.owned.pop(event.old_member_id, set())
+    owned = trail.owned.pop(event.old_member_id, ())
     trail.owned[event.new_member_id] = owned
     trail.owners.update(dict.fromkeys(owned, event.new_member_id))
     return ((schema.StaticMemberReplaced, {"member": member, "old_member_id": event.old_member_id}),)
@@ -243,13 +243,13 @@ def _generation_started(event: events.GenerationStarted, group: Group, trail: Gr
 def _assigned(event: events.MemberAssigned, group: Group, trail: GroupTrail, before: Before) -> Said:
     now = assigned_partitions(group, event.assignment)
     owned = now or set()
-    owned_before = trail.owned.get(event.member_id, set())
+    owned_before = set(trail.owned.get(event.member_id, ()))
     gained = owned - owned_before
     trail.partitions += len(owned)
     trail.moved += sum(1 for partition in gained if trail.owners.get(partition, event.member_id) != event.member_id)
     member = group.members[event.member_id]
     trail.unowned += len(owned - claimed_partitions(group, member.metadata_for(group.protocol_name)))
-    trail.owned[event.member_id] = owned
+    trail.owned[event.member_id] = tuple(owned)
     trail.owners.update(dict.fromkeys(owned, event.member_id))
     said = {
         "member": trail.members[event.member_id],
