@@ -14,7 +14,7 @@ from typing import Final
 from tests.mutations.mutants import MUTANTS, Mutant
 
 ROOT: Final = Path(__file__).parents[2]
-COPIED: Final = ("_wire", "coordinator", "tests", "pyproject.toml")
+COPIED: Final = ("_wire", "coordinator", "docs", "tests", "pyproject.toml")
 LEFT_OUT: Final = shutil.ignore_patterns("__pycache__", "*.c", "*.o", "e2e", "pipeline")
 TESTS: Final = (
     ("tests/core", "tests/runtime", "tests/audit", "--ignore=tests/core/assignors"),
