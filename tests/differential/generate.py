@@ -7,6 +7,7 @@ protocols, requests out of turn or sent twice.
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, Final
 
 from _wire.embedded import encode_versioned
@@ -142,7 +143,7 @@ class Generator:
         first, last = self._versions[api]
         version = self._random.randint(max(first, at_least), last)
         busy = set(actor.parked.values())
-        free = next(name for name in (f"{actor.name}{number}" for number in range(9)) if name not in busy)
+        free = next(name for name in (f"{actor.name}{number}" for number in count()) if name not in busy)
         # How many ids an instance was given shows in the name of its next one, so its joins do not wait in line.
         may_line_up = busy and body.get("group_instance_id") is None
         connection = self._random.choice(sorted(busy)) if may_line_up and self._chance(0.1) else free
