@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final
 
 from coordinator.audit import schema
@@ -51,7 +52,6 @@ class AuditTrail:
         self._source = ("ce_source", f"/kafka-group-coordinator/nodes/{node_id}".encode())
         self._trails: dict[str, GroupTrail] = {}
         self._ends = AuditEnds()
-        self._time = (-1, ("ce_time", b""))
 
     def observe(
         self, event: events.Event, group: Group, state_before: GroupState, generation_before: int
@@ -133,15 +133,14 @@ class AuditTrail:
         )
         key = group.group_id.encode()
         ce_id = ("ce_id", b"%b/%d" % (key, trail.seq))
-        headers = (SPEC_VERSION, ce_id, TYPES[kind], self._source, self._time_header(at_ms), CONTENT_TYPE)
+        headers = (SPEC_VERSION, ce_id, TYPES[kind], self._source, _time_header(at_ms), CONTENT_TYPE)
         return key, schema.encode_event(event), headers
 
-    def _time_header(self, at_ms: int) -> Header:
-        """The same for all events of a batch."""
-        if self._time[0] != at_ms:
-            text = datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds")
-            self._time = (at_ms, ("ce_time", text.encode()))
-        return self._time[1]
+
+@lru_cache(maxsize=1)
+def _time_header(at_ms: int) -> Header:
+    """The same for all events of a turn."""
+    return "ce_time", datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds").encode()
 
 
 def _resume(group: Group, end: AuditEnd | None) -> GroupTrail:
