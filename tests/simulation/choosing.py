@@ -111,6 +111,8 @@ class Chooser:
                 return random.randint(2, 8)
             case "die_writing" | "fill_disk":
                 return random.choice((0, 1, random.randint(1, 800), random.randint(800, 6_000)))
+            case "kill":
+                return random.choice((0, 0, 0, 1, 2, 100))
             case "lose_power":
                 return random.randrange(1 << 16)
             case "describe" | "commit_in_transaction" | "end_transaction" | "delete_offsets":

@@ -27,6 +27,7 @@ from tests.simulation.consumers import PARTITIONS, PROTOCOLS, SUBSCRIPTIONS, ass
 from tests.simulation.history import Step
 from tests.simulation.server import unanswered
 from tests.simulation.talk import Talk
+from tests.simulation.watched import config_of
 
 COMMIT_VERSION: Final = 8
 RETENTION_VERSION: Final = 4
@@ -36,8 +37,8 @@ PRODUCERS: Final = 2
 
 
 class Stage(Talk):
-    """Plays steps. Each public method that takes `who` and `value` is a kind of step; none fails for want of a client
-    in the right state, so that any step can be left out of a history."""
+    """Plays steps. Each public method of a client and a `value` is a kind of step; none fails for want of a client in
+    the right state, so that any step can be left out of a history."""
 
     def play(self, step: Step) -> None:
         self.seen[f"step {step.kind}"] += 1
@@ -295,6 +296,9 @@ class Stage(Talk):
         self.server.disk.bytes_until_kill = value
 
     def kill(self, client: Client, value: int) -> None:
+        """kill -9 and a new start, with another `group.max.size` if there is a `value`."""
+        if value:
+            self.server.config = config_of(self.setup._replace(max_size=value))
         self._start_again()
 
     def lose_power(self, client: Client, value: int) -> None:

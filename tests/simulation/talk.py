@@ -94,9 +94,7 @@ class Talk:
             case "OffsetDelete":
                 return lambda c: lambda group, now: offsets.delete(group, message, c, now)
             case "OffsetFetch":
-                return _reading(
-                    lambda group, version: [(name, offsets.fetch(group, name, None, False)) for name in PARTITIONS]
-                )
+                return _reading(_positions_of)
             case "DescribeGroups":
                 return _reading(lambda group, version: admin.describe(group, version, False))
         assert request.api == "DeleteGroups"

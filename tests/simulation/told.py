@@ -121,7 +121,8 @@ class Ledger:
 
     def expired(self, group_id: str, partitions: set[TopicPartition], found: Mapping[TopicPartition, object]) -> None:
         """These were found too old, unless their batch failed or they were committed again."""
-        self.forget(group_id, [where for where in partitions if where not in found])
+        for where in partitions - found.keys():
+            self.acknowledged[group_id].pop(where, None)
 
     def server_died(self, unanswered: list[Request]) -> None:
         self.undecided = unanswered

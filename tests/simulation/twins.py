@@ -42,7 +42,6 @@ class ShardTwins:
         self.readers: dict[str, AuditReader] = {}
         self.life: Counter[str] = Counter()
         """Group id → how often it began anew: was loaded or made. Its generations are counted within such a life."""
-
         self.expired: defaultdict[str, set[TopicPartition]] = defaultdict(set)
         """Group id → partitions whose offsets expired since somebody looked."""
         self.generations: dict[tuple[str, int, int], Generation] = {}
@@ -71,7 +70,7 @@ class ShardTwins:
             self.life[event.group_id] += 1
         state = group.state
         check_event(event, group)
-        self._check_expiry(event, group)
+        self._check_session(event, group)
         event.apply(group)
         self.seen[f"event {type(event).__name__}"] += 1
         if group.state is not state:
@@ -86,16 +85,20 @@ class ShardTwins:
             self.seen[f"cause of GroupRemoved: {event.cause}"] += 1
             del self.replayed[event.group_id]
 
-    def _check_expiry(self, event: Event, group: Group) -> None:
+    def _check_session(self, event: Event, group: Group) -> None:
         """A session runs out when nothing was heard for its whole length."""
-        who = (event.group_id, getattr(event, "member_id", ""))
-        if isinstance(event, events.MemberJoined):
-            self.may_be_silent_until_ms[who] = event.at_ms + NEW_MEMBER_JOIN_TIMEOUT_MS
-        elif isinstance(event, events.GenerationStarted):
-            for member in group.members.values():
-                self.may_be_silent_until_ms[event.group_id, member.member_id] = event.at_ms + member.session_timeout_ms
-        elif getattr(event, "cause", None) is Cause.SESSION_EXPIRED:
-            assert event.at_ms >= self.may_be_silent_until_ms.get(who, 0), event
+        match event:
+            case events.MemberJoined():
+                until_ms = event.at_ms + NEW_MEMBER_JOIN_TIMEOUT_MS
+                self.may_be_silent_until_ms[event.group_id, event.member_id] = until_ms
+            case events.GenerationStarted():
+                for member in group.members.values():
+                    until_ms = event.at_ms + member.session_timeout_ms
+                    self.may_be_silent_until_ms[event.group_id, member.member_id] = until_ms
+            case (
+                events.MemberRemoved(cause=Cause.SESSION_EXPIRED) | events.MemberIdReleased(cause=Cause.SESSION_EXPIRED)
+            ):
+                assert event.at_ms >= self.may_be_silent_until_ms.get((event.group_id, event.member_id), 0), event
 
     # ---- the logs
 
@@ -127,9 +130,7 @@ class ShardTwins:
         """A start or a reload reads these from the audit topic, after those from `__consumer_offsets`."""
         if found != self.audited:
             assert_survived(found, self.audited, self.in_flight[1], self.flushed_audited, self.power_was_lost)
-            self.audited = []
-            self.readers = {}
-            self.audited = found
+            self.audited, self.readers = found, {}
             self._read(found)
         self.in_flight = ([], [])
 

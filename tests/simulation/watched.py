@@ -80,16 +80,8 @@ class WatchedServer(SimulatedServer):
 
     def __init__(self, setup: Setup, seen: Counter[str]) -> None:
         self.twins = [ShardTwins(partition, seen) for partition in range(setup.partitions)]
-        settings = {
-            "group.initial.rebalance.delay.ms": str(setup.initial_delay_ms),
-            "group.min.session.timeout.ms": "1000",
-            "group.max.size": str(setup.max_size),
-            "offset.metadata.max.bytes": "10",
-            "offsets.retention.minutes": "1",
-            "offsets.retention.check.interval.ms": "20000",
-        }
         super().__init__(
-            Config(settings),
+            config_of(setup),
             partitions=setup.partitions,
             fast_path=setup.fast_path,
             log_config=LogConfig(segment_bytes=setup.segment_bytes, index_interval_bytes=512),
@@ -103,6 +95,19 @@ class WatchedServer(SimulatedServer):
 
     def twins_of(self, group_id: str) -> ShardTwins:
         return self.twins[self.groups.shard_of(group_id).partition]
+
+
+def config_of(setup: Setup) -> Config:
+    return Config(
+        {
+            "group.initial.rebalance.delay.ms": str(setup.initial_delay_ms),
+            "group.min.session.timeout.ms": "1000",
+            "group.max.size": str(setup.max_size),
+            "offset.metadata.max.bytes": "10",
+            "offsets.retention.minutes": "1",
+            "offsets.retention.check.interval.ms": "20000",
+        }
+    )
 
 
 @contextmanager
