@@ -19,7 +19,7 @@ COMPILED := $(shell find _wire coordinator tests \( -path '*/messages' -prune \)
 	\( -name '*.pyx' -o -name '*.pxd' -o -name '*.schema' -o -path "_wire/generate.py" -o -path "_wire/notation.py" -o -path "_wire/codegen/*.py" \) -print 2>/dev/null)
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help build demo run test conformance-kafka fuzz simulate mutate lint format docs bench bench-assignors bench-wire lock clean java python
+.PHONY: help build demo run test conformance-kafka fuzz simulate mutate lint format docs bench bench-assignors bench-coordinator bench-timers bench-wire lock clean java python
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -74,11 +74,19 @@ format: $(DONE)/packages ## format and sort imports in place
 bench-assignors: build ## the assignors against kafka-python's, and Kafka's own where its jars are
 	@$(BIN)/python tests/bench/bench_assignors.py
 
+# What these take from the environment (ROUNDS, ONLY, PEERS, ...) is said at the top of the scripts.
+bench-coordinator: build ## our server under load beside Apache Kafka, kfake and a bare floor (Go; Java and Maven for Kafka)
+	@$(BIN)/python tests/bench/bench_coordinator.py
+
+bench-timers: build ## the timing wheel against asyncio, uvloop, heapq, and Kafka's own where Java is
+	@$(BIN)/python tests/bench/bench_timers.py
+
 bench-wire: build ## the codec against kafka-python, franz-go's kmsg and aiokafka
 	@$(BIN)/python tests/bench/bench_wire.py
 
-docs: build ## write docs/protocol.md and docs/states.md anew
+docs: build ## write docs/configuration.md, docs/protocol.md and docs/states.md anew
 	@$(BIN)/python docs/make_protocol.py
+	@$(BIN)/python docs/make_configuration.py
 	@$(BIN)/python docs/make_states.py
 
 bench: build ## run each benchmark of tests/bench and print its figures

@@ -8,6 +8,7 @@ from typing import Any, Final, Generic, TypeVar
 
 T = TypeVar("T")
 
+INT16_MAX: Final = 2**15 - 1
 INT32_MAX: Final = 2**31 - 1
 INT64_MAX: Final = 2**63 - 1
 
@@ -139,6 +140,40 @@ OFFSETS_TOPIC_COMPRESSION_CODEC = ConfigKey(
     "How batches of __consumer_offsets are compressed: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.",
     0,
     4,
+)
+OFFSETS_LOAD_BUFFER_SIZE = ConfigKey(
+    "offsets.load.buffer.size",
+    5 * 1024 * 1024,
+    "Bytes of __consumer_offsets that are read at once while groups are loaded; a larger batch is read whole.",
+    1,
+    INT32_MAX,
+)
+OFFSETS_COMMIT_TIMEOUT_MS = ConfigKey(
+    "offsets.commit.timeout.ms",
+    5000,
+    "Changes nothing here: the log is on this node, so a commit waits for no other.",
+    1,
+    INT32_MAX,
+)
+OFFSETS_TOPIC_REPLICATION_FACTOR = ConfigKey(
+    "offsets.topic.replication.factor",
+    3,
+    "Changes nothing here: there is one node, so a partition has one replica.",
+    1,
+    INT16_MAX,
+)
+GROUP_COORDINATOR_REBALANCE_PROTOCOLS = ConfigKey(
+    "group.coordinator.rebalance.protocols", "classic", "The group protocols that are served.", one_of=("classic",)
+)
+GROUP_COORDINATOR_THREADS = ConfigKey(
+    "group.coordinator.threads", 4, "Changes nothing here: one loop coordinates all groups.", 1, INT32_MAX
+)
+GROUP_COORDINATOR_APPEND_LINGER_MS = ConfigKey(
+    "group.coordinator.append.linger.ms",
+    -1,
+    "Changes nothing here: what one turn of the loop brings is appended together, and nothing waits for more.",
+    -1,
+    INT32_MAX,
 )
 OFFSETS_TOPIC_NUM_PARTITIONS = ConfigKey(
     "offsets.topic.num.partitions", 50, "Partitions of __consumer_offsets; fixed once it is made.", 1, INT32_MAX

@@ -253,14 +253,16 @@ class PartitionLog:
                 return data
         return b""
 
-    def batches(self, from_offset: int) -> Iterator[tuple[BatchHeader, bytes]]:
+    def batches(self, from_offset: int, read_bytes: int = REPLAY_BYTES) -> Iterator[tuple[BatchHeader, bytes]]:
         """Every batch from the one that holds `from_offset` to the end as it is when the iteration gets there.
+
+        `read_bytes` are read at once, and more for a batch that is larger.
 
         Raises:
             CorruptBatch: a checksum is wrong.
             OffsetOutOfRange, OSError: as `read`.
         """
-        while data := self.read(from_offset, REPLAY_BYTES):
+        while data := self.read(from_offset, read_bytes):
             for header in batch_headers(data):
                 yield header, data[header.position : header.position + header.size_in_bytes]
                 from_offset = header.next_offset

@@ -9,7 +9,7 @@ from _wire.records import BatchHeader, Record, build_batch, parse_records
 from coordinator.core.group import Producer
 from coordinator.core.stored import Stored, StoredBatch, StoredRecord, TransactionMarker
 from coordinator.log.errors import LogAppendError, RecordListTooLarge
-from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition_log import REPLAY_BYTES, PartitionLog
 from coordinator.log.segment import OwnBatch
 from coordinator.runtime.interfaces import AuditRecord, StoreError
 
@@ -26,13 +26,18 @@ class LogStore:
         leader_epoch: int,
         grown: Callable[[PartitionLog], None],
         compression: str = "none",
+        load_bytes: int = REPLAY_BYTES,
     ) -> None:
-        """`compression` is that of `__consumer_offsets`, by the name that the wire layer gives it."""
+        """`compression` is that of `__consumer_offsets`, by the name that the wire layer gives it.
+
+        A replay reads `load_bytes` at once.
+        """
         self._offsets = offsets
         self._audit = audit
         self._leader_epoch = leader_epoch
         self._grown = grown
         self._compression = compression
+        self._load_bytes = load_bytes
 
     def append(self, audit: list[AuditRecord], stored: Sequence[Stored], now_ms: int) -> None:
         """Audit first: events may be told of a batch that then fails (they are voided at load), never the reverse.
@@ -106,7 +111,7 @@ class LogStore:
 
     def _batches(self, log: PartitionLog) -> Iterator[tuple[BatchHeader, list[Record]]]:
         try:
-            for header, batch in log.batches(log.log_start_offset):
+            for header, batch in log.batches(log.log_start_offset, self._load_bytes):
                 yield header, parse_records(batch)
         except (OSError, MalformedMessage) as problem:
             raise StoreError(f"{log.name}: {problem}") from problem

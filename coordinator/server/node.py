@@ -15,7 +15,13 @@ from coordinator.broker.growth import Growth
 from coordinator.broker.partitions import LEADER_EPOCH, Partitions
 from coordinator.broker.produce import Producing
 from coordinator.broker.topics import Topics
-from coordinator.config import LOG_DIRS, NODE_ID, OFFSETS_TOPIC_COMPRESSION_CODEC, Config
+from coordinator.config import (
+    LOG_DIRS,
+    NODE_ID,
+    OFFSETS_LOAD_BUFFER_SIZE,
+    OFFSETS_TOPIC_COMPRESSION_CODEC,
+    Config,
+)
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
@@ -133,6 +139,7 @@ class Node:
                     LEADER_EPOCH,
                     growth.note,
                     COMPRESSIONS[self._config[OFFSETS_TOPIC_COMPRESSION_CODEC]],
+                    self._config[OFFSETS_LOAD_BUFFER_SIZE],
                 ),
                 AuditTrail(self._config[NODE_ID], LEADER_EPOCH),
                 desk,

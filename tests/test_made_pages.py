@@ -1,0 +1,17 @@
+"""The pages of docs that are made from the code say what the code says now."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+@pytest.mark.parametrize("name", ["configuration", "protocol", "states"])
+def test_the_page_is_up_to_date(name: str) -> None:
+    spec = importlib.util.spec_from_file_location(f"make_{name}", DOCS / f"make_{name}.py")
+    assert spec is not None and spec.loader is not None
+    maker = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(maker)
+    assert (DOCS / f"{name}.md").read_text(encoding="utf-8") == maker.page(), "`make docs` makes it anew"
