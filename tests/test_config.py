@@ -62,5 +62,5 @@ def test_a_file_of_kafkas_form(tmp_path):
 
 
 def test_a_line_without_a_value_is_refused():
-    with pytest.raises(ConfigError, match="'group.max.size': expected KEY=VALUE"):
+    with pytest.raises(ConfigError, match=r"'group\.max\.size': expected KEY=VALUE"):
         parse_settings(["group.max.size"])
