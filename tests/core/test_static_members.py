@@ -125,3 +125,17 @@ def test_a_leader_that_came_back_leads_the_next_generation_too(sim):
     sim.join("a2", new, instance_id="one", **STATIC)
     assert list(sim.group.members) == [two, new]
     assert rejoined.response.leader == new
+
+
+def test_a_leader_that_returns_while_the_group_completes_leads_the_next_generation_too():
+    sim = Simulation()
+    sim.make_stable([sim.join("a", instance_id="one", version=5), sim.join("b")])
+    leader = sim.group.static_members["one"]
+    (follower,) = sim.group.members.keys() - {leader}
+    assert sim.group.leader == leader
+    sim.join("a", leader, instance_id="one", version=5)
+    sim.join("b", follower)
+    assert sim.group.state is GroupState.COMPLETING_REBALANCE
+    back = sim.join("a", instance_id="one", version=5)
+    sim.join("b", follower)
+    assert back.response.leader == back.response.member_id
