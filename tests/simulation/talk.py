@@ -101,7 +101,7 @@ class Talk:
         return _deleting
 
     def _note_plan(self, message: Any) -> None:
-        plan = {identity(each.member_id): each.assignment for each in message.assignments}
+        plan = {each.member_id: each.assignment for each in message.assignments}
         generation = self._generation(message.group_id, message.generation_id)
         generation.plans.append((identity(message.member_id), plan))
 

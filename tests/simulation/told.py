@@ -52,11 +52,19 @@ class Generation:
             self.plans = [
                 (planner, plan)
                 for planner, plan in self.plans
-                if planner == self.leader and plan.get(who, b"") == assignment
+                if planner == self.leader and assignment in _meant_for(member_id, plan)
             ]
             assert self.plans, f"{who} is assigned what no leader said"
         shared = owners(self.assigned)
         assert sum(len(owners({who: part})) for who, part in self.assigned.items()) == len(shared), "owned twice"
+
+
+def _meant_for(member_id: str, plan: Mapping[str, bytes]) -> set[bytes]:
+    """What a plan gives a member. A static member may have come back since under a new id; or the plan was made before
+    a crash, for a generation that was lost and whose number counts again: then it knows only the old id."""
+    if member_id in plan:
+        return {plan[member_id]}
+    return {b""} | {part for each, part in plan.items() if identity(each) == identity(member_id)}
 
 
 class Position(NamedTuple):
