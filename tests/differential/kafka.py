@@ -51,15 +51,17 @@ def kafka_jars() -> Path:
 class RunningKafka:
     """A Kafka on free ports with data of its own. Leaving its context stops it."""
 
-    def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
-        """Raises KafkaMissing when Java or the jars are not there."""
+    def __init__(
+        self, folder: Path, settings: Mapping[str, str], threads: Mapping[str, str] = ONE_AFTER_THE_OTHER
+    ) -> None:
+        """With no `threads`, Kafka has its own defaults. Raises KafkaMissing when Java or the jars are not there."""
         try:
             self._java = require_java()
         except JavaMissing as missing:
             raise KafkaMissing(str(missing)) from None
         self._class_path = f"{kafka_jars()}/*"
         self._folder = folder
-        self._settings = settings
+        self._settings = {**threads, **settings}
         self._process: subprocess.Popen[bytes] | None = None
         self.log = folder / "kafka.log"
         self.bootstrap = ""
@@ -86,6 +88,11 @@ class RunningKafka:
             self._process.send_signal(signal.SIGKILL)
             self._process.wait(STOP_SECONDS)
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
     def _command(self, *arguments: str) -> list[str]:
         options = [each for each in arguments if each.startswith("-X") or each.startswith("-D")]
         rest = [each for each in arguments if each not in options]
@@ -105,9 +112,7 @@ class RunningKafka:
             "transaction.state.log.replication.factor": "1",
             "transaction.state.log.min.isr": "1",
         }
-        return "".join(
-            f"{name}={value}\n" for name, value in (node | ONE_AFTER_THE_OTHER | dict(self._settings)).items()
-        )
+        return "".join(f"{name}={value}\n" for name, value in (node | self._settings).items())
 
 
 def _free_port() -> int:
