@@ -84,7 +84,7 @@ class Comparison:
             if again.difference:
                 self._shrunk += 1
                 return again if self._shrunk > SHRUNK_AT_MOST else await self._shrink(again)
-        return replace(history, ended=f"not seen again: {history.difference}", difference="")
+        return replace(history, difference=f"in one of {1 + CONFIRMATIONS} playings: {history.difference}")
 
     async def retell(self, history: History) -> History:
         """The same steps once more, in groups of their own."""
@@ -114,7 +114,12 @@ class Comparison:
 
     async def _first_that_differs(self, history: History, candidates: list[list[Step]]) -> History | None:
         played = await asyncio.gather(*(self.retell(replace(history, steps=steps)) for steps in candidates))
-        return next((each for each in played if each.difference), None)
+        return next((each for each in played if each.difference and _kind(each) == _kind(history)), None)
+
+
+def _kind(history: History) -> str:
+    """What differs, without the values; labels stay when steps are left out."""
+    return history.difference.partition(":")[0]
 
 
 def _without(steps: Sequence[Step], size: int) -> Iterator[list[Step]]:

@@ -85,8 +85,7 @@ class Player:
         self._gate = gate
         self._now = time.monotonic
         self._known: set[str] = set()
-        self._api_of: dict[str, str] = {}
-        self._group_of: dict[str, str] = {}
+        self._sent: dict[str, Send] = {}
         self._leader_of: dict[str, str] = {}
         self._burst_ends = float("inf")
 
@@ -116,8 +115,7 @@ class Player:
 
     async def _take(self, step: Step, hurries: bool) -> Outcome:
         if isinstance(step, Send):
-            self._api_of[step.label] = step.api
-            self._group_of[step.label] = step.body.get("group_id", "")
+            self._sent[step.label] = step
         if isinstance(step, Pause):
             await self._pause()
         await asyncio.gather(*(side.take(step) for side in self._sides))
@@ -181,9 +179,14 @@ class Player:
         raise Difference("groups: " + "; ".join(differing(*groups)))
 
     def _check_syncs_of_the_removed(self, first: set[str], second: set[str]) -> None:
-        """Raises Ended when all that differs is that we answered the SyncGroup of members that were removed."""
-        told = [(self._api_of[label], self._sides[1].answers[label].get("error_code")) for label in second - first]
-        if first < second and all(each == ("SyncGroup", ErrorCode.UNKNOWN_MEMBER_ID) for each in told):
+        """Raises Ended when all that differs is that we answered the SyncGroup of members that were removed.
+
+        What stands in line behind such a SyncGroup is answered by us alone, too.
+        """
+        ours = self._sides[1].answers
+        syncs = [self._sent[label] for label in second - first if self._sent[label].api == "SyncGroup"]
+        hang = {step.connection for step in syncs if ours[step.label].get("error_code") == ErrorCode.UNKNOWN_MEMBER_ID}
+        if first < second and {self._sent[label].connection for label in second - first} <= hang:
             raise Ended("we answer the SyncGroup of a removed member, Kafka never does (decision 006)")
 
     def _compare(self, groups: list[Any]) -> Outcome:
@@ -195,8 +198,12 @@ class Player:
             raise Difference("; ".join(differing(first, second)))
         for label, answer in first.items():
             if answer.get("leader"):
-                self._leader_of[self._group_of[label]] = answer["leader"]
+                self._leader_of[self._group(label)] = answer["leader"]
         return Outcome(first, groups)
+
+    def _group(self, label: str) -> str:
+        group_id: str = self._sent[label].body.get("group_id", "")
+        return group_id
 
     def _check_free_leaders(self, labels: set[str]) -> None:
         """Which member follows a leader that is gone is free: Kafka takes the first of a hash map.
@@ -207,7 +214,7 @@ class Player:
         members = {member["member_id"] for answer in answers for member in answer.get("members", ())}
         for label in labels:
             chosen = {side.answers[label].get("leader") for side in self._sides}
-            former = self._leader_of.get(self._group_of[label])
+            former = self._leader_of.get(self._group(label))
             if len(chosen) > 1 and former not in chosen and chosen <= members:
                 raise Ended("each side chose another of the members to follow its leader")
 

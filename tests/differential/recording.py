@@ -2,7 +2,7 @@
 
 import gzip
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import cycle, pairwise
 from pathlib import Path
 from typing import Final
 
@@ -10,26 +10,31 @@ from tests.differential.report import Coverage
 from tests.differential.steps import History, Pause, Rest, history_from_record
 
 RECORDED: Final = Path(__file__).parent / "recorded" / "histories.jsonl.gz"
-RESTS_AT_MOST: Final = 2
+RESTS_AT_MOST: Final = 1
 """A rest takes five seconds or more, and a test should not."""
 
 
 def choose(histories: Iterable[History], number: int) -> list[History]:
-    """Some that agree and are soon played, each next one that which shows most that the ones before it do not."""
-    left = {id(history): (history, features(history)) for history in histories if _is_fit(history)}
+    """Some that agree and are soon played, of each profile, with a rest and without.
+
+    Each next one of a kind is that which shows most that those chosen before it do not.
+    """
+    kinds: dict[tuple[str, int], list[tuple[History, set[object]]]] = {}
+    for history in histories:
+        rests = sum(isinstance(step, Rest) for step in history.steps)
+        if not history.difference and not history.ended and rests <= RESTS_AT_MOST:
+            kinds.setdefault((history.profile, rests), []).append((history, features(history)))
     chosen: list[History] = []
     seen: set[object] = set()
-    while left and len(chosen) < number:
-        best, shown = max(left.values(), key=lambda each: len(each[1] - seen))
-        chosen.append(best)
-        seen |= shown
-        del left[id(best)]
+    for kind in cycle(list(kinds)):
+        if len(chosen) == number or not any(kinds.values()):
+            break
+        if kinds[kind]:
+            best = max(kinds[kind], key=lambda each: len(each[1] - seen))
+            kinds[kind].remove(best)
+            chosen.append(best[0])
+            seen |= best[1]
     return chosen
-
-
-def _is_fit(history: History) -> bool:
-    rests = sum(isinstance(step, Rest) for step in history.steps)
-    return not history.difference and not history.ended and rests <= RESTS_AT_MOST
 
 
 def features(history: History) -> set[object]:
