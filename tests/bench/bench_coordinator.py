@@ -10,8 +10,9 @@ Environment:
     PEERS=      some of uvloop,epoll,kafka,kfake,librdkafka instead of all
 
 The figures are the server's CPU time per operation, which travels better than throughput; ours audits as always. The
-server has one core, the load the other. Needs Linux and Go; a peer whose needs are not there is left out, and a line says
-so. Prints the tables of docs/benchmarks.md at the end. Exit status 1: a run of ours failed; a missed target is no failure.
+server has one core, the load the other. Needs Linux and Go; a peer whose needs are not there is left out, and a line
+says so. Prints the tables of docs/benchmarks.md at the end. Exit status 1: a run of ours failed; a missed target is no
+failure.
 """
 
 import os

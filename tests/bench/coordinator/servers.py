@@ -67,7 +67,7 @@ def ours_starting(folder: Path, stack: ExitStack) -> Target:
         str(folder / "data"),
     ]
     command += [f"--set={name}={value}" for name, value in SETTINGS.items()]
-    return Target(OURS, bootstrap, stack.enter_context(_process(command)).pid)
+    return Target(OURS, bootstrap, stack.enter_context(_process(command, stderr=subprocess.DEVNULL)).pid)
 
 
 def uvloop_floor(folder: Path, stack: ExitStack) -> Target:
@@ -148,8 +148,10 @@ def pin(pid: int, core: int) -> None:
 
 
 @contextmanager
-def _process(command: list[str], stdout: int = subprocess.DEVNULL) -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen(command, stdout=stdout)
+def _process(
+    command: list[str], stdout: int = subprocess.DEVNULL, stderr: int | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(command, stdout=stdout, stderr=stderr)
     try:
         yield process
     finally:
