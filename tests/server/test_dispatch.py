@@ -12,6 +12,16 @@ import pytest
 from _wire.apis import APIS
 from _wire.errors import ErrorCode
 from _wire.messages.api_versions import ApiVersionsRequest
+from _wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from _wire.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+)
 from _wire.primitives import Struct
 from coordinator.server.broker import Broker
 from coordinator.server.dispatch import DispatchTable, Route
@@ -110,3 +120,49 @@ def names_anything(struct: Struct) -> bool:
     if getattr(struct, "topics", ()) is None:
         return False
     return not lists or any(not isinstance(each, Struct) or names_anything(each) for value in lists for each in value)
+
+
+@pytest.mark.parametrize(
+    ("api_name", "told"),
+    [
+        ("Heartbeat", ErrorCode.NONE),
+        ("SyncGroup", ErrorCode.REBALANCE_IN_PROGRESS),
+        ("JoinGroup", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+        ("LeaveGroup", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+    ],
+)
+def test_what_members_are_told_while_their_group_is_loaded(api_name, told):
+    """A loaded member gets a fresh session, so a heartbeat loses nothing; for an assignment it has to come again."""
+    api = APIS.named(api_name)
+    route = served().routes[api.key]
+    assert route.error_response(api.request(), ErrorCode.COORDINATOR_LOAD_IN_PROGRESS).error_code == told
+    assert route.error_response(api.request(), ErrorCode.NOT_COORDINATOR).error_code == ErrorCode.NOT_COORDINATOR
+
+
+def test_offset_delete_answers_each_partition_or_the_group(server):
+    topics = [
+        OffsetDeleteRequestTopic(name=name, partitions=[OffsetDeleteRequestPartition(partition_index=index)])
+        for name, index in (("deleted-from", 0), ("deleted-from", 7), ("no-such-topic", 0))
+    ]
+    with WireClient(server.bootstrap) as client:
+        client.create_topic("deleted-from")
+        unknown = client.ask(OffsetDeleteRequest(group_id="never-heard-of", topics=topics), 0)
+        assert (ErrorCode(unknown.error_code), unknown.topics) == (ErrorCode.GROUP_ID_NOT_FOUND, [])
+        partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=5, committed_metadata="")
+        commit = OffsetCommitRequest(
+            group_id="deletes", topics=[OffsetCommitRequestTopic(name="deleted-from", partitions=[partition])]
+        )
+        client.ask(commit, 8)
+        response = client.ask(OffsetDeleteRequest(group_id="deletes", topics=topics), 0)
+    said = {
+        (topic.name, each.partition_index): ErrorCode(each.error_code)
+        for topic in response.topics
+        for each in topic.partitions
+    }
+    assert ErrorCode(response.error_code) is ErrorCode.NONE
+    assert said == {
+        ("deleted-from", 0): ErrorCode.NONE,
+        ("deleted-from", 7): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ("no-such-topic", 0): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    }
+    assert len(response.topics) == len({topic.name for topic in response.topics}), "each topic stands once"
