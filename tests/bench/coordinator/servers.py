@@ -151,7 +151,8 @@ def pin(pid: int, core: int) -> None:
 def _process(
     command: list[str], stdout: int = subprocess.DEVNULL, stderr: int | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen(command, stdout=stdout, stderr=stderr)
+    # In a session of its own: Ctrl-C is for the bench, which then stops it.
+    process = subprocess.Popen(command, stdout=stdout, stderr=stderr, start_new_session=True)
     try:
         yield process
     finally:

@@ -38,7 +38,7 @@ SEED = 1
 
 
 class Figures(NamedTuple):
-    """Nanoseconds are CPU time of the measuring thread; None where it does not exist."""
+    """Nanoseconds are CPU time of the measuring thread. `restart_ns` is None where there is no such thing."""
 
     cancel_and_start_ns: float
     restart_ns: float | None
