@@ -4,8 +4,8 @@
 
 Environment:
     ROUNDS=5    interleaved rounds; a figure is their median
-    SECONDS=5   of a load that goes by the clock, and of warming up a JVM before each load
-    WARMUP=10   seconds of heartbeats for a fresh JVM
+    SECONDS=5   of a load that goes by the clock
+    WARMUP=10   seconds at least of heartbeats for a fresh JVM, and of each load before it is measured
     ONLY=       some of the loads (hb64,hb16,commit,...) and checks (storms,steady,...) instead of all
     PEERS=      some of uvloop,epoll,kafka,kfake,librdkafka instead of all
 
@@ -23,6 +23,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -87,22 +88,25 @@ class Comparison:
         self._targets = targets
         self.failed = False
 
-    def warm_up(self, load: Load, target: Target, seconds: float) -> None:
-        if target.name == KAFKA:
-            self._figure(load, target, seconds)
+    def warm_up(self, load: Load) -> None:
+        """What a JVM compiles while it is measured would count as its work."""
+        for target in self._targets:
+            started = time.monotonic()
+            while target.name == KAFKA and time.monotonic() - started < WARMUP_SECONDS:
+                self._figure(load, target)
 
     def medians(self, load: Load) -> dict[str, float]:
         asked = [each for each in self._targets if self._asks(load, each)]
-        for target in asked:
-            self.warm_up(load, target, SECONDS)
+        if not load.only_ours:
+            self.warm_up(load)
         figures: dict[str, list[float]] = {target.name: [] for target in asked}
         for number in range(ROUNDS):
             for target in asked:
-                figure = self._figure(load, target, SECONDS)
+                figure = self._figure(load, target)
                 if figure is not None:
                     figures[target.name].append(figure)
             latest = ", ".join(f"{name} {each[-1]:.2f}" for name, each in figures.items() if each)
-            print(f"{load.key}, round {number + 1}: {latest}", flush=True)
+            print(f"{load.key}, round {number + 1}: {latest}")
         return {name: statistics.median(each) for name, each in figures.items() if each}
 
     def _asks(self, load: Load, target: Target) -> bool:
@@ -110,9 +114,9 @@ class Comparison:
             return load.asks_floors
         return target.name == OURS or not load.only_ours
 
-    def _figure(self, load: Load, target: Target, seconds: float) -> float | None:
+    def _figure(self, load: Load, target: Target) -> float | None:
         try:
-            return load.read(self._generator.run(target, load.command(seconds)))
+            return load.read(self._generator.run(target, load.command(SECONDS)))
         except LoadFailed as failure:
             print(failure)
             self.failed |= target.name == OURS
@@ -127,8 +131,7 @@ def compare(loads: Sequence[Load], generator: LoadGenerator, scratch: Path, serv
         for target in targets:
             pin(target.pid, server_core)
         comparison = Comparison(generator, targets)
-        for target in targets:
-            comparison.warm_up(WARM_UP, target, WARMUP_SECONDS)
+        comparison.warm_up(WARM_UP)
         return {load.key: comparison.medians(load) for load in loads}, comparison.failed
 
 
@@ -146,7 +149,7 @@ def check(names: Iterable[str], bench: Bench) -> tuple[list[Check], bool]:
             found, failed = [Check(name, "failed", "", False)], True
         rows.extend(found)
         for row in found:
-            print(f"{row.title}: {row.figure}", flush=True)
+            print(f"{row.title}: {row.figure}")
     return rows, failed
 
 
@@ -211,6 +214,7 @@ def main() -> None:
     if shutil.which("go") is None:
         sys.exit("Go is missing: install it (https://go.dev/dl), the load generator is written in it")
     signal.signal(signal.SIGTERM, terminated)
+    sys.stdout.reconfigure(line_buffering=True)  # a pipe sees each round when it is over
     names = chosen("ONLY", [*(load.key for load in LOADS), *CHECKS])
     loads = [load for load in LOADS if load.key in names]
     allow_descriptors()
