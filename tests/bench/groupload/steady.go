@@ -98,9 +98,18 @@ func (r *steadyRun) failure() error {
 	return anyViolation()
 }
 
+// enqueue puts a heartbeat where it is due; that is at or near the end, for all wait equally long.
+func enqueue(beats []beat, b beat) []beat {
+	beats = append(beats, b)
+	for i := len(beats) - 1; i > 0 && b.due.Before(beats[i-1].due); i-- {
+		beats[i-1], beats[i] = beats[i], beats[i-1]
+	}
+	return beats
+}
+
 // serve forms the groups of one connection, one after the other, and keeps those alive that are formed.
 func (r *steadyRun) serve(c *conn, groups []*group) {
-	var beats []beat // in the order they are due: all wait equally long
+	var beats []beat // in the order they are due
 	for next := 0; ; {
 		now, due := time.Now(), 0
 		for due < len(beats) && !now.Before(beats[due].due) {
@@ -109,8 +118,12 @@ func (r *steadyRun) serve(c *conn, groups []*group) {
 		var err error
 		switch {
 		case due > 0:
-			err = r.beatAll(c, beats[:due])
-			beats = append(beats[due:], beats[:due]...)
+			sent := beats[:due]
+			beats = beats[due:]
+			err = r.beatAll(c, sent)
+			for _, b := range sent {
+				beats = enqueue(beats, b)
+			}
 		case next < len(groups):
 			m := groups[next].members[0]
 			next++
@@ -118,7 +131,7 @@ func (r *steadyRun) serve(c *conn, groups []*group) {
 			if err = m.joinAndSync(); err == nil {
 				err = m.g.check()
 			}
-			beats = append(beats, beat{m, m.syncedAt.Add(r.o.beat), m.syncedAt})
+			beats = enqueue(beats, beat{m, m.syncedAt.Add(r.o.beat), m.syncedAt})
 			r.formed.Add(1)
 		}
 		if err != nil {
