@@ -56,17 +56,9 @@ def ours(folder: Path, stack: ExitStack) -> Target:
 def ours_starting(folder: Path, stack: ExitStack) -> Target:
     """Started this moment; it serves nobody yet."""
     bootstrap = f"127.0.0.1:{_free_port()}"
-    command = [
-        sys.executable,
-        "-m",
-        "coordinator.cli",
-        "serve",
-        "--listen",
-        bootstrap,
-        "--data-dir",
-        str(folder / "data"),
-    ]
-    command += [f"--set={name}={value}" for name, value in SETTINGS.items()]
+    options = [f"--listen={bootstrap}", f"--data-dir={folder / 'data'}"]
+    options += [f"--set={name}={value}" for name, value in SETTINGS.items()]
+    command = [sys.executable, "-m", "coordinator.cli", "serve", *options]
     return Target(OURS, bootstrap, stack.enter_context(_process(command, stderr=subprocess.DEVNULL)).pid)
 
 
@@ -107,8 +99,10 @@ def librdkafka_mock(folder: Path, stack: ExitStack) -> Target:
     command = [sys.executable, str(GROUPLOAD / "anchors" / "librdkafka_mock.py")]
     process = stack.enter_context(_process(command, stdout=subprocess.PIPE))
     assert process.stdout is not None
-    bootstrap = process.stdout.readline().split()[0].decode()
-    return Target("librdkafka mock", bootstrap, process.pid, caps=LIBRDKAFKA_CAPS)
+    printed = process.stdout.readline().decode().split()
+    if not printed:
+        raise PeerMissing("it stopped before it served")
+    return Target("librdkafka mock", printed[0], process.pid, caps=LIBRDKAFKA_CAPS)
 
 
 STARTERS: Final[dict[str, Starter]] = {
