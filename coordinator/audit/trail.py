@@ -7,14 +7,21 @@ from functools import lru_cache
 from typing import Any, Final
 
 from coordinator.audit import schema
-from coordinator.audit.embedded import assigned_partitions, claimed_partitions, subscribed_topics
+from coordinator.audit.embedded import (
+    assigned_partitions,
+    by_topic,
+    claimed_partitions,
+    subscribed_topics,
+)
 from coordinator.audit.resume import AuditEnd, AuditEnds
 from coordinator.core import events
 from coordinator.core.causes import Cause
-from coordinator.core.group import Group, Member, TopicPartition
+from coordinator.core.group import Group, Member
 from coordinator.core.states import GroupState
 
 Header = tuple[str, bytes | None]
+Partition = tuple[str, int]
+"""Topic and partition index."""
 
 SPEC_VERSION: Final = ("ce_specversion", b"1.0")
 CONTENT_TYPE: Final = ("content-type", b"application/json")
@@ -34,8 +41,8 @@ class GroupTrail:
     seq: int = 0
     created_seq: int = 0
     members: dict[str, schema.MemberRef] = field(default_factory=dict)
-    owned: dict[str, tuple[TopicPartition, ...]] = field(default_factory=dict)
-    owners: dict[TopicPartition, str] = field(default_factory=dict)
+    owned: dict[str, tuple[Partition, ...]] = field(default_factory=dict)
+    owners: dict[Partition, str] = field(default_factory=dict)
     rebalance_started_ms: int = 0
     generation_started_ms: int = 0
     partitions: int = 0
@@ -147,20 +154,13 @@ def _resume(group: Group, end: AuditEnd | None) -> GroupTrail:
     trail = GroupTrail() if end is None else GroupTrail(end.seq, end.created_seq)
     for member in group.members.values():
         trail.members[member.member_id] = ref(member)
-        owned = trail.owned[member.member_id] = tuple(assigned_partitions(group, member.assignment) or ())
+        owned = trail.owned[member.member_id] = tuple(assigned_partitions(group.protocol_type, member.assignment) or ())
         trail.owners.update(dict.fromkeys(owned, member.member_id))
     return trail
 
 
 def ref(member: Member) -> schema.MemberRef:
     return schema.MemberRef(member.member_id, member.client_id, member.client_host, member.group_instance_id)
-
-
-def by_topic(partitions: "set[TopicPartition] | tuple[TopicPartition, ...]") -> schema.TopicPartitions:
-    topics: schema.TopicPartitions = {}
-    for topic, partition in sorted(partitions):
-        topics.setdefault(topic, []).append(partition)
-    return topics
 
 
 Said = tuple[tuple[type[schema.AuditEvent], dict[str, Any]], ...]
@@ -180,7 +180,7 @@ def _joined(event: events.MemberJoined, group: Group, trail: GroupTrail, before:
         "session_timeout_ms": event.session_timeout_ms,
         "rebalance_timeout_ms": event.rebalance_timeout_ms,
         "protocols": [protocol.name for protocol in event.protocols],
-        "subscribed_topics": subscribed_topics(group, event.protocols[0].metadata),
+        "subscribed_topics": subscribed_topics(group.protocol_type, event.protocols[0].metadata),
     }
     return ((schema.MemberJoined, said),)
 
@@ -189,7 +189,7 @@ def _rejoined(event: events.MemberRejoined, group: Group, trail: GroupTrail, bef
     said = {
         "member": trail.members[event.member_id],
         "metadata_changed": event.metadata_changed,
-        "subscribed_topics": subscribed_topics(group, event.protocols[0].metadata),
+        "subscribed_topics": subscribed_topics(group.protocol_type, event.protocols[0].metadata),
         "reason": event.reason,
     }
     return ((schema.MemberRejoined, said),)
@@ -240,23 +240,24 @@ def _generation_started(event: events.GenerationStarted, group: Group, trail: Gr
 
 
 def _assigned(event: events.MemberAssigned, group: Group, trail: GroupTrail, before: Before) -> Said:
-    now = assigned_partitions(group, event.assignment)
+    now = assigned_partitions(group.protocol_type, event.assignment)
     owned = now or set()
-    owned_before = set(trail.owned.get(event.member_id, ()))
-    gained = owned - owned_before
+    before_this = set(trail.owned.get(event.member_id, ()))
+    gained = owned - before_this
     trail.partitions += len(owned)
-    trail.moved += sum(1 for partition in gained if trail.owners.get(partition, event.member_id) != event.member_id)
-    member = group.members[event.member_id]
-    trail.unowned += len(owned - claimed_partitions(group, member.metadata_for(group.protocol_name)))
-    trail.owned[event.member_id] = tuple(owned)
+    trail.moved += sum([trail.owners.get(partition, event.member_id) != event.member_id for partition in gained])
+    metadata = group.members[event.member_id].metadata_for(group.protocol_name)
+    trail.unowned += len(owned - claimed_partitions(group.protocol_type, metadata))
+    if gained or len(owned) != len(before_this):
+        trail.owned[event.member_id] = tuple(owned)
     trail.owners.update(dict.fromkeys(owned, event.member_id))
     said = {
         "member": trail.members[event.member_id],
         "readable": now is not None,
         "partitions": by_topic(owned),
         "gained": by_topic(gained),
-        "lost": by_topic(owned_before - owned),
-        "kept": by_topic(owned & owned_before),
+        "lost": by_topic(before_this - owned),
+        "kept": by_topic(owned & before_this),
     }
     return ((schema.MemberAssigned, said),)
 
@@ -317,8 +318,8 @@ def _snapshot(group: Group) -> dict[str, Any]:
         "members": [
             schema.MemberSnapshot(
                 ref(member),
-                subscribed_topics(group, member.metadata_for(group.protocol_name)),
-                by_topic(assigned_partitions(group, member.assignment) or set()),
+                subscribed_topics(group.protocol_type, member.metadata_for(group.protocol_name)),
+                by_topic(assigned_partitions(group.protocol_type, member.assignment) or set()),
             )
             for member in group.members.values()
         ],

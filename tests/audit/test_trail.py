@@ -131,7 +131,7 @@ def test_no_assignment_at_all_is_readable_and_empty(sim, pair):
 def test_no_bytes_of_a_client_break_the_audit(data):
     group = Group("g", protocol_type="consumer")
     for read in (assigned_partitions, claimed_partitions, subscribed_topics):
-        read(group, data)
+        read(group.protocol_type, data)
     sim = Simulation()
     member_id = sim.join("a", metadata=data).response.member_id
     sync(sim, {member_id: data})
