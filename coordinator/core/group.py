@@ -64,7 +64,10 @@ class Member:
     is_new: bool = True
 
     def metadata_for(self, protocol_name: str | None) -> bytes:
-        return next((metadata for name, metadata in self.protocols if name == protocol_name), b"")
+        for name, metadata in self.protocols:
+            if name == protocol_name:
+                return metadata
+        return b""
 
 
 @dataclass(slots=True)

@@ -642,8 +642,8 @@ MUTANTS = (
     Mutant(
         "a timer is not cancelled",
         GROUP_TIMERS,
-        "                self._wheel.cancel(number)\n",
-        "",
+        "self._wheel.cancel(self._numbers.pop(GroupTimerKey(group_id, name)))",
+        "self._numbers.pop(GroupTimerKey(group_id, name))",
     ),
     Mutant(
         "a timer is not moved",

@@ -1,6 +1,5 @@
 """JoinGroup, SyncGroup, Heartbeat, LeaveGroup: to the shard of the group, and back through the AnswerDesk."""
 
-from collections.abc import Callable
 from typing import Any
 
 from _wire.errors import ErrorCode
@@ -22,9 +21,6 @@ SYNC_NAMES_PROTOCOL_VERSION = 5
 """From it on SyncGroup says for which protocol it is (KIP-559)."""
 
 
-GroupRequest = JoinGroupRequest | SyncGroupRequest | HeartbeatRequest | LeaveGroupRequest
-
-
 class GroupHandlers:
     """The four requests that members send."""
 
@@ -38,9 +34,9 @@ class GroupHandlers:
         table.add("LeaveGroup", self.leave)
 
     def join(self, request: JoinGroupRequest, call: Call) -> Any:
-        config = self._broker.config
+        context, config = request_context(self._broker, call), self._broker.config
         return self._ask(
-            request, call, lambda context: lambda group, now_ms: joining.join(group, request, context, now_ms, config)
+            request.group_id, lambda group, now_ms: joining.join(group, request, context, now_ms, config), context
         )
 
     def sync(self, request: SyncGroupRequest, call: Call) -> Any:
@@ -49,27 +45,25 @@ class GroupHandlers:
             return SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         if not request.group_id:
             return SyncGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)
-        return self._ask(
-            request, call, lambda context: lambda group, now_ms: members.sync(group, request, context, now_ms)
-        )
+        context = request_context(self._broker, call)
+        return self._ask(request.group_id, lambda group, now_ms: members.sync(group, request, context, now_ms), context)
 
     def heartbeat(self, request: HeartbeatRequest, call: Call) -> Any:
         if not request.group_id:
             return HeartbeatResponse(error_code=ErrorCode.INVALID_GROUP_ID)
-        return self._ask(
-            request, call, lambda context: lambda group, now_ms: members.heartbeat(group, request, context)
-        )
+        context = request_context(self._broker, call)
+        return self._ask(request.group_id, lambda group, now_ms: members.heartbeat(group, request, context), context)
 
     def leave(self, request: LeaveGroupRequest, call: Call) -> Any:
         if not request.group_id:
             return LeaveGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)
+        context = request_context(self._broker, call)
         return self._ask(
-            request, call, lambda context: lambda group, now_ms: members.leave(group, request, context, now_ms)
+            request.group_id, lambda group, now_ms: members.leave(group, request, context, now_ms), context
         )
 
-    def _ask(self, request: GroupRequest, call: Call, deciding: Callable[[RequestContext], GroupDecision]) -> Any:
-        context = request_context(self._broker, call)
-        self._broker.groups.ask(request.group_id, deciding(context), context.request_id)
+    def _ask(self, group_id: str, decide: GroupDecision, context: RequestContext) -> Any:
+        self._broker.groups.ask(group_id, decide, context.request_id)
         return LATER
 
 
