@@ -101,9 +101,11 @@ class Comparison:
             self.warm_up(load)
         figures: dict[str, list[float]] = {target.name: [] for target in asked}
         for number in range(ROUNDS):
-            for target in asked:
+            for target in list(asked):
                 figure = self._figure(load, target)
-                if figure is not None:
+                if figure is None:
+                    asked.remove(target)  # to wait for what hangs once is enough
+                else:
                     figures[target.name].append(figure)
             latest = ", ".join(f"{name} {each[-1]:.2f}" for name, each in figures.items() if each)
             print(f"{load.key}, round {number + 1}: {latest}")
