@@ -308,8 +308,8 @@ class Generator:
         change: Body = self._pick(
             {"member_id": ""},
             {"member_id": ""},
-            {"member_id": self._pick(*self._seen_ids)},
-            {"member_id": self._pick(*self._seen_ids)},
+            self._another_id(),
+            self._another_id(),
             self._another_instance(),
             {"protocol_type": self._pick("", "other", "connect", "consumer")},
             {"protocols": [{"name": name, "metadata": "0x01"} for name in self._pick(*STRANGE_PROTOCOL_LISTS)]},
@@ -317,6 +317,13 @@ class Generator:
             {"group_id": self._pick("", "h")},
         )
         return api, at_least, body | change
+
+    def _another_id(self) -> Body:
+        """That of a static member goes with the session timeout of its instance, as wherever it is named."""
+        member_id = self._pick(*self._seen_ids)
+        instance_id = member_id.partition("-")[0]
+        known = instance_id in self._sessions_ms
+        return {"member_id": member_id} | ({"session_timeout_ms": self._sessions_ms[instance_id]} if known else {})
 
     def _another_instance(self) -> Body:
         instance_id = self._pick(*INSTANCES)
