@@ -58,9 +58,13 @@ def _start_rebalance(group: Group, trigger: Trigger, now_ms: int, config: Config
     )
 
 
+def is_too_large(group: Group, config: Config) -> bool:
+    return len(group.members) > config[GROUP_MAX_SIZE]
+
+
 def shrink(group: Group, now_ms: int, config: Config) -> Decision:
     """Rebalance a loaded group of more members than `group.max.size` allows by now: the last to join are refused."""
-    if group.state is not GroupState.STABLE or len(group.members) <= config[GROUP_MAX_SIZE]:
+    if group.state is not GroupState.STABLE or not is_too_large(group, config):
         return NOTHING
     return _start_rebalance(group, Trigger(Cause.GROUP_TOO_LARGE, "", "", "", None, ""), now_ms, config)
 

@@ -37,8 +37,10 @@ def commit(
                 taken.setdefault(topic.name, {})[each.partition_index] = _held_back(each, now_ms)
             answers.append(TxnOffsetCommitResponsePartition(partition_index=each.partition_index, error_code=verdict))
         response.topics.append(TxnOffsetCommitResponseTopic(name=topic.name, partitions=answers))
-    events: list[Event] = [] if group.exists else [GroupCreated(group.group_id, now_ms)]
+    events: list[Event] = []
     if taken:
+        # As in `offsets.commit`, a commit of which nothing is taken makes no group.
+        events += () if group.exists else (GroupCreated(group.group_id, now_ms),)
         producer = Producer(request.producer_id, request.producer_epoch)
         events.append(OffsetsHeldBack(group.group_id, now_ms, producer, taken))
     renewed = (request.member_id,) if request.member_id in group.members else ()

@@ -11,7 +11,7 @@ from coordinator.core.group import Group
 from coordinator.core.members import expire_session
 from coordinator.core.offset_expiry import expire
 from coordinator.core.partitioning import partition_for
-from coordinator.core.rebalance import shrink
+from coordinator.core.rebalance import is_too_large, shrink
 from coordinator.core.stored import TransactionMarker
 from coordinator.runtime.asks import Ask, GroupAsk, GroupDecision, MarkerAsk, ShardAsk, ShardDecision
 from coordinator.runtime.group_timers import GroupTimers
@@ -129,8 +129,9 @@ class Groups:
                 self._loaded(shard, now_ms)
 
     def _loaded(self, shard: Shard, now_ms: int) -> None:
-        for group_id in shard.groups:
-            self.ask(group_id, partial(shrink, config=self._config))
+        for group in shard.groups.values():
+            if is_too_large(group, self._config):
+                self.ask(group.group_id, partial(shrink, config=self._config))
         self._check_later(shard, (), now_ms + self._check_interval_ms)
 
     def _retry_later(self, shard: Shard, now_ms: int) -> None:

@@ -275,8 +275,8 @@ MUTANTS = (
     Mutant(
         "a group that is too large is left alone",
         REBALANCE,
-        "len(group.members) <= config[GROUP_MAX_SIZE]",
-        "len(group.members) <= config[GROUP_MAX_SIZE] + 1",
+        "len(group.members) > config[GROUP_MAX_SIZE]",
+        "len(group.members) > config[GROUP_MAX_SIZE] + 1",
     ),
     # ---- static members
     Mutant(
