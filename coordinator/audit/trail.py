@@ -61,20 +61,18 @@ class AuditTrail:
         self._ends = AuditEnds()
 
     def observe(
-        self, event: events.Event, group: Group, state_before: GroupState, generation_before: int
-    ) -> list[Record]:
-        """The audit records for an event that was just applied to `group`; most events have one, some none."""
+        self, event: events.Event, group: Group, state_before: GroupState, generation_before: int, into: list[Record]
+    ) -> None:
+        """Append the audit records for an event that was just applied to `group`; most have one, some none."""
         say = SAYERS.get(type(event))
         if say is None:
-            return []
+            return
         trail = self._trails.get(group.group_id)
         if trail is None:
             trail = self._trails[group.group_id] = GroupTrail()
         before = (state_before, generation_before)
-        return [
-            self._record(kind, group, trail, event.at_ms, before, said)
-            for kind, said in say(event, group, trail, before)
-        ]
+        for kind, said in say(event, group, trail, before):
+            into.append(self._record(kind, group, trail, event.at_ms, before, said))
 
     def forget(self) -> None:
         """Begin anew: the topic is about to be read."""

@@ -34,9 +34,9 @@ class Trail(Protocol):
     """Tells the audit topic what happened, in its own words."""
 
     def observe(
-        self, event: Event, group: Group, state_before: GroupState, generation_before: int
-    ) -> list[AuditRecord]:
-        """The audit records for an event that was just applied to `group`."""
+        self, event: Event, group: Group, state_before: GroupState, generation_before: int, into: list[AuditRecord]
+    ) -> None:
+        """Append the audit records for an event that was just applied to `group`."""
 
     def forget(self) -> None:
         """Begin anew: the topic is about to be read."""

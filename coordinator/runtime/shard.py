@@ -246,7 +246,7 @@ class Shard:
         for event in decision.events:
             state, generation_id = group.state, group.generation_id
             event.apply(group)
-            batch.audit += self._trail.observe(event, group, state, generation_id)
+            self._trail.observe(event, group, state, generation_id, batch.audit)
             batch.store(event, group)
             if type(event) in BEGIN_OR_END_SESSIONS:
                 self._begin_or_end_session(event, now_ms)

@@ -76,10 +76,10 @@ class RecordingTrail(AuditTrail):
         self._history = history
 
     def observe(
-        self, event: Event, group: Group, state_before: GroupState, generation_before: int
-    ) -> list[AuditRecord]:
+        self, event: Event, group: Group, state_before: GroupState, generation_before: int, into: list[AuditRecord]
+    ) -> None:
         self._history.append(event)
-        return super().observe(event, group, state_before, generation_before)
+        super().observe(event, group, state_before, generation_before, into)
 
 
 class Simulation(SimulatedServer):

@@ -64,10 +64,10 @@ class WatchedTrail(AuditTrail):
         self._twins = twins
 
     def observe(
-        self, event: Event, group: Group, state_before: GroupState, generation_before: int
-    ) -> list[AuditRecord]:
+        self, event: Event, group: Group, state_before: GroupState, generation_before: int, into: list[AuditRecord]
+    ) -> None:
         self._twins.happened(event)
-        return super().observe(event, group, state_before, generation_before)
+        super().observe(event, group, state_before, generation_before, into)
 
     def resume(self, groups: Mapping[str, Group], now_ms: int) -> list[AuditRecord]:
         said = super().resume(groups, now_ms)
