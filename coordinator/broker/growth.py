@@ -36,8 +36,10 @@ class Growth:
                 self._wake()
             self._grown[log] = None
 
-    def tell(self) -> None:
+    def tell(self, now_ms: int) -> None:
         """Call each watcher of a log that grew, once."""
+        if not self._grown:
+            return
         grown, self._grown = self._grown, {}
         for watcher in {watcher: None for log in grown for watcher in self._watchers.get(log, ())}:
             watcher()

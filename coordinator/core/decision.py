@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from coordinator.core.events import Event
 from coordinator.core.group import Group
@@ -30,15 +30,20 @@ class RequestContext:
     new_id: Callable[[], str]
 
 
-class Reply(NamedTuple):
+@dataclass(slots=True)
+class Reply:
     """The answer to a request: a message of `_wire.messages`."""
 
     request_id: int
     response: object
 
 
-class Decision(NamedTuple):
-    """`renewed`: members and reserved member ids whose session timeout begins anew with this decision."""
+@dataclass(slots=True)
+class Decision:
+    """`renewed`: members and reserved member ids whose session timeout begins anew with this decision.
+
+    Never changed; that its class is not frozen makes it cheaper to make, as with events.
+    """
 
     events: tuple[Event, ...] = ()
     replies: tuple[Reply, ...] = ()
@@ -46,12 +51,6 @@ class Decision(NamedTuple):
 
 
 NOTHING: Final = Decision()
-
-
-def session_timeout_ms(group: Group, member_id: str) -> int | None:
-    """How long the member may be silent after a sign of life; None when the group does not know it, in milliseconds."""
-    member = group.members.get(member_id)
-    return group.pending_members.get(member_id) if member is None else member.session_timeout_ms
 
 
 class TimerName:

@@ -56,7 +56,8 @@ def join(group: Group, request: JoinGroupRequest, context: RequestContext, now_m
         decision = _join_known(group, request, context, now_ms)
     if group.exists:
         return decision
-    return decision._replace(events=(GroupCreated(group.group_id, now_ms), *decision.events))
+    created = GroupCreated(group.group_id, now_ms)
+    return Decision((created, *decision.events), decision.replies, decision.renewed)
 
 
 def _has_room(group: Group, member_id: str, max_size: int) -> bool:
@@ -86,8 +87,7 @@ def _refuse_and_drop(group: Group, request: JoinGroupRequest, context: RequestCo
         events = (MemberRemoved(group.group_id, now_ms, request.member_id, Cause.MEMBER_REFUSED, request.reason or ""),)
     elif request.member_id in group.pending_members:
         events = (MemberIdReleased(group.group_id, now_ms, request.member_id, Cause.MEMBER_REFUSED),)
-    refused = _refuse(context, ErrorCode.GROUP_MAX_SIZE_REACHED, NO_MEMBER_ID)
-    return refused._replace(events=events)
+    return Decision(events, _refuse(context, ErrorCode.GROUP_MAX_SIZE_REACHED, NO_MEMBER_ID).replies)
 
 
 def _join_new(group: Group, request: JoinGroupRequest, context: RequestContext, now_ms: int) -> Decision:

@@ -35,7 +35,7 @@ def take_positions(
 
 def position_records(
     group_id: str, positions: Mapping[str, Mapping[int, CommittedOffset]]
-) -> list[tuple[bytes, bytes]]:
+) -> list[tuple[bytes, bytes | None]]:
     """Key and value of the record of `__consumer_offsets` for each position."""
 
 def find_positions(

@@ -4,8 +4,9 @@ A restart replays them. Compaction may have taken any record that a later one wi
 record is applied by itself and expects nothing before it.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
 from _wire.embedded import decode_versioned, encode_versioned, prefix_of
 from _wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata
@@ -36,7 +37,8 @@ StoredRecord = tuple[bytes, bytes | None]
 """Key and value; a null value is a tombstone."""
 
 
-class StoredBatch(NamedTuple):
+@dataclass(slots=True)
+class StoredBatch:
     """Records that are appended together: a transaction's, or plain ones (`producer` is None)."""
 
     producer: Producer | None
@@ -54,25 +56,45 @@ class TransactionMarker(NamedTuple):
 Stored = StoredBatch | TransactionMarker
 
 
-def records_of(event: Event, group: Group) -> Sequence[StoredRecord]:
+def records_of(event: Event, group: Group) -> list[StoredRecord]:
     """What to store for an event that was just applied to `group`."""
-    match event:
-        case OffsetsCommitted() | OffsetsHeldBack():
-            return position_records(group.group_id, event.offsets)
-        case OffsetsDeleted() | OffsetsExpired():
-            return [(_offset_key(group, topic, partition), None) for topic, partition in event.partitions]
-        case GroupCreated() | GroupEmptied() | GenerationStable():
-            return [(_group_key(group), _group_value(group))]
-        case StaticMemberReplaced() if group.state is GroupState.STABLE and group.trigger is None:
-            return [(_group_key(group), _group_value(group))]
-        case GroupRemoved():
-            return [(_group_key(group), None)]
-    return ()
+    make = RECORD_MAKERS.get(type(event))
+    return [] if make is None else make(event, group)
 
 
-def transaction_of(event: Event) -> Producer | None:
-    """Whose transaction the records of the event are part of."""
-    return event.producer if isinstance(event, OffsetsHeldBack) else None
+def _positions(event: OffsetsCommitted | OffsetsHeldBack, group: Group) -> list[StoredRecord]:
+    return position_records(group.group_id, event.offsets)
+
+
+def _forgotten_positions(event: OffsetsDeleted | OffsetsExpired, group: Group) -> list[StoredRecord]:
+    return [(_offset_key(group, topic, partition), None) for topic, partition in event.partitions]
+
+
+def _group_as_it_is(event: Event, group: Group) -> list[StoredRecord]:
+    return [(_group_key(group), _group_value(group))]
+
+
+def _group_with_replaced_member(event: StaticMemberReplaced, group: Group) -> list[StoredRecord]:
+    """Where no generation follows that would be stored with the new member id."""
+    return _group_as_it_is(event, group) if group.state is GroupState.STABLE and group.trigger is None else []
+
+
+def _group_tombstone(event: GroupRemoved, group: Group) -> list[StoredRecord]:
+    return [(_group_key(group), None)]
+
+
+RECORD_MAKERS: Final[dict[type, Callable[[Any, Group], list[StoredRecord]]]] = {
+    OffsetsCommitted: _positions,
+    OffsetsHeldBack: _positions,
+    OffsetsDeleted: _forgotten_positions,
+    OffsetsExpired: _forgotten_positions,
+    GroupCreated: _group_as_it_is,
+    GroupEmptied: _group_as_it_is,
+    GenerationStable: _group_as_it_is,
+    StaticMemberReplaced: _group_with_replaced_member,
+    GroupRemoved: _group_tombstone,
+}
+"""By the class of the event; for the others there is nothing to store."""
 
 
 def _group_key(group: Group) -> bytes:

@@ -182,10 +182,12 @@ class PartitionLog:
             RecordListTooLarge: more bytes than a segment may have.
             LogAppendError: the disk refused.
         """
-        size_bytes, last_offset = sum([len(each.data) for each in batches]), batches[-1].last_offset
-        self._check_size(size_bytes)
+        data = batches[0].data if len(batches) == 1 else b"".join([each.data for each in batches])
+        last_offset = batches[-1].last_offset
+        self._check_size(len(data))
         try:
-            self._segment_for(size_bytes, last_offset, max_timestamp_ms).append_own(batches, max_timestamp_ms)
+            segment = self._segment_for(len(data), last_offset, max_timestamp_ms)
+            segment.append_own(data, batches, max_timestamp_ms)
         except OSError as error:
             raise LogAppendError(f"{self.name}: {error}") from error
         self.log_end_offset = last_offset + 1

@@ -2,8 +2,8 @@
 
 import errno
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from _wire.records import BatchHeader, CorruptBatch, batch_headers, end_of_whole_batches, find_batch
 from coordinator.log.config import LogConfig
@@ -34,7 +34,8 @@ def _headers_before_corruption(data: bytes, check_crc: bool) -> list[BatchHeader
         return batch_headers(data[: error.offset], 0, False)
 
 
-class OwnBatch(NamedTuple):
+@dataclass(slots=True)
+class OwnBatch:
     """A batch that was built here for its place in the log."""
 
     data: bytes
@@ -67,14 +68,15 @@ class Segment:
         for header in headers:
             self.note(header.size_in_bytes, header.last_offset, header.max_timestamp_ms)
 
-    def append_own(self, batches: Sequence[OwnBatch], max_timestamp_ms: int) -> None:
-        """The same for batches that were built here, of which this is known."""
-        self._write(batches[0].data if len(batches) == 1 else b"".join([each.data for each in batches]))
+    def append_own(self, data: bytes, batches: Sequence[OwnBatch], max_timestamp_ms: int) -> None:
+        """The same for batches that were built here, of which this is known; `data` is all of them."""
+        self._write(data)
         for each in batches:
             self.note(len(each.data), each.last_offset, max_timestamp_ms)
 
     def _write(self, data: bytes | bytearray) -> None:
-        self._cut_torn_tail()
+        if self._has_torn_tail:
+            self._cut_torn_tail()
         try:
             self._file.write_at(data, self.size_bytes)
         except OSError:

@@ -1,7 +1,7 @@
 """What can be asked of a shard: of one group, of all of them, and the end of a transaction."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from coordinator.core.decision import Decision, Reply
 from coordinator.core.group import Group
@@ -11,7 +11,8 @@ GroupDecision = Callable[[Group, int], Decision]
 ShardDecision = Callable[[Mapping[str, Group], int], Sequence[Reply]]
 
 
-class GroupAsk(NamedTuple):
+@dataclass(slots=True)
+class GroupAsk:
     """Something asked of one group; `request_id` is None when nobody waits for an answer."""
 
     request_id: int | None
@@ -19,14 +20,16 @@ class GroupAsk(NamedTuple):
     decide: GroupDecision
 
 
-class ShardAsk(NamedTuple):
+@dataclass(slots=True)
+class ShardAsk:
     """Something asked of all groups of the shard, which it does not change."""
 
     request_id: int | None
     decide: ShardDecision
 
 
-class MarkerAsk(NamedTuple):
+@dataclass(slots=True)
+class MarkerAsk:
     """The end of a transaction, for all groups of the shard that have a part in it; answered NONE."""
 
     request_id: int | None

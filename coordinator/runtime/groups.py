@@ -78,13 +78,12 @@ class Groups:
 
     def drain(self, now_ms: int) -> None:
         """Handle what is queued. Call it once per loop turn when `wake` was called."""
-        self._go_on_loading(now_ms)
+        if self._loading:
+            self._go_on_loading(now_ms)
         while self._dirty:
             shards, self._dirty = self._dirty, {}
             for shard in shards.values():
-                was_loaded = shard.loaded
-                shard.drain(now_ms)
-                if was_loaded and shard.state is ShardState.FAILED:
+                if not shard.drain(now_ms):
                     self._retry_later(shard, now_ms)
 
     def due(self, key: object, now_ms: int) -> None:

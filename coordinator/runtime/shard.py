@@ -2,7 +2,6 @@
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from enum import Enum, auto
 from itertools import islice
 from typing import Final
@@ -15,20 +14,20 @@ from coordinator.core.decision import (
     NEW_MEMBER_JOIN_TIMEOUT_MS,
     Decision,
     Reply,
-    session_timeout_ms,
     wanted_timers,
 )
-from coordinator.core.events import Event, MemberIdReleased, MemberJoined, MemberRemoved, StaticMemberReplaced
+from coordinator.core.events import (
+    Event,
+    MemberIdReleased,
+    MemberJoined,
+    MemberRemoved,
+    OffsetsHeldBack,
+    StaticMemberReplaced,
+)
 from coordinator.core.group import Group
 from coordinator.core.rebalance import settle
 from coordinator.core.states import GroupState
-from coordinator.core.stored import (
-    Stored,
-    StoredBatch,
-    StoredGroups,
-    records_of,
-    transaction_of,
-)
+from coordinator.core.stored import Stored, StoredBatch, StoredGroups, records_of
 from coordinator.core.transactional_offsets import end
 from coordinator.runtime.asks import Ask, GroupAsk, MarkerAsk, ShardAsk
 from coordinator.runtime.group_timers import GroupTimers
@@ -64,29 +63,33 @@ REFUSALS: Final = {
 }
 
 
-@dataclass(slots=True)
 class Batch:
     """What one drained queue comes to: appended first, released after."""
 
-    audit: list[AuditRecord] = field(default_factory=list)
-    stored: list[Stored] = field(default_factory=list)
-    replies: list[Reply] = field(default_factory=list)
-    failures: list[int] = field(default_factory=list)
-    """Requests that could not be decided, by a defect of ours."""
-    opened: dict[str, int] = field(default_factory=dict)
-    """Group id → generation that became stable: from its append on, heartbeats need not come to the shard."""
+    __slots__ = ("asked", "audit", "failures", "opened", "replies", "stored")
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+        """The requests it is about."""
+        self.audit: list[AuditRecord] = []
+        self.stored: list[Stored] = []
+        self.replies: list[Reply] = []
+        self.failures: list[int] = []
+        """Requests that could not be decided, by a defect of ours."""
+        self.opened: dict[str, int] = {}
+        """Group id → generation that became stable: from its append on, heartbeats need not come to the shard."""
 
     def store(self, event: Event, group: Group) -> None:
         """Take in the records of an event that was just applied; those of one transaction, or of none, go together."""
         records = records_of(event, group)
         if not records:
             return
-        producer = transaction_of(event)
+        producer = event.producer if isinstance(event, OffsetsHeldBack) else None
         last = self.stored[-1] if self.stored else None
         if isinstance(last, StoredBatch) and last.producer == producer:
             last.records.extend(records)
         else:
-            self.stored.append(StoredBatch(producer, list(records)))
+            self.stored.append(StoredBatch(producer, records))
 
 
 class Shard:
@@ -177,37 +180,39 @@ class Shard:
             self._answers.fail(request_id, ErrorCode.NOT_COORDINATOR)
         self._refuse_all()
 
-    def drain(self, now_ms: int) -> None:
-        """Handle all that is queued as one batch: one append, then the answers."""
+    def drain(self, now_ms: int) -> bool:
+        """Handle all that is queued as one batch: one append, then the answers.
+
+        False when that failed: the state is FAILED then, and the caller loads the groups anew after a while.
+        """
         if not self.loaded:
             self._refuse_all()
-            return
+            return True
         batch = Batch()
-        asked: list[int] = []
         try:
             while self._queue:
-                ask = self._queue.popleft()
-                if ask.request_id is not None:
-                    asked.append(ask.request_id)
-                self._handle(ask, now_ms, batch)
+                self._handle(self._queue.popleft(), now_ms, batch)
             if batch.audit or batch.stored:
                 self._store.append(batch.audit, batch.stored, now_ms)
         except StoreError as problem:
             log.error("cannot store groups; they are loaded anew", partition=self.partition, problem=str(problem))
-            self._give_up(asked, batch)
-            return
+            self._give_up(batch)
+            return False
         except Exception:
             log.exception("a group broke a rule of ours; its partition is loaded anew", partition=self.partition)
-            self._give_up(asked, batch)
-            return
+            self._give_up(batch)
+            return False
         for group_id, generation_id in batch.opened.items():
             self._leases.set_group(group_id, generation_id, True)
         for reply in batch.replies:
             self._answers.reply(reply.request_id, reply.response)
         for request_id in batch.failures:
             self._answers.fail(request_id, ErrorCode.UNKNOWN_SERVER_ERROR)
+        return True
 
     def _handle(self, ask: Ask, now_ms: int, batch: Batch) -> None:
+        if ask.request_id is not None:
+            batch.asked.append(ask.request_id)
         if isinstance(ask, GroupAsk):
             self._ask_group(ask, now_ms, batch)
         elif isinstance(ask, ShardAsk):
@@ -287,11 +292,12 @@ class Shard:
 
     def _renew(self, group: Group, member_id: str, now_ms: int) -> None:
         """At once: an expiry later in the same batch finds the member alive. A batch that fails ends all sessions."""
-        timeout_ms = session_timeout_ms(group, member_id)
-        assert timeout_ms is not None, (group.group_id, member_id)
         member = group.members.get(member_id)
-        instance_id = None if member is None else member.group_instance_id
-        self._leases.renew(group.group_id, member_id, instance_id, timeout_ms, now_ms)
+        if member is None:
+            self._leases.renew(group.group_id, member_id, None, group.pending_members[member_id], now_ms)
+        else:
+            instance_id, timeout_ms = member.group_instance_id, member.session_timeout_ms
+            self._leases.renew(group.group_id, member_id, instance_id, timeout_ms, now_ms)
 
     def _refuse_all(self) -> None:
         while self._queue:
@@ -299,12 +305,12 @@ class Shard:
             if ask.request_id is not None:
                 self._answers.fail(ask.request_id, REFUSALS[self.state])
 
-    def _give_up(self, asked: list[int], batch: Batch) -> None:
+    def _give_up(self, batch: Batch) -> None:
         """Nothing of the batch counts: all it would have answered, and all that wait, are told to come again."""
         self.state = ShardState.FAILED
         waiting = self._forget_groups()
         answered = (reply.request_id for reply in batch.replies)
-        for request_id in dict.fromkeys((*waiting, *answered, *asked)):
+        for request_id in dict.fromkeys((*waiting, *answered, *batch.asked)):
             self._answers.fail(request_id, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         self._refuse_all()
 

@@ -16,7 +16,7 @@ from coordinator.server.answers import AnswerDesk
 
 @dataclass(slots=True)
 class Broker:
-    """`now_ms` is milliseconds since the epoch, never going back; `new_id` makes a UUID in text."""
+    """`now_ms` is milliseconds since the epoch, never going back."""
 
     config: Config
     cluster_id: str
@@ -28,7 +28,6 @@ class Broker:
     groups: Groups
     desk: AnswerDesk
     now_ms: Callable[[], int]
-    new_id: Callable[[], str]
 
     @property
     def node_id(self) -> int:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from coordinator.core.decision import RequestContext
+
 if TYPE_CHECKING:
     from coordinator.server.connection import Connection
     from coordinator.server.dispatch import Route
@@ -18,21 +20,16 @@ class Endpoint:
 
 
 @dataclass(slots=True)
-class Call:
-    """Who asks what, and in which version. `client_host` is written as Kafka writes it: a slash and the address."""
+class Call(RequestContext):
+    """Who asks what, and in which version. `client_host` is written as Kafka writes it: a slash and the address.
+
+    `request_id` is 0 until the request is numbered, because its answer comes later.
+    """
 
     connection: "Connection"
     route: "Route"
     request: Any
-    api_version: int
     correlation_id: int
-    client_id: str
-    request_id: int = 0
-    """Given when the answer comes later."""
-
-    @property
-    def client_host(self) -> str:
-        return self.connection.client_host
 
     @property
     def endpoint(self) -> Endpoint:

@@ -36,6 +36,8 @@ class Route:
     """How one API is served, in the versions `min_version` to `max_version`."""
 
     api: Api
+    decode: Callable[[bytes, int, int], Any]
+    """(frame, version, where the body begins) → request."""
     handler: Handler
     error_response: ErrorResponse
     adapt: Adapt | None
@@ -70,4 +72,5 @@ class DispatchTable:
         newest = api.max_version if max_version is None else max_version
         answer_error = error_response or top_level_error(api.key)
         assert api.key not in self.routes, name
-        self.routes[api.key] = Route(api, handler, answer_error, adapt, max(min_version, api.min_version), newest)
+        oldest = max(min_version, api.min_version)
+        self.routes[api.key] = Route(api, api.request.decode, handler, answer_error, adapt, oldest, newest)

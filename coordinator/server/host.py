@@ -12,7 +12,7 @@ from coordinator.log.errors import LogFlushError
 from coordinator.server.answers import AnswerDesk
 from coordinator.server.call import Call
 from coordinator.server.connection import Connection
-from coordinator.server.dispatch import LATER, NO_ANSWER, DispatchTable
+from coordinator.server.dispatch import LATER, NO_ANSWER, DispatchTable, Route
 from coordinator.server.handlers.cluster import ClusterHandlers
 from coordinator.server.limits import ConnectionLimits
 
@@ -28,13 +28,18 @@ class ConnectionHost:
         cluster: ClusterHandlers,
         desk: AnswerDesk,
         limits: ConnectionLimits,
+        new_id: Callable[[], str],
         give_up: Callable[[LogFlushError], None],
     ) -> None:
-        """`give_up` is called when data that was to be safe is not: the process has to stop."""
-        self._table = table
+        """`new_id` makes a UUID in text.
+
+        `give_up` is called when data that was to be safe is not: the process has to stop.
+        """
+        self._routes = table.routes
         self._cluster = cluster
         self._desk = desk
         self._limits = limits
+        self._new_id = new_id
         self._give_up = give_up
         self.connections: set[Connection] = set()
 
@@ -58,43 +63,43 @@ class ConnectionHost:
         """Handle one request; the connection stays busy until it is answered."""
         try:
             header, body_start = decode_request_header(frame)
-            call = self._open_call(connection, header, frame, body_start)
+            route, version = self._routes.get(header.api_key), header.api_version
+            if route is None or not route.min_version <= version <= route.max_version:
+                self._refuse(connection, header, route)
+                return
+            request: Any = route.decode(frame, version, body_start)
         except MalformedMessage as problem:
             connection.refuse(str(problem))
             return
-        if call is None:
-            return
+        call = self._call(connection, header, route, request, version)
         connection.call = call
         try:
-            answer = call.route.handler(call.request, call)
+            answer = route.handler(request, call)
         except LogFlushError as problem:
             self._give_up(problem)
             return
         except Exception:
-            log.exception("a request failed for a reason of ours", api=call.route.api.name, version=call.api_version)
-            answer = call.route.error_response(call.request, ErrorCode.UNKNOWN_SERVER_ERROR)
+            log.exception("a request failed for a reason of ours", api=route.api.name, version=version)
+            answer = route.error_response(request, ErrorCode.UNKNOWN_SERVER_ERROR)
         if answer is NO_ANSWER:
             connection.finish()
         elif answer is not LATER:
             connection.answer(answer)
 
-    def _open_call(self, connection: Connection, header: RequestHeader, frame: bytes, body_start: int) -> Call | None:
-        """The request with its route; None when it is answered or refused already. Raises MalformedMessage."""
-        route = self._table.routes.get(header.api_key)
+    def _refuse(self, connection: Connection, header: RequestHeader, route: Route | None) -> None:
+        """What is not served closes the connection; but ApiVersions of a newer client is told which versions are."""
         if route is None:
             connection.refuse(f"API key {header.api_key} is not served")
-            return None
-        version = header.api_version
-        if not route.min_version <= version <= route.max_version:
-            if header.api_key != ApiVersionsRequest.API_KEY:
-                served = f"{route.min_version} to {route.max_version}"
-                connection.refuse(f"{route.api.name} version {version} is not served; {served} are")
-                return None
-            connection.call = Call(connection, route, None, 0, header.correlation_id, header.client_id or "")
+        elif header.api_key == ApiVersionsRequest.API_KEY:
+            connection.call = self._call(connection, header, route, None, 0)
             connection.answer(self._cluster.unsupported_api_versions())
-            return None
-        request: Any = route.api.request.decode(frame, version, body_start)
-        return Call(connection, route, request, version, header.correlation_id, header.client_id or "")
+        else:
+            served = f"{route.min_version} to {route.max_version}"
+            connection.refuse(f"{route.api.name} version {header.api_version} is not served; {served} are")
+
+    def _call(self, connection: Connection, header: RequestHeader, route: Route, request: Any, version: int) -> Call:
+        client_id, client_host = header.client_id or "", connection.client_host
+        return Call(0, version, client_id, client_host, self._new_id, connection, route, request, header.correlation_id)
 
     def error_response(self, call: Call, error: ErrorCode) -> Any:
         return call.route.error_response(call.request, error)

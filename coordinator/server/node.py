@@ -106,17 +106,16 @@ class Node:
             groups=groups,
             desk=desk,
             now_ms=now_ms,
-            new_id=lambda: str(uuid.uuid4()),
         )
         self._turns.at_end(groups.drain)
-        self._turns.at_end(lambda now_ms: growth.tell())
+        self._turns.at_end(growth.tell)
         self._turns.on_due(groups.due)
         self._turns.on_due(lambda key, now_ms: fetching.expire(key.fetch) if isinstance(key, FetchTimeoutKey) else None)
         groups.load(range(len(groups.shards)))
         table, cluster = dispatch_table(broker)
         limits = ConnectionLimits(config, self._turns)
         self._turns.on_due(limits.due)
-        self._host = ConnectionHost(table, cluster, desk, limits, self._give_up)
+        self._host = ConnectionHost(table, cluster, desk, limits, _new_id, self._give_up)
         self._listeners = Listeners(config, self._host, leases, now_ms)
         await self._listeners.open()
 
@@ -172,6 +171,10 @@ class Node:
             await asyncio.sleep(0.01)
         self._directory.close()
         log.info("stopped")
+
+
+def _new_id() -> str:
+    return str(uuid.uuid4())
 
 
 def dispatch_table(broker: Broker) -> tuple[DispatchTable, ClusterHandlers]:

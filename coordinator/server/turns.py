@@ -60,7 +60,11 @@ class Turns:
         self._woken = False
         now_ms = self._now_ms()
         for step in self._at_end:
-            _guarded(step, now_ms)
+            try:
+                step(now_ms)
+            except Exception:
+                # What fails takes nothing else of the turn with it, least of all the alarm for the next one.
+                log.exception("a step of a turn failed for a reason of ours")
         self._set_alarm(now_ms)
 
     def _set_alarm(self, now_ms: int) -> None:
@@ -88,13 +92,8 @@ class Turns:
         now_ms = self._now_ms()
         for key in self._wheel.advance(now_ms):
             for handler in self._on_due:
-                _guarded(handler, key, now_ms)
+                try:
+                    handler(key, now_ms)
+                except Exception:
+                    log.exception("a due timer failed for a reason of ours", key=str(key))
         self._end()
-
-
-def _guarded(call: Callable[..., object], *arguments: object) -> None:
-    """What fails takes nothing else of the turn with it: no other timer, and not the alarm for the next one."""
-    try:
-        call(*arguments)
-    except Exception:
-        log.exception("part of a turn failed for a reason of ours")

@@ -34,7 +34,8 @@ def delete(group, *partitions):
         topics=[OffsetDeleteRequestTopic(name=name, partitions=asked) for name, asked in topics.items()],
     )
     decision = offsets.delete(group, request, RequestContext(1, 0, "c", "/", str), 5)
-    ((_, response),) = decision.replies
+    (reply,) = decision.replies
+    response = reply.response
     errors = {
         (topic.name, each.partition_index): ErrorCode(each.error_code)
         for topic in response.topics

@@ -472,20 +472,20 @@ MUTANTS = (
     Mutant(
         "a stable generation is not stored",
         STORED,
-        "case GroupCreated() | GroupEmptied() | GenerationStable():",
-        "case GroupCreated() | GroupEmptied():",
+        "    GenerationStable: _group_as_it_is,\n",
+        "",
     ),
     Mutant(
         "an emptied group is not stored",
         STORED,
-        "case GroupCreated() | GroupEmptied() | GenerationStable():",
-        "case GroupCreated() | GenerationStable():",
+        "    GroupEmptied: _group_as_it_is,\n",
+        "",
     ),
     Mutant(
         "a static member's return is not stored",
         STORED,
-        "case StaticMemberReplaced() if group.state is GroupState.STABLE and group.trigger is None:",
-        "case StaticMemberReplaced() if group.state is GroupState.EMPTY:",
+        "if group.state is GroupState.STABLE and group.trigger is None else []",
+        "if group.state is GroupState.EMPTY else []",
     ),
     Mutant(
         "a loaded group has another leader",
@@ -533,8 +533,8 @@ MUTANTS = (
     Mutant(
         "who waits is not told that nothing was stored",
         SHARD,
-        "for request_id in dict.fromkeys((*waiting, *answered, *asked)):",
-        "for request_id in dict.fromkeys((*answered, *asked)):",
+        "for request_id in dict.fromkeys((*waiting, *answered, *batch.asked)):",
+        "for request_id in dict.fromkeys((*answered, *batch.asked)):",
     ),
     Mutant(
         "sessions outlive what is loaded anew",
@@ -630,8 +630,8 @@ MUTANTS = (
     Mutant(
         "a partition that failed is not loaded anew",
         GROUPS,
-        "if was_loaded and shard.state is ShardState.FAILED:",
-        "if not was_loaded and shard.state is ShardState.FAILED:",
+        "if not shard.drain(now_ms):",
+        "if shard.drain(now_ms) is None:",
     ),
     Mutant(
         "the age of offsets is looked at once",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from coordinator.core.decision import NEW_MEMBER_JOIN_TIMEOUT_MS, session_timeout_ms, wanted_timers
+from coordinator.core.decision import NEW_MEMBER_JOIN_TIMEOUT_MS, wanted_timers
 from coordinator.core.group import Group, TopicPartition
 from coordinator.core.positions import CommittedOffset
 from coordinator.core.rebalance import settle
@@ -12,6 +12,7 @@ from coordinator.runtime.shard import Shard
 from tests.simulation.consumers import partitions_of
 from tests.simulation.server import unanswered
 from tests.simulation.told import Positions, committed_offsets
+from tests.simulation.twins import session_timeout_ms
 
 if TYPE_CHECKING:
     from tests.simulation.stage import Stage

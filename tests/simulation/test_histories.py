@@ -99,7 +99,7 @@ def test_an_answer_that_is_dropped_is_found_and_shrunk(monkeypatch):
 
     def drop_answers_in_stable(group: Group, *others: object) -> Decision:
         decision = sync(group, *others)
-        return decision._replace(replies=()) if group.state is GroupState.STABLE else decision
+        return Decision(decision.events, renewed=decision.renewed) if group.state is GroupState.STABLE else decision
 
     monkeypatch.setattr(members, "sync", drop_answers_in_stable)
     history = first_failure()

@@ -7,7 +7,7 @@ from typing import TypeVar
 from coordinator.audit.schema import decode_event
 from coordinator.core import events
 from coordinator.core.causes import Cause
-from coordinator.core.decision import NEW_MEMBER_JOIN_TIMEOUT_MS, session_timeout_ms
+from coordinator.core.decision import NEW_MEMBER_JOIN_TIMEOUT_MS
 from coordinator.core.events import Event
 from coordinator.core.group import Group, TopicPartition
 from coordinator.core.states import GroupState
@@ -19,6 +19,12 @@ from tests.simulation.rules import check_event
 from tests.simulation.told import Generation
 
 Record = TypeVar("Record")
+
+
+def session_timeout_ms(group: Group, member_id: str) -> int | None:
+    """How long a member, or who its id is reserved for, may be silent; None when the group does not know the id."""
+    member = group.members.get(member_id)
+    return group.pending_members.get(member_id) if member is None else member.session_timeout_ms
 
 
 class ShardTwins:

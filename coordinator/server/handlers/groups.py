@@ -8,7 +8,6 @@ from _wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from _wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from coordinator.core import joining, members
-from coordinator.core.decision import RequestContext
 from coordinator.core.group import NO_GENERATION
 from coordinator.runtime.asks import GroupDecision
 from coordinator.server.broker import Broker
@@ -34,9 +33,9 @@ class GroupHandlers:
         table.add("LeaveGroup", self.leave)
 
     def join(self, request: JoinGroupRequest, call: Call) -> Any:
-        context, config = request_context(self._broker, call), self._broker.config
+        config = self._broker.config
         return self._ask(
-            request.group_id, lambda group, now_ms: joining.join(group, request, context, now_ms, config), context
+            request.group_id, lambda group, now_ms: joining.join(group, request, call, now_ms, config), call
         )
 
     def sync(self, request: SyncGroupRequest, call: Call) -> Any:
@@ -45,32 +44,22 @@ class GroupHandlers:
             return SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         if not request.group_id:
             return SyncGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)
-        context = request_context(self._broker, call)
-        return self._ask(request.group_id, lambda group, now_ms: members.sync(group, request, context, now_ms), context)
+        return self._ask(request.group_id, lambda group, now_ms: members.sync(group, request, call, now_ms), call)
 
     def heartbeat(self, request: HeartbeatRequest, call: Call) -> Any:
         if not request.group_id:
             return HeartbeatResponse(error_code=ErrorCode.INVALID_GROUP_ID)
-        context = request_context(self._broker, call)
-        return self._ask(request.group_id, lambda group, now_ms: members.heartbeat(group, request, context), context)
+        return self._ask(request.group_id, lambda group, now_ms: members.heartbeat(group, request, call), call)
 
     def leave(self, request: LeaveGroupRequest, call: Call) -> Any:
         if not request.group_id:
             return LeaveGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)
-        context = request_context(self._broker, call)
-        return self._ask(
-            request.group_id, lambda group, now_ms: members.leave(group, request, context, now_ms), context
-        )
+        return self._ask(request.group_id, lambda group, now_ms: members.leave(group, request, call, now_ms), call)
 
-    def _ask(self, group_id: str, decide: GroupDecision, context: RequestContext) -> Any:
-        self._broker.groups.ask(group_id, decide, context.request_id)
+    def _ask(self, group_id: str, decide: GroupDecision, call: Call) -> Any:
+        call.request_id = self._broker.desk.number(call.connection)
+        self._broker.groups.ask(group_id, decide, call.request_id)
         return LATER
-
-
-def request_context(broker: Broker, call: Call) -> RequestContext:
-    """What the core is told of the request, with a request id to answer to."""
-    call.request_id = broker.desk.number(call.connection)
-    return RequestContext(call.request_id, call.api_version, call.client_id, call.client_host, broker.new_id)
 
 
 def _join_error(request: JoinGroupRequest, error: ErrorCode) -> JoinGroupResponse:

@@ -1,7 +1,6 @@
 """OffsetCommit, OffsetFetch, OffsetDelete: topics are checked here, where metadata is; groups decide the rest."""
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from _wire.errors import ErrorCode
@@ -30,7 +29,7 @@ from _wire.messages.offset_fetch import (
     OffsetFetchResponseTopics,
 )
 from coordinator.core import offsets
-from coordinator.core.decision import Decision, Reply
+from coordinator.core.decision import Decision, Reply, RequestContext
 from coordinator.core.group import Group
 from coordinator.core.positions import are_partitions
 from coordinator.metadata.image import MetadataImage
@@ -38,7 +37,6 @@ from coordinator.runtime.asks import GroupDecision
 from coordinator.server.broker import Broker
 from coordinator.server.call import Call
 from coordinator.server.dispatch import LATER, DispatchTable
-from coordinator.server.handlers.groups import request_context
 
 TOPIC_ID_VERSION = 10
 """From this version on both requests name topics by id alone (KIP-848)."""
@@ -71,11 +69,9 @@ class OffsetHandlers:
         if not known:
             return OffsetCommitResponse(topics=refused)
         request.topics = known
-        context, config = request_context(self._broker, call), self._broker.config
-        request_id = context.request_id
+        config, context = self._broker.config, self._number(call)
         if refused:
-            part_ids = self._broker.desk.split(request_id, 1, lambda parts: _add_refused(request, parts[0], refused))
-            context = replace(context, request_id=part_ids[0])
+            context = self._part(call, lambda parts: _add_refused(request, parts[0], refused))
         self._broker.groups.ask(
             request.group_id,
             lambda group, now_ms: offsets.commit(group, request, context, now_ms, config),
@@ -90,29 +86,24 @@ class OffsetHandlers:
         if call.api_version >= TOPIC_ID_VERSION:
             for group in asked:
                 _name_topics(group.topics or (), self._broker.image)
-        context = request_context(self._broker, call)
         by_id = call.api_version >= TOPIC_ID_VERSION
         if not asked:
-            self._broker.desk.forget(context.request_id)
             return OffsetFetchResponse()
+        request_id = self._number(call).request_id
         stable, image, groups = request.require_stable, self._broker.image, self._broker.groups
         if len(asked) == 1 and call.api_version >= GROUPS_VERSION:
             # What nearly every consumer sends: its answer needs no putting together.
-            groups.ask(
-                asked[0].group_id,
-                _fetching_alone(context.request_id, asked[0], image, by_id, stable),
-                context.request_id,
-            )
+            groups.ask(asked[0].group_id, _fetching_alone(request_id, asked[0], image, by_id, stable), request_id)
             return LATER
         combine = _combine_groups if call.api_version >= GROUPS_VERSION else _single_group(call.api_version)
-        part_ids = self._broker.desk.split(context.request_id, len(asked), lambda parts: combine(asked, parts))
+        part_ids = self._broker.desk.split(request_id, len(asked), lambda parts: combine(asked, parts))
         for part_id, each in zip(part_ids, asked, strict=True):
             groups.ask(each.group_id, _fetching(part_id, each, image, by_id, stable), part_id)
         return LATER
 
     def delete(self, request: OffsetDeleteRequest, call: Call) -> Any:
         unknown = _take_out_unknown(request, self._broker.image)
-        context = request_context(self._broker, call)
+        self._number(call)
 
         def combine(parts: list[Any]) -> OffsetDeleteResponse:
             if isinstance(parts[0], ErrorCode):
@@ -122,12 +113,21 @@ class OffsetHandlers:
                 _add_topics(response, unknown)
             return response
 
-        (part_id,) = self._broker.desk.split(context.request_id, 1, combine)
-        context = replace(context, request_id=part_id)
+        context = self._part(call, combine)
         self._broker.groups.ask(
-            request.group_id, lambda group, now_ms: offsets.delete(group, request, context, now_ms), part_id
+            request.group_id, lambda group, now_ms: offsets.delete(group, request, context, now_ms), context.request_id
         )
         return LATER
+
+    def _number(self, call: Call) -> RequestContext:
+        """The request with the id that its answer comes by."""
+        call.request_id = self._broker.desk.number(call.connection)
+        return call
+
+    def _part(self, call: Call, combine: Callable[[list[Any]], Any]) -> RequestContext:
+        """The numbered request for a group whose answer is not the whole one: `combine` makes that of it."""
+        (part_id,) = self._broker.desk.split(call.request_id, 1, combine)
+        return RequestContext(part_id, call.api_version, call.client_id, call.client_host, call.new_id)
 
 
 def _fetching(
