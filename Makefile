@@ -11,9 +11,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 DONE := $(VENV)/.done
 
-# The interpreter that makes the virtual environment; `make PYTHON=...` takes another one.
-PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
-	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$python"; break; }; done)
+# The interpreter that makes the virtual environment; `make PYTHON=...` takes another one. The system's own comes first:
+# distributions build it with profile-guided optimization, which spares the server a quarter of its CPU time.
+PYTHON ?= $(shell for python in /usr/bin/python3 python3 python3.13 python3.12 python3.11; do \
+	"$$python" -c 'import ensurepip, pathlib, sys, sysconfig, venv; \
+		header = pathlib.Path(sysconfig.get_path("include"), "Python.h"); \
+		sys.exit(sys.version_info < (3, 11) or not header.exists())' 2>/dev/null && { echo "$$python"; break; }; done)
 
 COMPILED := $(shell find _wire coordinator tests \( -path '*/messages' -prune \) -o -type f \
 	\( -name '*.pyx' -o -name '*.pxd' -o -name '*.schema' -o -path "_wire/generate.py" -o -path "_wire/notation.py" -o -path "_wire/codegen/*.py" \) -print 2>/dev/null)
@@ -109,7 +112,7 @@ clean: ## remove what was built, measured or demonstrated (not .venv and not coo
 	@find _wire coordinator tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 python:
-	@[ -n "$(PYTHON)" ] || { echo "Python is missing: install Python 3.11 or newer, with venv" >&2; exit 1; }
+	@[ -n "$(PYTHON)" ] || { echo "Python is missing: install Python 3.11 or newer, with venv and the headers (python3-venv, python3-dev)" >&2; exit 1; }
 
 java: python
 	@$(PYTHON) coordinator/pipeline/java.py
