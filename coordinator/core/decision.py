@@ -53,19 +53,14 @@ class Decision:
 NOTHING: Final = Decision()
 
 
-class TimerName:
-    """The timers of a group, each with one meaning. Sessions are not among them: they belong to the lease table."""
+def next_deadline_ms(group: Group) -> int | None:
+    """When something follows for the group though nobody asks it anything; None: never. Milliseconds since the epoch.
 
-    JOIN: Final = "join"
-    """The join phase is over, complete or not."""
-    SYNC: Final = "sync"
-    """Who has not sent SyncGroup by then is removed."""
-
-
-def wanted_timers(group: Group) -> dict[str, int]:
-    """The timers that should run for the state as it is: name → deadline, milliseconds since the epoch."""
+    The end of the join phase, or the time to remove who sent no SyncGroup: a group waits for one of them at most.
+    Sessions are not among these deadlines: they belong to the lease table.
+    """
     if group.rebalance is not None:
-        return {TimerName.JOIN: group.rebalance.deadline_ms}
+        return group.rebalance.deadline_ms
     if group.pending_sync and group.state in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE):
-        return {TimerName.SYNC: group.sync_deadline_ms}
-    return {}
+        return group.sync_deadline_ms
+    return None

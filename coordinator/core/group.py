@@ -1,6 +1,6 @@
 """A group as it is held in memory. Only events (`events.py`) change it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -143,12 +143,12 @@ class Group:
         """Whether an open transaction committed a position for the partition that does not count yet."""
         return bool(self.pending_offsets) and any(pending == where for _, pending in self.pending_offsets)
 
-    def accepts_protocols(self, protocol_type: str, names: Iterable[str]) -> bool:
+    def accepts_protocols(self, protocol_type: str, names: Sequence[str]) -> bool:
         """Whether a member with these protocols can be in the group: its type fits and all members share one name."""
         if self.state is GroupState.EMPTY:
-            return bool(protocol_type) and any(True for _ in names)
-        size = len(self.members)
-        return protocol_type == self.protocol_type and any(self.protocol_support.get(name, 0) == size for name in names)
+            return bool(protocol_type and names)
+        offered_by = [self.protocol_support.get(name, 0) for name in names]
+        return protocol_type == self.protocol_type and len(self.members) in offered_by
 
     # What follows changes the group and belongs to events.
 

@@ -48,7 +48,7 @@ def join(group: Group, request: JoinGroupRequest, context: RequestContext, now_m
         return _refuse(context, ErrorCode.UNKNOWN_MEMBER_ID, request.member_id)
     if not _has_room(group, request.member_id, config[GROUP_MAX_SIZE]):
         return _refuse_and_drop(group, request, context, now_ms)
-    if not group.accepts_protocols(request.protocol_type, (protocol.name for protocol in request.protocols)):
+    if not group.accepts_protocols(request.protocol_type, [protocol.name for protocol in request.protocols]):
         decision = _refuse(context, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
     elif is_new:
         decision = _join_new(group, request, context, now_ms)

@@ -142,8 +142,11 @@ def vote(members: Sequence[Member]) -> str:
     Candidates are those that all members offer; each member votes for the first of its own list among them. Kafka
     leaves ties open; here the first by name wins, so that the same members always choose the same.
     """
-    offered = Counter(name for member in members for name in {protocol.name for protocol in member.protocols})
-    candidates = {name for name, count in offered.items() if count == len(members)}
+    candidates = {protocol.name for protocol in members[0].protocols}
+    for member in members:
+        candidates.intersection_update([protocol.name for protocol in member.protocols])
+    if len(candidates) == 1:
+        return candidates.pop()
     votes = Counter(next(p.name for p in member.protocols if p.name in candidates) for member in members)
     return min(votes, key=lambda name: (-votes[name], name))
 

@@ -1,49 +1,32 @@
-"""Timers of groups on the wheel. Which should run follows from a group's state; here the difference is made."""
-
-from collections.abc import Mapping
-from typing import Final
+"""The timers of groups on the wheel. When they fire follows from a group's state; here the difference is made."""
 
 from coordinator.runtime.timer_keys import GroupTimerKey
 from coordinator.timers.wheel import TimerWheel
 
-NONE: Final[dict[str, int]] = {}
-
 
 class GroupTimers:
-    """The timers that run: their deadlines by group id and name, and their numbers on the wheel by key."""
+    """The timer of each group that waits for a moment: its deadline in ms, and its number on the wheel."""
 
     def __init__(self, wheel: TimerWheel) -> None:
         self._wheel = wheel
-        self._deadlines: dict[str, dict[str, int]] = {}
-        self._numbers: dict[GroupTimerKey, int] = {}
+        self._running: dict[str, tuple[int, int]] = {}
 
-    def arm(self, group_id: str, wanted: Mapping[str, int]) -> None:
-        """Make exactly the `wanted` timers (name → deadline in ms) run for the group."""
-        running = self._deadlines.get(group_id, NONE)
-        if running == wanted:
-            return
-        for name, deadline_ms in running.items():
-            if wanted.get(name) != deadline_ms:
-                self._wheel.cancel(self._numbers.pop(GroupTimerKey(group_id, name)))
-        for name, deadline_ms in wanted.items():
-            if running.get(name) != deadline_ms:
-                key = GroupTimerKey(group_id, name)
-                self._numbers[key] = self._wheel.start(key, deadline_ms)
-        self._note(group_id, dict(wanted))
+    def arm(self, group_id: str, deadline_ms: int | None) -> None:
+        """Make the group's timer fire at `deadline_ms` and at no other time; None: not at all."""
+        running = self._running.get(group_id)
+        if running is not None:
+            if running[0] == deadline_ms:
+                return
+            self._wheel.cancel(running[1])
+            del self._running[group_id]
+        if deadline_ms is not None:
+            self._running[group_id] = deadline_ms, self._wheel.start(GroupTimerKey(group_id), deadline_ms)
 
-    def fired(self, key: GroupTimerKey) -> None:
-        """The wheel handed the key back."""
-        self._numbers.pop(key, None)
-        running = self.running(key.group_id)
-        running.pop(key.name, None)
-        self._note(key.group_id, running)
+    def fired(self, group_id: str) -> None:
+        """The wheel handed the group's key back."""
+        self._running.pop(group_id, None)
 
-    def running(self, group_id: str) -> dict[str, int]:
-        """Name → deadline in ms of the group's timers."""
-        return dict(self._deadlines.get(group_id, NONE))
-
-    def _note(self, group_id: str, running: dict[str, int]) -> None:
-        if running:
-            self._deadlines[group_id] = running
-        else:
-            self._deadlines.pop(group_id, None)
+    def deadline_ms(self, group_id: str) -> int | None:
+        """When the group's timer fires; None when none is running."""
+        running = self._running.get(group_id)
+        return None if running is None else running[0]

@@ -92,8 +92,8 @@ class Groups:
             case SessionKey(group_id, member_id):
                 if self.leases.is_due(group_id, member_id, now_ms):
                     self.ask(group_id, self._expiry(member_id))
-            case GroupTimerKey(group_id, _):
-                self._timers.fired(key)
+            case GroupTimerKey(group_id):
+                self._timers.fired(group_id)
                 self.ask(group_id, _ask_what_follows)
             case LoadRetryKey(partition):
                 if self.shards[partition].state is ShardState.FAILED:

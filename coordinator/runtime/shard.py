@@ -14,7 +14,7 @@ from coordinator.core.decision import (
     NEW_MEMBER_JOIN_TIMEOUT_MS,
     Decision,
     Reply,
-    wanted_timers,
+    next_deadline_ms,
 )
 from coordinator.core.events import (
     Event,
@@ -237,7 +237,7 @@ class Shard:
             return
         while (followed := settle(group, now_ms, self._config)).events:
             self._take(group, followed, now_ms, batch)
-        self._timers.arm(group.group_id, wanted_timers(group))
+        self._timers.arm(group.group_id, next_deadline_ms(group))
 
     def _ask_all(self, ask: ShardAsk, now_ms: int, batch: Batch) -> None:
         try:
@@ -325,6 +325,6 @@ class Shard:
         ]
         for group_id in self.groups:
             self._leases.drop_group(group_id)
-            self._timers.arm(group_id, {})
+            self._timers.arm(group_id, None)
         self.groups = {}
         return waiting

@@ -11,10 +11,9 @@ class SessionKey(NamedTuple):
 
 
 class GroupTimerKey(NamedTuple):
-    """Ask the group what follows now; `name` is one of `core.decision.TimerName`."""
+    """Ask the group what follows now (`core.decision.next_deadline_ms`)."""
 
     group_id: str
-    name: str
 
 
 class LoadRetryKey(NamedTuple):

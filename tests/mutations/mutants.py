@@ -269,8 +269,8 @@ MUTANTS = (
     Mutant(
         "a protocol that not all know wins",
         REBALANCE,
-        "if count == len(members)}",
-        "if count <= len(members)}",
+        "        candidates.intersection_update(",
+        "        candidates.update(",
     ),
     Mutant(
         "a group that is too large is left alone",
@@ -545,13 +545,13 @@ MUTANTS = (
     Mutant(
         "timers outlive what is loaded anew",
         SHARD,
-        "            self._timers.arm(group_id, {})\n",
+        "            self._timers.arm(group_id, None)\n",
         "",
     ),
     Mutant(
         "a group's timers are not set",
         SHARD,
-        "        self._timers.arm(group.group_id, wanted_timers(group))\n",
+        "        self._timers.arm(group.group_id, next_deadline_ms(group))\n",
         "",
     ),
     Mutant(
@@ -642,14 +642,14 @@ MUTANTS = (
     Mutant(
         "a timer is not cancelled",
         GROUP_TIMERS,
-        "self._wheel.cancel(self._numbers.pop(GroupTimerKey(group_id, name)))",
-        "self._numbers.pop(GroupTimerKey(group_id, name))",
+        "            self._wheel.cancel(running[1])\n",
+        "",
     ),
     Mutant(
         "a timer is not moved",
         GROUP_TIMERS,
-        "if wanted.get(name) != deadline_ms:",
-        "if name not in wanted:",
+        "if running[0] == deadline_ms:",
+        "if deadline_ms is not None:",
     ),
     Mutant(
         "records are stored before the audit is told",

@@ -1,14 +1,12 @@
-"""Which timers of a group run is what its state wants, no more and no less."""
+"""A group's timer runs when its state has a deadline, and for no other time."""
 
 import pytest
 
-from coordinator.core.decision import TimerName
 from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.timer_keys import GroupTimerKey
 from coordinator.timers.wheel import TimerWheel
 
-JOIN = GroupTimerKey("g", TimerName.JOIN)
-SYNC = GroupTimerKey("g", TimerName.SYNC)
+KEY = GroupTimerKey("g")
 
 
 @pytest.fixture
@@ -22,49 +20,49 @@ def timers(wheel) -> GroupTimers:
 
 
 def test_a_timer_fires_at_its_deadline(timers, wheel):
-    timers.arm("g", {TimerName.JOIN: 100})
+    timers.arm("g", 100)
     assert wheel.advance(99) == []
-    assert wheel.advance(100) == [JOIN]
+    assert wheel.advance(100) == [KEY]
 
 
 def test_the_same_again_moves_nothing(timers, wheel):
     for _ in range(3):
-        timers.arm("g", {TimerName.JOIN: 100})
+        timers.arm("g", 100)
     assert wheel.pending == 1
-    assert wheel.advance(100) == [JOIN]
+    assert wheel.advance(100) == [KEY]
 
 
 @pytest.mark.parametrize("deadline_ms", [50, 200])
 def test_another_deadline_replaces_the_first(timers, wheel, deadline_ms):
-    timers.arm("g", {TimerName.JOIN: 100})
-    timers.arm("g", {TimerName.JOIN: deadline_ms})
-    assert timers.running("g") == {TimerName.JOIN: deadline_ms}
+    timers.arm("g", 100)
+    timers.arm("g", deadline_ms)
+    assert timers.deadline_ms("g") == deadline_ms
     assert (wheel.pending, wheel.next_deadline_ms()) == (1, deadline_ms)
 
 
 def test_what_is_not_wanted_any_more_is_cancelled(timers, wheel):
-    timers.arm("g", {TimerName.JOIN: 100})
-    timers.arm("g", {TimerName.SYNC: 200})
-    assert timers.running("g") == {TimerName.SYNC: 200}
-    assert wheel.advance(1000) == [SYNC]
+    timers.arm("g", 100)
+    timers.arm("g", None)
+    assert timers.deadline_ms("g") is None
+    assert (wheel.pending, wheel.advance(1000)) == (0, [])
 
 
 def test_groups_have_timers_of_their_own(timers, wheel):
-    timers.arm("g", {TimerName.JOIN: 100})
-    timers.arm("other", {TimerName.JOIN: 100})
-    timers.arm("g", {})
-    assert wheel.advance(100) == [GroupTimerKey("other", TimerName.JOIN)]
+    timers.arm("g", 100)
+    timers.arm("other", 100)
+    timers.arm("g", None)
+    assert wheel.advance(100) == [GroupTimerKey("other")]
 
 
 def test_a_timer_that_fired_can_be_armed_for_the_same_time_again(timers, wheel):
-    timers.arm("g", {TimerName.JOIN: 100})
+    timers.arm("g", 100)
     wheel.advance(100)
-    timers.fired(JOIN)
-    assert timers.running("g") == {}
-    timers.arm("g", {TimerName.JOIN: 100})
-    assert wheel.advance(100) == [JOIN]
+    timers.fired("g")
+    assert timers.deadline_ms("g") is None
+    timers.arm("g", 100)
+    assert wheel.advance(100) == [KEY]
 
 
 def test_a_timer_nobody_armed_may_fire(timers):
-    timers.fired(JOIN)
-    assert timers.running("g") == {}
+    timers.fired("g")
+    assert timers.deadline_ms("g") is None

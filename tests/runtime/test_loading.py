@@ -49,7 +49,7 @@ def test_a_partition_that_is_given_up_sends_everybody_elsewhere():
         sim.groups.unload(0)
     after = sim.heartbeat(follower, generation_id=2)
     assert [each.error for each in (parked, queued, after)] == [ErrorCode.NOT_COORDINATOR] * 3
-    assert (sim.shard.groups, len(sim.leases), sim.timers.running(GROUP_ID)) == ({}, 0, {})
+    assert (sim.shard.groups, len(sim.leases), sim.timers.deadline_ms(GROUP_ID)) == ({}, 0, None)
 
 
 def test_a_parked_sync_is_sent_elsewhere_too():

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from coordinator.core.decision import NEW_MEMBER_JOIN_TIMEOUT_MS, wanted_timers
+from coordinator.core.decision import NEW_MEMBER_JOIN_TIMEOUT_MS, next_deadline_ms
 from coordinator.core.group import Group, TopicPartition
 from coordinator.core.positions import CommittedOffset
 from coordinator.core.rebalance import settle
@@ -123,8 +123,9 @@ def nothing_more_follows(stage: "Stage", group: Group) -> None:
     if rebalance is not None and not rebalance.from_empty and not rebalance.held:
         waits = [member.awaiting_join is not None for member in group.members.values()]
         assert group.pending_members or not all(waits), "all have joined, and the generation did not start"
-    assert server.timers.running(group.group_id) == wanted_timers(group)
-    assert all(deadline_ms > server.now_ms for deadline_ms in wanted_timers(group).values())
+    deadline_ms = next_deadline_ms(group)
+    assert server.timers.deadline_ms(group.group_id) == deadline_ms
+    assert deadline_ms is None or deadline_ms > server.now_ms
 
 
 def every_member_has_a_session_and_nobody_else(stage: "Stage", group: Group) -> None:
@@ -197,7 +198,7 @@ def no_timer_is_lost_or_left(stage: "Stage") -> None:
         wanted += 1  # its next look at the age of offsets, or its next try to load
         unloaded += not shard.loaded
         for group in shard.groups.values():
-            wanted += len(wanted_timers(group))
+            wanted += next_deadline_ms(group) is not None
             waiting += sum((each.awaiting_join or each.awaiting_sync) is not None for each in group.members.values())
     known = sum(len(server.leases.members(group_id)) for group_id in stage.group_ids)
     assert known == sessions, "a session of a group that is not there"
