@@ -15,7 +15,7 @@ from coordinator.config import LISTENERS, LOG_DIRS, Config, ConfigError, parse_s
 from coordinator.log.errors import LogError, LogFlushError
 
 CANNOT_START = 2
-GARBAGE_THRESHOLD = 20_000
+GARBAGE_THRESHOLD = 100_000
 GARBAGE_GENERATIONS = 20
 DATA_NOT_SAFE = 1
 
