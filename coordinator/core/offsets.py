@@ -43,13 +43,14 @@ def commit(
         return Decision(replies=(Reply(context.request_id, refuse(request, error)),))
     expire_ms = None if request.retention_time_ms < 0 else now_ms + request.retention_time_ms
     taken, answered = take_positions(request.topics, now_ms, expire_ms, config[OFFSET_METADATA_MAX_BYTES])
-    events: list[Event] = []
-    if taken:
-        # A commit of which nothing is taken makes no group.
-        events += () if group.exists else (GroupCreated(group.group_id, now_ms),)
-        events.append(OffsetsCommitted(group.group_id, now_ms, taken))
+    reply = Reply(context.request_id, OffsetCommitResponse(topics=answered))
     renewed = (request.member_id,) if request.member_id in group.members else ()
-    return Decision(tuple(events), (Reply(context.request_id, OffsetCommitResponse(topics=answered)),), renewed)
+    if not taken:
+        # A commit of which nothing is taken makes no group.
+        return Decision((), (reply,), renewed)
+    committed = OffsetsCommitted(group.group_id, now_ms, taken)
+    events = (committed,) if group.exists else (GroupCreated(group.group_id, now_ms), committed)
+    return Decision(events, (reply,), renewed)
 
 
 def check_commit(group: Group, request: OffsetCommitRequest, api_version: int) -> ErrorCode:
