@@ -21,6 +21,8 @@ class Broker:
     config: Config
     cluster_id: str
     metadata: MetadataStore
+    image: MetadataImage
+    """That of the store."""
     partitions: Partitions
     topics: Topics
     producing: Producing
@@ -32,7 +34,3 @@ class Broker:
     @property
     def node_id(self) -> int:
         return self.config[NODE_ID]
-
-    @property
-    def image(self) -> MetadataImage:
-        return self.metadata.image

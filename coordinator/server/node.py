@@ -99,6 +99,7 @@ class Node:
             config=config,
             cluster_id=self._directory.cluster_id,
             metadata=metadata,
+            image=metadata.image,
             partitions=partitions,
             topics=topics,
             producing=producing,
