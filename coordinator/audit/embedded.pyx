@@ -59,15 +59,16 @@ def subscribed_topics(str protocol_type, bytes metadata not None):
     return [] if subscription is None else sorted(subscription.topics)
 
 
-def claimed_partitions(str protocol_type, bytes metadata not None):
+def count_claimed(str protocol_type, bytes metadata not None, set partitions not None):
     cdef ConsumerProtocolSubscription subscription = subscription_in(protocol_type, metadata)
     cdef Owned owned
     cdef set claimed = set()
-    if subscription is not None:
-        for owned in subscription.owned_partitions:
-            for index in owned.partitions:
-                claimed.add((owned.topic, index))
-    return claimed
+    if subscription is None or not subscription.owned_partitions:
+        return 0
+    for owned in subscription.owned_partitions:
+        for index in owned.partitions:
+            claimed.add((owned.topic, index))
+    return len(partitions & claimed)
 
 
 def assigned_partitions(str protocol_type, bytes assignment not None):
@@ -89,13 +90,3 @@ def assigned_partitions(str protocol_type, bytes assignment not None):
         for index in assigned.partitions:
             partitions.add((assigned.topic, index))
     return partitions
-
-
-def by_topic(partitions):
-    cdef dict topics = {}
-    for topic, index in sorted(partitions):
-        if topic in topics:
-            (<list>topics[topic]).append(index)
-        else:
-            topics[topic] = [index]
-    return topics

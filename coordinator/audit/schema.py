@@ -16,6 +16,9 @@ from coordinator.core.causes import Cause
 
 SCHEMA_VERSION: Final = 1
 
+Record = tuple[bytes, bytes, tuple[tuple[str, bytes | None], ...]]
+"""Key, value and headers of a record of the topic."""
+
 TopicPartitions = dict[str, list[int]]
 """Topic name → partition indexes, ascending."""
 

@@ -2,32 +2,29 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any, Final
 
 from coordinator.audit import schema
-from coordinator.audit.embedded import (
-    assigned_partitions,
-    by_topic,
-    claimed_partitions,
-    subscribed_topics,
-)
+from coordinator.audit.embedded import assigned_partitions, count_claimed, subscribed_topics
+from coordinator.audit.ownership import by_topic, hand_over
+from coordinator.audit.records import RecordWriter
 from coordinator.audit.resume import AuditEnd, AuditEnds
+from coordinator.audit.schema import Record
 from coordinator.core import events
 from coordinator.core.causes import Cause
 from coordinator.core.group import Group, Member
 from coordinator.core.states import GroupState
 
-Header = tuple[str, bytes | None]
 Partition = tuple[str, int]
 """Topic and partition index."""
 
-SPEC_VERSION: Final = ("ce_specversion", b"1.0")
-CONTENT_TYPE: Final = ("content-type", b"application/json")
-TYPES: Final = {kind: ("ce_type", tag.encode()) for kind, tag in schema.TAGS.items()}
-Record = tuple[bytes, bytes, tuple[Header, ...]]
-"""Key, value and headers of an audit record."""
+
+@dataclass(slots=True)
+class KnownMember:
+    """A member, and the partitions it owned last; known until its end is told, when its group has forgotten it."""
+
+    member: Member
+    owned: tuple[Partition, ...] = ()
 
 
 @dataclass(slots=True)
@@ -40,8 +37,7 @@ class GroupTrail:
 
     seq: int = 0
     created_seq: int = 0
-    members: dict[str, schema.MemberRef] = field(default_factory=dict)
-    owned: dict[str, tuple[Partition, ...]] = field(default_factory=dict)
+    members: dict[str, KnownMember] = field(default_factory=dict)
     owners: dict[Partition, str] = field(default_factory=dict)
     rebalance_started_ms: int = 0
     generation_started_ms: int = 0
@@ -54,9 +50,7 @@ class AuditTrail:
     """The audit of the groups of one partition."""
 
     def __init__(self, node_id: int, coordinator_epoch: int = 0) -> None:
-        self._node_id = node_id
-        self._coordinator_epoch = coordinator_epoch
-        self._source = ("ce_source", f"/kafka-group-coordinator/nodes/{node_id}".encode())
+        self._writer = RecordWriter(node_id, coordinator_epoch)
         self._trails: dict[str, GroupTrail] = {}
         self._ends = AuditEnds()
 
@@ -64,15 +58,13 @@ class AuditTrail:
         self, event: events.Event, group: Group, state_before: GroupState, generation_before: int, into: list[Record]
     ) -> None:
         """Append the audit records for an event that was just applied to `group`; most have one, some none."""
-        say = SAYERS.get(type(event))
-        if say is None:
-            return
-        trail = self._trails.get(group.group_id)
-        if trail is None:
-            trail = self._trails[group.group_id] = GroupTrail()
-        before = (state_before, generation_before)
-        for kind, said in say(event, group, trail, before):
-            into.append(self._record(kind, group, trail, event.at_ms, before, said))
+        for kind, say in SAYERS.get(type(event), ()):
+            trail = self._trails.get(group.group_id)
+            if trail is None:
+                trail = self._trails[group.group_id] = GroupTrail()
+            said = say(event, group, trail, state_before)
+            if said is not None:
+                into.append(self._record(kind, group, trail, event.at_ms, state_before, generation_before, said))
 
     def forget(self) -> None:
         """Begin anew: the topic is about to be read."""
@@ -99,14 +91,14 @@ class AuditTrail:
                 void_from = None if end is None else end.void_from(group)
                 said = _snapshot(group) | {"void_from_seq": void_from, "lost": end is not None and void_from is None}
                 before = (GroupState.DEAD, 0) if end is None else (end.state, end.generation_id)
-                records.append(self._record(schema.GroupLoaded, group, trail, now_ms, before, said))
+                records.append(self._record(schema.GroupLoaded, group, trail, now_ms, *before, said))
         for group_id, end in ends.items():
             if end.state is not GroupState.DEAD:
                 trail = self._trails[group_id] = GroupTrail(end.seq, end.created_seq)
                 gone = Group(group_id, state=GroupState.DEAD, generation_id=end.generation_id)
                 said = {"cause": Cause.NOT_STORED}
                 before = (end.state, end.generation_id)
-                records.append(self._record(schema.GroupRemoved, gone, trail, now_ms, before, said))
+                records.append(self._record(schema.GroupRemoved, gone, trail, now_ms, *before, said))
             else:
                 self._trails[group_id] = GroupTrail(end.seq, end.created_seq)
         return records
@@ -117,152 +109,127 @@ class AuditTrail:
         group: Group,
         trail: GroupTrail,
         at_ms: int,
-        before: tuple[GroupState, int],
+        state_before: GroupState,
+        generation_before: int,
         said: dict[str, Any],
     ) -> Record:
         trail.seq += 1
         if kind is schema.GroupCreated or not trail.created_seq:
             trail.created_seq = trail.seq
-        event = kind(
-            group_id=group.group_id,
-            seq=trail.seq,
-            created_seq=trail.created_seq,
-            time_ms=at_ms,
-            node_id=self._node_id,
-            coordinator_epoch=self._coordinator_epoch,
-            generation_id_before=before[1],
-            generation_id=group.generation_id,
-            state_before=before[0],
-            state=before[0] if kind is schema.RebalanceSuperseded else group.state,
-            **said,
+        return self._writer.record(
+            kind,
+            group.group_id,
+            trail.seq,
+            trail.created_seq,
+            at_ms,
+            state_before,
+            generation_before,
+            state_before if kind is schema.RebalanceSuperseded else group.state,
+            group.generation_id,
+            said,
         )
-        key = group.group_id.encode()
-        ce_id = ("ce_id", b"%b/%d" % (key, trail.seq))
-        headers = (SPEC_VERSION, ce_id, TYPES[kind], self._source, _time_header(at_ms), CONTENT_TYPE)
-        return key, schema.encode_event(event), headers
-
-
-@lru_cache(maxsize=1)
-def _time_header(at_ms: int) -> Header:
-    """The same for all events of a turn."""
-    return "ce_time", datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds").encode()
 
 
 def _resume(group: Group, end: AuditEnd | None) -> GroupTrail:
     trail = GroupTrail() if end is None else GroupTrail(end.seq, end.created_seq)
     for member in group.members.values():
-        trail.members[member.member_id] = ref(member)
-        owned = trail.owned[member.member_id] = tuple(assigned_partitions(group.protocol_type, member.assignment) or ())
+        owned = tuple(assigned_partitions(group.protocol_type, member.assignment) or ())
+        trail.members[member.member_id] = KnownMember(member, owned)
         trail.owners.update(dict.fromkeys(owned, member.member_id))
     return trail
 
 
-def ref(member: Member) -> schema.MemberRef:
-    return schema.MemberRef(member.member_id, member.client_id, member.client_host, member.group_instance_id)
+Said = dict[str, Any]
+"""The fields that an event has beside the envelope; a member is told by whatever names it (`schema.MemberRef`)."""
 
 
-Said = tuple[tuple[type[schema.AuditEvent], dict[str, Any]], ...]
-"""Kinds of audit events, with the fields each has beside the envelope."""
-Before = tuple[GroupState, int]
-"""State and generation id before the event."""
+def _created(event: events.GroupCreated, group: Group, trail: GroupTrail, state_before: GroupState) -> Said:
+    return {}
 
 
-def _created(event: events.GroupCreated, group: Group, trail: GroupTrail, before: Before) -> Said:
-    return ((schema.GroupCreated, {}),)
-
-
-def _joined(event: events.MemberJoined, group: Group, trail: GroupTrail, before: Before) -> Said:
-    member = trail.members[event.member_id] = ref(group.members[event.member_id])
-    said = {
+def _joined(event: events.MemberJoined, group: Group, trail: GroupTrail, state_before: GroupState) -> Said:
+    member = group.members[event.member_id]
+    trail.members[event.member_id] = KnownMember(member)
+    return {
         "member": member,
         "session_timeout_ms": event.session_timeout_ms,
         "rebalance_timeout_ms": event.rebalance_timeout_ms,
         "protocols": [protocol.name for protocol in event.protocols],
         "subscribed_topics": subscribed_topics(group.protocol_type, event.protocols[0].metadata),
     }
-    return ((schema.MemberJoined, said),)
 
 
-def _rejoined(event: events.MemberRejoined, group: Group, trail: GroupTrail, before: Before) -> Said:
-    said = {
-        "member": trail.members[event.member_id],
+def _rejoined(event: events.MemberRejoined, group: Group, trail: GroupTrail, state_before: GroupState) -> Said:
+    return {
+        "member": group.members[event.member_id],
         "metadata_changed": event.metadata_changed,
         "subscribed_topics": subscribed_topics(group.protocol_type, event.protocols[0].metadata),
         "reason": event.reason,
     }
-    return ((schema.MemberRejoined, said),)
 
 
-def _removed(event: events.MemberRemoved, group: Group, trail: GroupTrail, before: Before) -> Said:
-    trail.owned.pop(event.member_id, None)
-    member = trail.members.pop(event.member_id)
-    return ((schema.MemberRemoved, {"member": member, "cause": event.cause, "reason": event.reason}),)
+def _removed(event: events.MemberRemoved, group: Group, trail: GroupTrail, state_before: GroupState) -> Said:
+    return {"member": trail.members.pop(event.member_id).member, "cause": event.cause, "reason": event.reason}
 
 
-def _replaced(event: events.StaticMemberReplaced, group: Group, trail: GroupTrail, before: Before) -> Said:
-    del trail.members[event.old_member_id]
-    member = trail.members[event.new_member_id] = ref(group.members[event.new_member_id])
-    owned = trail.owned.pop(event.old_member_id, ())
-    trail.owned[event.new_member_id] = owned
+def _replaced(event: events.StaticMemberReplaced, group: Group, trail: GroupTrail, state_before: GroupState) -> Said:
+    member = group.members[event.new_member_id]
+    owned = trail.members.pop(event.old_member_id).owned
+    trail.members[event.new_member_id] = KnownMember(member, owned)
     trail.owners.update(dict.fromkeys(owned, event.new_member_id))
-    return ((schema.StaticMemberReplaced, {"member": member, "old_member_id": event.old_member_id}),)
+    return {"member": member, "old_member_id": event.old_member_id}
 
 
-def _rebalance_started(event: events.RebalanceStarted, group: Group, trail: GroupTrail, before: Before) -> Said:
+def _superseded(
+    event: events.RebalanceStarted, group: Group, trail: GroupTrail, state_before: GroupState
+) -> Said | None:
+    if state_before is not GroupState.COMPLETING_REBALANCE:
+        return None
+    return {"rebalance_ms": event.at_ms - trail.rebalance_started_ms}
+
+
+def _rebalance_started(event: events.RebalanceStarted, group: Group, trail: GroupTrail, before: GroupState) -> Said:
+    trail.rebalance_started_ms = event.at_ms
     trigger = event.trigger
-    who = (trigger.member_id, trigger.client_id, trigger.client_host, trigger.group_instance_id)
-    said = {
-        "cause": trigger.cause,
-        "member": schema.MemberRef(*who),
-        "reason": trigger.reason,
-        "members": len(group.members),
-    }
-    started_ms, trail.rebalance_started_ms = trail.rebalance_started_ms, event.at_ms
-    if before[0] is not GroupState.COMPLETING_REBALANCE:
-        return ((schema.RebalanceStarted, said),)
-    given_up = {"rebalance_ms": event.at_ms - started_ms}
-    return (schema.RebalanceSuperseded, given_up), (schema.RebalanceStarted, said)
+    return {"cause": trigger.cause, "member": trigger, "reason": trigger.reason, "members": len(group.members)}
 
 
-def _generation_started(event: events.GenerationStarted, group: Group, trail: GroupTrail, before: Before) -> Said:
+def _generation_started(event: events.GenerationStarted, group: Group, trail: GroupTrail, before: GroupState) -> Said:
     trail.generation_started_ms = event.at_ms
     trail.partitions = trail.moved = trail.unowned = 0
-    said = {
+    return {
         "protocol_type": group.protocol_type or "",
         "protocol_name": event.protocol_name,
         "leader": event.leader,
         "members": len(group.members),
         "join_ms": event.at_ms - trail.rebalance_started_ms,
     }
-    return ((schema.GenerationStarted, said),)
 
 
-def _assigned(event: events.MemberAssigned, group: Group, trail: GroupTrail, before: Before) -> Said:
+def _assigned(event: events.MemberAssigned, group: Group, trail: GroupTrail, state_before: GroupState) -> Said:
+    known = trail.members[event.member_id]
     now = assigned_partitions(group.protocol_type, event.assignment)
     owned = now or set()
-    before_this = set(trail.owned.get(event.member_id, ()))
-    gained = owned - before_this
+    gained, lost, kept, moved = hand_over(event.member_id, owned, known.owned, trail.owners)
+    if gained or lost:
+        known.owned = tuple(owned)
+    metadata = known.member.metadata_for(group.protocol_name)
     trail.partitions += len(owned)
-    trail.moved += sum([trail.owners.get(partition, event.member_id) != event.member_id for partition in gained])
-    metadata = group.members[event.member_id].metadata_for(group.protocol_name)
-    trail.unowned += len(owned - claimed_partitions(group.protocol_type, metadata))
-    if gained or len(owned) != len(before_this):
-        trail.owned[event.member_id] = tuple(owned)
-    trail.owners.update(dict.fromkeys(owned, event.member_id))
-    said = {
-        "member": trail.members[event.member_id],
+    trail.moved += moved
+    trail.unowned += len(owned) - count_claimed(group.protocol_type, metadata, owned)
+    return {
+        "member": known.member,
         "readable": now is not None,
-        "partitions": by_topic(owned),
-        "gained": by_topic(gained),
-        "lost": by_topic(before_this - owned),
-        "kept": by_topic(owned & before_this),
+        "partitions": by_topic(owned) if kept else gained,
+        "gained": gained,
+        "lost": lost,
+        "kept": kept,
     }
-    return ((schema.MemberAssigned, said),)
 
 
-def _stable(event: events.GenerationStable, group: Group, trail: GroupTrail, before: Before) -> Said:
+def _stable(event: events.GenerationStable, group: Group, trail: GroupTrail, state_before: GroupState) -> Said:
     rebalance_ms = event.at_ms - trail.rebalance_started_ms
-    said = {
+    return {
         "members": len(group.members),
         "partitions": trail.partitions,
         "partitions_moved": trail.moved,
@@ -271,41 +238,50 @@ def _stable(event: events.GenerationStable, group: Group, trail: GroupTrail, bef
         "rebalance_ms": rebalance_ms,
         "unowned_partition_ms": trail.unowned * rebalance_ms,
     }
-    return ((schema.GenerationStable, said),)
 
 
-def _emptied(event: events.GroupEmptied, group: Group, trail: GroupTrail, before: Before) -> Said:
-    return ((schema.GroupEmptied, {"rebalance_ms": event.at_ms - trail.rebalance_started_ms}),)
+def _emptied(event: events.GroupEmptied, group: Group, trail: GroupTrail, state_before: GroupState) -> Said:
+    return {"rebalance_ms": event.at_ms - trail.rebalance_started_ms}
 
 
-def _group_removed(event: events.GroupRemoved, group: Group, trail: GroupTrail, before: Before) -> Said:
-    return ((schema.GroupRemoved, {"cause": event.cause}),)
+def _group_removed(event: events.GroupRemoved, group: Group, trail: GroupTrail, state_before: GroupState) -> Said:
+    return {"cause": event.cause}
 
 
-def _expired(event: events.OffsetsExpired, group: Group, trail: GroupTrail, before: Before) -> Said:
-    return ((schema.OffsetsExpired, {"partitions": by_topic(event.partitions)}),)
+def _expired(event: events.OffsetsExpired, group: Group, trail: GroupTrail, state_before: GroupState) -> Said:
+    return {"partitions": by_topic(event.partitions)}
 
 
-def _deleted(event: events.OffsetsDeleted, group: Group, trail: GroupTrail, before: Before) -> Said:
-    return ((schema.OffsetsDeleted, {"partitions": by_topic(event.partitions)}),)
+def _deleted(event: events.OffsetsDeleted, group: Group, trail: GroupTrail, state_before: GroupState) -> Said:
+    return {"partitions": by_topic(event.partitions)}
 
 
-SAYERS: Final[dict[type, Callable[..., Said]]] = {
-    events.GroupCreated: _created,
-    events.MemberJoined: _joined,
-    events.MemberRejoined: _rejoined,
-    events.MemberRemoved: _removed,
-    events.StaticMemberReplaced: _replaced,
-    events.RebalanceStarted: _rebalance_started,
-    events.GenerationStarted: _generation_started,
-    events.MemberAssigned: _assigned,
-    events.GenerationStable: _stable,
-    events.GroupEmptied: _emptied,
-    events.GroupRemoved: _group_removed,
-    events.OffsetsExpired: _expired,
-    events.OffsetsDeleted: _deleted,
+SAYERS: Final[dict[type, tuple[tuple[type[schema.AuditEvent], Callable[..., Said | None]], ...]]] = {
+    events.GroupCreated: ((schema.GroupCreated, _created),),
+    events.MemberJoined: ((schema.MemberJoined, _joined),),
+    events.MemberRejoined: ((schema.MemberRejoined, _rejoined),),
+    events.MemberRemoved: ((schema.MemberRemoved, _removed),),
+    events.StaticMemberReplaced: ((schema.StaticMemberReplaced, _replaced),),
+    events.RebalanceStarted: (
+        (schema.RebalanceSuperseded, _superseded),
+        (schema.RebalanceStarted, _rebalance_started),
+    ),
+    events.GenerationStarted: ((schema.GenerationStarted, _generation_started),),
+    events.MemberAssigned: ((schema.MemberAssigned, _assigned),),
+    events.GenerationStable: ((schema.GenerationStable, _stable),),
+    events.GroupEmptied: ((schema.GroupEmptied, _emptied),),
+    events.GroupRemoved: ((schema.GroupRemoved, _group_removed),),
+    events.OffsetsExpired: ((schema.OffsetsExpired, _expired),),
+    events.OffsetsDeleted: ((schema.OffsetsDeleted, _deleted),),
 }
-"""What each event is told as. The others have no kind of their own, or (commits) are counted instead of told each."""
+"""What each event is told as: kinds, and what says their fields (None: not this time).
+
+Events that are not here have no kind of their own, or (commits) are counted instead of told each.
+"""
+
+
+def ref(member: Member) -> schema.MemberRef:
+    return schema.MemberRef(member.member_id, member.client_id, member.client_host, member.group_instance_id)
 
 
 def _snapshot(group: Group) -> dict[str, Any]:

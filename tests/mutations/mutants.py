@@ -680,14 +680,14 @@ MUTANTS = (
     Mutant(
         "a rebalance that was cut short is not told",
         TRAIL,
-        "if before[0] is not GroupState.COMPLETING_REBALANCE:",
-        "if before[0] is not GroupState.DEAD:",
+        "if state_before is not GroupState.COMPLETING_REBALANCE:",
+        "if state_before is not GroupState.DEAD:",
     ),
     Mutant(
         "a static member's partitions are lost to the audit",
         TRAIL,
-        "trail.owned[event.new_member_id] = owned",
-        "trail.owned[event.new_member_id] = set()",
+        "trail.members[event.new_member_id] = KnownMember(member, owned)",
+        "trail.members[event.new_member_id] = KnownMember(member, ())",
     ),
     Mutant(
         "groups that only the audit knows go on",

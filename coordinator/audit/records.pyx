@@ -1,0 +1,308 @@
+"""Audit events → records of the topic. Compiled: a group of one member is six of them before it works.
+
+What an event looks like is said by the structs of `schema.py` alone: their fields are read once, at import. An event is
+then written from the values of its fields, without being made first; the bytes are those of `schema.encode_event`.
+"""
+
+cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy
+
+from _wire.primitives cimport Writer, bytes_written, close_writer, finish_writer, open_writer, reserve, write_raw
+
+from datetime import UTC, datetime
+from typing import get_args
+
+import msgspec
+
+from coordinator.audit import schema
+
+cdef tuple SPEC_VERSION = ("ce_specversion", b"1.0")
+cdef tuple CONTENT_TYPE = ("content-type", b"application/json")
+VARYING = [
+    "group_id", "seq", "created_seq", "time_ms", "generation_id_before", "generation_id", "state_before", "state",
+]
+
+cdef enum:
+    DIGITS_MAX = 20                     # of an int64, with its sign
+    ESCAPED_BYTES_MAX = 6               # of one character: \u001f
+    FIRST_BYTES = 512
+    SPARE_BYTES = 32                    # by which an event may be longer than the last of its kind
+
+
+cdef const char *HEXADECIMAL = b"0123456789abcdef"
+cdef char[256] escapes                  # byte → what follows the backslash; 0 for a byte that needs none
+
+
+cdef int fill_escapes() except -1:
+    for byte in range(256):
+        escapes[byte] = c"u" if byte < c" " else 0
+    for byte, letter in zip(b'\b\t\n\f\r"\\', b'btnfr"\\'):
+        escapes[byte] = letter
+    return 0
+
+
+fill_escapes()
+
+
+@cython.final
+cdef class Layout:
+    """How a struct is written: per field its name, the text before its value, and the layout of a struct within it."""
+    cdef tuple names
+    cdef tuple texts
+    cdef tuple within
+
+    def __init__(self, fields, bytes before_first not None):
+        self.names = tuple([field.name for field in fields])
+        self.texts = tuple([(b"," if at else before_first) + key_text(field) for at, field in enumerate(fields)])
+        self.within = tuple([layout_within(field.type) for field in fields])
+
+
+def key_text(field):
+    return b'"%b":' % field.encode_name.encode()
+
+
+def layout_within(field_type):
+    """The layout of the struct that values of this type are or hold; None for most."""
+    if isinstance(field_type, type) and issubclass(field_type, msgspec.Struct):
+        return Layout(msgspec.structs.fields(field_type), b"{")
+    return next(filter(None, map(layout_within, get_args(field_type))), None)
+
+
+@cython.final
+cdef class Kind:
+    """What all events of a kind have in common."""
+    cdef Layout layout                  # of its own fields, those behind the envelope
+    cdef bytes opening
+    cdef tuple type_header
+    cdef Py_ssize_t last_bytes
+
+    def __init__(self, event_class):
+        envelope = msgspec.structs.fields(schema.AuditEvent)
+        fields = msgspec.structs.fields(event_class)
+        tag = schema.TAGS[event_class].encode()
+        assert fields[:len(envelope)] == envelope, event_class
+        self.layout = Layout(fields[len(envelope):], b",")
+        self.opening = b'{"%b":"%b",' % (event_class.__struct_config__.tag_field.encode(), tag)
+        self.type_header = ("ce_type", tag)
+        self.last_bytes = FIRST_BYTES
+
+
+cdef dict KINDS = {event_class: Kind(event_class) for event_class in schema.TAGS}
+
+
+def envelope_texts(dict same_for_all):
+    """The text before each of the VARYING fields of the envelope, with the fields between that are `same_for_all`."""
+    texts, varying, text = [], [], b""
+    for field in msgspec.structs.fields(schema.AuditEvent):
+        text += key_text(field)
+        if field.name in same_for_all:
+            text += msgspec.json.encode(same_for_all[field.name]) + b","
+        else:
+            varying.append(field.name)
+            texts.append(text)
+            text = b","
+    assert varying == VARYING and text == b",", varying
+    return tuple(texts)
+
+
+cdef int64_t header_ms = -1
+cdef tuple header_of_ms = None
+
+
+cdef tuple time_header(int64_t at_ms):
+    """The same for all events of a turn."""
+    global header_ms, header_of_ms
+    if header_of_ms is None or at_ms != header_ms:
+        text = datetime.fromtimestamp(at_ms / 1000.0, UTC).isoformat(timespec="milliseconds")
+        header_ms, header_of_ms = at_ms, ("ce_time", text.encode())
+    return header_of_ms
+
+
+@cython.final
+cdef class RecordWriter:
+    cdef tuple texts                    # before each of the VARYING fields
+    cdef tuple source
+
+    def __init__(self, node_id, coordinator_epoch):
+        self.texts = envelope_texts({
+            "schema_version": schema.SCHEMA_VERSION, "node_id": node_id, "coordinator_epoch": coordinator_epoch,
+        })
+        self.source = ("ce_source", f"/kafka-group-coordinator/nodes/{node_id}".encode())
+
+    def record(
+        self, event_class, group_id, int64_t seq, int64_t created_seq, int64_t time_ms, state_before,
+        int64_t generation_id_before, state, int64_t generation_id, dict said not None,
+    ):
+        cdef Kind kind = KINDS[event_class]
+        cdef bytes key = utf8_of(group_id)
+        cdef tuple texts = self.texts
+        cdef bytes value
+        cdef Writer w
+        open_writer(&w, kind.last_bytes + SPARE_BYTES, b"AuditEvent")
+        try:
+            write_bytes(&w, kind.opening)
+            write_bytes(&w, texts[0])
+            write_text(&w, group_id)
+            write_integer(&w, texts[1], seq)
+            write_integer(&w, texts[2], created_seq)
+            write_integer(&w, texts[3], time_ms)
+            write_integer(&w, texts[4], generation_id_before)
+            write_integer(&w, texts[5], generation_id)
+            write_bytes(&w, texts[6])
+            write_text(&w, state_before)
+            write_bytes(&w, texts[7])
+            write_text(&w, state)
+            write_said(&w, kind.layout, said)
+            kind.last_bytes = bytes_written(&w)
+            value = finish_writer(&w)
+        finally:
+            close_writer(&w)
+        ce_id = ("ce_id", event_id(key, seq))
+        return key, value, (SPEC_VERSION, ce_id, kind.type_header, self.source, time_header(time_ms), CONTENT_TYPE)
+
+
+cdef bytes utf8_of(text):
+    cdef Py_ssize_t size
+    cdef const char *utf8 = PyUnicode_AsUTF8AndSize(text, &size)
+    return PyBytes_FromStringAndSize(utf8, size)
+
+
+cdef bytes event_id(bytes key, int64_t seq):
+    """`key/seq`."""
+    cdef char[DIGITS_MAX] digits
+    cdef Py_ssize_t key_bytes = PyBytes_GET_SIZE(key)
+    cdef char *first = store_digits(&digits[0] + DIGITS_MAX, seq)
+    cdef Py_ssize_t count = &digits[0] + DIGITS_MAX - first
+    cdef bytes made = PyBytes_FromStringAndSize(NULL, key_bytes + 1 + count)
+    cdef char *to = PyBytes_AS_STRING(made)
+    memcpy(to, PyBytes_AS_STRING(key), key_bytes)
+    to[key_bytes] = c"/"
+    memcpy(to + key_bytes + 1, first, count)
+    return made
+
+
+cdef char *store_digits(char *end, int64_t number) noexcept:
+    """Decimal digits up to before `end`, at most DIGITS_MAX; returns the first."""
+    cdef uint64_t rest = -<uint64_t>number if number < 0 else <uint64_t>number
+    while True:
+        end -= 1
+        end[0] = <char>(c"0" + rest % 10)
+        rest //= 10
+        if rest == 0:
+            break
+    if number < 0:
+        end -= 1
+        end[0] = c"-"
+    return end
+
+
+cdef int write_byte(Writer *w, char byte) except -1:
+    reserve(w, 1)[0] = <uint8_t>byte
+    return 0
+
+
+cdef int write_bytes(Writer *w, bytes text) except -1:
+    return write_raw(w, PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))
+
+
+cdef int write_integer(Writer *w, bytes text_before, int64_t number) except -1:
+    cdef char[DIGITS_MAX] digits
+    cdef char *first = store_digits(&digits[0] + DIGITS_MAX, number)
+    write_bytes(w, text_before)
+    return write_raw(w, first, &digits[0] + DIGITS_MAX - first)
+
+
+cdef int write_text(Writer *w, text) except -1:
+    """Raises UnicodeEncodeError for a surrogate, which UTF-8 has not."""
+    cdef Py_ssize_t size, at, plain_from = 0
+    cdef const char *utf8 = PyUnicode_AsUTF8AndSize(text, &size)
+    write_byte(w, c'"')
+    for at in range(size):
+        if escapes[<uint8_t>utf8[at]]:
+            write_raw(w, utf8 + plain_from, at - plain_from)
+            write_escaped(w, <uint8_t>utf8[at])
+            plain_from = at + 1
+    write_raw(w, utf8 + plain_from, size - plain_from)
+    return write_byte(w, c'"')
+
+
+cdef int write_escaped(Writer *w, uint8_t byte) except -1:
+    write_byte(w, c"\\")
+    write_byte(w, escapes[byte])
+    if escapes[byte] == c"u":
+        write_raw(w, b"00", 2)
+        write_byte(w, HEXADECIMAL[byte >> 4])
+        write_byte(w, HEXADECIMAL[byte & 15])
+    return 0
+
+
+cdef int write_said(Writer *w, Layout layout, dict said) except -1:
+    """The fields that an event has beside the envelope, which must be in the order of its struct."""
+    cdef Py_ssize_t at = 0, count = len(layout.names)
+    for name, value in said.items():
+        if at == count or name != layout.names[at]:
+            raise_not_the_fields(layout, said)
+        write_bytes(w, layout.texts[at])
+        write_value(w, value, layout.within[at])
+        at += 1
+    if at < count:
+        raise_not_the_fields(layout, said)
+    return write_byte(w, c"}")
+
+
+cdef int raise_not_the_fields(Layout layout, dict said) except -1:
+    raise TypeError(f"the fields are {layout.names}, not {tuple(said)}")
+
+
+cdef int write_struct(Writer *w, Layout layout, source) except -1:
+    """A struct within an event, from an object with the same attributes."""
+    cdef Py_ssize_t at
+    for at in range(len(layout.names)):
+        write_bytes(w, layout.texts[at])
+        write_value(w, getattr(source, layout.names[at]), layout.within[at])
+    return write_byte(w, c"}")
+
+
+cdef int write_value(Writer *w, value, Layout within) except -1:
+    if value is None:
+        return write_bytes(w, b"null")
+    if isinstance(value, str):
+        return write_text(w, value)
+    if isinstance(value, bool):
+        return write_bytes(w, b"true" if value else b"false")
+    if isinstance(value, int):
+        return write_integer(w, b"", value)
+    if isinstance(value, list):
+        return write_list(w, value, within)
+    if isinstance(value, dict):
+        return write_mapping(w, value, within)
+    if within is None:
+        raise TypeError(f"cannot be told: {value!r}")
+    return write_struct(w, within, value)
+
+
+cdef int write_list(Writer *w, list values, Layout within) except -1:
+    cdef bint is_first = True
+    write_byte(w, c"[")
+    for value in values:
+        if not is_first:
+            write_byte(w, c",")
+        write_value(w, value, within)
+        is_first = False
+    return write_byte(w, c"]")
+
+
+cdef int write_mapping(Writer *w, dict values, Layout within) except -1:
+    cdef bint is_first = True
+    write_byte(w, c"{")
+    for name, value in values.items():
+        if not is_first:
+            write_byte(w, c",")
+        write_text(w, name)
+        write_byte(w, c":")
+        write_value(w, value, within)
+        is_first = False
+    return write_byte(w, c"}")

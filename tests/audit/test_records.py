@@ -1,0 +1,153 @@
+"""Records are written without making the struct of their event first; they must be what the struct is encoded to."""
+
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any, get_args
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coordinator.audit import schema
+from coordinator.audit.records import RecordWriter
+from coordinator.core.causes import Cause
+from coordinator.core.states import GroupState
+
+KINDS: tuple[type[schema.AuditEvent], ...] = get_args(schema.AnyAuditEvent)
+NODE_ID = 7
+EPOCH = 3
+LATEST_MS = 253_402_300_799_999
+"""The last millisecond of the year 9999."""
+
+INT64 = st.integers(-(2**63), 2**63 - 1)
+INT32 = st.integers(-(2**31), 2**31 - 1)
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+STRANGE = '"\\/\b\f\n\r\t\x00\x1f\x7f\x80ü\u2028€😀'
+TOPIC_PARTITIONS = st.dictionaries(TEXT, st.lists(INT32, max_size=3), max_size=3)
+MEMBERS = st.builds(schema.MemberRef, TEXT, TEXT, TEXT, st.none() | TEXT)
+VALUES: dict[Any, st.SearchStrategy[Any]] = {
+    int: INT64,
+    str: TEXT,
+    bool: st.booleans(),
+    list[str]: st.lists(TEXT, max_size=3),
+    Cause: st.sampled_from(Cause),
+    schema.MemberRef: MEMBERS,
+    schema.MemberRef | None: st.none() | MEMBERS,
+    int | None: st.none() | INT64,
+    schema.TopicPartitions: TOPIC_PARTITIONS,
+    list[schema.MemberSnapshot]: st.lists(
+        st.builds(schema.MemberSnapshot, MEMBERS, st.lists(TEXT, max_size=2), TOPIC_PARTITIONS), max_size=3
+    ),
+}
+"""What a field of each type may hold."""
+
+ENVELOPES = st.fixed_dictionaries(
+    {
+        "group_id": TEXT,
+        "seq": INT64,
+        "created_seq": INT64,
+        "time_ms": st.integers(0, LATEST_MS),
+        "state_before": st.sampled_from(GroupState),
+        "generation_id_before": INT32,
+        "state": st.sampled_from(GroupState),
+        "generation_id": INT32,
+    }
+)
+AN_ENVELOPE: dict[str, Any] = {
+    "group_id": STRANGE,
+    "seq": 1,
+    "created_seq": 1,
+    "time_ms": 1_700_000_000_000,
+    "state_before": GroupState.EMPTY,
+    "generation_id_before": 0,
+    "state": GroupState.PREPARING_REBALANCE,
+    "generation_id": 0,
+}
+
+
+def own_fields(kind: type[schema.AuditEvent]) -> list[msgspec.structs.FieldInfo]:
+    """Those beside the envelope."""
+    envelope = msgspec.structs.fields(schema.AuditEvent)
+    return [field for field in msgspec.structs.fields(kind) if field not in envelope]
+
+
+def write(kind: type[schema.AuditEvent], envelope: dict[str, Any], said: dict[str, Any]) -> schema.Record:
+    return RecordWriter(NODE_ID, EPOCH).record(kind, **envelope, said=said)
+
+
+def check(kind: type[schema.AuditEvent], envelope: dict[str, Any], said: dict[str, Any]) -> None:
+    key, value, headers = write(kind, envelope, said)
+    struct = kind(node_id=NODE_ID, coordinator_epoch=EPOCH, **envelope, **said)
+    assert value == schema.encode_event(struct)
+    assert schema.decode_event(value) == struct
+    time = datetime.fromtimestamp(envelope["time_ms"] / 1000, UTC).isoformat(timespec="milliseconds")
+    assert key == envelope["group_id"].encode()
+    assert headers == (
+        ("ce_specversion", b"1.0"),
+        ("ce_id", f"{envelope['group_id']}/{envelope['seq']}".encode()),
+        ("ce_type", schema.TAGS[kind].encode()),
+        ("ce_source", f"/kafka-group-coordinator/nodes/{NODE_ID}".encode()),
+        ("ce_time", time.encode()),
+        ("content-type", b"application/json"),
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=schema.TAGS.__getitem__)
+@given(st.data())
+@settings(max_examples=50)
+def test_an_event_is_written_as_its_struct_is_encoded(kind, data):
+    said = {field.name: data.draw(VALUES[field.type], field.name) for field in own_fields(kind)}
+    check(kind, data.draw(ENVELOPES, "envelope"), said)
+
+
+@pytest.mark.parametrize("text", [STRANGE, *map(chr, range(0x100)), "long " * 50_000, "\x00" * 50_000])
+def test_any_text_is_escaped_as_in_the_struct(text):
+    member = schema.MemberRef(text, text, text, text)
+    check(schema.StaticMemberReplaced, AN_ENVELOPE | {"group_id": text}, {"member": member, "old_member_id": text})
+    check(schema.OffsetsExpired, AN_ENVELOPE, {"partitions": {text: [0]}})
+
+
+def test_a_long_event_and_then_a_short_one_of_its_kind():
+    for topics in (10_000, 1):
+        check(schema.OffsetsDeleted, AN_ENVELOPE, {"partitions": {f"topic-{i}": [i, -i] for i in range(topics)}})
+
+
+def test_a_member_is_told_by_whatever_names_it():
+    """A core member is; so that no struct has to be made of it."""
+    member = SimpleNamespace(member_id="m", client_id="c", client_host="h", group_instance_id=None, awaiting_join=None)
+    said = {"member": schema.MemberRef("m", "c", "h", None), "old_member_id": "o"}
+    struct = schema.StaticMemberReplaced(node_id=NODE_ID, coordinator_epoch=EPOCH, **AN_ENVELOPE, **said)
+    assert write(schema.StaticMemberReplaced, AN_ENVELOPE, said | {"member": member})[1] == schema.encode_event(struct)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {},
+        {"cause": Cause.ADMIN, "more": 1},
+        {"reason": "text"},
+        {"cause": 1.5},
+        {"cause": object()},
+    ],
+    ids=["none", "too many", "another", "a number that is no integer", "no value of JSON"],
+)
+def test_fields_that_the_event_does_not_have_are_refused(said):
+    with pytest.raises(TypeError):
+        write(schema.GroupRemoved, AN_ENVELOPE, said)
+
+
+def test_fields_are_said_in_the_order_of_the_struct():
+    with pytest.raises(TypeError, match="the fields are"):
+        write(schema.MemberRemoved, AN_ENVELOPE, {"reason": "", "cause": Cause.ADMIN, "member": schema.MemberRef("m")})
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1])
+def test_a_number_that_int64_cannot_hold_is_refused(number):
+    with pytest.raises(OverflowError):
+        write(schema.GroupEmptied, AN_ENVELOPE, {"rebalance_ms": number})
+
+
+def test_text_that_is_no_unicode_is_refused():
+    with pytest.raises(UnicodeEncodeError):
+        write(schema.GroupRemoved, AN_ENVELOPE, {"cause": "\ud800"})
