@@ -8,18 +8,42 @@ deadline differs from the present time, in the slot which that digit names. Thre
   earliest occupied slot is two `ctz` away.
 - When time enters a slot above level 0, its timers move to lower levels: each timer at most ten times.
 - Equal deadlines always share a slot, so appending to the slot's list keeps them in the order they were started.
+
+A slot holds a list of runs, and a run names up to thirteen timers. Were the timers themselves linked, each would have
+to come from memory before the next is known; those of a run are asked for together, while the run before is handled. A
+timer that is cancelled leaves its place in the run empty, and the last one takes the run with it.
 """
 
 cimport cython
 from cpython.list cimport PyList_GET_SIZE
+from cpython.object cimport PyObject
 from libc.stdint cimport UINT32_MAX
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport free, realloc
+from posix.stdlib cimport posix_memalign
+
+cdef extern from "Python.h":
+    ctypedef struct PyListObject:
+        PyObject **ob_item
 
 cdef extern from *:
+    """
+    static inline void prefetch(const void *address) {
+        __builtin_prefetch(address);
+        /* For GCC a function that only prefetches has no effect, and calls of it are left out: so here is one. */
+        __asm__ volatile("");
+    }
+    """
+    void prefetch(const void *) noexcept
     int count_leading_zeros "__builtin_clzll"(unsigned long long) noexcept
     int count_trailing_zeros "__builtin_ctzll"(unsigned long long) noexcept
 
 cdef uint32_t NIL = UINT32_MAX
+
+
+cdef inline void swap(PyObject **one, PyObject **other) noexcept:
+    cdef PyObject *held = one[0]
+    one[0] = other[0]
+    other[0] = held
 
 
 cdef inline int64_t start_of_slot(int64_t now_ms, uint32_t digit, int shift) noexcept:
@@ -39,7 +63,7 @@ cdef class TimerWheel:
         cdef uint32_t slot
         self.now_ms = start_ms
         self.keys = []
-        self.first_free = NIL
+        self.first_free_node = self.first_free_run = NIL
         for slot in range(<uint32_t>SLOTS):
             self.slots[slot].first = self.slots[slot].last = NIL
 
@@ -54,13 +78,13 @@ cdef class TimerWheel:
         return self.node_count
 
     cpdef uint64_t start(self, object key, int64_t deadline_ms) except 0:
-        if self.first_free == NIL:
+        if self.first_free_node == NIL:
             self.add_node()
-        cdef uint32_t index = self.first_free
+        cdef uint32_t index = self.first_free_node
         cdef Node *node = self.node_at(index)
         if index >= PyList_GET_SIZE(self.keys):
             raise RuntimeError("the wheel has been garbage collected")
-        self.first_free = node.next
+        self.first_free_node = node.seat
         node.deadline_ms = deadline_ms
         self.place(index, node)
         self.pending += 1
@@ -82,6 +106,7 @@ cdef class TimerWheel:
             return False
         self.unlink(node)
         self.release(<uint32_t>timer, node)
+        self.keys[<uint32_t>timer] = None      # last, for a destructor may call the wheel again
         return True
 
     cpdef list advance(self, int64_t now_ms):
@@ -115,7 +140,13 @@ cdef class TimerWheel:
         return self.slots[level * SLOTS_PER_LEVEL + count_trailing_zeros(self.occupied_slots[level])].earliest_ms
 
     cdef Node *node_at(self, uint32_t index) noexcept:
-        return &self.chunks[index >> NODES_PER_CHUNK_BITS][index & (NODES_PER_CHUNK - 1)]
+        return &self.chunks[index >> CHUNK_BITS].nodes[index & (NODES_PER_CHUNK - 1)]
+
+    cdef Run *run_at(self, uint32_t index) noexcept:
+        return &self.chunks[index >> CHUNK_BITS].runs[index & (NODES_PER_CHUNK - 1)]
+
+    cdef uint16_t *occupied_at(self, uint32_t run_index) noexcept:
+        return &self.chunks[run_index >> CHUNK_BITS].occupied[run_index & (NODES_PER_CHUNK - 1)]
 
     cdef Node *live_node(self, uint64_t timer) noexcept:
         """The node of a pending timer, NULL for a number that is stale or was never given."""
@@ -128,110 +159,180 @@ cdef class TimerWheel:
     cdef int add_node(self) except -1:
         """Put one more node on the empty free list."""
         cdef uint32_t index = self.node_count
-        cdef void *grown
-        if index == NIL:
-            raise MemoryError("2^32 timers")
-        if index >> NODES_PER_CHUNK_BITS == self.chunk_count:
-            grown = realloc(self.chunks, (self.chunk_count + 1) * sizeof(Node *))
-            if grown == NULL:
-                raise MemoryError()
-            self.chunks = <Node **>grown
-            self.chunks[self.chunk_count] = <Node *>malloc(NODES_PER_CHUNK * sizeof(Node))
-            if self.chunks[self.chunk_count] == NULL:
-                raise MemoryError()
-            self.chunk_count += 1
+        if index >> (32 - SEAT_BITS):
+            raise MemoryError("2^28 timers")
+        if index >> CHUNK_BITS == self.chunk_count:
+            self.add_chunk()
         self.keys.append(None)
         self.node_count += 1
         self.node_at(index).generation = 1
-        self.node_at(index).next = NIL
-        self.first_free = index
+        self.node_at(index).seat = NIL
+        self.first_free_node = index
+        return 0
+
+    cdef int add_chunk(self) except -1:
+        cdef void *chunks = realloc(self.chunks, (self.chunk_count + 1) * sizeof(Chunk *))
+        cdef void *chunk
+        if chunks == NULL:
+            raise MemoryError()
+        self.chunks = <Chunk **>chunks
+        if posix_memalign(&chunk, CACHE_LINE_BYTES, sizeof(Chunk)) != 0:
+            raise MemoryError()
+        self.chunks[self.chunk_count] = <Chunk *>chunk
+        self.chunk_count += 1
         return 0
 
     cdef void place(self, uint32_t index, Node *node) noexcept:
         """Append a node to the slot where its deadline belongs as seen from `now_ms`."""
         cdef int level
         cdef uint32_t digit
-        if node.deadline_ms <= self.now_ms:
-            node.slot = OVERDUE_SLOT
-        else:
+        cdef uint32_t slot_index = OVERDUE_SLOT
+        if node.deadline_ms > self.now_ms:
             level = (63 - count_leading_zeros(self.now_ms ^ node.deadline_ms)) // SLOT_BITS
             digit = (node.deadline_ms >> (level * SLOT_BITS)) & (SLOTS_PER_LEVEL - 1)
-            node.slot = level * SLOTS_PER_LEVEL + digit
+            slot_index = level * SLOTS_PER_LEVEL + digit
             self.occupied_slots[level] |= <uint64_t>1 << digit
             self.occupied_levels |= <uint32_t>1 << level
-        cdef Slot *slot = &self.slots[node.slot]
-        node.previous = slot.last
-        node.next = NIL
-        if slot.last == NIL:
-            slot.first = index
+        cdef Slot *slot = &self.slots[slot_index]
+        if slot.last == NIL or node.deadline_ms < slot.earliest_ms:
             slot.earliest_ms = node.deadline_ms
-        else:
-            self.node_at(slot.last).next = index
-            if node.deadline_ms < slot.earliest_ms:
-                slot.earliest_ms = node.deadline_ms
-        slot.last = index
+        cdef uint32_t run_index = slot.last
+        if run_index == NIL or self.occupied_at(run_index)[0] >> (NODES_PER_RUN - 1):
+            run_index = self.append_run(slot_index)
+        cdef uint16_t *occupied = self.occupied_at(run_index)
+        cdef uint32_t place = 63 - count_leading_zeros(2 * occupied[0] + 1)   # behind the last that is occupied
+        occupied[0] |= <uint16_t>1 << place
+        self.run_at(run_index).nodes[place] = index
+        node.seat = run_index << SEAT_BITS | place
 
     cdef void unlink(self, Node *node) noexcept:
-        cdef Slot *slot = &self.slots[node.slot]
-        if node.previous == NIL:
-            slot.first = node.next
-        else:
-            self.node_at(node.previous).next = node.next
-        if node.next == NIL:
-            slot.last = node.previous
-        else:
-            self.node_at(node.next).previous = node.previous
-        if slot.first == NIL and node.slot != OVERDUE_SLOT:
-            self.mark_empty(node.slot)
+        """Leave a node's place in its run empty."""
+        cdef uint32_t run_index = node.seat >> SEAT_BITS
+        cdef uint16_t *occupied = self.occupied_at(run_index)
+        occupied[0] &= ~(<uint16_t>1 << (node.seat & ((1 << SEAT_BITS) - 1)))
+        if occupied[0] == 0:
+            self.remove_run(run_index)
 
-    cdef void mark_empty(self, uint32_t slot) noexcept:
-        cdef uint32_t level = slot >> SLOT_BITS
-        self.occupied_slots[level] &= ~(<uint64_t>1 << (slot & (SLOTS_PER_LEVEL - 1)))
+    cdef uint32_t append_run(self, uint32_t slot_index) noexcept:
+        """Append a run to a slot, for a node to be put into it at once."""
+        cdef uint32_t index = self.first_free_run
+        if index == NIL:
+            index = self.run_count
+            self.run_count += 1
+        else:
+            self.first_free_run = self.run_at(index).next
+        cdef Slot *slot = &self.slots[slot_index]
+        cdef Run *run = self.run_at(index)
+        run.previous = slot.last
+        run.next = NIL
+        run.slot = slot_index
+        self.occupied_at(index)[0] = 0
+        if slot.last == NIL:
+            slot.first = index
+        else:
+            self.run_at(slot.last).next = index
+        slot.last = index
+        return index
+
+    cdef void remove_run(self, uint32_t index) noexcept:
+        cdef Run *run = self.run_at(index)
+        cdef Slot *slot = &self.slots[run.slot]
+        if run.previous == NIL:
+            slot.first = run.next
+        else:
+            self.run_at(run.previous).next = run.next
+        if run.next == NIL:
+            slot.last = run.previous
+        else:
+            self.run_at(run.next).previous = run.previous
+        if slot.first == NIL and run.slot != OVERDUE_SLOT:
+            self.mark_empty(run.slot)
+        run.next = self.first_free_run
+        self.first_free_run = index
+
+    cdef void mark_empty(self, uint32_t slot_index) noexcept:
+        cdef uint32_t level = slot_index >> SLOT_BITS
+        self.occupied_slots[level] &= ~(<uint64_t>1 << (slot_index & (SLOTS_PER_LEVEL - 1)))
         if self.occupied_slots[level] == 0:
             self.occupied_levels &= ~(<uint32_t>1 << level)
 
+    cdef uint32_t read_run(self, uint32_t index, uint32_t *nodes) noexcept:
+        """Copy the numbers of a run's nodes, in their order, and say how many they are."""
+        cdef Run *run = self.run_at(index)
+        cdef uint32_t left = self.occupied_at(index)[0]
+        cdef uint32_t count = 0
+        self.prefetch_run(run.next)
+        while left:
+            nodes[count] = run.nodes[count_trailing_zeros(left)]
+            left &= left - 1
+            count += 1
+        return count
+
+    cdef void prefetch_run(self, uint32_t index) noexcept:
+        """Begin to load what is read next: the nodes of the run, and the run after it."""
+        if index == NIL:
+            return
+        cdef Run *run = self.run_at(index)
+        cdef uint32_t left = self.occupied_at(index)[0]
+        if run.next != NIL:
+            prefetch(self.run_at(run.next))
+            prefetch(self.occupied_at(run.next))
+        while left:
+            prefetch(self.node_at(run.nodes[count_trailing_zeros(left)]))
+            left &= left - 1
+
     cdef void release(self, uint32_t index, Node *node) noexcept:
-        """Give an unlinked node back and drop its key: last, for a destructor may call the wheel again."""
+        """Give back a node that no run names any more; its key is the caller's to drop."""
         self.pending -= 1
         node.generation += 1
         if node.generation != 0:     # after 2^32 timers a node is retired, or an old number could fit again
-            node.next = self.first_free
-            self.first_free = index
-        self.keys[index] = None
+            node.seat = self.first_free_node
+            self.first_free_node = index
 
-    cdef void cascade(self, uint32_t slot) noexcept:
+    cdef void cascade(self, uint32_t slot_index) noexcept:
         """Move the timers of a slot that time has entered to the levels below, in their order."""
-        cdef uint32_t index = self.slots[slot].first
-        cdef uint32_t following
-        cdef Node *node
-        self.slots[slot].first = self.slots[slot].last = NIL
-        self.mark_empty(slot)
-        while index != NIL:
-            node = self.node_at(index)
-            following = node.next
-            self.place(index, node)
-            index = following
+        cdef Slot *slot = &self.slots[slot_index]
+        cdef uint32_t nodes[NODES_PER_RUN]
+        cdef uint32_t count, place
+        while slot.first != NIL:
+            count = self.read_run(slot.first, nodes)
+            self.remove_run(slot.first)             # first, so that there is a free one if a slot below needs it
+            for place in range(count):
+                self.place(nodes[place], self.node_at(nodes[place]))
 
-    cdef int fire(self, uint32_t slot, list due) except -1:
-        """Move the keys of a slot's timers to `due`; every step leaves the wheel whole."""
-        cdef uint32_t index
-        cdef Node *node
-        while self.slots[slot].first != NIL:
-            index = self.slots[slot].first
-            node = self.node_at(index)
-            due.append(self.keys[index])
-            self.unlink(node)
-            self.release(index, node)
+    cdef int fire(self, uint32_t slot_index, list due) except -1:
+        """Move the keys of a slot's timers to `due`; every step leaves the wheel whole.
+
+        A key changes places with a None, so that its reference count, and with it the key, need not be loaded.
+        """
+        cdef Slot *slot = &self.slots[slot_index]
+        cdef PyObject **keys = (<PyListObject *>self.keys).ob_item
+        cdef uint32_t nodes[NODES_PER_RUN]
+        cdef uint32_t count, place
+        cdef Py_ssize_t fired
+        while slot.first != NIL:
+            count = self.read_run(slot.first, nodes)
+            fired = PyList_GET_SIZE(due)
+            for _ in range(count):
+                due.append(None)                    # may raise: nothing has changed yet
+            for place in range(count):
+                swap(&(<PyListObject *>due).ob_item[fired + place], &keys[nodes[place]])
+                self.release(nodes[place], self.node_at(nodes[place]))
+            self.remove_run(slot.first)
         return 0
 
     cdef list overdue_by_deadline(self):
         """Fire the timers that were started too late; only these may lie in their slot out of order."""
         cdef list due = []
         cdef list deadlines_ms = []
+        cdef uint32_t nodes[NODES_PER_RUN]
+        cdef uint32_t count, place
         cdef uint32_t index = self.slots[OVERDUE_SLOT].first
         while index != NIL:
-            deadlines_ms.append(self.node_at(index).deadline_ms)
-            index = self.node_at(index).next
+            count = self.read_run(index, nodes)
+            for place in range(count):
+                deadlines_ms.append(self.node_at(nodes[place]).deadline_ms)
+            index = self.run_at(index).next
         self.fire(OVERDUE_SLOT, due)
         if len(due) < 2:
             return due

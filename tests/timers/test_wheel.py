@@ -7,6 +7,8 @@ from coordinator.timers import TimerWheel
 
 SLOTS_PER_LEVEL = 64
 LEVELS = 11
+TIMERS_PER_RUN = 13
+TIMERS_PER_CHUNK = 4_096
 HOUR_MS = 3_600_000
 WEEK_MS = 168 * HOUR_MS
 INT64_MAX = 2**63 - 1
@@ -175,6 +177,32 @@ def test_memory_is_bounded_by_the_most_timers_pending_at_once():
     for deadline_ms in range(40_000):
         wheel.start(None, WEEK_MS + deadline_ms)
     assert wheel.capacity == 40_000
+
+
+@pytest.mark.parametrize("timers", range(1, 2 * TIMERS_PER_RUN + 2))
+def test_a_timer_taken_out_of_a_slot_leaves_the_others_in_their_order(timers):
+    for place in range(timers):
+        wheel = TimerWheel()
+        numbers = [wheel.start(key, HOUR_MS) for key in range(timers)]
+        others = [key for key in range(timers) if key != place]
+        assert wheel.cancel(numbers[place])
+        wheel.start("last", HOUR_MS)
+        assert wheel.advance(HOUR_MS) == [*others, "last"]
+
+
+def test_timers_may_lie_apart_in_one_slot_and_still_move_to_slots_of_their_own():
+    """What a slot holds together is taken apart by cancels, until there is no spare memory to move the rest."""
+    wheel = TimerWheel()
+    kept = TIMERS_PER_CHUNK - TIMERS_PER_RUN + 1
+    for key in range(kept):
+        *cancelled, _ = [wheel.start(key, HOUR_MS + key) for _ in range(TIMERS_PER_RUN)]
+        assert all(wheel.cancel(number) for number in cancelled)
+    for key in range(kept, TIMERS_PER_CHUNK):
+        wheel.start(key, WEEK_MS << key - kept)
+    assert (wheel.pending, wheel.capacity) == (TIMERS_PER_CHUNK, TIMERS_PER_CHUNK)
+    for key in range(kept):
+        assert wheel.advance(HOUR_MS + key) == [key]
+    assert wheel.advance(INT64_MAX) == list(range(kept, TIMERS_PER_CHUNK))
 
 
 @pytest.mark.parametrize("end", ["cancel", "advance", "drop"])

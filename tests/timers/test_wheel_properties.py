@@ -1,6 +1,6 @@
 """The wheel against a sorted list, under virtual time."""
 
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
@@ -93,3 +93,24 @@ class WheelMachine(RuleBasedStateMachine):
 
 TestWheel = WheelMachine.TestCase
 TestWheel.settings = settings(max_examples=200, stateful_step_count=60, deadline=None)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=200), st.data())
+def test_a_crowded_slot_keeps_its_order_through_cancels_restarts_and_lower_levels(
+    delays_ms: list[int], data: st.DataObject
+) -> None:
+    """Few deadlines and many timers, as no run of the machine above comes to."""
+    wheel, model = TimerWheel(), HeapTimers()
+    base_ms = data.draw(st.sampled_from([4, 64, 66, 4096, 64**3 + 1]))
+    timers = [
+        (wheel.start(key, base_ms + delay), model.start(key, base_ms + delay)) for key, delay in enumerate(delays_ms)
+    ]
+    for number, model_number in data.draw(st.lists(st.sampled_from(timers), unique=True)):
+        assert wheel.cancel(number) == model.cancel(model_number)
+    for number, model_number in data.draw(st.lists(st.sampled_from(timers))):
+        deadline_ms = base_ms + data.draw(st.integers(0, 3))
+        assert wheel.restart(number, deadline_ms) == model.restart(model_number, deadline_ms)
+    for now_ms in range(base_ms - 1, base_ms + 4):
+        assert wheel.advance(now_ms) == model.advance(now_ms)
+    assert wheel.pending == 0
