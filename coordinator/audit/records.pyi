@@ -1,5 +1,6 @@
 from typing import Any
 
+from coordinator.audit.group_trail import GroupTrail
 from coordinator.audit.schema import AuditEvent, Record
 
 class RecordWriter:
@@ -10,8 +11,7 @@ class RecordWriter:
         self,
         event_class: type[AuditEvent],
         group_id: str,
-        seq: int,
-        created_seq: int,
+        trail: GroupTrail,
         time_ms: int,
         state_before: str,
         generation_id_before: int,
@@ -19,8 +19,8 @@ class RecordWriter:
         generation_id: int,
         said: dict[str, Any],
     ) -> Record:
-        """Key, value and headers of an event whose own fields are `said`: all of them, by name.
+        """Key, value and headers of the group's next event, whose own fields are `said`, in the order of its struct.
 
-        A field that is a struct may be any object with that struct's attributes. Raises TypeError or KeyError for
-        fields that the event does not have.
+        A field that is a struct may be any object with that struct's attributes. Raises TypeError for fields that the
+        event does not have.
         """

@@ -10,6 +10,7 @@ from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
+from coordinator.audit.group_trail cimport GroupTrail
 from _wire.primitives cimport Writer, bytes_written, close_writer, finish_writer, open_writer, reserve, write_raw
 
 from datetime import UTC, datetime
@@ -76,6 +77,7 @@ cdef class Kind:
     """What all events of a kind have in common."""
     cdef Layout layout                  # of its own fields, those behind the envelope
     cdef bytes opening
+    cdef bint is_creation
     cdef tuple type_header
     cdef Py_ssize_t last_bytes
 
@@ -86,6 +88,7 @@ cdef class Kind:
         assert fields[:len(envelope)] == envelope, event_class
         self.layout = Layout(fields[len(envelope):], b",")
         self.opening = b'{"%b":"%b",' % (event_class.__struct_config__.tag_field.encode(), tag)
+        self.is_creation = event_class is schema.GroupCreated
         self.type_header = ("ce_type", tag)
         self.last_bytes = FIRST_BYTES
 
@@ -123,9 +126,6 @@ cdef tuple time_header(int64_t at_ms):
 
 @cython.final
 cdef class RecordWriter:
-    cdef tuple texts                    # before each of the VARYING fields
-    cdef tuple source
-
     def __init__(self, node_id, coordinator_epoch):
         self.texts = envelope_texts({
             "schema_version": schema.SCHEMA_VERSION, "node_id": node_id, "coordinator_epoch": coordinator_epoch,
@@ -133,21 +133,30 @@ cdef class RecordWriter:
         self.source = ("ce_source", f"/kafka-group-coordinator/nodes/{node_id}".encode())
 
     def record(
-        self, event_class, group_id, int64_t seq, int64_t created_seq, int64_t time_ms, state_before,
+        self, event_class, group_id, GroupTrail trail not None, int64_t time_ms, state_before,
         int64_t generation_id_before, state, int64_t generation_id, dict said not None,
+    ):
+        return self.write(
+            event_class, group_id, trail, time_ms, state_before, generation_id_before, state, generation_id, said
+        )
+
+    cdef tuple write(
+        self, event_class, group_id, GroupTrail trail, int64_t time_ms, state_before,
+        int64_t generation_id_before, state, int64_t generation_id, dict said,
     ):
         cdef Kind kind = KINDS[event_class]
         cdef bytes key = utf8_of(group_id)
         cdef tuple texts = self.texts
         cdef bytes value
         cdef Writer w
+        trail.number(kind.is_creation)
         open_writer(&w, kind.last_bytes + SPARE_BYTES, b"AuditEvent")
         try:
             write_bytes(&w, kind.opening)
             write_bytes(&w, texts[0])
             write_text(&w, group_id)
-            write_integer(&w, texts[1], seq)
-            write_integer(&w, texts[2], created_seq)
+            write_integer(&w, texts[1], trail.seq)
+            write_integer(&w, texts[2], trail.created_seq)
             write_integer(&w, texts[3], time_ms)
             write_integer(&w, texts[4], generation_id_before)
             write_integer(&w, texts[5], generation_id)
@@ -160,7 +169,7 @@ cdef class RecordWriter:
             value = finish_writer(&w)
         finally:
             close_writer(&w)
-        ce_id = ("ce_id", event_id(key, seq))
+        ce_id = ("ce_id", event_id(key, trail.seq))
         return key, value, (SPEC_VERSION, ce_id, kind.type_header, self.source, time_header(time_ms), CONTENT_TYPE)
 
 

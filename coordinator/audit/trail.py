@@ -1,13 +1,12 @@
 """Core events → audit records. Keeps what a reader is told beside the bare event: who owned what, how long it took."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from coordinator.audit import schema
 from coordinator.audit.embedded import assigned_partitions, count_claimed, subscribed_topics
-from coordinator.audit.ownership import by_topic, hand_over
-from coordinator.audit.records import RecordWriter
+from coordinator.audit.group_trail import GroupTrail, by_topic
+from coordinator.audit.observer import Observer
 from coordinator.audit.resume import AuditEnd, AuditEnds
 from coordinator.audit.schema import Record
 from coordinator.core import events
@@ -15,56 +14,13 @@ from coordinator.core.causes import Cause
 from coordinator.core.group import Group, Member
 from coordinator.core.states import GroupState
 
-Partition = tuple[str, int]
-"""Topic and partition index."""
 
-
-@dataclass(slots=True)
-class KnownMember:
-    """A member, and the partitions it owned last; known until its end is told, when its group has forgotten it."""
-
-    member: Member
-    owned: tuple[Partition, ...] = ()
-
-
-@dataclass(slots=True)
-class GroupTrail:
-    """What is remembered of a group between its events.
-
-    `owners` keeps a partition's last owner until another member gets it, so that a partition that was without an
-    owner for a generation (cooperative assignors) still counts as moved.
-    """
-
-    seq: int = 0
-    created_seq: int = 0
-    members: dict[str, KnownMember] = field(default_factory=dict)
-    owners: dict[Partition, str] = field(default_factory=dict)
-    rebalance_started_ms: int = 0
-    generation_started_ms: int = 0
-    partitions: int = 0
-    moved: int = 0
-    unowned: int = 0
-
-
-class AuditTrail:
+class AuditTrail(Observer):
     """The audit of the groups of one partition."""
 
     def __init__(self, node_id: int, coordinator_epoch: int = 0) -> None:
-        self._writer = RecordWriter(node_id, coordinator_epoch)
-        self._trails: dict[str, GroupTrail] = {}
+        super().__init__(node_id, coordinator_epoch, SAYERS)
         self._ends = AuditEnds()
-
-    def observe(
-        self, event: events.Event, group: Group, state_before: GroupState, generation_before: int, into: list[Record]
-    ) -> None:
-        """Append the audit records for an event that was just applied to `group`; most have one, some none."""
-        for kind, say in SAYERS.get(type(event), ()):
-            trail = self._trails.get(group.group_id)
-            if trail is None:
-                trail = self._trails[group.group_id] = GroupTrail()
-            said = say(event, group, trail, state_before)
-            if said is not None:
-                into.append(self._record(kind, group, trail, event.at_ms, state_before, generation_before, said))
 
     def forget(self) -> None:
         """Begin anew: the topic is about to be read."""
@@ -81,66 +37,41 @@ class AuditTrail:
         Returns a `group.loaded` for each group whose audited state is another than the loaded one, and a
         `group.removed` for each that only the audit knows.
         """
-        self._trails, ends = {}, self._ends.ends
+        self.trails.clear()
+        ends = self._ends.ends
         self.forget()
         records = []
         for group in groups.values():
             end = ends.pop(group.group_id, None)
-            trail = self._trails[group.group_id] = _resume(group, end)
+            trail = self.trails[group.group_id] = _resume(group, end)
             if end is None or not end.agrees_with(group):
                 void_from = None if end is None else end.void_from(group)
                 said = _snapshot(group) | {"void_from_seq": void_from, "lost": end is not None and void_from is None}
                 before = (GroupState.DEAD, 0) if end is None else (end.state, end.generation_id)
-                records.append(self._record(schema.GroupLoaded, group, trail, now_ms, *before, said))
+                after = (group.state, group.generation_id)
+                told = self.writer.record(schema.GroupLoaded, group.group_id, trail, now_ms, *before, *after, said)
+                records.append(told)
         for group_id, end in ends.items():
+            trail = self.trails[group_id] = GroupTrail(end.seq, end.created_seq)
             if end.state is not GroupState.DEAD:
-                trail = self._trails[group_id] = GroupTrail(end.seq, end.created_seq)
-                gone = Group(group_id, state=GroupState.DEAD, generation_id=end.generation_id)
+                before, after = (end.state, end.generation_id), (GroupState.DEAD, end.generation_id)
                 said = {"cause": Cause.NOT_STORED}
-                before = (end.state, end.generation_id)
-                records.append(self._record(schema.GroupRemoved, gone, trail, now_ms, *before, said))
-            else:
-                self._trails[group_id] = GroupTrail(end.seq, end.created_seq)
+                told = self.writer.record(schema.GroupRemoved, group_id, trail, now_ms, *before, *after, said)
+                records.append(told)
         return records
-
-    def _record(
-        self,
-        kind: type[schema.AuditEvent],
-        group: Group,
-        trail: GroupTrail,
-        at_ms: int,
-        state_before: GroupState,
-        generation_before: int,
-        said: dict[str, Any],
-    ) -> Record:
-        trail.seq += 1
-        if kind is schema.GroupCreated or not trail.created_seq:
-            trail.created_seq = trail.seq
-        return self._writer.record(
-            kind,
-            group.group_id,
-            trail.seq,
-            trail.created_seq,
-            at_ms,
-            state_before,
-            generation_before,
-            state_before if kind is schema.RebalanceSuperseded else group.state,
-            group.generation_id,
-            said,
-        )
 
 
 def _resume(group: Group, end: AuditEnd | None) -> GroupTrail:
     trail = GroupTrail() if end is None else GroupTrail(end.seq, end.created_seq)
     for member in group.members.values():
-        owned = tuple(assigned_partitions(group.protocol_type, member.assignment) or ())
-        trail.members[member.member_id] = KnownMember(member, owned)
-        trail.owners.update(dict.fromkeys(owned, member.member_id))
+        trail.know(member, tuple(assigned_partitions(group.protocol_type, member.assignment) or ()))
     return trail
 
 
 Said = dict[str, Any]
 """The fields that an event has beside the envelope; a member is told by whatever names it (`schema.MemberRef`)."""
+Sayings = tuple[tuple[type[schema.AuditEvent], Callable[..., Said | None]], ...]
+"""What one event is told as: kinds, and what says their fields (None: not this time)."""
 
 
 def _created(event: events.GroupCreated, group: Group, trail: GroupTrail, state_before: GroupState) -> Said:
@@ -149,7 +80,7 @@ def _created(event: events.GroupCreated, group: Group, trail: GroupTrail, state_
 
 def _joined(event: events.MemberJoined, group: Group, trail: GroupTrail, state_before: GroupState) -> Said:
     member = group.members[event.member_id]
-    trail.members[event.member_id] = KnownMember(member)
+    trail.know(member, ())
     return {
         "member": member,
         "session_timeout_ms": event.session_timeout_ms,
@@ -175,8 +106,7 @@ def _removed(event: events.MemberRemoved, group: Group, trail: GroupTrail, state
 def _replaced(event: events.StaticMemberReplaced, group: Group, trail: GroupTrail, state_before: GroupState) -> Said:
     member = group.members[event.new_member_id]
     owned = trail.members.pop(event.old_member_id).owned
-    trail.members[event.new_member_id] = KnownMember(member, owned)
-    trail.owners.update(dict.fromkeys(owned, event.new_member_id))
+    trail.know(member, owned)
     return {"member": member, "old_member_id": event.old_member_id}
 
 
@@ -195,8 +125,7 @@ def _rebalance_started(event: events.RebalanceStarted, group: Group, trail: Grou
 
 
 def _generation_started(event: events.GenerationStarted, group: Group, trail: GroupTrail, before: GroupState) -> Said:
-    trail.generation_started_ms = event.at_ms
-    trail.partitions = trail.moved = trail.unowned = 0
+    trail.begin_generation(event.at_ms)
     return {
         "protocol_type": group.protocol_type or "",
         "protocol_name": event.protocol_name,
@@ -207,18 +136,13 @@ def _generation_started(event: events.GenerationStarted, group: Group, trail: Gr
 
 
 def _assigned(event: events.MemberAssigned, group: Group, trail: GroupTrail, state_before: GroupState) -> Said:
-    known = trail.members[event.member_id]
+    member = group.members[event.member_id]
     now = assigned_partitions(group.protocol_type, event.assignment)
     owned = now or set()
-    gained, lost, kept, moved = hand_over(event.member_id, owned, known.owned, trail.owners)
-    if gained or lost:
-        known.owned = tuple(owned)
-    metadata = known.member.metadata_for(group.protocol_name)
-    trail.partitions += len(owned)
-    trail.moved += moved
-    trail.unowned += len(owned) - count_claimed(group.protocol_type, metadata, owned)
+    claimed = count_claimed(group.protocol_type, member.metadata_for(group.protocol_name), owned)
+    gained, lost, kept = trail.hand_over(event.member_id, owned, claimed)
     return {
-        "member": known.member,
+        "member": member,
         "readable": now is not None,
         "partitions": by_topic(owned) if kept else gained,
         "gained": gained,
@@ -228,13 +152,15 @@ def _assigned(event: events.MemberAssigned, group: Group, trail: GroupTrail, sta
 
 
 def _stable(event: events.GenerationStable, group: Group, trail: GroupTrail, state_before: GroupState) -> Said:
-    rebalance_ms = event.at_ms - trail.rebalance_started_ms
+    join_ms = trail.generation_started_ms - trail.rebalance_started_ms
+    sync_ms = event.at_ms - trail.generation_started_ms
+    rebalance_ms = join_ms + sync_ms
     return {
         "members": len(group.members),
         "partitions": trail.partitions,
         "partitions_moved": trail.moved,
-        "join_ms": trail.generation_started_ms - trail.rebalance_started_ms,
-        "sync_ms": event.at_ms - trail.generation_started_ms,
+        "join_ms": join_ms,
+        "sync_ms": sync_ms,
         "rebalance_ms": rebalance_ms,
         "unowned_partition_ms": trail.unowned * rebalance_ms,
     }
@@ -256,7 +182,7 @@ def _deleted(event: events.OffsetsDeleted, group: Group, trail: GroupTrail, stat
     return {"partitions": by_topic(event.partitions)}
 
 
-SAYERS: Final[dict[type, tuple[tuple[type[schema.AuditEvent], Callable[..., Said | None]], ...]]] = {
+SAYERS: Final[dict[type, Sayings]] = {
     events.GroupCreated: ((schema.GroupCreated, _created),),
     events.MemberJoined: ((schema.MemberJoined, _joined),),
     events.MemberRejoined: ((schema.MemberRejoined, _rejoined),),
@@ -274,10 +200,7 @@ SAYERS: Final[dict[type, tuple[tuple[type[schema.AuditEvent], Callable[..., Said
     events.OffsetsExpired: ((schema.OffsetsExpired, _expired),),
     events.OffsetsDeleted: ((schema.OffsetsDeleted, _deleted),),
 }
-"""What each event is told as: kinds, and what says their fields (None: not this time).
-
-Events that are not here have no kind of their own, or (commits) are counted instead of told each.
-"""
+"""What each event is told as. The others have no kind of their own, or (commits) are counted instead of told each."""
 
 
 def ref(member: Member) -> schema.MemberRef:

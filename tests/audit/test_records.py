@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coordinator.audit import schema
+from coordinator.audit.group_trail import GroupTrail
 from coordinator.audit.records import RecordWriter
 from coordinator.core.causes import Cause
 from coordinator.core.states import GroupState
@@ -45,8 +46,8 @@ VALUES: dict[Any, st.SearchStrategy[Any]] = {
 ENVELOPES = st.fixed_dictionaries(
     {
         "group_id": TEXT,
-        "seq": INT64,
-        "created_seq": INT64,
+        "seq": st.integers(2, 2**63 - 1),
+        "created_seq": st.integers(1, 2**63 - 1),
         "time_ms": st.integers(0, LATEST_MS),
         "state_before": st.sampled_from(GroupState),
         "generation_id_before": INT32,
@@ -56,7 +57,7 @@ ENVELOPES = st.fixed_dictionaries(
 )
 AN_ENVELOPE: dict[str, Any] = {
     "group_id": STRANGE,
-    "seq": 1,
+    "seq": 2,
     "created_seq": 1,
     "time_ms": 1_700_000_000_000,
     "state_before": GroupState.EMPTY,
@@ -73,11 +74,16 @@ def own_fields(kind: type[schema.AuditEvent]) -> list[msgspec.structs.FieldInfo]
 
 
 def write(kind: type[schema.AuditEvent], envelope: dict[str, Any], said: dict[str, Any]) -> schema.Record:
-    return RecordWriter(NODE_ID, EPOCH).record(kind, **envelope, said=said)
+    """As the next event of a group whose last one had the number before."""
+    given = dict(envelope)
+    trail = GroupTrail(given.pop("seq") - 1, given.pop("created_seq"))
+    return RecordWriter(NODE_ID, EPOCH).record(kind, trail=trail, **given, said=said)
 
 
 def check(kind: type[schema.AuditEvent], envelope: dict[str, Any], said: dict[str, Any]) -> None:
     key, value, headers = write(kind, envelope, said)
+    if kind is schema.GroupCreated:
+        envelope = envelope | {"created_seq": envelope["seq"]}
     struct = kind(node_id=NODE_ID, coordinator_epoch=EPOCH, **envelope, **said)
     assert value == schema.encode_event(struct)
     assert schema.decode_event(value) == struct
@@ -151,3 +157,19 @@ def test_a_number_that_int64_cannot_hold_is_refused(number):
 def test_text_that_is_no_unicode_is_refused():
     with pytest.raises(UnicodeEncodeError):
         write(schema.GroupRemoved, AN_ENVELOPE, {"cause": "\ud800"})
+
+
+def test_the_first_event_that_is_known_counts_as_the_creation():
+    """Nobody knows better when the beginning of the topic is gone."""
+    trail = GroupTrail()
+    given = {name: value for name, value in AN_ENVELOPE.items() if name not in ("seq", "created_seq")}
+    writer = RecordWriter(NODE_ID, EPOCH)
+    for kind, seq, created_seq in (
+        (schema.GroupEmptied, 1, 1),
+        (schema.GroupEmptied, 2, 1),
+        (schema.GroupCreated, 3, 3),
+        (schema.GroupEmptied, 4, 3),
+    ):
+        said = {} if kind is schema.GroupCreated else {"rebalance_ms": 0}
+        event = schema.decode_event(writer.record(kind, trail=trail, **given, said=said)[1])
+        assert (event.seq, event.created_seq) == (trail.seq, trail.created_seq) == (seq, created_seq)

@@ -674,8 +674,8 @@ MUTANTS = (
     Mutant(
         "the audit's numbers have gaps",
         TRAIL,
-        "trail.seq += 1",
-        "trail.seq += 2",
+        "trail = GroupTrail() if end is None else GroupTrail(end.seq, end.created_seq)",
+        "trail = GroupTrail() if end is None else GroupTrail(end.seq + 1, end.created_seq)",
     ),
     Mutant(
         "a rebalance that was cut short is not told",
@@ -686,8 +686,8 @@ MUTANTS = (
     Mutant(
         "a static member's partitions are lost to the audit",
         TRAIL,
-        "trail.members[event.new_member_id] = KnownMember(member, owned)",
-        "trail.members[event.new_member_id] = KnownMember(member, ())",
+        "trail.know(member, owned)",
+        "trail.know(member, ())",
     ),
     Mutant(
         "groups that only the audit knows go on",
