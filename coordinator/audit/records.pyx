@@ -10,8 +10,8 @@ from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-from coordinator.audit.group_trail cimport GroupTrail
 from _wire.primitives cimport Writer, bytes_written, close_writer, finish_writer, open_writer, reserve, write_raw
+from coordinator.audit.group_trail cimport GroupTrail
 
 from datetime import UTC, datetime
 from typing import get_args
@@ -28,9 +28,9 @@ VARYING = [
 
 cdef enum:
     DIGITS_MAX = 20                     # of an int64, with its sign
-    ESCAPED_BYTES_MAX = 6               # of one character: \u001f
     FIRST_BYTES = 512
     SPARE_BYTES = 32                    # by which an event may be longer than the last of its kind
+    LIKELY_BYTES_MAX = 16 * 1024        # a buffer begins no larger, however long the last one was
 
 
 cdef const char *HEXADECIMAL = b"0123456789abcdef"
@@ -150,7 +150,7 @@ cdef class RecordWriter:
         cdef bytes value
         cdef Writer w
         trail.number(kind.is_creation)
-        open_writer(&w, kind.last_bytes + SPARE_BYTES, b"AuditEvent")
+        open_writer(&w, min(kind.last_bytes + SPARE_BYTES, LIKELY_BYTES_MAX), b"AuditEvent")
         try:
             write_bytes(&w, kind.opening)
             write_bytes(&w, texts[0])
