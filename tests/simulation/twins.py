@@ -168,6 +168,7 @@ class ShardTwins:
             if reader is not None and (reader.state, reader.generation_id) == (group.state, group.generation_id):
                 reader.members = set(group.members)
                 reader.owned = {each.member_id: partitions_of(each.assignment) for each in group.members.values()}
+                reader.told[-1] = reader.told[-1]._replace(members=frozenset(reader.members))
 
 
 def load_all(stored: Iterable[Stored]) -> dict[str, Group]:
