@@ -60,7 +60,7 @@ cdef class GroupTrail:
     def hand_over(self, str member_id, set owned not None, Py_ssize_t claimed):
         cdef KnownMember known = self.members[member_id]
         cdef dict gained = {}, lost = {}, kept = {}
-        before = set(known.owned) if known.owned else ()
+        cdef set before = set(known.owned)
         for partition in sorted(owned):
             if partition in before:
                 put(kept, partition)
@@ -69,8 +69,8 @@ cdef class GroupTrail:
                 if self.owners.get(partition, member_id) != member_id:
                     self.moved += 1
             self.owners[partition] = member_id
-        for partition in sorted(before):
-            if partition not in owned:
+        if before:
+            for partition in sorted(before - owned):
                 put(lost, partition)
         if gained or lost:
             known.owned = tuple(owned)

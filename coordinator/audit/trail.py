@@ -144,7 +144,7 @@ def _assigned(event: events.MemberAssigned, group: Group, trail: GroupTrail, sta
     return {
         "member": member,
         "readable": now is not None,
-        "partitions": by_topic(owned) if kept else gained,
+        "partitions": by_topic(owned) if gained and kept else gained or kept,
         "gained": gained,
         "lost": lost,
         "kept": kept,
