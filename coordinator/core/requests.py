@@ -6,7 +6,7 @@ from coordinator.core.group import Protocol
 
 
 def protocols_of(request: JoinGroupRequest) -> tuple[Protocol, ...]:
-    return tuple(Protocol(protocol.name, protocol.metadata) for protocol in request.protocols)
+    return tuple([Protocol(protocol.name, protocol.metadata) for protocol in request.protocols])
 
 
 def rebalance_timeout_ms(request: JoinGroupRequest, context: RequestContext) -> int:
