@@ -77,7 +77,11 @@ class Groups:
         self._submit(self.shards[partition], MarkerAsk(request_id, marker))
 
     def drain(self, now_ms: int) -> None:
-        """Handle what is queued. Call it once per loop turn when `wake` was called."""
+        """Handle what is queued. Call it once per loop turn when `wake` was called.
+
+        Answers leave when all shards have appended: in a row they wake a client once, where one by one, with the work
+        of a shard between, each of them would. That is a tenth of what a commit costs.
+        """
         if self._loading:
             self._go_on_loading(now_ms)
         while self._dirty:
@@ -85,6 +89,8 @@ class Groups:
             for shard in shards.values():
                 if not shard.drain(now_ms):
                     self._retry_later(shard, now_ms)
+            for shard in shards.values():
+                shard.release()
 
     def due(self, key: object, now_ms: int) -> None:
         """A timer of ours is due: it becomes something asked of its shard."""

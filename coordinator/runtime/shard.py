@@ -112,6 +112,7 @@ class Shard:
         self._replay: Iterator[None] = iter(())
         self._stored = StoredGroups()
         self._queue: deque[Ask] = deque()
+        self._appended: Batch | None = None
         self._store = store
         self._trail = trail
         self._answers = answers
@@ -181,7 +182,7 @@ class Shard:
         self._refuse_all()
 
     def drain(self, now_ms: int) -> bool:
-        """Handle all that is queued as one batch: one append, then the answers.
+        """Handle all that is queued as one batch, and append it; `release` does the rest.
 
         False when that failed: the state is FAILED then, and the caller loads the groups anew after a while.
         """
@@ -202,13 +203,20 @@ class Shard:
             log.exception("a group broke a rule of ours; its partition is loaded anew", partition=self.partition)
             self._give_up(batch)
             return False
+        self._appended = batch
+        return True
+
+    def release(self) -> None:
+        """Answer what the last batch has to, and open its stable groups for heartbeats; nothing if it failed."""
+        batch, self._appended = self._appended, None
+        if batch is None:
+            return
         for group_id, generation_id in batch.opened.items():
             self._leases.set_group(group_id, generation_id, True)
         for reply in batch.replies:
             self._answers.reply(reply.request_id, reply.response)
         for request_id in batch.failures:
             self._answers.fail(request_id, ErrorCode.UNKNOWN_SERVER_ERROR)
-        return True
 
     def _handle(self, ask: Ask, now_ms: int, batch: Batch) -> None:
         if ask.request_id is not None:
