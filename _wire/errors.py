@@ -1,6 +1,7 @@
 """What can be wrong on the wire: Kafka's error codes, and messages that do not follow their definition."""
 
 from enum import IntEnum
+from typing import Final
 
 
 class MalformedMessage(Exception):
@@ -178,3 +179,7 @@ class ErrorCode(IntEnum):
     STREAMS_INVALID_TOPOLOGY_EPOCH = 131, False, "the streams topology's epoch is not valid"
     STREAMS_TOPOLOGY_FENCED = 132, False, "the streams topology's epoch is an old one"
     SHARE_SESSION_LIMIT_REACHED = 133, True, "the broker holds as many share sessions as it may"
+
+
+NONE: Final = ErrorCode.NONE
+"""Asked for at every turn, and a global takes a quarter of the time that an enum's class takes (CPython 3.11)."""

@@ -8,7 +8,7 @@ import msgspec
 from _wire.errors import MalformedMessage
 from coordinator.audit.schema import SCHEMA_VERSION
 from coordinator.core.group import Group
-from coordinator.core.states import GroupState
+from coordinator.core.states import EMPTY, STABLE, GroupState
 
 REMEMBERED_STATES_AT_MOST: Final = 16
 """How far back a stored state is looked for; a crash undoes one batch, which holds few."""
@@ -52,7 +52,7 @@ class AuditEnd:
     seq: int = 0
     created_seq: int = 0
     generation_id: int = 0
-    state: GroupState = GroupState.EMPTY
+    state: GroupState = EMPTY
     stored_at: dict[tuple[int, GroupState], int] = field(default_factory=dict)
     replacements: list[Replacement] = field(default_factory=list)
     """In order; those since the oldest state in `stored_at`."""
@@ -60,7 +60,7 @@ class AuditEnd:
     def take(self, told: Told) -> None:
         self.seq, self.created_seq = told.seq, told.created_seq
         self.generation_id, self.state = told.generation_id, GroupState(told.state)
-        if told.kind in STORED_KINDS and self.state in (GroupState.EMPTY, GroupState.STABLE):
+        if told.kind in STORED_KINDS and self.state in (EMPTY, STABLE):
             self.stored_at[told.generation_id, self.state] = told.seq
             if len(self.stored_at) > REMEMBERED_STATES_AT_MOST:
                 del self.stored_at[next(iter(self.stored_at))]

@@ -12,7 +12,7 @@ from coordinator.audit.schema import Record
 from coordinator.core import events
 from coordinator.core.causes import Cause
 from coordinator.core.group import Group, Member
-from coordinator.core.states import GroupState
+from coordinator.core.states import COMPLETING_REBALANCE, DEAD, GroupState
 
 
 class AuditTrail(Observer):
@@ -47,14 +47,14 @@ class AuditTrail(Observer):
             if end is None or not end.agrees_with(group):
                 void_from = None if end is None else end.void_from(group)
                 said = _snapshot(group) | {"void_from_seq": void_from, "lost": end is not None and void_from is None}
-                before = (GroupState.DEAD, 0) if end is None else (end.state, end.generation_id)
+                before = (DEAD, 0) if end is None else (end.state, end.generation_id)
                 after = (group.state, group.generation_id)
                 told = self.writer.record(schema.GroupLoaded, group.group_id, trail, now_ms, *before, *after, said)
                 records.append(told)
         for group_id, end in ends.items():
             trail = self.trails[group_id] = GroupTrail(end.seq, end.created_seq)
-            if end.state is not GroupState.DEAD:
-                before, after = (end.state, end.generation_id), (GroupState.DEAD, end.generation_id)
+            if end.state is not DEAD:
+                before, after = (end.state, end.generation_id), (DEAD, end.generation_id)
                 said = {"cause": Cause.NOT_STORED}
                 told = self.writer.record(schema.GroupRemoved, group_id, trail, now_ms, *before, *after, said)
                 records.append(told)
@@ -113,7 +113,7 @@ def _replaced(event: events.StaticMemberReplaced, group: Group, trail: GroupTrai
 def _superseded(
     event: events.RebalanceStarted, group: Group, trail: GroupTrail, state_before: GroupState
 ) -> Said | None:
-    if state_before is not GroupState.COMPLETING_REBALANCE:
+    if state_before is not COMPLETING_REBALANCE:
         return None
     return {"rebalance_ms": event.at_ms - trail.rebalance_started_ms}
 

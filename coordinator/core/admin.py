@@ -1,13 +1,13 @@
 """What administrators ask of groups: describe, list, delete."""
 
-from _wire.errors import ErrorCode
+from _wire.errors import NONE, ErrorCode
 from _wire.messages.describe_groups import DescribedGroup, DescribedGroupMember
 from _wire.messages.list_groups import ListedGroup
 from coordinator.core.causes import Cause
 from coordinator.core.events import Event, GroupRemoved
 from coordinator.core.group import Group
 from coordinator.core.offsets import forget_all
-from coordinator.core.states import GroupState
+from coordinator.core.states import DEAD, EMPTY, STABLE
 
 NO_AUTHORIZED_OPERATIONS = -(2**31)
 """What Kafka answers for operations that were not asked for (KIP-430)."""
@@ -25,14 +25,14 @@ def describe(group: Group, api_version: int, with_operations: bool) -> Described
     """The group as DescribeGroups shows it: metadata and protocol only while they hold, in Stable."""
     operations = ALL_OPERATIONS if with_operations else NO_AUTHORIZED_OPERATIONS
     if not group.exists:
-        missing = DescribedGroup(group_id=group.group_id, group_state=GroupState.DEAD.value)
+        missing = DescribedGroup(group_id=group.group_id, group_state=DEAD.value)
         if api_version >= GROUP_ID_NOT_FOUND_VERSION:
             missing.error_code = ErrorCode.GROUP_ID_NOT_FOUND
             missing.error_message = f"Group {group.group_id} not found."
         else:
             missing.authorized_operations = operations
         return missing
-    stable = group.state is GroupState.STABLE
+    stable = group.state is STABLE
     return DescribedGroup(
         group_id=group.group_id,
         group_state=group.state.value,
@@ -64,8 +64,8 @@ def listed(group: Group) -> ListedGroup:
 
 def remove(group: Group, now_ms: int) -> tuple[ErrorCode, tuple[Event, ...]]:
     """DeleteGroups: an Empty group goes, with its committed offsets."""
-    if not group.exists or group.state is GroupState.DEAD:
+    if not group.exists or group.state is DEAD:
         return ErrorCode.GROUP_ID_NOT_FOUND, ()
-    if group.state is not GroupState.EMPTY:
+    if group.state is not EMPTY:
         return ErrorCode.NON_EMPTY_GROUP, ()
-    return ErrorCode.NONE, (*forget_all(group, now_ms), GroupRemoved(group.group_id, now_ms, Cause.ADMIN))
+    return NONE, (*forget_all(group, now_ms), GroupRemoved(group.group_id, now_ms, Cause.ADMIN))

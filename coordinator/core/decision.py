@@ -6,7 +6,7 @@ from typing import Final
 
 from coordinator.core.events import Event
 from coordinator.core.group import Group
-from coordinator.core.states import GroupState
+from coordinator.core.states import COMPLETING_REBALANCE, STABLE
 
 NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 5 * 60 * 1000
 """How long a member may wait for its first generation (Kafka's `classicGroupNewMemberJoinTimeoutMs`).
@@ -61,6 +61,6 @@ def next_deadline_ms(group: Group) -> int | None:
     """
     if group.rebalance is not None:
         return group.rebalance.deadline_ms
-    if group.pending_sync and group.state in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE):
+    if group.pending_sync and group.state in (COMPLETING_REBALANCE, STABLE):
         return group.sync_deadline_ms
     return None

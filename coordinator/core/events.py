@@ -18,7 +18,14 @@ from coordinator.core.group import (
     Trigger,
 )
 from coordinator.core.positions import CommittedOffset
-from coordinator.core.states import REBALANCES_FROM, GroupState
+from coordinator.core.states import (
+    COMPLETING_REBALANCE,
+    DEAD,
+    EMPTY,
+    PREPARING_REBALANCE,
+    REBALANCES_FROM,
+    STABLE,
+)
 
 
 class Event(Interface):
@@ -81,7 +88,7 @@ class MemberIdReleased:
             group.hold_barrier()
         else:
             group.look_at_barrier()
-        if self.cause is Cause.MEMBER_LEFT and group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
+        if self.cause is Cause.MEMBER_LEFT and group.state in (STABLE, COMPLETING_REBALANCE):
             group.trigger = group.trigger or Trigger(
                 self.cause, self.member_id, self.client_id, self.client_host, None, self.reason
             )
@@ -223,10 +230,10 @@ class RebalanceStarted:
 
     def apply(self, group: Group) -> None:
         assert group.state in REBALANCES_FROM, (group.group_id, group.state, self)
-        if group.state is GroupState.COMPLETING_REBALANCE:
+        if group.state is COMPLETING_REBALANCE:
             for member in group.members.values():
                 member.assignment, member.awaiting_sync = b"", None
-        group.move_to(GroupState.PREPARING_REBALANCE, self.at_ms)
+        group.move_to(PREPARING_REBALANCE, self.at_ms)
         group.trigger = None
         group.pending_sync.clear()
         group.rebalance = Rebalance(self.trigger, self.deadline_ms, self.from_empty, self.delay_ms, self.prolongable_ms)
@@ -264,7 +271,7 @@ class GenerationStarted:
     def apply(self, group: Group) -> None:
         assert self.leader in group.members, (group.group_id, self)
         assert self.generation_id == group.generation_id + 1, (group.group_id, self)
-        group.move_to(GroupState.COMPLETING_REBALANCE, self.at_ms)
+        group.move_to(COMPLETING_REBALANCE, self.at_ms)
         group.rebalance = None
         group.generation_id, group.protocol_name, group.leader = self.generation_id, self.protocol_name, self.leader
         group.subscriptions = tuple(member.metadata_for(self.protocol_name) for member in group.members.values())
@@ -285,7 +292,7 @@ class GroupEmptied:
 
     def apply(self, group: Group) -> None:
         assert not group.members, (group.group_id, self)
-        group.move_to(GroupState.EMPTY, self.at_ms)
+        group.move_to(EMPTY, self.at_ms)
         group.rebalance = None
         group.generation_id, group.protocol_name, group.leader = self.generation_id, None, None
         group.subscriptions = ()
@@ -328,7 +335,7 @@ class GenerationStable:
 
     def apply(self, group: Group) -> None:
         assert self.generation_id == group.generation_id, (group.group_id, self)
-        group.move_to(GroupState.STABLE, self.at_ms)
+        group.move_to(STABLE, self.at_ms)
         for member in group.members.values():
             member.awaiting_sync = None
 
@@ -343,7 +350,7 @@ class GroupRemoved:
 
     def apply(self, group: Group) -> None:
         assert not group.members, (group.group_id, self)
-        group.move_to(GroupState.DEAD, self.at_ms)
+        group.move_to(DEAD, self.at_ms)
         group.pending_members.clear()
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from coordinator.core.causes import Cause
 from coordinator.core.positions import CommittedOffset
-from coordinator.core.states import GroupState, check_transition
+from coordinator.core.states import EMPTY, PREPARING_REBALANCE, GroupState, check_transition
 
 NO_GENERATION = -1
 NO_MEMBER_ID = ""
@@ -94,7 +94,7 @@ class Group:
 
     group_id: str
     exists: bool = False
-    state: GroupState = GroupState.EMPTY
+    state: GroupState = EMPTY
     state_since_ms: int | None = None
     generation_id: int = 0
     protocol_type: str | None = None
@@ -145,7 +145,7 @@ class Group:
 
     def accepts_protocols(self, protocol_type: str, names: Sequence[str]) -> bool:
         """Whether a member with these protocols can be in the group: its type fits and all members share one name."""
-        if self.state is GroupState.EMPTY:
+        if self.state is EMPTY:
             return bool(protocol_type and names)
         offered_by = [self.protocol_support.get(name, 0) for name in names]
         return protocol_type == self.protocol_type and len(self.members) in offered_by
@@ -235,7 +235,7 @@ class Group:
         During a rebalance nothing is noted: whoever comes or goes then belongs to the one under way.
         """
         self.look_at_barrier()
-        if self.trigger is None and self.state is not GroupState.PREPARING_REBALANCE:
+        if self.trigger is None and self.state is not PREPARING_REBALANCE:
             who = (member.member_id, member.client_id, member.client_host, member.group_instance_id)
             self.trigger = Trigger(cause, *who, reason)
 

@@ -1,6 +1,6 @@
 """JoinGroup: who may be in the group's next generation, and who is answered with the current one."""
 
-from _wire.errors import ErrorCode
+from _wire.errors import NONE, ErrorCode
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from coordinator.config import (
     GROUP_MAX_SESSION_TIMEOUT_MS,
@@ -24,7 +24,7 @@ from coordinator.core.group import NO_GENERATION, NO_MEMBER_ID, Group, Member, P
 from coordinator.core.members import check_member
 from coordinator.core.rebalance import members_with_metadata
 from coordinator.core.requests import protocols_of, rebalance_timeout_ms
-from coordinator.core.states import GroupState
+from coordinator.core.states import COMPLETING_REBALANCE, DEAD, EMPTY, PREPARING_REBALANCE, STABLE
 
 MEMBER_ID_REQUIRED_VERSION = 4
 """From this version on a new dynamic member first learns its id (KIP-394)."""
@@ -41,7 +41,7 @@ def join(group: Group, request: JoinGroupRequest, context: RequestContext, now_m
     shortest, longest = config[GROUP_MIN_SESSION_TIMEOUT_MS], config[GROUP_MAX_SESSION_TIMEOUT_MS]
     if not shortest <= request.session_timeout_ms <= longest:
         return _refuse(context, ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id)
-    if group.state is GroupState.DEAD:
+    if group.state is DEAD:
         return _refuse(context, ErrorCode.COORDINATOR_NOT_AVAILABLE, request.member_id)
     is_new = request.member_id == NO_MEMBER_ID
     if not group.exists and not is_new:
@@ -65,10 +65,10 @@ def _has_room(group: Group, member_id: str, max_size: int) -> bool:
 
     While members gather, those that wait count, so that the last ones to come are refused when the limit was lowered.
     """
-    if group.state is GroupState.EMPTY:
+    if group.state is EMPTY:
         return True
     member = group.members.get(member_id)
-    if group.state is GroupState.PREPARING_REBALANCE:
+    if group.state is PREPARING_REBALANCE:
         waits = member is not None and member.awaiting_join is not None
         return waits or group.awaiting_join_count < max_size
     return member is not None or len(group.members) < max_size
@@ -112,24 +112,24 @@ def _join_known(group: Group, request: JoinGroupRequest, context: RequestContext
             return _refuse(context, ErrorCode.UNKNOWN_SERVER_ERROR, NO_MEMBER_ID)
         return _add(group, request, context, request.member_id, now_ms)
     error = check_member(group, request.member_id, request.group_instance_id)
-    if error is not ErrorCode.NONE:
+    if error is not NONE:
         return _refuse(context, error, request.member_id)
     member = group.members[request.member_id]
     protocols = protocols_of(request)
     changed = member.protocols != protocols
-    match group.state:
-        case GroupState.PREPARING_REBALANCE:
-            return _rejoin(group, request, context, protocols, now_ms)
-        case GroupState.COMPLETING_REBALANCE if changed:
-            return _rejoin(group, request, context, protocols, now_ms)
-        case GroupState.COMPLETING_REBALANCE:
-            # The answer to its last JoinGroup was lost; the generation is still the same.
-            return current_generation(group, member, context, group.leader == member.member_id)
-        case GroupState.STABLE if changed or group.leader == member.member_id:
+    leads = group.leader == member.member_id
+    if group.state is PREPARING_REBALANCE:
+        return _rejoin(group, request, context, protocols, changed, now_ms)
+    if group.state is COMPLETING_REBALANCE:
+        if changed:
+            return _rejoin(group, request, context, protocols, changed, now_ms)
+        # The answer to its last JoinGroup was lost; the generation is still the same.
+        return current_generation(group, member, context, with_members=leads)
+    if group.state is STABLE:
+        if changed or leads:
             # The leader may have seen a change that metadata does not show, as new partitions of a topic.
-            return _rejoin(group, request, context, protocols, now_ms)
-        case GroupState.STABLE:
-            return current_generation(group, member, context, with_members=False)
+            return _rejoin(group, request, context, protocols, changed, now_ms)
+        return current_generation(group, member, context, with_members=False)
     return _refuse(context, ErrorCode.UNKNOWN_MEMBER_ID, request.member_id)
 
 
@@ -156,6 +156,7 @@ def _rejoin(
     request: JoinGroupRequest,
     context: RequestContext,
     protocols: tuple[Protocol, ...],
+    changed: bool,
     now_ms: int,
 ) -> Decision:
     rejoined = MemberRejoined(
@@ -165,7 +166,7 @@ def _rejoin(
         request.session_timeout_ms,
         rebalance_timeout_ms(request, context),
         protocols,
-        group.members[request.member_id].protocols != protocols,
+        changed,
         context.request_id,
         request.reason or "",
     )

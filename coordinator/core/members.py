@@ -1,6 +1,6 @@
 """What members of a running generation ask: SyncGroup, Heartbeat, LeaveGroup; and the session that runs out."""
 
-from _wire.errors import ErrorCode
+from _wire.errors import NONE, ErrorCode
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from _wire.messages.join_group import JoinGroupResponse
 from _wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity, MemberResponse
@@ -16,7 +16,7 @@ from coordinator.core.events import (
     MemberSynced,
 )
 from coordinator.core.group import NO_GENERATION, NO_MEMBER_ID, Group, Member
-from coordinator.core.states import GroupState
+from coordinator.core.states import DEAD, PREPARING_REBALANCE, STABLE
 
 
 def check_member(group: Group, member_id: str, group_instance_id: str | None) -> ErrorCode:
@@ -27,16 +27,16 @@ def check_member(group: Group, member_id: str, group_instance_id: str | None) ->
             return ErrorCode.UNKNOWN_MEMBER_ID
         if holder != member_id:
             return ErrorCode.FENCED_INSTANCE_ID
-    return ErrorCode.NONE if member_id in group.members else ErrorCode.UNKNOWN_MEMBER_ID
+    return NONE if member_id in group.members else ErrorCode.UNKNOWN_MEMBER_ID
 
 
 def sync(group: Group, request: SyncGroupRequest, context: RequestContext, now_ms: int) -> Decision:
     """A member asks for its assignment; the leader brings everybody's."""
     error = _check_sync(group, request)
-    if error is not ErrorCode.NONE:
+    if error is not NONE:
         return Decision(replies=(Reply(context.request_id, SyncGroupResponse(error_code=error)),))
     member = group.members[request.member_id]
-    if group.state is GroupState.STABLE:
+    if group.state is STABLE:
         events: tuple[Event, ...] = ()
         if request.member_id in group.pending_sync:
             events = (MemberSynced(group.group_id, now_ms, request.member_id, None),)
@@ -48,19 +48,19 @@ def sync(group: Group, request: SyncGroupRequest, context: RequestContext, now_m
 
 
 def _check_sync(group: Group, request: SyncGroupRequest) -> ErrorCode:
-    if group.state is GroupState.DEAD:
+    if group.state is DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     error = check_member(group, request.member_id, request.group_instance_id)
-    if error is not ErrorCode.NONE:
+    if error is not NONE:
         return error
     if request.generation_id != group.generation_id:
         return ErrorCode.ILLEGAL_GENERATION
     for said, known in ((request.protocol_type, group.protocol_type), (request.protocol_name, group.protocol_name)):
         if said is not None and known is not None and said != known:
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-    if group.state is GroupState.PREPARING_REBALANCE:
+    if group.state is PREPARING_REBALANCE:
         return ErrorCode.REBALANCE_IN_PROGRESS
-    return ErrorCode.NONE
+    return NONE
 
 
 def _assign(group: Group, synced: MemberSynced, assignments: dict[str, bytes], now_ms: int) -> Decision:
@@ -88,18 +88,18 @@ def heartbeat(group: Group, request: HeartbeatRequest, context: RequestContext) 
     """A member says that it lives. During a join phase it is told to rejoin, and does stay alive."""
     error = _check_heartbeat(group, request)
     renewed: tuple[str, ...] = ()
-    if error is ErrorCode.NONE:
+    if error is NONE:
         renewed = (request.member_id,)
-        if group.state is GroupState.PREPARING_REBALANCE:
+        if group.state is PREPARING_REBALANCE:
             error = ErrorCode.REBALANCE_IN_PROGRESS
     return Decision(replies=(Reply(context.request_id, HeartbeatResponse(error_code=error)),), renewed=renewed)
 
 
 def _check_heartbeat(group: Group, request: HeartbeatRequest) -> ErrorCode:
-    if group.state is GroupState.DEAD:
+    if group.state is DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     error = check_member(group, request.member_id, request.group_instance_id)
-    if error is ErrorCode.NONE and request.generation_id != group.generation_id:
+    if error is NONE and request.generation_id != group.generation_id:
         return ErrorCode.ILLEGAL_GENERATION
     return error
 
@@ -109,7 +109,7 @@ def leave(group: Group, request: LeaveGroupRequest, context: RequestContext, now
 
     Each member of a batch (v3) has its own error. They go together: one rebalance follows, not one each.
     """
-    if group.state is GroupState.DEAD:
+    if group.state is DEAD:
         response = LeaveGroupResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
         return Decision(replies=(Reply(context.request_id, response),))
     identities = request.members
@@ -140,14 +140,14 @@ def _find_leaving(group: Group, identity: MemberIdentity, gone: set[str]) -> tup
     if member_id == NO_MEMBER_ID and instance_id is not None:
         member_id = group.static_members.get(instance_id, NO_MEMBER_ID)
     elif member_id in group.pending_members and member_id not in gone:
-        return ErrorCode.NONE, member_id
+        return NONE, member_id
     holder = None if instance_id is None else group.static_members.get(instance_id)
     if holder in gone or member_id == NO_MEMBER_ID:
         return ErrorCode.UNKNOWN_MEMBER_ID, None
     error = check_member(group, member_id, instance_id)
-    if error is ErrorCode.NONE and member_id in gone:
+    if error is NONE and member_id in gone:
         error = ErrorCode.UNKNOWN_MEMBER_ID
-    return error, member_id if error is ErrorCode.NONE else None
+    return error, member_id if error is NONE else None
 
 
 def _goodbye(group: Group, member_id: str, reason: str, context: RequestContext, now_ms: int) -> Event:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from _wire.errors import ErrorCode
+from _wire.errors import NONE, ErrorCode
 from _wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -22,7 +22,7 @@ from coordinator.core.events import Event, GroupCreated, OffsetsCommitted, Offse
 from coordinator.core.group import NO_MEMBER_ID, Group, TopicPartition
 from coordinator.core.members import check_member
 from coordinator.core.positions import find_positions, take_positions
-from coordinator.core.states import GroupState
+from coordinator.core.states import COMPLETING_REBALANCE, DEAD, EMPTY
 from coordinator.core.subscriptions import CONSUMER_PROTOCOL_TYPE, is_subscribed, subscribed_topics
 
 NO_OFFSET = -1
@@ -39,7 +39,7 @@ def commit(
     metadata text is too long is refused by itself.
     """
     error = check_commit(group, request, context.api_version)
-    if error is not ErrorCode.NONE:
+    if error is not NONE:
         return Decision(replies=(Reply(context.request_id, refuse(request, error)),))
     expire_ms = None if request.retention_time_ms < 0 else now_ms + request.retention_time_ms
     taken, answered = take_positions(request.topics, now_ms, expire_ms, config[OFFSET_METADATA_MAX_BYTES])
@@ -55,27 +55,27 @@ def commit(
 
 def check_commit(group: Group, request: OffsetCommitRequest, api_version: int) -> ErrorCode:
     """Whether the commit is from where it says; the order of the checks is Kafka's."""
-    if group.state is GroupState.DEAD:
+    if group.state is DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     if not group.exists:
         if request.generation_id_or_member_epoch < 0:
-            return ErrorCode.NONE
+            return NONE
         too_old = api_version < GROUP_ID_NOT_FOUND_VERSION
         return ErrorCode.ILLEGAL_GENERATION if too_old else ErrorCode.GROUP_ID_NOT_FOUND
-    if request.generation_id_or_member_epoch < 0 and group.state is GroupState.EMPTY:
-        return ErrorCode.NONE
+    if request.generation_id_or_member_epoch < 0 and group.state is EMPTY:
+        return NONE
     names_member = request.member_id != NO_MEMBER_ID or request.group_instance_id is not None
     if request.generation_id_or_member_epoch < 0 and not names_member:
         return ErrorCode.UNKNOWN_MEMBER_ID
     error = check_member(group, request.member_id, request.group_instance_id)
-    if error is not ErrorCode.NONE:
+    if error is not NONE:
         return error
     if request.generation_id_or_member_epoch != group.generation_id:
         return ErrorCode.ILLEGAL_GENERATION
-    if group.state is GroupState.COMPLETING_REBALANCE:
+    if group.state is COMPLETING_REBALANCE:
         # The member knows the generation, so it does work; it may come again when it has its assignment.
         return ErrorCode.REBALANCE_IN_PROGRESS
-    return ErrorCode.NONE
+    return NONE
 
 
 def refuse(request: OffsetCommitRequest, error: ErrorCode) -> OffsetCommitResponse:
@@ -98,13 +98,13 @@ def refuse(request: OffsetCommitRequest, error: ErrorCode) -> OffsetCommitRespon
 def delete(group: Group, request: OffsetDeleteRequest, context: RequestContext, now_ms: int) -> Decision:
     """Forget positions of topics that the group does not read (KIP-496); which topics exist was asked before."""
     error = _check_delete(group)
-    if error is not ErrorCode.NONE:
+    if error is not NONE:
         return Decision(replies=(Reply(context.request_id, OffsetDeleteResponse(error_code=error)),))
     topics = subscribed_topics(group)
     deleted: list[TopicPartition] = []
     response = OffsetDeleteResponse()
     for topic in request.topics:
-        verdict = ErrorCode.NONE
+        verdict = NONE
         if is_subscribed(group, topics, topic.name):
             verdict = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
         else:
@@ -120,11 +120,11 @@ def delete(group: Group, request: OffsetDeleteRequest, context: RequestContext, 
 def _check_delete(group: Group) -> ErrorCode:
     if not group.group_id:
         return ErrorCode.INVALID_GROUP_ID
-    if not group.exists or group.state is GroupState.DEAD:
+    if not group.exists or group.state is DEAD:
         return ErrorCode.GROUP_ID_NOT_FOUND
-    if group.state is not GroupState.EMPTY and group.protocol_type != CONSUMER_PROTOCOL_TYPE:
+    if group.state is not EMPTY and group.protocol_type != CONSUMER_PROTOCOL_TYPE:
         return ErrorCode.NON_EMPTY_GROUP
-    return ErrorCode.NONE
+    return NONE
 
 
 def forget(group: Group, partitions: Iterable[TopicPartition], now_ms: int) -> tuple[Event, ...]:

@@ -21,7 +21,7 @@ from coordinator.core.events import (
     RebalanceStarted,
 )
 from coordinator.core.group import Group, Member, Rebalance, Trigger
-from coordinator.core.states import GroupState
+from coordinator.core.states import EMPTY, STABLE
 
 
 def settle(group: Group, now_ms: int, config: Config) -> Decision:
@@ -37,7 +37,7 @@ def settle(group: Group, now_ms: int, config: Config) -> Decision:
 
 def _start_rebalance(group: Group, trigger: Trigger, now_ms: int, config: Config) -> Decision:
     """Ask all members to join. From Empty, wait a while for others first (KIP-134)."""
-    from_empty = group.state is GroupState.EMPTY
+    from_empty = group.state is EMPTY
     timeout_ms = group.rebalance_timeout_ms
     delay_ms = config[GROUP_INITIAL_REBALANCE_DELAY_MS] if from_empty else timeout_ms
     started = RebalanceStarted(
@@ -64,7 +64,7 @@ def is_too_large(group: Group, config: Config) -> bool:
 
 def shrink(group: Group, now_ms: int, config: Config) -> Decision:
     """Rebalance a loaded group of more members than `group.max.size` allows by now: the last to join are refused."""
-    if group.state is not GroupState.STABLE or not is_too_large(group, config):
+    if group.state is not STABLE or not is_too_large(group, config):
         return NOTHING
     return _start_rebalance(group, Trigger(Cause.GROUP_TOO_LARGE, "", "", "", None, ""), now_ms, config)
 

@@ -8,7 +8,7 @@ from coordinator.core.group import Group, Member
 from coordinator.core.members import answers_to_removed
 from coordinator.core.rebalance import members_with_metadata, vote
 from coordinator.core.requests import protocols_of, rebalance_timeout_ms
-from coordinator.core.states import GroupState
+from coordinator.core.states import STABLE
 
 SKIP_ASSIGNMENT_VERSION = 9
 """From this version on a leader that came back is told the members, and to leave the assignment as it is (KIP-814)."""
@@ -30,7 +30,7 @@ def replace(
         rebalance_timeout_ms=rebalance_timeout_ms(request, context),
         protocols=protocols,
     )
-    at_once = group.state is GroupState.STABLE and vote(_with(group, old, member)) == group.protocol_name
+    at_once = group.state is STABLE and vote(_with(group, old, member)) == group.protocol_name
     replaced = StaticMemberReplaced(
         group.group_id,
         now_ms,

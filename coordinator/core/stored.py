@@ -25,7 +25,7 @@ from coordinator.core.events import (
 )
 from coordinator.core.group import Group, Member, Producer, Protocol, TopicPartition
 from coordinator.core.positions import CommittedOffset, position_records
-from coordinator.core.states import GroupState
+from coordinator.core.states import EMPTY, STABLE
 
 OFFSET_COMMIT_KEY_TYPE = 1
 GROUP_METADATA_KEY_TYPE = 2
@@ -76,7 +76,7 @@ def _group_as_it_is(event: Event, group: Group) -> list[StoredRecord]:
 
 def _group_with_replaced_member(event: StaticMemberReplaced, group: Group) -> list[StoredRecord]:
     """Where no generation follows that would be stored with the new member id."""
-    return _group_as_it_is(event, group) if group.state is GroupState.STABLE and group.trigger is None else []
+    return _group_as_it_is(event, group) if group.state is STABLE and group.trigger is None else []
 
 
 def _group_tombstone(event: GroupRemoved, group: Group) -> list[StoredRecord]:
@@ -201,7 +201,7 @@ def load_group(group_id: str, stored: GroupMetadataValue) -> Group:
     group = Group(
         group_id,
         exists=True,
-        state=GroupState.STABLE if stored.members else GroupState.EMPTY,
+        state=STABLE if stored.members else EMPTY,
         state_since_ms=None if stored.current_state_timestamp < 0 else stored.current_state_timestamp,
         generation_id=stored.generation,
         protocol_type=stored.protocol_type or None,

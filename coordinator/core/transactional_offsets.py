@@ -1,6 +1,6 @@
 """Positions committed inside a transaction: held back until its end is known (KIP-98, KIP-447)."""
 
-from _wire.errors import ErrorCode
+from _wire.errors import NONE, ErrorCode
 from _wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
@@ -14,7 +14,7 @@ from coordinator.core.events import Event, GroupCreated, OffsetsHeldBack, Transa
 from coordinator.core.group import NO_MEMBER_ID, Group, Producer
 from coordinator.core.members import check_member
 from coordinator.core.positions import CommittedOffset
-from coordinator.core.states import GroupState
+from coordinator.core.states import DEAD, EMPTY
 
 
 def commit(
@@ -22,7 +22,7 @@ def commit(
 ) -> Decision:
     """Hold the positions of a producer's transaction back. Topics are taken as known, as in `offsets.commit`."""
     error = check_commit(group, request)
-    if error is not ErrorCode.NONE:
+    if error is not NONE:
         return Decision(replies=(Reply(context.request_id, refuse(request, error)),))
     longest = config[OFFSET_METADATA_MAX_BYTES]
     taken: dict[str, dict[int, CommittedOffset]] = {}
@@ -30,7 +30,7 @@ def commit(
     for topic in request.topics:
         answers = []
         for each in topic.partitions:
-            verdict = ErrorCode.NONE
+            verdict = NONE
             if len((each.committed_metadata or "").encode()) > longest:
                 verdict = ErrorCode.OFFSET_METADATA_TOO_LARGE
             else:
@@ -55,17 +55,17 @@ def _held_back(partition: TxnOffsetCommitRequestPartition, now_ms: int) -> Commi
 
 def check_commit(group: Group, request: TxnOffsetCommitRequest) -> ErrorCode:
     """Whether the commit is from where it says. Older clients name no member (before v3): theirs is always taken."""
-    if group.state is GroupState.DEAD:
+    if group.state is DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     if not group.exists:
-        return ErrorCode.NONE if request.generation_id < 0 else ErrorCode.ILLEGAL_GENERATION
-    if request.generation_id < 0 and group.state is GroupState.EMPTY:
-        return ErrorCode.NONE
+        return NONE if request.generation_id < 0 else ErrorCode.ILLEGAL_GENERATION
+    if request.generation_id < 0 and group.state is EMPTY:
+        return NONE
     names_member = request.member_id != NO_MEMBER_ID or request.group_instance_id is not None
     if request.generation_id < 0 and not names_member:
-        return ErrorCode.NONE
+        return NONE
     error = check_member(group, request.member_id, request.group_instance_id)
-    if error is ErrorCode.NONE and request.generation_id != group.generation_id:
+    if error is NONE and request.generation_id != group.generation_id:
         return ErrorCode.ILLEGAL_GENERATION
     return error
 

@@ -26,7 +26,7 @@ from coordinator.core.events import (
 )
 from coordinator.core.group import Group
 from coordinator.core.rebalance import settle
-from coordinator.core.states import GroupState
+from coordinator.core.states import DEAD, STABLE
 from coordinator.core.stored import Stored, StoredBatch, StoredGroups, records_of
 from coordinator.core.transactional_offsets import end
 from coordinator.runtime.asks import Ask, GroupAsk, MarkerAsk, ShardAsk
@@ -168,7 +168,7 @@ class Shard:
     def _activate(self, groups: dict[str, Group], now_ms: int) -> None:
         self.groups = groups
         for group in groups.values():
-            self._leases.set_group(group.group_id, group.generation_id, group.state is GroupState.STABLE)
+            self._leases.set_group(group.group_id, group.generation_id, group.state is STABLE)
             for member in group.members.values():
                 self._renew(group, member.member_id, now_ms)
         self.state, self.retry_ms = ShardState.ACTIVE, LOAD_RETRY_MS_AT_FIRST
@@ -281,12 +281,12 @@ class Shard:
     def _note_state(self, group: Group, batch: Batch) -> None:
         """Close the fast path at once; it opens when the batch is appended."""
         batch.opened.pop(group.group_id, None)
-        if group.state is GroupState.DEAD:
+        if group.state is DEAD:
             self.groups.pop(group.group_id, None)
             self._leases.drop_group(group.group_id)
             return
         self._leases.set_group(group.group_id, group.generation_id, False)
-        if group.state is GroupState.STABLE:
+        if group.state is STABLE:
             batch.opened[group.group_id] = group.generation_id
 
     def _begin_or_end_session(self, event: Event, now_ms: int) -> None:
