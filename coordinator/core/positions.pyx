@@ -1,6 +1,7 @@
 """Committed positions: taken from a request, answered, made records. Compiled: a commit has ten of them and more."""
 
 cimport cython
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int16_t, int32_t, int64_t
 
 from _wire.messages.offset_commit cimport (
@@ -9,17 +10,17 @@ from _wire.messages.offset_commit cimport (
 from _wire.messages.offset_commit_record cimport OffsetCommitKey, OffsetCommitValue
 from _wire.messages.offset_fetch cimport OffsetFetchResponsePartitions
 from _wire.primitives cimport (
-    Message, Writer, bytes_written, close_writer, finish_writer, open_writer, write_int16,
+    Message, Writer, bytes_written, close_writer, open_writer, write_int16,
 )
 
 from _wire.errors import ErrorCode
 
 cdef int16_t METADATA_TOO_LARGE = ErrorCode.OFFSET_METADATA_TOO_LARGE
-KEY_TYPE = 1
-VALUE_VERSION = 3
-VALUE_VERSION_WITH_EXPIRY = 1           # the only one with an expire timestamp
 
 cdef enum:
+    KEY_TYPE = 1
+    VALUE_VERSION = 3
+    VALUE_VERSION_WITH_EXPIRY = 1       # the only one with an expire timestamp
     UTF8_BYTES_MAX = 4                  # of one character
     RECORD_BYTES = 96                   # of a usual key, and more than a usual value
 
@@ -99,17 +100,12 @@ def take_positions(list topics, int64_t now_ms, expire_timestamp_ms, Py_ssize_t 
     return taken, answered
 
 
-cdef bytes versioned(Message message, int16_t prefix, int16_t version, Py_ssize_t *likely_bytes):
-    """The int16 that goes before it, and the message."""
-    cdef Writer w
-    open_writer(&w, likely_bytes[0], b"OffsetCommitRecord")
-    try:
-        write_int16(&w, prefix)
-        message.write(&w, version)
-        likely_bytes[0] = bytes_written(&w)
-        return finish_writer(&w)
-    finally:
-        close_writer(&w)
+cdef bytes versioned(Writer *w, Message message, int16_t prefix, int16_t version):
+    """The int16 that goes before it, and the message; the writer begins anew with them."""
+    w.position = w.start
+    write_int16(w, prefix)
+    message.write(w, version)
+    return PyBytes_FromStringAndSize(<const char *>w.start, bytes_written(w))
 
 
 def position_records(str group_id not None, positions):
@@ -117,21 +113,27 @@ def position_records(str group_id not None, positions):
     cdef OffsetCommitKey key = OffsetCommitKey(group=group_id)
     cdef OffsetCommitValue value = OffsetCommitValue()
     cdef CommittedOffset position
-    cdef Py_ssize_t key_bytes = RECORD_BYTES, value_bytes = RECORD_BYTES
     cdef int16_t version
-    for topic, of_topic in positions.items():
-        key.topic = topic
-        for partition, committed in of_topic.items():
-            position = committed
-            key.partition = partition
-            value.offset, value.leader_epoch, value.metadata = position.offset, position.leader_epoch, position.metadata
-            value.commit_timestamp = position.commit_timestamp_ms
-            value.expire_timestamp = position.expire_timestamp
-            version = VALUE_VERSION_WITH_EXPIRY if position.has_expire_timestamp else VALUE_VERSION
-            records.append((
-                versioned(key, KEY_TYPE, KEY_TYPE, &key_bytes), versioned(value, version, version, &value_bytes),
-            ))
+    cdef Writer w
+    open_writer(&w, RECORD_BYTES, b"OffsetCommitRecord")
+    try:
+        for topic, of_topic in positions.items():
+            key.topic = topic
+            for partition, committed in of_topic.items():
+                position = committed
+                key.partition = partition
+                fill(value, position)
+                version = VALUE_VERSION_WITH_EXPIRY if position.has_expire_timestamp else VALUE_VERSION
+                records.append((versioned(&w, key, KEY_TYPE, KEY_TYPE), versioned(&w, value, version, version)))
+    finally:
+        close_writer(&w)
     return records
+
+
+cdef int fill(OffsetCommitValue value, CommittedOffset position) except -1:
+    value.offset, value.leader_epoch, value.metadata = position.offset, position.leader_epoch, position.metadata
+    value.commit_timestamp, value.expire_timestamp = position.commit_timestamp_ms, position.expire_timestamp
+    return 0
 
 
 def find_positions(known, partitions):
