@@ -82,6 +82,9 @@ def _settle_join_phase(group: Group, rebalance: Rebalance, now_ms: int) -> Decis
 
 def _complete_join(group: Group, now_ms: int) -> Decision:
     """Close the join barrier: who has not rejoined goes, unless it is static; the others are the next generation."""
+    if group.awaiting_join_count == len(group.members) > 0:
+        members = list(group.members.values())
+        return _start_generation(group, (), members, members, now_ms)
     late = {m.member_id for m in group.members.values() if m.awaiting_join is None and m.group_instance_id is None}
     removed = _removals(group, late, Cause.REBALANCE_TIMEOUT, now_ms)
     staying = [member for member in group.members.values() if member.member_id not in late]

@@ -136,8 +136,12 @@ cdef class Connection:
         self.busy = False
         self.call = None
         self.on_close = None
-        if not self.running:
+        if self.running:
+            return
+        if self.frames or self.reading_stopped:
             self.run(self.now_ms())
+        else:
+            self.flush()
 
     def refuse(self, str why):
         """Close the connection for something its client did; one log line says what."""
