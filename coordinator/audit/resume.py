@@ -1,7 +1,10 @@
 """Where the audit topic ends for each group, and whether that is where the group is."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from functools import reduce
+from operator import xor
+from typing import Final
 
 import msgspec
 
@@ -13,15 +16,18 @@ from coordinator.core.states import EMPTY, STABLE, GroupState
 REMEMBERED_STATES_AT_MOST: Final = 16
 """How far back a stored state is looked for; a crash undoes one batch, which holds few."""
 
-STORED_KINDS: Final = frozenset({"group.created", "generation.stable", "group.emptied", "group.loaded"})
+STORED_KINDS: Final = frozenset(
+    {"group.created", "generation.stable", "group.emptied", "group.loaded", "static_member.replaced"}
+)
 """Events after which the group stands in `__consumer_offsets` as audited."""
-
-REPLACEMENT: Final = "static_member.replaced"
-"""Stored too, but generation and state do not tell whether it was: the member's new id does."""
 
 
 class ToldMember(msgspec.Struct):
     member_id: str
+
+
+class ToldSnapshot(msgspec.Struct):
+    member: ToldMember
 
 
 class Told(msgspec.Struct):
@@ -33,56 +39,64 @@ class Told(msgspec.Struct):
     generation_id: int
     state: str
     member: ToldMember | None = None
-
-
-class Replacement(NamedTuple):
-    """A static member came back as `member_id`."""
-
-    seq: int
-    member_id: str
+    old_member_id: str = ""
+    members: int | list[ToldSnapshot] = 0
+    """How many, where an event only counts them."""
 
 
 _decode = msgspec.json.Decoder(Told).decode
 
 
+def fingerprint(member_ids: Iterable[str]) -> int:
+    """A number that tells sets of members apart, within this process; one member changes it by its own hash."""
+    return reduce(xor, map(hash, member_ids), 0)
+
+
 @dataclass(slots=True)
 class AuditEnd:
-    """The last that was told of a group, and at which `seq` it was last in each of its stored states."""
+    """The last that was told of a group, and at which `seq` it was last as `__consumer_offsets` may hold it."""
 
     seq: int = 0
     created_seq: int = 0
     generation_id: int = 0
     state: GroupState = EMPTY
-    stored_at: dict[tuple[int, GroupState], int] = field(default_factory=dict)
-    replacements: list[Replacement] = field(default_factory=list)
-    """In order; those since the oldest state in `stored_at`."""
+    members: int = 0
+    """Their fingerprint."""
+    stored_at: dict[tuple[int, GroupState, int], int] = field(default_factory=dict)
+    """Generation, state and members → `seq`, the latest last."""
 
     def take(self, told: Told) -> None:
         self.seq, self.created_seq = told.seq, told.created_seq
         self.generation_id, self.state = told.generation_id, GroupState(told.state)
+        self._take_members(told)
         if told.kind in STORED_KINDS and self.state in (EMPTY, STABLE):
-            self.stored_at[told.generation_id, self.state] = told.seq
+            where = (self.generation_id, self.state, self.members)
+            self.stored_at.pop(where, None)
+            self.stored_at[where] = told.seq
             if len(self.stored_at) > REMEMBERED_STATES_AT_MOST:
                 del self.stored_at[next(iter(self.stored_at))]
-                oldest = min(self.stored_at.values())
-                self.replacements = [each for each in self.replacements if each.seq > oldest]
-        elif told.kind == REPLACEMENT and told.member is not None:
-            self.replacements.append(Replacement(told.seq, told.member.member_id))
+
+    def _take_members(self, told: Told) -> None:
+        if told.kind in ("member.joined", "member.removed") and told.member is not None:
+            self.members ^= hash(told.member.member_id)
+        elif told.kind == "static_member.replaced" and told.member is not None:
+            self.members ^= hash(told.old_member_id) ^ hash(told.member.member_id)
+        elif isinstance(told.members, list):
+            self.members = fingerprint(each.member.member_id for each in told.members)
+        elif told.kind in ("group.created", "group.removed"):
+            self.members = 0
 
     def agrees_with(self, group: Group) -> bool:
-        if (self.generation_id, self.state) != (group.generation_id, group.state):
-            return False
-        at = self.stored_at.get((self.generation_id, self.state), 0)
-        last = self.replacements[-1] if self.replacements else None
-        return last is None or last.seq < at or last.member_id in group.members
+        return (self.generation_id, self.state, self.members) == _where(group)
 
     def void_from(self, group: Group) -> int | None:
         """The first event after the group was last told to be as it is; None when it never was."""
-        at = self.stored_at.get((group.generation_id, group.state))
-        if at is None:
-            return None
-        replaced = (each.seq for each in self.replacements if each.seq > at and each.member_id in group.members)
-        return max(replaced, default=at) + 1
+        at = self.stored_at.get(_where(group))
+        return None if at is None else at + 1
+
+
+def _where(group: Group) -> tuple[int, GroupState, int]:
+    return group.generation_id, group.state, fingerprint(group.members)
 
 
 class AuditEnds:

@@ -698,14 +698,14 @@ MUTANTS = (
     Mutant(
         "one event too many is void",
         RESUME,
-        "return max(replaced, default=at) + 1",
-        "return max(replaced, default=at)",
+        "return None if at is None else at + 1",
+        "return at",
     ),
     Mutant(
         "a static member's return that was not stored goes unnoticed",
         RESUME,
-        "return last is None or last.seq < at or last.member_id in group.members",
-        "return True",
+        "return (self.generation_id, self.state, self.members) == _where(group)",
+        "return (self.generation_id, self.state) == _where(group)[:2]",
     ),
     Mutant(
         "the audit begins anew at each start",

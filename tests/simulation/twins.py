@@ -14,7 +14,6 @@ from coordinator.core.states import GroupState
 from coordinator.core.stored import Stored, StoredGroups
 from coordinator.runtime.interfaces import AuditRecord
 from tests.simulation.audit_reader import AuditReader
-from tests.simulation.consumers import partitions_of
 from tests.simulation.rules import check_event
 from tests.simulation.told import Generation
 
@@ -145,8 +144,6 @@ class ShardTwins:
         self.replayed = load_all(self.stored)
         for group_id, group in groups.items():
             self._begin_anew(group_id, group)
-        if self.power_was_lost:
-            self._forgive(groups)
 
     def _begin_anew(self, group_id: str, group: Group) -> None:
         told = self.generations.get((group_id, self.life[group_id], group.generation_id))
@@ -159,16 +156,6 @@ class ShardTwins:
     def generation(self, group_id: str, generation_id: int) -> Generation:
         """What the members of a generation were told, in this life of their group."""
         return self.generations.setdefault((group_id, self.life[group_id], generation_id), Generation())
-
-    def _forgive(self, groups: Mapping[str, Group]) -> None:
-        """A power loss may take the end of the audit topic alone. A static member's return that is missing there shows
-        neither in state nor in generation, so nothing is said of it."""
-        for group_id, group in groups.items():
-            reader = self.readers.get(group_id)
-            if reader is not None and (reader.state, reader.generation_id) == (group.state, group.generation_id):
-                reader.members = set(group.members)
-                reader.owned = {each.member_id: partitions_of(each.assignment) for each in group.members.values()}
-                reader.told[-1] = reader.told[-1]._replace(members=frozenset(reader.members))
 
 
 def load_all(stored: Iterable[Stored]) -> dict[str, Group]:
