@@ -21,13 +21,19 @@ class Phase(StrEnum):
 
 
 class Request:
-    """One request on one connection. `heard` is told of its answer, which comes at most once and never afterwards."""
+    """One request on one connection. `heard` is told of its answer, which comes at most once and never afterwards.
 
-    __slots__ = ("api", "group_id", "heard", "is_closed", "message", "number", "response", "version")
+    `life` is that of the group when it was sent: by the time of the answer it may have been deleted and made anew.
+    """
 
-    def __init__(self, api: str, group_id: str, message: Any, version: int, heard: Callable[["Request"], None]) -> None:
+    __slots__ = ("api", "group_id", "heard", "is_closed", "life", "message", "number", "response", "version")
+
+    def __init__(
+        self, api: str, group_id: str, life: int, message: Any, version: int, heard: Callable[["Request"], None]
+    ) -> None:
         self.api = api
         self.group_id = group_id
+        self.life = life
         self.message = message
         self.version = version
         self.heard = heard

@@ -306,7 +306,7 @@ class Stage(Talk):
         random = Random(value)
         self.server.disk.lose_power(lambda size: random.choice((0, size, random.randint(0, size))))
         for twins in self.server.twins:
-            twins.power_was_lost = True
+            twins.power_was_lost = twins.power_was_ever_lost = True
         self._start_again(power_was_lost=True)
 
     def flush(self, client: Client, value: int) -> None:

@@ -60,14 +60,15 @@ class Talk:
         """`group_id` where the message does not say it."""
         if group_id is None:
             group_id = message.group_id
-        request = Request(api, group_id, message, version, self._answered)
+        life = self.server.twins_of(group_id).life[group_id]
+        request = Request(api, group_id, life, message, version, self._answered)
         if client is not None:
             client.under_way.append(request)
             client.last = request
         if api in ("JoinGroup", "SyncGroup") and message.member_id:
             self.newest[message.group_id, api, message.member_id] = request
         if api == "SyncGroup":
-            self._note_plan(message)
+            self._note_plan(request)
         server, name = self.server, client.name if client is not None else "admin"
         if api == "Heartbeat":
             request.number = server.ask_heartbeat(message, request, name)
@@ -100,13 +101,14 @@ class Talk:
         assert request.api == "DeleteGroups"
         return _deleting
 
-    def _note_plan(self, message: Any) -> None:
+    def _note_plan(self, request: Request) -> None:
+        message = request.message
         plan = {each.member_id: each.assignment for each in message.assignments}
-        generation = self._generation(message.group_id, message.generation_id)
+        generation = self._generation(message.group_id, message.generation_id, request.life)
         generation.plans.append((identity(message.member_id), plan))
 
-    def _generation(self, group_id: str, generation_id: int) -> Generation:
-        return self.server.twins_of(group_id).generation(group_id, generation_id)
+    def _generation(self, group_id: str, generation_id: int, life: int | None = None) -> Generation:
+        return self.server.twins_of(group_id).generation(group_id, generation_id, life)
 
     def close(self, client: Client) -> None:
         if any(request.api == "OffsetCommit" and request.response is None for request in client.under_way):
@@ -141,7 +143,7 @@ class Talk:
     def _synced(self, request: Request, error: ErrorCode) -> None:
         message = request.message
         if error is ErrorCode.NONE:
-            generation = self._generation(message.group_id, message.generation_id)
+            generation = self._generation(message.group_id, message.generation_id, request.life)
             generation.told_assignment(message.member_id, request.response.assignment)
 
     def _beat(self, request: Request, error: ErrorCode) -> None:

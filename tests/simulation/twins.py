@@ -42,6 +42,7 @@ class ShardTwins:
         self.in_flight: tuple[list[Stored], list[AuditRecord]] = ([], [])
         self.power_was_lost = False
         """Since the last start, which is not through yet."""
+        self.power_was_ever_lost = False
         self.replayed: dict[str, Group] = {}
         self.durable = StoredGroups()
         self.readers: dict[str, AuditReader] = {}
@@ -122,7 +123,7 @@ class ShardTwins:
             reader = self.readers.get(event.group_id)
             if reader is None:
                 reader = self.readers[event.group_id] = AuditReader()
-            reader.take(event, may_be_lost=self.power_was_lost)
+            reader.take(event, may_be_lost=self.power_was_ever_lost)
 
     def found_stored(self, found: list[Stored]) -> None:
         """A start or a reload reads these from `__consumer_offsets`."""
@@ -153,9 +154,10 @@ class ShardTwins:
                 told = Generation(from_its_start=False)
             self.generations[group_id, self.life[group_id], group.generation_id] = told
 
-    def generation(self, group_id: str, generation_id: int) -> Generation:
-        """What the members of a generation were told, in this life of their group."""
-        return self.generations.setdefault((group_id, self.life[group_id], generation_id), Generation())
+    def generation(self, group_id: str, generation_id: int, life: int | None = None) -> Generation:
+        """What the members of a generation were told, in the present life of their group or an earlier one."""
+        life = self.life[group_id] if life is None else life
+        return self.generations.setdefault((group_id, life, generation_id), Generation())
 
 
 def load_all(stored: Iterable[Stored]) -> dict[str, Group]:
