@@ -214,7 +214,10 @@ class Shard:
         for group_id, generation_id in batch.opened.items():
             self._leases.set_group(group_id, generation_id, True)
         for reply in batch.replies:
-            self._answers.reply(reply.request_id, reply.response)
+            try:
+                self._answers.reply(reply.request_id, reply.response)
+            except Exception:
+                log.exception("an answer could not be given for a reason of ours", partition=self.partition)
         for request_id in batch.failures:
             self._answers.fail(request_id, ErrorCode.UNKNOWN_SERVER_ERROR)
 

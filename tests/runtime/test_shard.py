@@ -53,6 +53,24 @@ def drain(sim: Simulation) -> list[Any]:
 # ---- one batch
 
 
+class Broken(Asked):
+    """Cannot be answered, by a defect."""
+
+    def answer(self, response: Any) -> None:
+        raise ZeroDivisionError("a defect")
+
+
+def test_an_answer_that_cannot_be_given_holds_up_no_other():
+    sim = Simulation()
+    broken = Broken()
+    number = sim.desk.number(broken)
+    sim.groups.ask("first", lambda group, now_ms: answering(number), number)
+    same_group, other_group = asked_for(sim, answering, "first"), asked_for(sim, answering, "second")
+    (line,) = drain(sim)
+    assert line["log_level"] == "error"
+    assert [asked.response for asked in (same_group, other_group)] == [HeartbeatResponse()] * 2
+
+
 def test_a_decision_that_raises_fails_its_own_request_alone():
     sim = Simulation()
     sim.stable_with("a", "b")
