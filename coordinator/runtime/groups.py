@@ -66,7 +66,7 @@ class Groups:
 
     def ask(self, group_id: str, decide: GroupDecision, request_id: int | None = None) -> None:
         """Queue something for a group; the answer goes to `request_id`."""
-        self._submit(self.shards[partition_for(group_id, len(self.shards))], GroupAsk(request_id, group_id, decide))
+        self._submit(self.shard_of(group_id), GroupAsk(request_id, group_id, decide))
 
     def ask_shard(self, partition: int, decide: ShardDecision, request_id: int) -> None:
         """Queue something for all groups of a partition."""
