@@ -1,7 +1,8 @@
 """Stock kafka-python consumers, each on a thread of its own."""
 
 import threading
-from contextlib import suppress
+from collections.abc import Iterable
+from contextlib import ExitStack, suppress
 from typing import Any, Final, NamedTuple
 
 from kafka import ConsumerRebalanceListener, KafkaConsumer, OffsetAndMetadata
@@ -102,6 +103,13 @@ class Member(threading.Thread):
         self.join(STEADY_SECONDS)
         assert not self.is_alive()
         assert self.problem is None, self.problem
+
+
+def stop_all(members: Iterable[Member]) -> None:
+    """Stop each, in order, whatever becomes of another one."""
+    with ExitStack() as stops:
+        for member in reversed(list(members)):
+            stops.callback(member.stop)
 
 
 def steady(members: list[Member], partitions: int, what: str) -> int:

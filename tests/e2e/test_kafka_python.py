@@ -17,7 +17,7 @@ from _wire.records import parse_records
 from coordinator.audit import schema
 from coordinator.core.partitioning import partition_for
 from coordinator.internal_topics import AUDIT_TOPIC
-from tests.e2e.members import Member, steady
+from tests.e2e.members import Member, steady, stop_all
 from tests.servers import RunningServer
 from tests.waiting import wait_for
 from tests.wire_client import WireClient, fetch_request, join_request
@@ -44,8 +44,7 @@ def running(*members: Member) -> Iterator[list[Member]]:
     try:
         yield all_members
     finally:
-        for member in all_members:
-            member.stop()
+        stop_all(all_members)
 
 
 def produce(bootstrap: str, topic: str, values: range) -> None:
