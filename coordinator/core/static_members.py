@@ -46,7 +46,7 @@ def replace(
     replies = answers_to_removed(old, ErrorCode.FENCED_INSTANCE_ID)
     if at_once:
         replies.append(Reply(context.request_id, _take_over(group, old, member, context)))
-    return Decision((replaced,), tuple(replies), renewed=(new_member_id,))
+    return Decision((replaced,), tuple(replies))
 
 
 def _with(group: Group, old: Member, new: Member) -> list[Member]:

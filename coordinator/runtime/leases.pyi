@@ -9,6 +9,13 @@ class LeaseTable:
         self, group_id: str, member_id: str, group_instance_id: str | None, session_timeout_ms: int, now_ms: int
     ) -> None:
         """Begin the member's session anew at `now_ms`; a member without one gets it."""
+    def pass_on(
+        self, group_id: str, old_member_id: str, new_member_id: str, session_timeout_ms: int, now_ms: int
+    ) -> None:
+        """The session goes to the member id that takes the old one's place, and begins anew at `now_ms` (KIP-345).
+
+        Once more by the timeout it has; `session_timeout_ms` counts from its next renewal on. KeyError without one.
+        """
     def is_due(self, group_id: str, member_id: str, now_ms: int) -> bool:
         """Asked when the wheel fired for this session: whether it ran out. If not, the wheel will ask again."""
     def is_over(self, group_id: str, member_id: str, now_ms: int) -> bool:

@@ -80,20 +80,27 @@ cdef class LeaseTable:
         """Begin the member's session anew at `now_ms`; a member without one gets it."""
         cdef Lease lease = self.find(group_id, member_id)
         if lease is None:
-            lease = Lease.__new__(Lease)
-            lease.group = self._group(group_id)
-            lease.member_id = member_id.encode()
+            lease = self.add(group_id, member_id)
             lease.group_instance_id = None if group_instance_id is None else group_instance_id.encode()
-            self.insert(lease)
-            lease.group.leases[member_id] = lease
         lease.session_timeout_ms = session_timeout_ms
         lease.deadline_ms = now_ms + session_timeout_ms
-        if lease.timer == 0:
-            lease.timer = self.wheel.start(SessionKey(group_id, member_id), lease.deadline_ms)
-            lease.timer_deadline_ms = lease.deadline_ms
-        elif lease.deadline_ms < lease.timer_deadline_ms:
-            self.wheel.restart(lease.timer, lease.deadline_ms)
-            lease.timer_deadline_ms = lease.deadline_ms
+        self.arm(lease, group_id, member_id, now_ms)
+
+    def pass_on(self, str group_id not None, str old_member_id not None, str new_member_id not None,
+                int64_t session_timeout_ms, int64_t now_ms):
+        """The session goes to the member id that takes the old one's place, and begins anew at `now_ms` (KIP-345).
+
+        Once more by the timeout it has; `session_timeout_ms` counts from its next renewal on. KeyError without one.
+        """
+        cdef Lease old = self.find(group_id, old_member_id)
+        if old is None:
+            raise KeyError(old_member_id)
+        self.drop(group_id, old_member_id)
+        cdef Lease lease = self.add(group_id, new_member_id)
+        lease.group_instance_id = old.group_instance_id
+        lease.session_timeout_ms = session_timeout_ms
+        lease.deadline_ms = now_ms + old.session_timeout_ms
+        self.arm(lease, group_id, new_member_id, now_ms)
 
     def is_due(self, str group_id not None, str member_id not None, int64_t now_ms):
         """Asked when the wheel fired for this session: whether it ran out. If not, the wheel will ask again."""
@@ -103,8 +110,7 @@ cdef class LeaseTable:
         lease.timer = 0
         if lease.deadline_ms <= now_ms:
             return True
-        lease.timer = self.wheel.start(SessionKey(group_id, member_id), lease.deadline_ms)
-        lease.timer_deadline_ms = lease.deadline_ms
+        self.arm(lease, group_id, member_id, now_ms)
         return False
 
     def is_over(self, str group_id not None, str member_id not None, int64_t now_ms):
@@ -205,6 +211,29 @@ cdef class LeaseTable:
             group.leases = {}
             self.groups[group_id] = group
         return group
+
+    cdef Lease add(self, str group_id, str member_id):
+        """A lease whose session has yet to be set."""
+        cdef Lease lease = Lease.__new__(Lease)
+        lease.group = self._group(group_id)
+        lease.member_id = member_id.encode()
+        self.insert(lease)
+        lease.group.leases[member_id] = lease
+        return lease
+
+    cdef int arm(self, Lease lease, str group_id, str member_id, int64_t now_ms) except -1:
+        """Have the wheel ask when the session is over, or could be if it were renewed at once: renewing moves no timer.
+
+        The latter is the earlier one only when the session was passed on with a shorter timeout.
+        """
+        cdef int64_t ask_ms = min(lease.deadline_ms, now_ms + lease.session_timeout_ms)
+        if lease.timer == 0:
+            lease.timer = self.wheel.start(SessionKey(group_id, member_id), ask_ms)
+            lease.timer_deadline_ms = ask_ms
+        elif ask_ms < lease.timer_deadline_ms:
+            self.wheel.restart(lease.timer, ask_ms)
+            lease.timer_deadline_ms = ask_ms
+        return 0
 
     cdef Lease find(self, str group_id, str member_id):
         cdef GroupLease group = <GroupLease>self.groups.get(group_id)

@@ -299,7 +299,8 @@ class Shard:
         elif isinstance(event, MemberRemoved | MemberIdReleased):
             self._leases.drop(event.group_id, event.member_id)
         elif isinstance(event, StaticMemberReplaced):
-            self._leases.drop(event.group_id, event.old_member_id)
+            who = (event.group_id, event.old_member_id, event.new_member_id)
+            self._leases.pass_on(*who, event.session_timeout_ms, now_ms)
 
     def _renew(self, group: Group, member_id: str, now_ms: int) -> None:
         """At once: an expiry later in the same batch finds the member alive. A batch that fails ends all sessions."""

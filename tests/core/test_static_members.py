@@ -87,6 +87,23 @@ def test_one_that_came_back_while_it_waited_for_its_first_generation_counts_as_a
     assert waiting.response.generation_id == 2
 
 
+@pytest.mark.parametrize("timeout_ms", [SESSION_TIMEOUT_MS // 2, SESSION_TIMEOUT_MS * 2])
+def test_one_that_came_back_lives_by_its_old_session_timeout_until_it_is_heard_again(sim, timeout_ms):
+    sim.join("b2", instance_id="two", session_timeout_ms=timeout_ms, **STATIC)
+    sim.advance(SESSION_TIMEOUT_MS - 1)
+    assert member_of(sim, "two")
+    sim.advance(1)
+    assert "two" not in sim.group.static_members
+
+    sim.make_stable([sim.join("b", instance_id="two", **STATIC)])
+    sim.join("b2", instance_id="two", session_timeout_ms=timeout_ms, **STATIC)
+    sim.heartbeat(member_of(sim, "two"), instance_id="two")
+    sim.advance(timeout_ms - 1)
+    assert "two" in sim.group.static_members
+    sim.advance(1)
+    assert "two" not in sim.group.static_members
+
+
 def test_an_administrator_removes_by_instance_id_alone(sim):
     assert sim.leave("", instance_id="two").response.members[0].error_code == ErrorCode.NONE
     assert set(sim.group.static_members) == {"one"}

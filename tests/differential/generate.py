@@ -91,8 +91,6 @@ class Generator:
         self._in_burst = self._pauses = 0
         self._seen_ids = ["nobody"]
         self._rebalance_ms = self._pick(SHORT_REBALANCE_MS, LONG_MS) if self.hurries else LONG_MS
-        sessions = (SHORT_SESSION_MS, LONG_MS) if self.hurries else (LONG_MS,)
-        self._sessions_ms = dict(zip(INSTANCES, self._random.choices(sessions, k=len(INSTANCES)), strict=True))
 
     def _new_actor(self, name: str) -> Actor:
         instance_id = self._random.choice((None, None, "i1", "i2"))
@@ -223,7 +221,6 @@ class Generator:
         }
         if actor.instance_id is not None:
             body["group_instance_id"] = actor.instance_id
-            body["session_timeout_ms"] = self._sessions_ms[actor.instance_id]
         if actor.instance_id is not None and self._chance(0.9):
             return "JoinGroup", 5, body
         # In version 0 the session timeout is the rebalance timeout, too.
@@ -308,26 +305,15 @@ class Generator:
         change: Body = self._pick(
             {"member_id": ""},
             {"member_id": ""},
-            self._another_id(),
-            self._another_id(),
-            self._another_instance(),
+            {"member_id": self._pick(*self._seen_ids)},
+            {"member_id": self._pick(*self._seen_ids)},
+            {"group_instance_id": self._pick(*INSTANCES)},
             {"protocol_type": self._pick("", "other", "connect", "consumer")},
             {"protocols": [{"name": name, "metadata": "0x01"} for name in self._pick(*STRANGE_PROTOCOL_LISTS)]},
             {"session_timeout_ms": self._pick(MIN_SESSION_MS - 1, MAX_SESSION_MS + 1, 0)},
             {"group_id": self._pick("", "h")},
         )
         return api, at_least, body | change
-
-    def _another_id(self) -> Body:
-        """That of a static member goes with the session timeout of its instance, as wherever it is named."""
-        member_id = self._pick(*self._seen_ids)
-        instance_id = member_id.partition("-")[0]
-        known = instance_id in self._sessions_ms
-        return {"member_id": member_id} | ({"session_timeout_ms": self._sessions_ms[instance_id]} if known else {})
-
-    def _another_instance(self) -> Body:
-        instance_id = self._pick(*INSTANCES)
-        return {"group_instance_id": instance_id, "session_timeout_ms": self._sessions_ms[instance_id]}
 
     def _strange_member_body(self, actor: Actor) -> Body:
         change: Body = self._pick(

@@ -170,7 +170,7 @@ class Player:
             await asyncio.sleep(0.02)
 
     def _tell_difference(self, first: set[str], second: set[str], groups: list[Any]) -> None:
-        self._check_free_leaders(first & second)
+        self._check_free_leaders(first & second, groups[0] + groups[1])
         self._check_syncs_of_the_removed(first, second)
         if first != second:
             answers = self._sides[0].answers | self._sides[1].answers
@@ -192,7 +192,7 @@ class Player:
     def _compare(self, groups: list[Any]) -> Outcome:
         labels = self._sides[0].answers.keys() - self._known
         self._known |= labels
-        self._check_free_leaders(labels)
+        self._check_free_leaders(labels, groups)
         first, second = ({label: side.answers[label] for label in sorted(labels)} for side in self._sides)
         if first != second:
             raise Difference("; ".join(differing(first, second)))
@@ -205,13 +205,13 @@ class Player:
         group_id: str = self._sent[label].body.get("group_id", "")
         return group_id
 
-    def _check_free_leaders(self, labels: set[str]) -> None:
+    def _check_free_leaders(self, labels: set[str], groups: list[Any]) -> None:
         """Which member follows a leader that is gone is free: Kafka takes the first of a hash map.
 
-        Raises Ended when the sides took different members and neither of them led before.
+        Raises Ended when the sides took different members of `groups` and neither of them led before. Who follows may
+        be seen by what others are told alone, as the new leader's connection may be closed.
         """
-        answers = [side.answers[label] for side in self._sides for label in labels]
-        members = {member["member_id"] for answer in answers for member in answer.get("members", ())}
+        members = {member["member_id"] for group in groups for member in group["members"]}
         for label in labels:
             chosen = {side.answers[label].get("leader") for side in self._sides}
             former = self._leader_of.get(self._group(label))

@@ -9,7 +9,7 @@ from tests.differential.play import Player, Retelling
 from tests.differential.sides import RecordedSide
 from tests.differential.steps import History, Outcome, Send, Step, history_from_record, history_from_text
 
-GROUP = {"group_id": "g", "group_state": "Stable"}
+GROUP = {"group_id": "g", "group_state": "Stable", "members": [{"member_id": "a-1"}, {"member_id": "b-1"}]}
 
 
 def history(*outcomes: dict[str, Any], groups: list[Any] | None = None) -> History:
@@ -47,12 +47,12 @@ def test_the_groups_must_be_the_same_at_each_step() -> None:
     assert compare(history({}), ours).difference == 'groups: [0].group_state: "Stable" ≠ "Empty"'
 
 
-@pytest.mark.parametrize(("former", "is_free"), [("c-1", True), ("a-1", False)])
-def test_which_member_follows_a_leader_that_is_gone_is_free(former: str, is_free: bool) -> None:
+@pytest.mark.parametrize(
+    ("former", "kafkas", "is_free"), [("c-1", "a-1", True), ("a-1", "a-1", False), ("c-1", "d-1", False)]
+)
+def test_which_member_follows_a_leader_that_is_gone_is_free(former: str, kafkas: str, is_free: bool) -> None:
     first = {"s1": {"leader": former, "members": []}}
-    members = [{"member_id": "a-1"}, {"member_id": "b-1"}]
-    kafka = history(first, {"s2": {"leader": "a-1", "members": members}})
-    ours = history(first, {"s2": {"leader": "b-1", "members": members}})
+    kafka, ours = (history(first, {"s2": {"leader": leader, "members": []}}) for leader in (kafkas, "b-1"))
     compared = compare(kafka, ours)
     assert bool(compared.difference) is not is_free
     assert bool(compared.ended) is is_free

@@ -299,9 +299,9 @@ MUTANTS = (
     ),
     Mutant(
         "a static member that came back has no session",
-        STATIC_MEMBERS,
-        "return Decision((replaced,), tuple(replies), renewed=(new_member_id,))",
-        "return Decision((replaced,), tuple(replies))",
+        SHARD,
+        "self._leases.pass_on(*who, event.session_timeout_ms, now_ms)",
+        "self._leases.drop(event.group_id, event.old_member_id)",
     ),
     # ---- events
     Mutant(
@@ -585,10 +585,17 @@ MUTANTS = (
         "elif isinstance(event, MemberRemoved):",
     ),
     Mutant(
+        "a static member that came back lives by its new session timeout at once",
+        SHARD,
+        "self._leases.pass_on(*who, event.session_timeout_ms, now_ms)",
+        "self._leases.pass_on(*who, event.session_timeout_ms, now_ms)\n"
+        "            self._renew(self.groups[event.group_id], event.new_member_id, now_ms)",
+    ),
+    Mutant(
         "a replaced member keeps its session",
         SHARD,
-        "self._leases.drop(event.group_id, event.old_member_id)",
-        "self._leases.members(event.group_id)",
+        "self._leases.pass_on(*who, event.session_timeout_ms, now_ms)",
+        "self._leases.renew(*who[::2], None, event.session_timeout_ms, now_ms)",
     ),
     Mutant(
         "a group that is gone keeps its place in the leases",

@@ -46,6 +46,17 @@ class LeaseMachine(RuleBasedStateMachine):
         self.groups.setdefault(group_id, (0, False))
         self.told_over.discard((group_id, member_id))
 
+    @rule(group_id=GROUPS, old=MEMBERS, new=MEMBERS, timeout_ms=TIMEOUTS_MS)
+    def pass_on(self, group_id, old, new, timeout_ms):
+        known = self.sessions.get((group_id, old))
+        if known is None:
+            with pytest.raises(KeyError):
+                self.table.pass_on(group_id, old, new, timeout_ms, self.now_ms)
+        elif (group_id, new) not in self.sessions:
+            self.table.pass_on(group_id, old, new, timeout_ms, self.now_ms)
+            self.forget(group_id, old)
+            self.sessions[group_id, new] = Session(known.instance_id, timeout_ms, self.now_ms + known.timeout_ms)
+
     @rule(group_id=GROUPS, generation_id=GENERATIONS, open=st.booleans())
     def set_group(self, group_id, generation_id, open):
         self.table.set_group(group_id, generation_id, open)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from coordinator.core.decision import NEW_MEMBER_JOIN_TIMEOUT_MS, next_deadline_ms
+from coordinator.core.decision import next_deadline_ms
 from coordinator.core.group import Group, TopicPartition
 from coordinator.core.positions import CommittedOffset
 from coordinator.core.rebalance import settle
@@ -129,7 +129,7 @@ def nothing_more_follows(stage: "Stage", group: Group) -> None:
 
 
 def every_member_has_a_session_and_nobody_else(stage: "Stage", group: Group) -> None:
-    leases, now_ms = stage.server.leases, stage.server.now_ms
+    leases, now_ms, twins = stage.server.leases, stage.server.now_ms, stage.server.twins_of(group.group_id)
     with_session = leases.members(group.group_id)
     assert set(with_session) == group.members.keys() | group.pending_members.keys()
     for member_id in with_session:
@@ -139,9 +139,8 @@ def every_member_has_a_session_and_nobody_else(stage: "Stage", group: Group) -> 
             continue  # it counts as alive, and gets a session of its new length when it is answered
         assert deadline_ms is not None
         assert longest_ms is not None
-        if member is not None and member.is_new:
-            longest_ms = max(longest_ms, NEW_MEMBER_JOIN_TIMEOUT_MS)
-        assert now_ms < deadline_ms <= now_ms + longest_ms, (group.group_id, member_id)
+        until_ms = twins.may_be_silent_until_ms.get((group.group_id, member_id), 0)
+        assert now_ms < deadline_ms <= max(now_ms + longest_ms, until_ms), (group.group_id, member_id)
 
 
 def check_offsets(talk: "Talk", group_id: str, found: Mapping[TopicPartition, CommittedOffset]) -> None:
