@@ -208,10 +208,12 @@ class Player:
     def _check_free_leaders(self, labels: set[str], groups: list[Any]) -> None:
         """Which member follows a leader that is gone is free: Kafka takes the first of a hash map.
 
-        Raises Ended when the sides took different members of `groups` and neither of them led before. Who follows may
-        be seen by what others are told alone, as the new leader's connection may be closed.
+        Raises Ended when the sides took different members and neither of them led before. Members are those that a
+        leader is told of, and those of `groups`: the leader's connection may be closed, or the members be gone again.
         """
-        members = {member["member_id"] for group in groups for member in group["members"]}
+        answers = [side.answers[label] for side in self._sides for label in labels]
+        lists = [each.get("members", ()) for each in (*answers, *groups)]
+        members = {member["member_id"] for each in lists for member in each}
         for label in labels:
             chosen = {side.answers[label].get("leader") for side in self._sides}
             former = self._leader_of.get(self._group(label))
