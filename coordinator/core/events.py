@@ -274,7 +274,7 @@ class GenerationStarted:
         group.move_to(COMPLETING_REBALANCE, self.at_ms)
         group.rebalance = None
         group.generation_id, group.protocol_name, group.leader = self.generation_id, self.protocol_name, self.leader
-        group.subscriptions = tuple(member.metadata_for(self.protocol_name) for member in group.members.values())
+        group.keep_subscriptions(member.metadata_for(self.protocol_name) for member in group.members.values())
         group.sync_deadline_ms = self.sync_deadline_ms
         group.pending_sync = set(group.members)
         for member in group.members.values():
@@ -295,7 +295,7 @@ class GroupEmptied:
         group.move_to(EMPTY, self.at_ms)
         group.rebalance = None
         group.generation_id, group.protocol_name, group.leader = self.generation_id, None, None
-        group.subscriptions = ()
+        group.keep_subscriptions(())
 
 
 @dataclass(slots=True)

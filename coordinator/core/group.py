@@ -1,6 +1,6 @@
 """A group as it is held in memory. Only events (`events.py`) change it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -10,6 +10,8 @@ from coordinator.core.states import EMPTY, PREPARING_REBALANCE, GroupState, chec
 
 NO_GENERATION = -1
 NO_MEMBER_ID = ""
+CONSUMER_PROTOCOL_TYPE = "consumer"
+"""The protocol type whose metadata are subscriptions; of any other a coordinator knows no topics."""
 
 
 class Protocol(NamedTuple):
@@ -120,7 +122,10 @@ class Group:
     None: a later commit took its place already, so that ending the transaction changes nothing (KIP-447).
     """
     subscriptions: tuple[bytes, ...] | None = None
-    """The metadata of the members of the last generation, for its protocol; None before the first."""
+    """What the last generation read: its members' metadata for its protocol.
+
+    None before the first, and when its protocol type was another than the consumers'.
+    """
     protocol_support: dict[str, int] = field(default_factory=dict)
     """Protocol name → how many members offer it."""
     awaiting_join_count: int = 0
@@ -189,6 +194,10 @@ class Group:
         """Remember the JoinGroup a member waits with; None when it waits no longer."""
         self.awaiting_join_count += (request_id is not None) - (member.awaiting_join is not None)
         member.awaiting_join = request_id
+
+    def keep_subscriptions(self, metadata: Iterable[bytes]) -> None:
+        """Those of a generation that begins, or that was loaded."""
+        self.subscriptions = tuple(metadata) if self.protocol_type == CONSUMER_PROTOCOL_TYPE else None
 
     def put_offsets(self, topic: str, committed: Mapping[int, CommittedOffset]) -> None:
         """Take positions that are appended now, so later than whatever a transaction still holds back."""

@@ -6,10 +6,10 @@ from coordinator.config import OFFSETS_RETENTION_MINUTES, Config
 from coordinator.core.causes import Cause
 from coordinator.core.decision import NOTHING, Decision
 from coordinator.core.events import Event, GroupRemoved, OffsetsExpired
-from coordinator.core.group import Group, TopicPartition
+from coordinator.core.group import CONSUMER_PROTOCOL_TYPE, Group, TopicPartition
 from coordinator.core.positions import CommittedOffset
 from coordinator.core.states import DEAD, EMPTY, STABLE
-from coordinator.core.subscriptions import CONSUMER_PROTOCOL_TYPE, is_subscribed, subscribed_topics
+from coordinator.core.subscriptions import is_subscribed, subscribed_topics
 
 MS_PER_MINUTE: Final = 60_000
 

@@ -19,11 +19,11 @@ from _wire.messages.offset_fetch import OffsetFetchResponsePartitions
 from coordinator.config import OFFSET_METADATA_MAX_BYTES, Config
 from coordinator.core.decision import Decision, Reply, RequestContext
 from coordinator.core.events import Event, GroupCreated, OffsetsCommitted, OffsetsDeleted
-from coordinator.core.group import NO_MEMBER_ID, Group, TopicPartition
+from coordinator.core.group import CONSUMER_PROTOCOL_TYPE, NO_MEMBER_ID, Group, TopicPartition
 from coordinator.core.members import check_member
 from coordinator.core.positions import find_positions, take_positions
 from coordinator.core.states import COMPLETING_REBALANCE, DEAD, EMPTY
-from coordinator.core.subscriptions import CONSUMER_PROTOCOL_TYPE, is_subscribed, subscribed_topics
+from coordinator.core.subscriptions import is_subscribed, subscribed_topics
 
 NO_OFFSET = -1
 GROUP_ID_NOT_FOUND_VERSION = 9

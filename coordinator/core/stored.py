@@ -224,5 +224,5 @@ def load_group(group_id: str, stored: GroupMetadataValue) -> Group:
             )
         )
     group.leader = stored.leader
-    group.subscriptions = tuple(member.subscription for member in stored.members)
+    group.keep_subscriptions(member.subscription for member in stored.members)
     return group

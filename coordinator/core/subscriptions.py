@@ -1,14 +1,9 @@
 """Which topics a group reads: asked before its offsets are deleted (KIP-496) or expire (KIP-211)."""
 
-from typing import Final
-
 from _wire.embedded import PREFIX_BYTES, prefix_of
 from _wire.errors import MalformedMessage
 from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
-from coordinator.core.group import Group
-
-CONSUMER_PROTOCOL_TYPE: Final = "consumer"
-"""The protocol type whose metadata are subscriptions; of any other a coordinator knows no topics."""
+from coordinator.core.group import CONSUMER_PROTOCOL_TYPE, Group
 
 
 def subscribed_topics(group: Group) -> frozenset[str] | None:

@@ -9,6 +9,8 @@ class LeaseTable:
         self, group_id: str, member_id: str, group_instance_id: str | None, session_timeout_ms: int, now_ms: int
     ) -> None:
         """Begin the member's session anew at `now_ms`; a member without one gets it."""
+    def reserve(self, group_id: str, member_id: str, session_timeout_ms: int, now_ms: int) -> None:
+        """Begin the time in which the member id has to join (KIP-394): a session that no heartbeat renews."""
     def pass_on(
         self, group_id: str, old_member_id: str, new_member_id: str, session_timeout_ms: int, now_ms: int
     ) -> None:

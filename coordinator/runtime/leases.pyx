@@ -80,8 +80,17 @@ cdef class LeaseTable:
         """Begin the member's session anew at `now_ms`; a member without one gets it."""
         cdef Lease lease = self.find(group_id, member_id)
         if lease is None:
-            lease = self.add(group_id, member_id)
+            lease = self.find_or_add(group_id, member_id)
             lease.group_instance_id = None if group_instance_id is None else group_instance_id.encode()
+        lease.is_members = True
+        lease.session_timeout_ms = session_timeout_ms
+        lease.deadline_ms = now_ms + session_timeout_ms
+        self.arm(lease, group_id, member_id, now_ms)
+
+    def reserve(self, str group_id not None, str member_id not None, int64_t session_timeout_ms, int64_t now_ms):
+        """Begin the time in which the member id has to join (KIP-394): a session that no heartbeat renews."""
+        cdef Lease lease = self.find_or_add(group_id, member_id)
+        lease.is_members = False
         lease.session_timeout_ms = session_timeout_ms
         lease.deadline_ms = now_ms + session_timeout_ms
         self.arm(lease, group_id, member_id, now_ms)
@@ -96,8 +105,9 @@ cdef class LeaseTable:
         if old is None:
             raise KeyError(old_member_id)
         self.drop(group_id, old_member_id)
-        cdef Lease lease = self.add(group_id, new_member_id)
+        cdef Lease lease = self.find_or_add(group_id, new_member_id)
         lease.group_instance_id = old.group_instance_id
+        lease.is_members = True
         lease.session_timeout_ms = session_timeout_ms
         lease.deadline_ms = now_ms + old.session_timeout_ms
         self.arm(lease, group_id, new_member_id, now_ms)
@@ -189,7 +199,12 @@ cdef class LeaseTable:
                 and same_bytes(lease.member_id, member_id, member_id_size)
                 and same_bytes(lease.group.group_id, group_id, group_id_size)
             ):
-                if not lease.group.open or lease.group.generation_id != generation_id or lease.deadline_ms <= now_ms:
+                if (
+                    not lease.is_members
+                    or not lease.group.open
+                    or lease.group.generation_id != generation_id
+                    or lease.deadline_ms <= now_ms
+                ):
                     return False
                 if group_instance_id_size < 0:
                     if lease.group_instance_id is not None:
@@ -212,13 +227,15 @@ cdef class LeaseTable:
             self.groups[group_id] = group
         return group
 
-    cdef Lease add(self, str group_id, str member_id):
-        """A lease whose session has yet to be set."""
-        cdef Lease lease = Lease.__new__(Lease)
-        lease.group = self._group(group_id)
-        lease.member_id = member_id.encode()
-        self.insert(lease)
-        lease.group.leases[member_id] = lease
+    cdef Lease find_or_add(self, str group_id, str member_id):
+        """The lease of that name; a new one's session has yet to be set."""
+        cdef Lease lease = self.find(group_id, member_id)
+        if lease is None:
+            lease = Lease.__new__(Lease)
+            lease.group = self._group(group_id)
+            lease.member_id = member_id.encode()
+            self.insert(lease)
+            lease.group.leases[member_id] = lease
         return lease
 
     cdef int arm(self, Lease lease, str group_id, str member_id, int64_t now_ms) except -1:

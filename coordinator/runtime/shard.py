@@ -306,7 +306,7 @@ class Shard:
         """At once: an expiry later in the same batch finds the member alive. A batch that fails ends all sessions."""
         member = group.members.get(member_id)
         if member is None:
-            self._leases.renew(group.group_id, member_id, None, group.pending_members[member_id], now_ms)
+            self._leases.reserve(group.group_id, member_id, group.pending_members[member_id], now_ms)
         else:
             instance_id, timeout_ms = member.group_instance_id, member.session_timeout_ms
             self._leases.renew(group.group_id, member_id, instance_id, timeout_ms, now_ms)

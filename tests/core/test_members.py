@@ -163,6 +163,16 @@ def test_a_reserved_id_that_leaves_starts_a_rebalance(sim):
     assert sim.group.state is GroupState.PREPARING_REBALANCE
 
 
+def test_a_reserved_id_is_no_member_yet_and_lives_by_no_heartbeat(sim):
+    (a,) = sim.stable_with("a")
+    reserved = sim.join("b", version=4).response.member_id
+    sim.advance(SESSION_TIMEOUT_MS - 1)
+    assert sim.heartbeat(a).error is ErrorCode.NONE
+    assert sim.heartbeat(reserved).error is ErrorCode.UNKNOWN_MEMBER_ID
+    sim.advance(1)
+    assert not sim.group.pending_members
+
+
 def test_a_reserved_id_that_expires_starts_none(sim):
     (a,) = sim.stable_with("a")
     sim.join("b", version=4)

@@ -1,6 +1,10 @@
+import pytest
+
 from _wire.embedded import encode_versioned
 from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from coordinator.core.events import GroupEmptied
 from coordinator.core.group import Group
+from coordinator.core.states import GroupState
 from coordinator.core.subscriptions import is_subscribed, subscribed_topics
 
 
@@ -43,3 +47,11 @@ def test_of_other_protocol_types_no_topics_are_known():
         group = group_of(subscription("a"), protocol_type=protocol_type)
         assert subscribed_topics(group) is None
         assert not is_subscribed(group, None, "a")
+
+
+@pytest.mark.parametrize(("former_type", "reads_anything"), [("consumer", False), ("connect", True), (None, True)])
+def test_after_a_generation_of_another_protocol_type_a_consumer_group_may_read_anything(former_type, reads_anything):
+    group = Group("g", exists=True, state=GroupState.PREPARING_REBALANCE, protocol_type=former_type)
+    GroupEmptied("g", 0, 1).apply(group)
+    group.protocol_type = "consumer"
+    assert is_subscribed(group, subscribed_topics(group), "other") == reads_anything

@@ -372,6 +372,12 @@ MUTANTS = (
     ),
     # ---- the group
     Mutant(
+        "what another protocol type read counts as subscriptions",
+        GROUP,
+        "tuple(metadata) if self.protocol_type == CONSUMER_PROTOCOL_TYPE else None",
+        "tuple(metadata)",
+    ),
+    Mutant(
         "a removed member owes a sync",
         GROUP,
         "self.pending_sync.discard(member_id)",
@@ -590,6 +596,12 @@ MUTANTS = (
         "self._leases.pass_on(*who, event.session_timeout_ms, now_ms)",
         "self._leases.pass_on(*who, event.session_timeout_ms, now_ms)\n"
         "            self._renew(self.groups[event.group_id], event.new_member_id, now_ms)",
+    ),
+    Mutant(
+        "a reserved member id lives by heartbeats",
+        SHARD,
+        "self._leases.reserve(group.group_id, member_id, group.pending_members[member_id], now_ms)",
+        "self._leases.renew(group.group_id, member_id, None, group.pending_members[member_id], now_ms)",
     ),
     Mutant(
         "a replaced member keeps its session",

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from coordinator.runtime.leases import LeaseTable
 from coordinator.runtime.timer_keys import SessionKey
@@ -23,6 +23,7 @@ class Session(NamedTuple):
     instance_id: str | None
     timeout_ms: int
     deadline_ms: int
+    is_members: bool = True
 
 
 class LeaseMachine(RuleBasedStateMachine):
@@ -46,16 +47,28 @@ class LeaseMachine(RuleBasedStateMachine):
         self.groups.setdefault(group_id, (0, False))
         self.told_over.discard((group_id, member_id))
 
-    @rule(group_id=GROUPS, old=MEMBERS, new=MEMBERS, timeout_ms=TIMEOUTS_MS)
-    def pass_on(self, group_id, old, new, timeout_ms):
-        known = self.sessions.get((group_id, old))
-        if known is None:
-            with pytest.raises(KeyError):
-                self.table.pass_on(group_id, old, new, timeout_ms, self.now_ms)
-        elif (group_id, new) not in self.sessions:
-            self.table.pass_on(group_id, old, new, timeout_ms, self.now_ms)
-            self.forget(group_id, old)
-            self.sessions[group_id, new] = Session(known.instance_id, timeout_ms, self.now_ms + known.timeout_ms)
+    def known_session(self, data):
+        """Group and member id: chosen from all, they seldom name one that there is."""
+        return data.draw(st.sampled_from(sorted(self.sessions)))
+
+    @precondition(lambda self: self.sessions)
+    @rule(data=st.data(), new=MEMBERS, timeout_ms=TIMEOUTS_MS)
+    def pass_on(self, data, new, timeout_ms):
+        group_id, old = self.known_session(data)
+        known = self.sessions[group_id, old]
+        self.table.pass_on(group_id, old, new, timeout_ms, self.now_ms)
+        self.forget(group_id, old)
+        self.forget(group_id, new)
+        self.sessions[group_id, new] = Session(known.instance_id, timeout_ms, self.now_ms + known.timeout_ms)
+
+    @rule(group_id=GROUPS, member_id=MEMBERS, timeout_ms=TIMEOUTS_MS)
+    def reserve(self, group_id, member_id, timeout_ms):
+        self.table.reserve(group_id, member_id, timeout_ms, self.now_ms)
+        known = self.sessions.get((group_id, member_id))
+        instance_id = None if known is None else known.instance_id
+        self.sessions[group_id, member_id] = Session(instance_id, timeout_ms, self.now_ms + timeout_ms, False)
+        self.groups.setdefault(group_id, (0, False))
+        self.told_over.discard((group_id, member_id))
 
     @rule(group_id=GROUPS, generation_id=GENERATIONS, open=st.booleans())
     def set_group(self, group_id, generation_id, open):
@@ -67,6 +80,7 @@ class LeaseMachine(RuleBasedStateMachine):
         known = self.sessions.get((group_id, member_id))
         expected = (
             known is not None
+            and known.is_members
             and self.groups[group_id] == (generation_id, True)
             and known.instance_id == instance_id
             and known.deadline_ms > self.now_ms
@@ -74,6 +88,13 @@ class LeaseMachine(RuleBasedStateMachine):
         assert self.table.take_heartbeat(group_id, member_id, instance_id, generation_id, self.now_ms) == expected
         if expected:
             self.sessions[group_id, member_id] = known._replace(deadline_ms=self.now_ms + known.timeout_ms)
+
+    @precondition(lambda self: self.sessions)
+    @rule(data=st.data())
+    def heartbeat_as_it_should_be(self, data):
+        group_id, member_id = self.known_session(data)
+        generation_id, _ = self.groups[group_id]
+        self.heartbeat(group_id, member_id, self.sessions[group_id, member_id].instance_id, generation_id)
 
     @rule(group_id=GROUPS, member_id=MEMBERS)
     def drop(self, group_id, member_id):
@@ -187,6 +208,33 @@ def test_a_session_that_is_over_is_not_renewed_by_a_heartbeat(table):
     table.renew("g", "m", None, 1000, 0)
     assert not alive(table, "g", "m", 1000)
     assert table.is_over("g", "m", 1000)
+
+
+def test_a_member_id_that_is_only_reserved_is_left_to_the_core(table):
+    table.set_group("g", 1, True)
+    table.reserve("g", "m", 1000, 0)
+    assert not alive(table, "g", "m")
+    assert table.deadline_ms("g", "m") == 1000
+    table.renew("g", "m", None, 1000, 0)
+    assert alive(table, "g", "m")
+
+
+def test_a_shorter_session_that_was_passed_on_is_over_in_time_once_it_is_renewed():
+    wheel = TimerWheel(0)
+    table = LeaseTable(wheel, 7)
+    table.set_group("g", 1, True)
+    table.renew("g", "old", None, 5000, 0)
+    table.pass_on("g", "old", "new", 1000, 0)
+    assert wheel.advance(1000) == [SessionKey("g", "new")]
+    assert not table.is_due("g", "new", 1000)
+    assert alive(table, "g", "new", 1500)
+    assert wheel.advance(2500) == [SessionKey("g", "new")]
+    assert table.is_due("g", "new", 2500)
+
+
+def test_a_session_that_is_not_there_cannot_be_passed_on(table):
+    with pytest.raises(KeyError):
+        table.pass_on("g", "old", "new", 1000, 0)
 
 
 def test_a_static_member_is_who_says_its_instance_id(table):

@@ -95,7 +95,9 @@ class Chooser:
                 )
             case "wait_for_deadline":
                 return random.randrange(3)
-            case "heartbeat" | "commit":
+            case "heartbeat":
+                return random.choice((0, 0, 1, 2, 3, 4, 5, 5))
+            case "commit":
                 return random.choice((0, 0, 0, 1, 2, 3, 4))
             case "sync" | "join":
                 return random.randrange(6)

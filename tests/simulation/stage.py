@@ -89,7 +89,7 @@ class Stage(Talk):
             self.act(each, 0)
 
     def heartbeat(self, client: Client, value: int) -> None:
-        """One that says something wrong (`value`: what), or is sent beside a request under way."""
+        """One that says something wrong (`value`: what), or by who is no member yet, or beside a request under way."""
         message = client.heartbeat_message()
         if value in (1, 2):
             message.generation_id += (-1, 1)[value - 1]
@@ -97,6 +97,10 @@ class Stage(Talk):
             message.group_instance_id = None if client.instance_id else "static-other"
         elif value == 4:
             message.member_id = NOBODY
+        elif value == 5:
+            group = self.server.groups.shard_of(client.group_id).groups.get(client.group_id, Group(client.group_id))
+            message.generation_id = group.generation_id
+            message.member_id = next(iter(group.pending_members), client.member_id)
         self.send(None, "Heartbeat", message, 4)
 
     def sync(self, client: Client, value: int) -> None:

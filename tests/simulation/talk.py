@@ -149,6 +149,8 @@ class Talk:
     def _beat(self, request: Request, error: ErrorCode) -> None:
         message = request.message
         if error in (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS):
+            group = self.server.twins_of(message.group_id).replayed.get(message.group_id)
+            assert group is None or message.member_id not in group.pending_members, "a reserved member id is no member"
             self._lives(message.group_id, message.member_id)
 
     def _committed(self, request: Request, error: ErrorCode) -> None:

@@ -146,6 +146,7 @@ class ShardTwins:
     def loaded(self, groups: Mapping[str, Group]) -> None:
         assert dict(groups) == self.durable.groups, "records are loaded one way only"
         self.replayed = load_all(self.stored)
+        self.may_be_silent_until_ms.clear()  # each session is a new one
         for group_id, group in groups.items():
             self._begin_anew(group_id, group)
 
