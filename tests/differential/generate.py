@@ -142,8 +142,8 @@ class Generator:
         version = self._random.randint(max(first, at_least), last)
         busy = set(actor.parked.values())
         free = next(name for name in (f"{actor.name}{number}" for number in count()) if name not in busy)
-        # How many ids an instance was given shows in the name of its next one, so its joins do not wait in line.
-        may_line_up = busy and body.get("group_instance_id") is None
+        # How many ids an instance was given shows in the name of its next one, so who names it does not wait in line.
+        may_line_up = busy and all(each.get("group_instance_id") is None for each in (body, *body.get("members", ())))
         connection = self._random.choice(sorted(busy)) if may_line_up and self._chance(0.1) else free
         step = Send(f"s{len(self._sent) + 1}", connection, api, version, body)
         self._sent[step.label], self._actor_of[step.label] = step, actor

@@ -24,6 +24,9 @@ REFUSALS: Final = (
 )
 """What a server may say without looking at the request; after the last one its log says why."""
 
+ACCEPTED: Final = frozenset({ErrorCode.NONE, ErrorCode.OFFSET_METADATA_TOO_LARGE})
+"""What a commit comes to for a partition when the member that sent it may commit."""
+
 
 class Talk:
     """A watched server, its clients, and what passed between them."""
@@ -158,7 +161,7 @@ class Talk:
         codes = {ErrorCode(each.error_code) for topic in request.response.topics for each in topic.partitions}
         self.seen.update(f"answer OffsetCommit partition {code.name}" for code in codes)
         message = request.message
-        if ErrorCode.NONE in codes and message.generation_id_or_member_epoch >= 0:
+        if codes & ACCEPTED and message.generation_id_or_member_epoch >= 0:
             self._lives(message.group_id, message.member_id)
 
     def _fetched(self, request: Request, error: ErrorCode) -> None:
@@ -182,7 +185,7 @@ class Talk:
         self.ledger.committed_in_transaction(request)
         codes = {ErrorCode(each.error_code) for topic in request.response.topics for each in topic.partitions}
         self.seen.update(f"answer TxnOffsetCommit partition {code.name}" for code in codes)
-        if ErrorCode.NONE in codes and request.message.generation_id >= 0:
+        if codes & ACCEPTED and request.message.generation_id >= 0:
             self._lives(request.group_id, request.message.member_id)
 
     def _transaction_ended(self, request: Request, error: ErrorCode) -> None:

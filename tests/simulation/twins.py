@@ -100,6 +100,9 @@ class ShardTwins:
             case events.StaticMemberReplaced():
                 until_ms = event.at_ms + group.members[event.old_member_id].session_timeout_ms
                 self.may_be_silent_until_ms[event.group_id, event.new_member_id] = until_ms
+            case events.MemberAssigned() if group.members[event.member_id].awaiting_sync is not None:
+                until_ms = event.at_ms + group.members[event.member_id].session_timeout_ms
+                self.may_be_silent_until_ms[event.group_id, event.member_id] = until_ms
             case events.GenerationStarted():
                 for member in group.members.values():
                     until_ms = event.at_ms + member.session_timeout_ms
