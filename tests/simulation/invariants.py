@@ -139,7 +139,7 @@ def every_member_has_a_session_and_nobody_else(stage: "Stage", group: Group) -> 
             continue  # it counts as alive, and gets a session of its new length when it is answered
         assert deadline_ms is not None
         assert longest_ms is not None
-        until_ms = twins.may_be_silent_until_ms.get((group.group_id, member_id), 0)
+        until_ms = twins.first_session_until_ms.get((group.group_id, member_id), 0)
         assert now_ms < deadline_ms <= max(now_ms + longest_ms, until_ms), (group.group_id, member_id)
 
 

@@ -54,6 +54,8 @@ class ShardTwins:
         """Group id, life and generation id → what was told of it."""
         self.may_be_silent_until_ms: dict[tuple[str, str], int] = {}
         """Group and member id → when its session may end, by what its client was answered."""
+        self.first_session_until_ms: dict[tuple[str, str], int] = {}
+        """Group and member id → when the session ends that it began with, which may be longer than the next ones."""
 
     def lives(self, group_id: str, member_id: str, now_ms: int) -> None:
         """The client was answered in a way that keeps its session alive."""
@@ -97,12 +99,13 @@ class ShardTwins:
             case events.MemberJoined():
                 until_ms = event.at_ms + NEW_MEMBER_JOIN_TIMEOUT_MS
                 self.may_be_silent_until_ms[event.group_id, event.member_id] = until_ms
+                self.first_session_until_ms[event.group_id, event.member_id] = until_ms
             case events.StaticMemberReplaced():
-                until_ms = event.at_ms + group.members[event.old_member_id].session_timeout_ms
-                self.may_be_silent_until_ms[event.group_id, event.new_member_id] = until_ms
-            case events.MemberAssigned() if group.members[event.member_id].awaiting_sync is not None:
-                until_ms = event.at_ms + group.members[event.member_id].session_timeout_ms
-                self.may_be_silent_until_ms[event.group_id, event.member_id] = until_ms
+                new, old_timeout_ms = event.new_member_id, group.members[event.old_member_id].session_timeout_ms
+                self.first_session_until_ms[event.group_id, new] = event.at_ms + old_timeout_ms
+                # It may be renewed by the new timeout, also by a request whose answer is lost.
+                least_ms = min(old_timeout_ms, event.session_timeout_ms)
+                self.may_be_silent_until_ms[event.group_id, new] = event.at_ms + least_ms
             case events.GenerationStarted():
                 for member in group.members.values():
                     until_ms = event.at_ms + member.session_timeout_ms
