@@ -16,6 +16,7 @@ class Generation:
     """One generation as its members were told of it.
 
     `plans` are what members brought, of which the leader's count; those that do not fit what was answered are gone.
+    Who leads is not known while no JoinGroup was answered on a connection that was still there.
 
     Not `from_its_start`: a power loss brought it back, and nobody knows what was said in it.
     """
@@ -52,7 +53,7 @@ class Generation:
             self.plans = [
                 (planner, plan)
                 for planner, plan in self.plans
-                if planner == self.leader and assignment in _meant_for(member_id, plan)
+                if planner == (self.leader or planner) and assignment in _meant_for(member_id, plan)
             ]
             assert self.plans, f"{who} is assigned what no leader said"
         shared = owners(self.assigned)
