@@ -48,7 +48,7 @@ class Flush:
     end_offset: int
     fs: FileSystem
     finished: Sequence[Segment]
-    active: Segment
+    active: Segment | None
     new_names_in: Sequence[Path]
 
     def run(self) -> None:
@@ -61,7 +61,8 @@ class Flush:
             for segment in self.finished:
                 segment.flush_log()
                 segment.save_indexes(flush=True)
-            self.active.flush_log()
+            if self.active is not None:
+                self.active.flush_log()
             for folder in self.new_names_in:
                 self.fs.flush_directory(folder)
         except OSError as error:
@@ -212,8 +213,9 @@ class PartitionLog:
 
     def _create_segment(self) -> Segment:
         if not self._fs.is_directory(self.folder):
+            self._note_new_names_in(self.folder.parent)
             self._fs.make_directory(self.folder)
-            self._new_names_in.append(self.folder.parent)
+        self._note_new_names_in(self.folder)
         segment = Segment(self._fs, self.folder, self.log_end_offset, self.config)
         try:
             segment.truncate(0)
@@ -222,9 +224,12 @@ class PartitionLog:
             segment.close()
             raise
         self._add(segment)
-        if self.folder not in self._new_names_in:
-            self._new_names_in.append(self.folder)
         return segment
+
+    def _note_new_names_in(self, folder: Path) -> None:
+        """Before one is made: what a full disk leaves of a segment is taken for one after a clean stop."""
+        if folder not in self._new_names_in:
+            self._new_names_in.append(folder)
 
     def _add(self, segment: Segment) -> None:
         self._segments.append(segment)
@@ -310,14 +315,14 @@ class PartitionLog:
 
     def start_flush(self) -> Flush | None:
         """What is to be made durable now; None when everything is. For `finish_flush` once its `run` is through."""
-        if not self._segments or (self.recovery_point >= self.log_end_offset and not self._new_names_in):
+        if self.recovery_point >= self.log_end_offset and not self._new_names_in:
             return None
         flush = Flush(
             self.name,
             self.log_end_offset,
             self._fs,
             tuple(self._unflushed),
-            self._segments[-1],
+            self._segments[-1] if self._segments else None,
             tuple(self._new_names_in),
         )
         self._unflushed.clear()
@@ -342,7 +347,8 @@ class PartitionLog:
         """
         if self._segments:
             self._segments[-1].finish()
-            self.flush()
+        self.flush()
+        if self._segments:
             self._segments[-1].save_indexes(flush=True)
 
     def close(self) -> None:

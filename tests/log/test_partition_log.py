@@ -330,6 +330,24 @@ def test_a_flush_covers_the_names_that_a_killed_process_left():
     assert len(everything(PartitionLog.open(disk, folder, "topic", 0, LogConfig()))) == 3
 
 
+def test_a_clean_stop_covers_the_names_that_a_failed_append_left():
+    """The next process takes the file for a segment whose name is on the medium."""
+    disk, folder = MemoryFileSystem(), Path("/data")
+
+    def opened():
+        return PartitionLog.open(disk, folder, "topic", 0, LogConfig(), clean=True, lazy=True)
+
+    log = opened()
+    disk.truncate_fails = True
+    with pytest.raises(LogAppendError):
+        filled(log, 1)
+    disk.heal()
+    log.finish()
+    filled(opened(), 3).finish()
+    disk.lose_power(keep=lambda size: 0)
+    assert everything(opened()) == ["0", "1", "2"]
+
+
 def test_a_flush_may_finish_after_further_appends(open_log):
     log = filled(open_log(), 2)
     flush = log.start_flush()

@@ -740,6 +740,18 @@ MUTANTS = (
         "log._new_names_in = []",
     ),
     Mutant(
+        "the names of files that a failed append left are not flushed",
+        PARTITION_LOG,
+        "self._note_new_names_in(self.folder)\n",
+        "self._note_new_names_in(self.folder.parent)\n",
+    ),
+    Mutant(
+        "names are flushed only with a segment",
+        PARTITION_LOG,
+        "if self.recovery_point >= self.log_end_offset and not self._new_names_in:",
+        "if not self._segments or (self.recovery_point >= self.log_end_offset and not self._new_names_in):",
+    ),
+    Mutant(
         "a torn tail stays",
         SEGMENT,
         "            self._has_torn_tail = True\n",
