@@ -227,7 +227,7 @@ class PartitionLog:
         return segment
 
     def _note_new_names_in(self, folder: Path) -> None:
-        """Before one is made: what a full disk leaves of a segment is taken for one after a clean stop."""
+        """To be called before a name is made: what a failing disk leaves is taken for a segment after a clean stop."""
         if folder not in self._new_names_in:
             self._new_names_in.append(folder)
 

@@ -42,7 +42,7 @@ cdef class LeaseTable:
         const uint8_t *group_instance_id, Py_ssize_t group_instance_id_size,
         int32_t generation_id, int64_t now_ms,
     ) noexcept
-    cdef Lease find_or_add(self, str group_id, str member_id)
+    cdef Lease find_or_add(self, str group_id, str member_id, str group_instance_id)
     cdef int arm(self, Lease lease, str group_id, str member_id, int64_t now_ms) except -1
     cdef Lease find(self, str group_id, str member_id)
     cdef int insert(self, Lease lease) except -1

@@ -78,10 +78,7 @@ cdef class LeaseTable:
     def renew(self, str group_id not None, str member_id not None, str group_instance_id, int64_t session_timeout_ms,
               int64_t now_ms):
         """Begin the member's session anew at `now_ms`; a member without one gets it."""
-        cdef Lease lease = self.find(group_id, member_id)
-        if lease is None:
-            lease = self.find_or_add(group_id, member_id)
-            lease.group_instance_id = None if group_instance_id is None else group_instance_id.encode()
+        cdef Lease lease = self.find_or_add(group_id, member_id, group_instance_id)
         lease.is_members = True
         lease.session_timeout_ms = session_timeout_ms
         lease.deadline_ms = now_ms + session_timeout_ms
@@ -89,7 +86,7 @@ cdef class LeaseTable:
 
     def reserve(self, str group_id not None, str member_id not None, int64_t session_timeout_ms, int64_t now_ms):
         """Begin the time in which the member id has to join (KIP-394): a session that no heartbeat renews."""
-        cdef Lease lease = self.find_or_add(group_id, member_id)
+        cdef Lease lease = self.find_or_add(group_id, member_id, None)
         lease.is_members = False
         lease.session_timeout_ms = session_timeout_ms
         lease.deadline_ms = now_ms + session_timeout_ms
@@ -105,7 +102,7 @@ cdef class LeaseTable:
         if old is None:
             raise KeyError(old_member_id)
         self.drop(group_id, old_member_id)
-        cdef Lease lease = self.find_or_add(group_id, new_member_id)
+        cdef Lease lease = self.find_or_add(group_id, new_member_id, None)
         lease.group_instance_id = old.group_instance_id
         lease.is_members = True
         lease.session_timeout_ms = session_timeout_ms
@@ -227,13 +224,14 @@ cdef class LeaseTable:
             self.groups[group_id] = group
         return group
 
-    cdef Lease find_or_add(self, str group_id, str member_id):
-        """The lease of that name; a new one's session has yet to be set."""
+    cdef Lease find_or_add(self, str group_id, str member_id, str group_instance_id):
+        """The lease of that name; a new one has the instance id, and its session has yet to be set."""
         cdef Lease lease = self.find(group_id, member_id)
         if lease is None:
             lease = Lease.__new__(Lease)
             lease.group = self._group(group_id)
             lease.member_id = member_id.encode()
+            lease.group_instance_id = None if group_instance_id is None else group_instance_id.encode()
             self.insert(lease)
             lease.group.leases[member_id] = lease
         return lease

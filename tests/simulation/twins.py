@@ -152,7 +152,9 @@ class ShardTwins:
     def loaded(self, groups: Mapping[str, Group]) -> None:
         assert dict(groups) == self.durable.groups, "records are loaded one way only"
         self.replayed = load_all(self.stored)
-        self.may_be_silent_until_ms.clear()  # each session is a new one
+        # Each session is a new one.
+        self.may_be_silent_until_ms.clear()
+        self.first_session_until_ms.clear()
         for group_id, group in groups.items():
             self._begin_anew(group_id, group)
 
