@@ -16,7 +16,7 @@ from _wire.messages.offset_delete import (
     OffsetDeleteResponseTopic,
 )
 from _wire.messages.offset_fetch import OffsetFetchResponsePartitions
-from coordinator.config import OFFSET_METADATA_MAX_BYTES, Config
+from coordinator.config import INT64_MAX, OFFSET_METADATA_MAX_BYTES, Config
 from coordinator.core.decision import Decision, Reply, RequestContext
 from coordinator.core.events import Event, GroupCreated, OffsetsCommitted, OffsetsDeleted
 from coordinator.core.group import CONSUMER_PROTOCOL_TYPE, NO_MEMBER_ID, Group, TopicPartition
@@ -26,6 +26,7 @@ from coordinator.core.states import COMPLETING_REBALANCE, DEAD, EMPTY
 from coordinator.core.subscriptions import is_subscribed, subscribed_topics
 
 NO_OFFSET = -1
+NO_RETENTION_TIME = -1
 GROUP_ID_NOT_FOUND_VERSION = 9
 """From this version on a commit of a generation to an unknown group says so (KIP-848)."""
 
@@ -41,7 +42,7 @@ def commit(
     error = check_commit(group, request, context.api_version)
     if error is not NONE:
         return Decision(replies=(Reply(context.request_id, refuse(request, error)),))
-    expire_ms = None if request.retention_time_ms < 0 else now_ms + request.retention_time_ms
+    expire_ms = _expire_timestamp_ms(request.retention_time_ms, now_ms)
     taken, answered = take_positions(request.topics, now_ms, expire_ms, config[OFFSET_METADATA_MAX_BYTES])
     reply = Reply(context.request_id, OffsetCommitResponse(topics=answered))
     renewed = (request.member_id,) if request.member_id in group.members else ()
@@ -51,6 +52,13 @@ def commit(
     committed = OffsetsCommitted(group.group_id, now_ms, taken)
     events = (committed,) if group.exists else (GroupCreated(group.group_id, now_ms), committed)
     return Decision(events, (reply,), renewed)
+
+
+def _expire_timestamp_ms(retention_time_ms: int, now_ms: int) -> int | None:
+    """When the offsets of a commit expire by its own retention time (v2 to v4); None when it has none (-1)."""
+    if retention_time_ms == NO_RETENTION_TIME:
+        return None
+    return min(max(now_ms + retention_time_ms, 0), INT64_MAX)
 
 
 def check_commit(group: Group, request: OffsetCommitRequest, api_version: int) -> ErrorCode:

@@ -5,6 +5,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Final
 
 from _wire.errors import ErrorCode
 from _wire.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
@@ -22,6 +23,13 @@ from coordinator.core.events import (
 )
 from coordinator.core.group import Group, Member, Rebalance, Trigger
 from coordinator.core.states import EMPTY, STABLE
+
+JOIN_EXTENSION_MS_MIN: Final = 100
+"""The shortest time by which a join phase that only silent static members are left in is extended.
+
+Members may ask for a rebalance timeout of 0 or less. Kafka then looks at the group once a millisecond until a member
+comes or the last session expires; this bounds what such a group costs.
+"""
 
 
 def settle(group: Group, now_ms: int, config: Config) -> Decision:
@@ -92,7 +100,7 @@ def _complete_join(group: Group, now_ms: int) -> Decision:
     if not staying:
         return Decision((*removed, GroupEmptied(group.group_id, now_ms, group.generation_id + 1)))
     if not joined:
-        timeout_ms = max(member.rebalance_timeout_ms for member in staying)
+        timeout_ms = max(JOIN_EXTENSION_MS_MIN, *(member.rebalance_timeout_ms for member in staying))
         prolonged = RebalanceProlonged(group.group_id, now_ms, now_ms + timeout_ms, timeout_ms, 0)
         return Decision((*removed, prolonged))
     return _start_generation(group, removed, staying, joined, now_ms)

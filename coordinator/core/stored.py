@@ -32,6 +32,8 @@ GROUP_METADATA_KEY_TYPE = 2
 OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY = 1
 """The only version with an expire timestamp."""
 GROUP_METADATA_VALUE_VERSION = 3
+NO_TIMEOUT = -1
+"""The rebalance timeout of members stored in version 0 of the value, which has no such field."""
 
 StoredRecord = tuple[bytes, bytes | None]
 """Key and value; a null value is a tombstone."""
@@ -209,7 +211,7 @@ def load_group(group_id: str, stored: GroupMetadataValue) -> Group:
     )
     for member in stored.members:
         protocols = (Protocol(stored.protocol or "", member.subscription),)
-        rebalance_ms = member.session_timeout if member.rebalance_timeout < 0 else member.rebalance_timeout
+        rebalance_ms = member.session_timeout if member.rebalance_timeout == NO_TIMEOUT else member.rebalance_timeout
         group.add_member(
             Member(
                 member_id=member.member_id,

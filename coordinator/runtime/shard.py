@@ -54,6 +54,9 @@ class ShardState(Enum):
     """The log could not be read or written; it is loaded anew after a while."""
 
 
+STEPS_AT_ONCE_MAX: Final = 16
+"""Steps that may follow from one request without time passing; a rebalance that nobody comes to has four."""
+
 BEGIN_OR_END_SESSIONS: Final = frozenset({MemberJoined, MemberRemoved, MemberIdReleased, StaticMemberReplaced})
 
 REFUSALS: Final = {
@@ -246,7 +249,10 @@ class Shard:
         self._take(group, decision, now_ms, batch)
         if ask.request_id is not None and not decision.events:
             return
+        steps = 0
         while (followed := settle(group, now_ms, self._config)).events:
+            steps += 1
+            assert steps <= STEPS_AT_ONCE_MAX, f"group {group.group_id} does not come to rest: {followed.events}"
             self._take(group, followed, now_ms, batch)
         self._timers.arm(group.group_id, next_deadline_ms(group))
 

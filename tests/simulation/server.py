@@ -51,6 +51,7 @@ class SimulatedServer:
         self.clock = VirtualClock(START_MS)
         self.disk = MemoryFileSystem()
         self.gathering = False
+        self.turns = 0
         self.recovery_points: dict[tuple[str, int], int] = {}
         self._ids = count(1)
         self.start()
@@ -125,6 +126,7 @@ class SimulatedServer:
         self.end_turn()
 
     def end_turn(self) -> None:
+        self.turns += 1
         for key in self.wheel.advance(self.now_ms):
             self.groups.due(key, self.now_ms)
         self.groups.drain(self.now_ms)
