@@ -17,11 +17,11 @@ from _wire.messages.offset_delete import (
 )
 from _wire.messages.offset_fetch import OffsetFetchResponsePartitions
 from coordinator.config import INT64_MAX, OFFSET_METADATA_MAX_BYTES, Config
-from coordinator.core.decision import Decision, Reply, RequestContext
+from coordinator.core.decision import Decision, OperationContext, Reply
 from coordinator.core.events import Event, GroupCreated, OffsetsCommitted, OffsetsDeleted
 from coordinator.core.group import CONSUMER_PROTOCOL_TYPE, NO_MEMBER_ID, Group, TopicPartition
 from coordinator.core.members import check_member
-from coordinator.core.positions import find_positions, take_positions
+from coordinator.core.offset_records import accept_offsets, find_offsets
 from coordinator.core.states import COMPLETING_REBALANCE, DEAD, EMPTY
 from coordinator.core.subscriptions import is_subscribed, subscribed_topics
 
@@ -32,7 +32,7 @@ GROUP_ID_NOT_FOUND_VERSION = 9
 
 
 def commit(
-    group: Group, request: OffsetCommitRequest, context: RequestContext, now_ms: int, config: Config
+    group: Group, request: OffsetCommitRequest, context: OperationContext, now_ms: int, config: Config
 ) -> Decision:
     """Take the positions of a member, or of a consumer that manages its partitions itself (generation -1).
 
@@ -43,7 +43,7 @@ def commit(
     if error is not NONE:
         return Decision(replies=(Reply(context.request_id, refuse(request, error)),))
     expire_ms = _expire_timestamp_ms(request.retention_time_ms, now_ms)
-    taken, answered = take_positions(request.topics, now_ms, expire_ms, config[OFFSET_METADATA_MAX_BYTES])
+    taken, answered = accept_offsets(request.topics, now_ms, expire_ms, config[OFFSET_METADATA_MAX_BYTES])
     reply = Reply(context.request_id, OffsetCommitResponse(topics=answered))
     renewed = (request.member_id,) if request.member_id in group.members else ()
     if not taken:
@@ -103,7 +103,7 @@ def refuse(request: OffsetCommitRequest, error: ErrorCode) -> OffsetCommitRespon
     )
 
 
-def delete(group: Group, request: OffsetDeleteRequest, context: RequestContext, now_ms: int) -> Decision:
+def delete(group: Group, request: OffsetDeleteRequest, context: OperationContext, now_ms: int) -> Decision:
     """Forget positions of topics that the group does not read (KIP-496); which topics exist was asked before."""
     error = _check_delete(group)
     if error is not NONE:
@@ -140,7 +140,7 @@ def forget(group: Group, partitions: Iterable[TopicPartition], now_ms: int) -> t
     known = tuple(
         where
         for where in dict.fromkeys(partitions)
-        if group.committed_offset(where) is not None or group.is_held_back(where)
+        if group.committed_offset(where) is not None or group.has_pending_offset(where)
     )
     return (OffsetsDeleted(group.group_id, now_ms, known),) if known else ()
 
@@ -168,10 +168,10 @@ def fetch(
     `require_stable` (KIP-447): UNSTABLE_OFFSET_COMMIT for a partition that an open transaction has a position for.
     """
     known = group.offsets.get(topic, {})
-    found = find_positions(known, known if partitions is None else partitions)
+    found = find_offsets(known, known if partitions is None else partitions)
     if require_stable and group.pending_offsets:
         for answer in found:
-            if group.is_held_back(TopicPartition(topic, answer.partition_index)):
+            if group.has_pending_offset(TopicPartition(topic, answer.partition_index)):
                 answer.committed_offset = answer.committed_leader_epoch = NO_OFFSET
                 answer.metadata, answer.error_code = "", ErrorCode.UNSTABLE_OFFSET_COMMIT
     return found

@@ -4,7 +4,7 @@ from _wire.errors import ErrorCode
 from coordinator.core.causes import Cause
 from coordinator.core.events import GroupEmptied, MemberRemoved, RebalanceStarted
 from coordinator.core.group import Member, Protocol
-from coordinator.core.rebalance import vote
+from coordinator.core.rebalance import select_protocol
 from coordinator.core.states import GroupState
 from tests.simulation.simulation import REBALANCE_TIMEOUT_MS, Simulation
 
@@ -16,11 +16,11 @@ def voter(name: str, *protocols: str) -> Member:
 
 def test_the_vote_goes_to_what_most_members_prefer_among_what_all_have():
     members = [voter("a", "x", "range", "sticky"), voter("b", "sticky", "range"), voter("c", "sticky", "range")]
-    assert vote(members) == "sticky"
+    assert select_protocol(members) == "sticky"
 
 
 def test_a_tie_is_broken_by_name():
-    assert vote([voter("a", "sticky", "range"), voter("b", "range", "sticky")]) == "range"
+    assert select_protocol([voter("a", "sticky", "range"), voter("b", "range", "sticky")]) == "range"
 
 
 def test_those_who_stay_rejoin_when_a_member_leaves():

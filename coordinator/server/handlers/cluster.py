@@ -19,9 +19,9 @@ from coordinator.broker.partitions import LEADER_EPOCH
 from coordinator.broker.topics import DEFAULT_COUNT, TopicError
 from coordinator.config import AUTO_CREATE_TOPICS_ENABLE
 from coordinator.metadata.image import Topic
-from coordinator.server.broker import Broker
-from coordinator.server.call import Call
 from coordinator.server.dispatch import DispatchTable, Route
+from coordinator.server.node_context import NodeContext
+from coordinator.server.request_context import RequestContext
 
 SOFTWARE_NAME: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 """What a client may call itself (KIP-511)."""
@@ -45,7 +45,7 @@ BROKER_ENDPOINTS: Final = 1
 class ClusterHandlers:
     """Answers from metadata and the dispatch table itself."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: NodeContext) -> None:
         self._broker = broker
         self._routes: dict[int, Route] = {}
 
@@ -56,7 +56,7 @@ class ClusterHandlers:
         table.add("DescribeCluster", self.describe_cluster)
         table.add("FindCoordinator", self.find_coordinator, _find_error)
 
-    def api_versions(self, request: ApiVersionsRequest, call: Call) -> ApiVersionsResponse:
+    def api_versions(self, request: ApiVersionsRequest, call: RequestContext) -> ApiVersionsResponse:
         if call.api_version >= SOFTWARE_NAME_VERSION:
             said = (request.client_software_name, request.client_software_version)
             if not all(SOFTWARE_NAME.fullmatch(text) for text in said):
@@ -68,7 +68,7 @@ class ClusterHandlers:
         own = _served(self._routes[ApiVersionsRequest.API_KEY])
         return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[own])
 
-    def metadata(self, request: MetadataRequest, call: Call) -> MetadataResponse:
+    def metadata(self, request: MetadataRequest, call: RequestContext) -> MetadataResponse:
         image = self._broker.image
         if call.api_version < IDS_VERSION and any(_is_by_id(topic) for topic in request.topics or ()):
             return _metadata_error(request, ErrorCode.INVALID_REQUEST)
@@ -123,7 +123,7 @@ class ClusterHandlers:
             ],
         )
 
-    def describe_cluster(self, request: DescribeClusterRequest, call: Call) -> DescribeClusterResponse:
+    def describe_cluster(self, request: DescribeClusterRequest, call: RequestContext) -> DescribeClusterResponse:
         if request.endpoint_type != BROKER_ENDPOINTS:
             return DescribeClusterResponse(
                 error_code=ErrorCode.MISMATCHED_ENDPOINT_TYPE, error_message="This is a broker's endpoint."
@@ -135,7 +135,7 @@ class ClusterHandlers:
             brokers=[DescribeClusterBroker(broker_id=node_id, host=endpoint.host, port=endpoint.port)],
         )
 
-    def find_coordinator(self, request: FindCoordinatorRequest, call: Call) -> FindCoordinatorResponse:
+    def find_coordinator(self, request: FindCoordinatorRequest, call: RequestContext) -> FindCoordinatorResponse:
         if call.api_version >= KEYS_VERSION:
             found = [self._coordinator(key, request.key_type, call) for key in request.coordinator_keys]
             return FindCoordinatorResponse(coordinators=found)
@@ -148,7 +148,7 @@ class ClusterHandlers:
             port=one.port,
         )
 
-    def _coordinator(self, key: str, key_type: int, call: Call) -> Coordinator:
+    def _coordinator(self, key: str, key_type: int, call: RequestContext) -> Coordinator:
         """This node leads every partition, so it coordinates every group and transaction. Share groups it has none."""
         if key_type == TRANSACTION_KEY:
             self._broker.topics.make_transactions_topic(self._broker.now_ms())

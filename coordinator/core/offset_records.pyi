@@ -25,7 +25,7 @@ class CommittedOffset:
     @property
     def expire_timestamp_ms(self) -> int | None: ...
 
-def take_positions(
+def accept_offsets(
     topics: list[OffsetCommitRequestTopic], now_ms: int, expire_timestamp_ms: int | None, metadata_bytes_max: int
 ) -> tuple[dict[str, dict[int, CommittedOffset]], list[OffsetCommitResponseTopic]]:
     """What an OffsetCommit asks for (topic → partition → position), and the answers, partition by partition.
@@ -33,12 +33,12 @@ def take_positions(
     OFFSET_METADATA_TOO_LARGE for a partition whose metadata has more than `metadata_bytes_max` bytes.
     """
 
-def position_records(
+def offset_records(
     group_id: str, positions: Mapping[str, Mapping[int, CommittedOffset]]
 ) -> list[tuple[bytes, bytes | None]]:
     """Key and value of the record of `__consumer_offsets` for each position."""
 
-def find_positions(
+def find_offsets(
     known: Mapping[int, CommittedOffset], partitions: Iterable[int]
 ) -> list[OffsetFetchResponsePartitions]:
     """What OffsetFetch answers for these partitions of a topic: offset -1 where nothing is committed."""
