@@ -139,8 +139,11 @@ class FetchService:
         except OffsetOutOfRange:
             return failed_partition(wanted.partition, ErrorCode.OFFSET_OUT_OF_RANGE, log)
         except (OSError, CorruptBatch) as problem:
+            # What Kafka answers, too; its clients report the first and try again after the second.
+            is_corrupt = isinstance(problem, CorruptBatch)
             structlog.get_logger().error("cannot read a log", log=log.name, problem=str(problem))
-            return failed_partition(wanted.partition, ErrorCode.KAFKA_STORAGE_ERROR, log)
+            error = ErrorCode.CORRUPT_MESSAGE if is_corrupt else ErrorCode.KAFKA_STORAGE_ERROR
+            return failed_partition(wanted.partition, error, log)
         return PartitionData(
             partition_index=wanted.partition,
             high_watermark=log.log_end_offset,

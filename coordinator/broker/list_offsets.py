@@ -2,7 +2,9 @@
 
 from typing import Final
 
-from _wire.errors import ErrorCode
+import structlog
+
+from _wire.errors import ErrorCode, MalformedMessage
 from _wire.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -43,7 +45,13 @@ def _list_one(log: PartitionLog | None, wanted: ListOffsetsPartition, api_versio
         return ListOffsetsPartitionResponse(
             partition_index=wanted.partition_index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         )
-    offset, timestamp_ms = _find(log, wanted.timestamp)
+    try:
+        offset, timestamp_ms = _find(log, wanted.timestamp)
+    except (OSError, MalformedMessage) as problem:
+        is_corrupt = isinstance(problem, MalformedMessage)
+        structlog.get_logger().error("cannot read a log", log=log.name, problem=str(problem))
+        error = ErrorCode.CORRUPT_MESSAGE if is_corrupt else ErrorCode.KAFKA_STORAGE_ERROR
+        return ListOffsetsPartitionResponse(partition_index=wanted.partition_index, error_code=error)
     response = ListOffsetsPartitionResponse(
         partition_index=wanted.partition_index,
         timestamp=timestamp_ms,
@@ -56,7 +64,12 @@ def _list_one(log: PartitionLog | None, wanted: ListOffsetsPartition, api_versio
 
 
 def _find(log: PartitionLog, timestamp: int) -> tuple[int, int]:
-    """Offset and timestamp; the timestamp is -1 for a place in the log rather than a record."""
+    """Offset and timestamp; the timestamp is -1 for a place in the log rather than a record.
+
+    Raises:
+        MalformedMessage: the log is damaged where the record is looked for.
+        OSError: it cannot be read.
+    """
     if timestamp == LATEST:
         return log.log_end_offset, -1
     if timestamp in (EARLIEST, EARLIEST_LOCAL):

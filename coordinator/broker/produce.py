@@ -2,6 +2,8 @@
 
 from weakref import WeakKeyDictionary
 
+import structlog
+
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.messages.produce import (
     PartitionProduceData,
@@ -78,7 +80,12 @@ class ProduceService:
         if problem is not None:
             return _refused(data.index, ErrorCode.INVALID_RECORD, problem)
         header = headers[0]
-        states = self._states_of(log) if header.producer_id != NO_PRODUCER_ID else None
+        try:
+            states = self._states_of(log) if header.producer_id != NO_PRODUCER_ID else None
+        except (OSError, MalformedMessage) as problem:
+            # The log is damaged, not the batch that came: CORRUPT_MESSAGE would blame the producer.
+            structlog.get_logger().error("cannot read the producers of a log", log=log.name, problem=str(problem))
+            return _refused(data.index, ErrorCode.KAFKA_STORAGE_ERROR, f"the producers of {log.name} cannot be read")
         verdict = ErrorCode.NONE if states is None else states.check(header)
         if isinstance(verdict, AppendedBatch):
             return _appended(data.index, verdict.base_offset, log)

@@ -13,6 +13,7 @@ from coordinator.core.offset_expiry import expire
 from coordinator.core.partitioning import partition_for
 from coordinator.core.rebalance import is_too_large, rebalance_oversized_group
 from coordinator.core.stored import TransactionMarker
+from coordinator.deadlines import deadline_after
 from coordinator.runtime.asks import Ask, GroupAsk, GroupDecision, MarkerAsk, ShardAsk, ShardDecision
 from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.sessions import SessionTable
@@ -25,10 +26,7 @@ GROUPS_CHECKED_AT_ONCE: Final = 1_000
 
 
 class Groups:
-    """The group coordinator of one node.
-
-    It knows no loop: it is told the time, and calls `request_iteration` when work is queued.
-    """
+    """The group coordinator of one node. Knows no loop: it is told the time, and says by `request_iteration` that work is queued."""
 
     def __init__(
         self,
@@ -140,10 +138,10 @@ class Groups:
         for group in shard.groups.values():
             if is_too_large(group, self._config):
                 self.ask(group.group_id, partial(rebalance_oversized_group, config=self._config))
-        self._check_later(shard, (), now_ms + self._check_interval_ms)
+        self._check_later(shard, (), deadline_after(now_ms, self._check_interval_ms))
 
     def _retry_later(self, shard: Shard, now_ms: int) -> None:
-        self._wheel.start(LoadRetryKey(shard.partition), now_ms + shard.retry_ms)
+        self._wheel.start(LoadRetryKey(shard.partition), deadline_after(now_ms, shard.retry_ms))
         shard.retry_ms = min(shard.retry_ms * 2, LOAD_RETRY_MS_AT_MOST)
 
     @property
@@ -159,7 +157,7 @@ class Groups:
         for group_id in group_ids[:GROUPS_CHECKED_AT_ONCE]:
             self.ask(group_id, partial(expire, config=self._config))
         left = group_ids[GROUPS_CHECKED_AT_ONCE:]
-        self._check_later(shard, left, now_ms + (1 if left else self._check_interval_ms))
+        self._check_later(shard, left, deadline_after(now_ms, 1 if left else self._check_interval_ms))
 
     def _check_later(self, shard: Shard, group_ids: tuple[str, ...], at_ms: int) -> None:
         if shard.partition in self._checks:

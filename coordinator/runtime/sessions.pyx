@@ -2,6 +2,9 @@
 
 A session deadline exists here and nowhere else. A heartbeat writes it and moves no timer: the wheel's entry, when due,
 asks the session (`is_due`), and sleeps again or lets the session expire.
+
+A session timeout is an int32 in the protocol, and no time is later than FAR_FUTURE_MS of coordinator/deadlines.py:
+their sum does not overflow.
 """
 
 cimport cython

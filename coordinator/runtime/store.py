@@ -59,7 +59,7 @@ class LogStore:
             if not header.is_control:
                 yield StoredBatch(producer, [(record.key or b"", record.value) for record in records])
             elif producer is not None:
-                marker = read_end_txn_marker(records[0])
+                marker = self._marker_in(records)
                 yield TransactionMarker(producer, marker.committed, marker.coordinator_epoch)
 
     def replay_audit(self) -> Iterator[AuditRecord]:
@@ -68,6 +68,15 @@ class LogStore:
             if not header.is_control:
                 for record in records:
                     yield record.key or b"", record.value or b"", record.headers
+
+    def _marker_in(self, records: list[Record]) -> EndTxnMarker:
+        """The marker in a control batch of a transaction."""
+        if not records:
+            raise StoreError(f"{self._offsets.name}: a control batch without a record")
+        try:
+            return read_end_txn_marker(records[0])
+        except MalformedMessage as problem:
+            raise StoreError(f"{self._offsets.name} offset {records[0].offset}: {problem}") from problem
 
     def _build_all(self, stored: Sequence[Stored], now_ms: int) -> list[PrebuiltBatch]:
         built: list[PrebuiltBatch] = []

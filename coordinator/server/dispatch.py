@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from _wire.apis import APIS, Api
@@ -37,7 +38,11 @@ class Route:
 
     api: Api
     decode: Callable[[bytes, int, int], Any]
-    """(frame, version, where the body begins) → request."""
+    """(frame, version, where the body begins) → request.
+
+    Bytes after the last field are ignored, as Kafka ignores them for every API: librdkafka appends three to each
+    Metadata request for all topics from version 9 on.
+    """
     handler: Handler
     error_response: ErrorResponse
     downgrade: Downgrade | None
@@ -73,4 +78,5 @@ class DispatchTable:
         answer_error = error_response or top_level_error(api.key)
         assert api.key not in self.routes, name
         oldest = max(min_version, api.min_version)
-        self.routes[api.key] = Route(api, api.request.decode, handler, answer_error, downgrade, oldest, newest)
+        decode = partial(api.request.decode, whole=False)
+        self.routes[api.key] = Route(api, decode, handler, answer_error, downgrade, oldest, newest)

@@ -23,7 +23,7 @@ OFFSET_EXPIRY = "coordinator/core/offset_expiry.py"
 STORED = "coordinator/core/stored.py"
 ADMIN = "coordinator/core/admin.py"
 SHARD = "coordinator/runtime/shard.py"
-GROUPS = "coordinator/runtime/group_coordinator.py"
+GROUPS = "coordinator/runtime/groups.py"
 GROUP_TIMERS = "coordinator/runtime/group_timers.py"
 STORE = "coordinator/runtime/store.py"
 TRAIL = "coordinator/audit/trail.py"
@@ -655,7 +655,7 @@ MUTANTS = (
     Mutant(
         "the age of offsets is looked at once",
         GROUPS,
-        "        self._check_later(shard, left, now_ms + (1 if left else self._check_interval_ms))\n",
+        "        self._check_later(shard, left, deadline_after(now_ms, 1 if left else self._check_interval_ms))\n",
         "",
     ),
     Mutant(
@@ -742,8 +742,8 @@ MUTANTS = (
     Mutant(
         "the names of files that a failed append left are not flushed",
         PARTITION_LOG,
-        "self._fsync_later(self.folder)\n",
-        "self._fsync_later(self.folder.parent)\n",
+        "self._note_new_names_in(self.folder)\n",
+        "self._note_new_names_in(self.folder.parent)\n",
     ),
     Mutant(
         "names are flushed only with a segment",

@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from crc32c import crc32c
 
-from _wire.records import batch_headers, build_batch
+from _wire.records import BATCH_HEADER_BYTES, batch_headers, build_batch
 from coordinator.core.group import Producer
 from coordinator.core.stored import StoredBatch, TransactionMarker
 from coordinator.log.config import LogConfig
@@ -199,3 +200,47 @@ def test_a_log_that_cannot_be_read_is_a_store_error(stage):
         list(stage.store.replay())
     with pytest.raises(StoreError, match="__group_audit-0"):
         list(stage.store.replay_audit())
+
+
+@pytest.mark.parametrize("bit", range(32))
+def test_a_flipped_bit_in_the_length_of_a_batch_is_a_store_error(stage, bit):
+    for _ in range(3):
+        stage.store.append(AUDIT, STORED, NOW_MS)
+    for path, content in stage.disk._files.items():
+        if path.suffix == ".log":
+            second = batch_headers(content)[1].position
+            length = int.from_bytes(content[second + 8 : second + 12], "big") ^ 1 << bit
+            content[second + 8 : second + 12] = length.to_bytes(4, "big")
+    with pytest.raises(StoreError, match="__consumer_offsets-0"):
+        list(stage.store.replay())
+    with pytest.raises(StoreError, match="__group_audit-0"):
+        list(stage.store.replay_audit())
+
+
+@pytest.mark.parametrize("records", [[(b"\0\0\0\x03", b"no marker")], [(None, b"")]], ids=["another type", "no key"])
+def test_a_control_batch_of_a_transaction_that_holds_no_marker_is_a_store_error(stage, records):
+    batch = build_batch(
+        [(key, value, ()) for key, value in records],
+        base_offset=0,
+        producer_id=1,
+        producer_epoch=0,
+        is_transactional=True,
+        is_control=True,
+    )
+    stage.offsets.append(bytearray(batch), 0, NOW_MS)
+    with pytest.raises(StoreError, match="__consumer_offsets-0 offset 0"):
+        list(stage.store.replay())
+
+
+def test_a_control_batch_without_records_is_a_store_error(stage):
+    marker = TransactionMarker(PRODUCER, True, 0)
+    stage.store.append([], [marker], NOW_MS)
+    (content,) = (content for path, content in stage.disk._files.items() if path.suffix == ".log")
+    emptied = content[:BATCH_HEADER_BYTES]
+    emptied[8:12] = (BATCH_HEADER_BYTES - 12).to_bytes(4, "big")
+    emptied[57:61] = bytes(4)
+    emptied[17:21] = crc32c(bytes(emptied[21:])).to_bytes(4, "big")
+    content[:] = emptied
+    stage.open()
+    with pytest.raises(StoreError, match="without a record"):
+        list(stage.store.replay())

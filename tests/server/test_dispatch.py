@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 import pytest
 
 from _wire.apis import APIS
-from _wire.errors import ErrorCode
+from _wire.errors import ErrorCode, MalformedMessage
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -67,6 +67,26 @@ def test_only_versions_that_the_wire_layer_has_are_served():
     for route in ROUTES:
         assert APIS[route.api.key] is route.api
         assert route.api.min_version <= route.min_version <= route.max_version <= route.api.max_version
+
+
+@pytest.mark.parametrize(("route", "version"), CASES, ids=named)
+def test_trailing_bytes_are_ignored_in_every_request(server, route, version):
+    """Kafka ignores them for every API."""
+    request = route.api.request(acks=1) if route.api.name == "Produce" else route.api.request()
+    with WireClient(server.bootstrap) as client:
+        frame, sent = client.frame(request, version)
+        body = frame[4:] + b"\x01\x00\x00"
+        client.socket.sendall(len(body).to_bytes(4, "big") + body)
+        assert isinstance(client.receive(sent), route.api.response)
+        assert client.ask(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE, "the next request is framed correctly"
+
+
+@pytest.mark.parametrize(("route", "version"), CASES, ids=named)
+def test_a_request_cut_inside_its_fields_is_refused_in_every_version(route, version):
+    body = route.api.request().encode(version)
+    for size in range(len(body)):
+        with pytest.raises(MalformedMessage, match="truncated"):
+            route.decode(body[:size], version, 0)
 
 
 @cache
