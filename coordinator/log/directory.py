@@ -17,7 +17,13 @@ from coordinator.log.checkpoints import (
 from coordinator.log.config import LogConfig
 from coordinator.log.errors import DataDirectoryError
 from coordinator.log.files import DiskFileSystem, FileLock, FileSystem, read_file, write_file_atomically
-from coordinator.log.names import DELETED_SUFFIX, folder_name, parse_folder_name
+from coordinator.log.names import (
+    DELETED_SUFFIX,
+    METADATA_LOG,
+    check_topic_name,
+    folder_name,
+    parse_folder_name,
+)
 from coordinator.log.partition_log import PartitionLog
 
 LOCK = ".lock"
@@ -71,12 +77,20 @@ class LogDirectory:
             raise
 
     def open_log(self, topic: str, partition: int, config: LogConfig, *, lazy: bool = False) -> PartitionLog:
-        """The log of a partition, made if it is not there; the same one when it is open already.
+        """The log of a topic's partition, made if it is not there; the same one when it is open already.
 
         Raises:
-            InvalidTopicName: `topic` cannot be the name of a folder.
+            InvalidTopicName: no topic may have that name, which is so of the metadata log's too.
             OSError: the disk refused.
         """
+        check_topic_name(topic)
+        return self._open_log(topic, partition, config, lazy)
+
+    def open_metadata_log(self, config: LogConfig) -> PartitionLog:
+        """The log of the metadata store, which `open_log` and `delete_log` do not reach. Raises OSError."""
+        return self._open_log(METADATA_LOG, 0, config, lazy=False)
+
+    def _open_log(self, topic: str, partition: int, config: LogConfig, lazy: bool) -> PartitionLog:
         key = (topic, partition)
         if key not in self._logs:
             self._logs[key] = PartitionLog.open(
@@ -104,8 +118,13 @@ class LogDirectory:
     def delete_log(self, topic: str, partition: int) -> None:
         """Remove a log for good; nothing happens when there is none.
 
-        The folder is renamed first: after a crash in between, the next `open` removes the rest. Raises OSError.
+        The folder is renamed first: after a crash in between, the next `open` removes the rest.
+
+        Raises:
+            InvalidTopicName: as `open_log`.
+            OSError: the disk refused.
         """
+        check_topic_name(topic)
         key = (topic, partition)
         if log := self._logs.pop(key, None):
             log.close()

@@ -26,7 +26,7 @@ from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
 from coordinator.log.errors import LogFlushError
-from coordinator.metadata.store import METADATA_TOPIC, MetadataStore
+from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.groups import Groups
 from coordinator.runtime.leases import LeaseTable
@@ -86,7 +86,7 @@ class Node:
         wheel = TimerWheel(now_ms())
         self._turns = Turns(asyncio.get_running_loop(), wheel, now_ms)
         growth = Growth(self._turns.wake)
-        metadata = MetadataStore(self._directory.open_log(METADATA_TOPIC, 0, LogConfig()), lambda: uuid.uuid4().bytes)
+        metadata = MetadataStore(self._directory.open_metadata_log(LogConfig()), lambda: uuid.uuid4().bytes)
         partitions = Partitions(self._directory, metadata.image, config)
         topics = Topics(metadata, partitions, config)
         topics.make_internal(now_ms())

@@ -10,9 +10,9 @@ import pytest
 from coordinator.log.checkpoints import read_checkpoint, write_checkpoint
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
-from coordinator.log.errors import DataDirectoryError, InvalidTopicName, LogFlushError
+from coordinator.log.errors import DataDirectoryError, InvalidTopicName, LogFlushError, ReservedTopicName
 from coordinator.log.files import DiskFileSystem
-from coordinator.log.names import check_topic_name, folder_name, parse_folder_name
+from coordinator.log.names import METADATA_LOG, check_topic_name, folder_name, parse_folder_name
 from tests.log.batches import everything, filled
 from tests.log.faulty_files import FaultyFileSystem
 
@@ -280,3 +280,19 @@ def test_names_that_kafka_does_not_take(topic):
 @pytest.mark.parametrize("name", ["topic", "topic-", "topic-x", "topic-01", "-1", "a-0.abc-delete", ".lock", "a b-0"])
 def test_folders_that_are_no_partition(name):
     assert parse_folder_name(name) is None
+
+
+def test_the_metadata_log_is_no_topics_partition(root):
+    assert folder_name(METADATA_LOG, 0) == "__cluster_metadata-0"
+    with pytest.raises(ReservedTopicName):
+        check_topic_name(METADATA_LOG)
+    directory = LogDirectory.open(root)
+    log = filled(directory.open_metadata_log(CONFIG), 3)
+    for reach in (lambda: directory.open_log(METADATA_LOG, 0, CONFIG), lambda: directory.delete_log(METADATA_LOG, 0)):
+        with pytest.raises(ReservedTopicName):
+            reach()
+    assert directory.open_metadata_log(CONFIG) is log
+    directory.close()
+    again = LogDirectory.open(root)
+    assert everything(again.open_metadata_log(CONFIG)) == ["0", "1", "2"]
+    again.close()
