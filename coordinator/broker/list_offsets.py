@@ -19,30 +19,52 @@ MAX_TIMESTAMP: Final = -3
 """KIP-734."""
 EARLIEST_LOCAL: Final = -4
 """KIP-405: nothing is tiered here, so it is the earliest."""
+LATEST_TIERED: Final = -5
+EARLIEST_PENDING_UPLOAD: Final = -6
+"""KIP-1005 and KIP-1023: without tiers there is none."""
+
+FIRST_VERSION_OF: Final = {
+    LATEST: 0,
+    EARLIEST: 0,
+    MAX_TIMESTAMP: 7,
+    EARLIEST_LOCAL: 8,
+    LATEST_TIERED: 9,
+    EARLIEST_PENDING_UPLOAD: 11,
+}
+"""Negative timestamp → the first version of the request that knows it."""
+
 NOTHING_FOUND: Final = (-1, -1)
 
 
 def list_offsets(request: ListOffsetsRequest, api_version: int, partitions: Partitions) -> ListOffsetsResponse:
-    """The offset and timestamp that each partition's target timestamp stands for."""
+    """The offset and timestamp that each partition's target timestamp stands for.
+
+    A topic has one entry, or none without partitions; a partition that is named twice is refused, as on Kafka.
+    """
+    by_topic: dict[str, dict[int, ListOffsetsPartitionResponse]] = {}
+    for topic in request.topics:
+        for wanted in topic.partitions:
+            answers, index = by_topic.setdefault(topic.name, {}), wanted.partition_index
+            if index in answers:
+                answers[index] = _refused(index, ErrorCode.INVALID_REQUEST)
+            else:
+                answers[index] = _list_one(partitions.find(topic.name, index), wanted, api_version)
     return ListOffsetsResponse(
         topics=[
-            ListOffsetsTopicResponse(
-                name=topic.name,
-                partitions=[
-                    _list_one(partitions.find(topic.name, each.partition_index), each, api_version)
-                    for each in topic.partitions
-                ],
-            )
-            for topic in request.topics
+            ListOffsetsTopicResponse(name=name, partitions=list(answers.values())) for name, answers in by_topic.items()
         ]
     )
 
 
+def _refused(index: int, error: ErrorCode) -> ListOffsetsPartitionResponse:
+    return ListOffsetsPartitionResponse(partition_index=index, error_code=error)
+
+
 def _list_one(log: PartitionLog | None, wanted: ListOffsetsPartition, api_version: int) -> ListOffsetsPartitionResponse:
     if log is None:
-        return ListOffsetsPartitionResponse(
-            partition_index=wanted.partition_index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        )
+        return _refused(wanted.partition_index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if wanted.timestamp < 0 and api_version < FIRST_VERSION_OF.get(wanted.timestamp, api_version + 1):
+        return _refused(wanted.partition_index, ErrorCode.UNSUPPORTED_VERSION)
     offset, timestamp_ms = _find(log, wanted.timestamp)
     response = ListOffsetsPartitionResponse(
         partition_index=wanted.partition_index,
