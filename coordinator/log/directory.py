@@ -29,6 +29,12 @@ from coordinator.log.partition_log import PartitionLog
 LOCK = ".lock"
 META_PROPERTIES = "meta.properties"
 META_VERSION = "1"
+FORMAT_PROPERTY = "coordinator.format.version"
+FORMAT_VERSION = "2"
+"""What only this server can say about the contents of a directory; META_VERSION is Kafka's own and read by its tools.
+
+Version 2: groups lie in the same partitions as on Kafka. Before it there was no such property.
+"""
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 CLEAN_SHUTDOWN_CONTENT = b'{"version":0,"brokerEpoch":-1}'
 
@@ -62,8 +68,8 @@ class LogDirectory:
         `cluster_id` is for a new folder (default: a random one); one that exists must be of the same cluster, if given.
 
         Raises:
-            DataDirectoryError: not a folder, not writable, in use by another process, of another node or cluster, or
-                broken.
+            DataDirectoryError: not a folder, not writable, in use by another process, of another node, cluster or
+                format, or broken.
         """
         fs = fs or DiskFileSystem()
         lock = _lock(fs, root)
@@ -200,6 +206,7 @@ def _load_properties(fs: FileSystem, root: Path, node_id: int, cluster_id: str |
             "directory.id": random_id(),
             "node.id": str(node_id),
             "version": META_VERSION,
+            FORMAT_PROPERTY: FORMAT_VERSION,
         }
         text = "#\n" + "".join(f"{name}={value}\n" for name, value in properties.items())
         write_file_atomically(fs, path, text.encode("utf-8"))
@@ -212,6 +219,11 @@ def _load_properties(fs: FileSystem, root: Path, node_id: int, cluster_id: str |
     if cluster_id is not None and properties["cluster.id"] != cluster_id:
         raise DataDirectoryError(
             f"data directory {root} belongs to cluster {properties['cluster.id']}, not to {cluster_id}"
+        )
+    if properties.get(FORMAT_PROPERTY) != FORMAT_VERSION:
+        raise DataDirectoryError(
+            f"data directory {root} was written by another version of this server or by Kafka ({FORMAT_PROPERTY} is"
+            f" {properties.get(FORMAT_PROPERTY, 'missing')}, not {FORMAT_VERSION}): use an empty data directory"
         )
     return properties
 

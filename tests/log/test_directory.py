@@ -36,6 +36,7 @@ def test_a_new_directory_gets_kafkas_properties(root):
         "directory.id": with_ids.directory_id,
         "node.id": "3",
         "version": "1",
+        "coordinator.format.version": "2",
     }
     with_ids.close()
     again = LogDirectory.open(root, node_id=3)
@@ -71,9 +72,26 @@ def test_broken_properties_are_refused(root, content, reason):
         LogDirectory.open(root)
 
 
-def test_a_directory_written_by_kafka_is_taken(root):
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [("", "missing"), ("coordinator.format.version=1\n", "1"), ("coordinator.format.version=3\n", "3")],
+)
+def test_a_directory_of_another_format_is_refused_in_one_line(root, line, found):
+    """Kafka's own is one: its metadata log holds other records."""
     root.mkdir()
-    (root / "meta.properties").write_text("#\n#Fri Nov 21 09:34:02 UTC 2025\ncluster.id=abc\nnode.id=1\nversion=1\n")
+    content = f"#\n#Fri Nov 21 09:34:02 UTC 2025\ncluster.id=abc\nnode.id=1\nversion=1\n{line}"
+    (root / "meta.properties").write_text(content)
+    with pytest.raises(DataDirectoryError, match=f"is {found}, not 2\\): use an empty data directory$") as problem:
+        LogDirectory.open(root)
+    assert str(root) in str(problem.value)
+    assert "\n" not in str(problem.value)
+    assert (root / "meta.properties").read_text() == content
+
+
+def test_properties_that_kafkas_tools_wrote_again_are_read(root):
+    root.mkdir()
+    lines = "#\n#Fri Nov 21 09:34:02 UTC 2025\ncoordinator.format.version=2\ncluster.id=abc\nnode.id=1\nversion=1\n"
+    (root / "meta.properties").write_text(lines)
     directory = LogDirectory.open(root)
     assert (directory.cluster_id, len(directory.directory_id)) == ("abc", 22)
     directory.close()
