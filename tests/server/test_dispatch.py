@@ -12,6 +12,7 @@ import pytest
 from _wire.apis import APIS
 from _wire.errors import ErrorCode
 from _wire.messages.api_versions import ApiVersionsRequest
+from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -126,13 +127,13 @@ def names_anything(struct: Struct) -> bool:
     ("api_name", "told"),
     [
         ("Heartbeat", ErrorCode.NONE),
-        ("SyncGroup", ErrorCode.REBALANCE_IN_PROGRESS),
+        ("SyncGroup", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
         ("JoinGroup", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
         ("LeaveGroup", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
     ],
 )
 def test_what_members_are_told_while_their_group_is_loaded(api_name, told):
-    """A loaded member gets a fresh session, so a heartbeat loses nothing; for an assignment it has to come again."""
+    """A loaded member gets a fresh session, so a heartbeat loses nothing."""
     api = APIS.named(api_name)
     route = served().routes[api.key]
     assert route.error_response(api.request(), ErrorCode.COORDINATOR_LOAD_IN_PROGRESS).error_code == told
@@ -166,3 +167,15 @@ def test_offset_delete_answers_each_partition_or_the_group(server):
         ("no-such-topic", 0): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     }
     assert len(response.topics) == len({topic.name for topic in response.topics}), "each topic stands once"
+
+
+def test_share_groups_have_no_coordinator(server):
+    partition = f"billing:{'A' * 22}:0"
+    with WireClient(server.bootstrap) as client:
+
+        def error(key: str, version: int) -> ErrorCode:
+            (found,) = client.ask(FindCoordinatorRequest(key_type=2, coordinator_keys=[key]), version).coordinators
+            return ErrorCode(found.error_code)
+
+        assert error(partition, 6) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert error("billing", 6) == error(partition, 5) == ErrorCode.INVALID_REQUEST

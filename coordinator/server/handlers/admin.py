@@ -1,7 +1,7 @@
 """DescribeGroups, ListGroups, DeleteGroups: asked of each shard that is concerned, answered together."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from _wire.errors import ErrorCode
 from _wire.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
@@ -14,6 +14,9 @@ from coordinator.runtime.asks import GroupDecision, ShardDecision
 from coordinator.server.broker import Broker
 from coordinator.server.call import Call
 from coordinator.server.dispatch import LATER, DispatchTable
+
+WHITESPACE: Final = "".join(map(chr, range(ord(" ") + 1)))
+"""What Java's `String.trim` strips: Kafka trims the states of a filter, and its types it does not."""
 
 
 class AdminHandlers:
@@ -50,7 +53,7 @@ class AdminHandlers:
 
     def list(self, request: ListGroupsRequest, call: Call) -> Any:
         request_id = self._broker.desk.number(call.connection)
-        states = {state.lower() for state in request.states_filter}
+        states = {state.strip(WHITESPACE).lower() for state in request.states_filter}
         types = {kind.lower() for kind in request.types_filter}
 
         def combine(parts: list[Any]) -> ListGroupsResponse:
@@ -65,18 +68,19 @@ class AdminHandlers:
         return LATER
 
     def delete(self, request: DeleteGroupsRequest, call: Call) -> Any:
-        if not request.groups_names:
+        group_ids = list(dict.fromkeys(request.groups_names))
+        if not group_ids:
             return DeleteGroupsResponse()
         request_id = self._broker.desk.number(call.connection)
 
         def combine(parts: list[Any]) -> DeleteGroupsResponse:
-            named = zip(request.groups_names, parts, strict=True)
+            named = zip(group_ids, parts, strict=True)
             return DeleteGroupsResponse(
                 results=[DeletableGroupResult(group_id=name, error_code=error) for name, error in named]
             )
 
-        part_ids = self._broker.desk.split(request_id, len(request.groups_names), combine)
-        for part_id, group_id in zip(part_ids, request.groups_names, strict=True):
+        part_ids = self._broker.desk.split(request_id, len(group_ids), combine)
+        for part_id, group_id in zip(part_ids, group_ids, strict=True):
             self._broker.groups.ask(group_id, _deleting(part_id), part_id)
         return LATER
 

@@ -33,6 +33,10 @@ SOFTWARE_NAME_VERSION: Final = 3
 GROUP_KEY: Final = 0
 TRANSACTION_KEY: Final = 1
 SHARE_KEY: Final = 2
+SHARE_KEY_VERSION: Final = 6
+"""The first version of FindCoordinator that knows the keys of share groups (KIP-932)."""
+SHARE_PARTITION: Final = re.compile(r".+:[A-Za-z0-9_-]{22}:-?[0-9]+")
+"""Group, topic id and partition."""
 KEYS_VERSION: Final = 4
 """From this version on FindCoordinator asks for many keys at once (KIP-699)."""
 
@@ -180,11 +184,13 @@ class ClusterHandlers:
         )
 
     def _coordinator(self, key: str, key_type: int, call: Call) -> Coordinator:
-        """This node leads every partition, so it coordinates every group and transaction. Share groups it has none."""
+        """This node leads every partition, so it coordinates every group and transaction, but no share group."""
         if key_type == TRANSACTION_KEY:
             self._broker.topics.make_transactions_topic(self._broker.now_ms())
         elif key_type != GROUP_KEY:
-            error = ErrorCode.COORDINATOR_NOT_AVAILABLE if key_type == SHARE_KEY else ErrorCode.INVALID_REQUEST
+            is_known = key_type == SHARE_KEY and call.api_version >= SHARE_KEY_VERSION
+            is_valid = is_known and SHARE_PARTITION.fullmatch(key)
+            error = ErrorCode.COORDINATOR_NOT_AVAILABLE if is_valid else ErrorCode.INVALID_REQUEST
             return Coordinator(
                 key=key, node_id=NO_NODE, port=NO_NODE, error_code=error, error_message=error.description
             )

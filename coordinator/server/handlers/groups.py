@@ -15,7 +15,7 @@ from coordinator.server.call import Call
 from coordinator.server.dispatch import LATER, DispatchTable
 
 NULLABLE_PROTOCOL_NAME_VERSION = 7
-"""Before it, JoinGroup has "" where there is no protocol."""
+"""Before it, JoinGroup has "" where there is no protocol; from it on null, also for one named "", as on Kafka."""
 SYNC_NAMES_PROTOCOL_VERSION = 5
 """From it on SyncGroup says for which protocol it is (KIP-559)."""
 
@@ -28,7 +28,7 @@ class GroupHandlers:
 
     def add_to(self, table: DispatchTable) -> None:
         table.add("JoinGroup", self.join, _join_error, adapt=_adapt_join)
-        table.add("SyncGroup", self.sync, _sync_error)
+        table.add("SyncGroup", self.sync)
         table.add("Heartbeat", self.heartbeat, _heartbeat_error)
         table.add("LeaveGroup", self.leave)
 
@@ -68,13 +68,6 @@ def _join_error(request: JoinGroupRequest, error: ErrorCode) -> JoinGroupRespons
     )
 
 
-def _sync_error(request: SyncGroupRequest, error: ErrorCode) -> SyncGroupResponse:
-    """While groups are loaded a member is sent back to JoinGroup, which then waits, as on Kafka."""
-    if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
-        error = ErrorCode.REBALANCE_IN_PROGRESS
-    return SyncGroupResponse(error_code=error)
-
-
 def _heartbeat_error(request: HeartbeatRequest, error: ErrorCode) -> HeartbeatResponse:
     """While groups are loaded every member counts as alive: loading gives it a new session."""
     if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
@@ -83,5 +76,5 @@ def _heartbeat_error(request: HeartbeatRequest, error: ErrorCode) -> HeartbeatRe
 
 
 def _adapt_join(response: JoinGroupResponse, api_version: int) -> None:
-    if api_version < NULLABLE_PROTOCOL_NAME_VERSION and response.protocol_name is None:
-        response.protocol_name = ""
+    if not response.protocol_name:
+        response.protocol_name = "" if api_version < NULLABLE_PROTOCOL_NAME_VERSION else None
