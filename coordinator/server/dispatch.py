@@ -43,6 +43,8 @@ class Route:
     adapt: Adapt | None
     min_version: int
     max_version: int
+    offered_from: int
+    """The lowest version in ApiVersions; requests below `min_version` close the connection all the same."""
 
 
 def top_level_error(api_key: int) -> ErrorResponse:
@@ -66,11 +68,13 @@ class DispatchTable:
         adapt: Adapt | None = None,
         min_version: int = 0,
         max_version: int | None = None,
+        offered_from: int | None = None,
     ) -> None:
-        """Serve an API in all versions the wire layer has, or fewer."""
+        """Serve an API in all versions the wire layer has, or fewer; ApiVersions may offer versions below them."""
         api = APIS.named(name)
         newest = api.max_version if max_version is None else max_version
         answer_error = error_response or top_level_error(api.key)
         assert api.key not in self.routes, name
         oldest = max(min_version, api.min_version)
-        self.routes[api.key] = Route(api, api.request.decode, handler, answer_error, adapt, oldest, newest)
+        offered = oldest if offered_from is None else offered_from
+        self.routes[api.key] = Route(api, api.request.decode, handler, answer_error, adapt, oldest, newest, offered)

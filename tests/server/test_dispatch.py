@@ -23,11 +23,12 @@ from _wire.messages.offset_delete import (
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
+from _wire.messages.produce import ProduceRequest
 from _wire.primitives import Struct
 from coordinator.server.broker import Broker
 from coordinator.server.dispatch import DispatchTable, Route
 from coordinator.server.node import dispatch_table
-from tests.wire_client import WireClient
+from tests.wire_client import ConnectionClosed, WireClient, produce_request
 
 GOLDEN: Final = Path(__file__).parent.parent / "golden" / "wire"
 ERRORS: Final = (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -52,9 +53,19 @@ def test_api_versions_is_the_table(server):
             request = ApiVersionsRequest(client_software_name="test", client_software_version="1")
             told = client.ask(request, version).api_keys
             assert [(each.api_key, each.min_version, each.max_version) for each in told] == [
-                (route.api.key, route.min_version, route.max_version)
+                (route.api.key, route.offered_from, route.max_version)
                 for route in sorted(ROUTES, key=lambda route: route.api.key)
             ]
+
+
+def test_produce_is_offered_in_versions_that_close_the_connection(server):
+    """librdkafka 2.6 derives from the lowest version that is offered whether the server knows compression."""
+    with WireClient(server.bootstrap) as client:
+        offered = {each.api_key: each.min_version for each in client.ask(ApiVersionsRequest(), 0).api_keys}
+        assert offered[ProduceRequest.API_KEY] == 0
+    for version in range(3):
+        with WireClient(server.bootstrap) as client, pytest.raises(ConnectionClosed):
+            client.ask(produce_request("any", b""), version)
 
 
 @pytest.mark.parametrize("name", ["", "-test", "te st", "tést"])

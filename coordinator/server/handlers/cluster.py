@@ -204,7 +204,7 @@ class ClusterHandlers:
 
 
 def _served(route: Route) -> ApiVersion:
-    return ApiVersion(api_key=route.api.key, min_version=route.min_version, max_version=route.max_version)
+    return ApiVersion(api_key=route.api.key, min_version=route.offered_from, max_version=route.max_version)
 
 
 def _cluster_operations(are_asked_for: bool) -> int:

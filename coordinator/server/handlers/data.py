@@ -32,8 +32,13 @@ from coordinator.server.dispatch import LATER, NO_ANSWER, DispatchTable
 
 FIRST_PRODUCE_WITH_BATCHES: Final = 3
 """Produce v0 to v2 carry the old message sets, which 4.x no longer takes (KIP-896)."""
+FIRST_PRODUCE_OFFERED: Final = 0
+"""Kafka also offers the versions that it does not take: without them librdkafka (2.6 for one) sends everything
+uncompressed (KAFKA-18659)."""
 FIRST_FETCH_WITH_BATCHES: Final = 4
 """Fetch v0 to v3 would need batches turned into the old message sets."""
+LAST_STABLE_INIT_PRODUCER_ID: Final = 5
+"""InitProducerId v6 is for two-phase commits (KIP-939), which Kafka 4.3 does not offer yet."""
 
 
 class DataHandlers:
@@ -43,10 +48,16 @@ class DataHandlers:
         self._broker = broker
 
     def add_to(self, table: DispatchTable) -> None:
-        table.add("Produce", self.produce, _produce_error, min_version=FIRST_PRODUCE_WITH_BATCHES)
+        table.add(
+            "Produce",
+            self.produce,
+            _produce_error,
+            min_version=FIRST_PRODUCE_WITH_BATCHES,
+            offered_from=FIRST_PRODUCE_OFFERED,
+        )
         table.add("Fetch", self.fetch, _fetch_error, min_version=FIRST_FETCH_WITH_BATCHES)
         table.add("ListOffsets", self.list_offsets, _list_error)
-        table.add("InitProducerId", self.init_producer_id)
+        table.add("InitProducerId", self.init_producer_id, max_version=LAST_STABLE_INIT_PRODUCER_ID)
         table.add("OffsetForLeaderEpoch", self.offset_for_leader_epoch, _epoch_error)
 
     def produce(self, request: ProduceRequest, call: Call) -> Any:
