@@ -1,6 +1,7 @@
 """OffsetCommit, OffsetFetch, OffsetDelete: topics are checked here, where metadata is; groups decide the rest."""
 
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 from typing import Any
 
 from _wire.errors import ErrorCode
@@ -109,8 +110,8 @@ class OffsetHandlers:
             if isinstance(parts[0], ErrorCode):
                 return OffsetDeleteResponse(error_code=parts[0])
             response: OffsetDeleteResponse = parts[0]
-            if response.error_code == ErrorCode.NONE:
-                _add_topics(response, unknown)
+            if response.error_code == ErrorCode.NONE and unknown:
+                response.topics = _merge(unknown, response.topics, attrgetter("name"))
             return response
 
         context = self._part(call, combine)
@@ -255,30 +256,37 @@ def _name_topics(topics: Iterable[OffsetCommitRequestTopic | OffsetFetchRequestT
 def _split_known(
     request: OffsetCommitRequest, image: MetadataImage, api_version: int
 ) -> tuple[list[OffsetCommitRequestTopic], list[OffsetCommitResponseTopic]]:
-    """The partitions that exist, and the answers for the others."""
-    unknown = ErrorCode.UNKNOWN_TOPIC_ID if api_version >= TOPIC_ID_VERSION else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    known, refused = [], []
+    """The partitions that exist, and the answers for the others: a topic has one entry among these.
+
+    An unknown topic has its entry even without partitions; a known one without partitions is left out.
+    """
+    known: list[OffsetCommitRequestTopic] = []
+    refused: dict[tuple[str, bytes], OffsetCommitResponseTopic] = {}
+
+    def refuse(topic: OffsetCommitRequestTopic, partitions: Iterable[int], error: ErrorCode) -> None:
+        answers = [OffsetCommitResponsePartition(partition_index=index, error_code=error) for index in partitions]
+        entry = OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id)
+        refused.setdefault((topic.name, topic.topic_id), entry).partitions.extend(answers)
+
     for topic in request.topics:
         count = image.partition_count(topic.name)
-        if count and are_partitions(topic.partitions, count):
-            known.append(topic)
+        if not count:
+            is_unknown_id = api_version >= TOPIC_ID_VERSION and not topic.name
+            error = ErrorCode.UNKNOWN_TOPIC_ID if is_unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            refuse(topic, (each.partition_index for each in topic.partitions), error)
             continue
-        exists = {each.partition_index: 0 <= each.partition_index < count for each in topic.partitions}
-        missing = [
-            OffsetCommitResponsePartition(partition_index=index, error_code=unknown)
-            for index, there in exists.items()
-            if not there
-        ]
-        refused.append(OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=missing))
-        topic.partitions = [each for each in topic.partitions if exists[each.partition_index]]
+        if not are_partitions(topic.partitions, count):
+            missing = [each.partition_index for each in topic.partitions if not 0 <= each.partition_index < count]
+            refuse(topic, missing, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            topic.partitions = [each for each in topic.partitions if 0 <= each.partition_index < count]
         if topic.partitions:
             known.append(topic)
-    return known, refused
+    return known, list(refused.values())
 
 
 def _take_out_unknown(request: OffsetDeleteRequest, image: MetadataImage) -> list[OffsetDeleteResponseTopic]:
-    """Leave in the request the partitions that exist; returns the answers for the others."""
-    unknown = []
+    """Leave in the request the partitions that exist; returns the answers for the others, as `_split_known` does."""
+    refused: dict[str, OffsetDeleteResponseTopic] = {}
     for topic in request.topics:
         missing = [
             OffsetDeleteResponsePartition(
@@ -287,24 +295,22 @@ def _take_out_unknown(request: OffsetDeleteRequest, image: MetadataImage) -> lis
             for each in topic.partitions
             if not image.has_partition(topic.name, each.partition_index)
         ]
-        if missing:
-            unknown.append(OffsetDeleteResponseTopic(name=topic.name, partitions=missing))
+        if missing or topic.name not in image.topics:
+            entry = OffsetDeleteResponseTopic(name=topic.name)
+            refused.setdefault(topic.name, entry).partitions.extend(missing)
         topic.partitions = [each for each in topic.partitions if image.has_partition(topic.name, each.partition_index)]
     request.topics = [topic for topic in request.topics if topic.partitions]
-    return unknown
+    return list(refused.values())
 
 
-def _add_topics(
-    response: OffsetCommitResponse | OffsetDeleteResponse,
-    topics: Iterable[OffsetCommitResponseTopic] | Iterable[OffsetDeleteResponseTopic],
-) -> None:
-    """A topic stands in a response once."""
-    answered: dict[str, Any] = {topic.name: topic for topic in response.topics}
-    for topic in topics:
-        if topic.name in answered:
-            answered[topic.name].partitions.extend(topic.partitions)
-        else:
-            response.topics.append(topic)  # type: ignore[arg-type]
+def _merge(refused: list[Any], answered: list[Any], key: Callable[[Any], Any]) -> list[Any]:
+    """The topics of a response in which something was refused before the group was asked: each stands there once."""
+    merged = {key(topic): topic for topic in refused}
+    for topic in answered:
+        entry = merged.setdefault(key(topic), topic)
+        if entry is not topic:
+            entry.partitions.extend(topic.partitions)
+    return list(merged.values())
 
 
 def _add_refused(
@@ -312,5 +318,5 @@ def _add_refused(
 ) -> OffsetCommitResponse:
     """One response of what the group said and what was refused before it was asked."""
     response: OffsetCommitResponse = offsets.refuse(request, part) if isinstance(part, ErrorCode) else part
-    _add_topics(response, refused)
+    response.topics = _merge(refused, response.topics, attrgetter("name", "topic_id"))
     return response
