@@ -122,7 +122,11 @@ GROUP_MAX_SIZE = ConfigKey(
     "group.max.size", INT32_MAX, "Members a group may hold; the next one gets GROUP_MAX_SIZE_REACHED.", 1, INT32_MAX
 )
 OFFSET_METADATA_MAX_BYTES = ConfigKey(
-    "offset.metadata.max.bytes", 4096, "The longest metadata text of a committed offset.", 0, INT32_MAX
+    "offset.metadata.max.bytes",
+    4096,
+    "The longest metadata text of a committed offset, in UTF-16 code units as Kafka counts them.",
+    0,
+    INT32_MAX,
 )
 OFFSETS_RETENTION_MINUTES = ConfigKey(
     "offsets.retention.minutes",

@@ -25,12 +25,15 @@ class CommittedOffset:
     @property
     def expire_timestamp_ms(self) -> int | None: ...
 
+def is_too_long(metadata: str, units_max: int) -> bool:
+    """Whether the text has more UTF-16 code units than `offset.metadata.max.bytes`: what Kafka counts, despite the name."""
+
 def take_positions(
-    topics: list[OffsetCommitRequestTopic], now_ms: int, expire_timestamp_ms: int | None, metadata_bytes_max: int
+    topics: list[OffsetCommitRequestTopic], now_ms: int, expire_timestamp_ms: int | None, metadata_units_max: int
 ) -> tuple[dict[str, dict[int, CommittedOffset]], list[OffsetCommitResponseTopic]]:
     """What an OffsetCommit asks for (topic → partition → position), and the answers, partition by partition.
 
-    OFFSET_METADATA_TOO_LARGE for a partition whose metadata has more than `metadata_bytes_max` bytes.
+    OFFSET_METADATA_TOO_LARGE for a partition whose metadata `is_too_long`.
     """
 
 def position_records(

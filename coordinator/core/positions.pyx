@@ -21,7 +21,7 @@ cdef enum:
     KEY_TYPE = 1
     VALUE_VERSION = 3
     VALUE_VERSION_WITH_EXPIRY = 1       # the only one with an expire timestamp
-    UTF8_BYTES_MAX = 4                  # of one character
+    BMP_MAX = 0xFFFF                    # a character above it is two UTF-16 code units
     RECORD_BYTES = 96                   # of a usual key, and more than a usual value
 
 
@@ -60,11 +60,17 @@ cdef class CommittedOffset:
         return self.offset, self.leader_epoch, self.metadata, self.commit_timestamp_ms, self.expire_timestamp_ms
 
 
-cdef inline bint is_too_long(str metadata, Py_ssize_t bytes_max) except -1:
-    return len(metadata) * UTF8_BYTES_MAX > bytes_max and len(metadata.encode("utf-8")) > bytes_max
+cpdef bint is_too_long(str metadata, Py_ssize_t units_max) except -1:
+    cdef Py_ssize_t units = len(metadata)
+    cdef Py_UCS4 character
+    if units > units_max or units * 2 <= units_max:
+        return units > units_max
+    for character in metadata:
+        units += character > BMP_MAX
+    return units > units_max
 
 
-def take_positions(list topics, int64_t now_ms, expire_timestamp_ms, Py_ssize_t metadata_bytes_max):
+def take_positions(list topics, int64_t now_ms, expire_timestamp_ms, Py_ssize_t metadata_units_max):
     cdef dict taken = {}, of_topic
     cdef list answered = [], answers
     cdef OffsetCommitRequestTopic topic
@@ -81,7 +87,7 @@ def take_positions(list topics, int64_t now_ms, expire_timestamp_ms, Py_ssize_t 
             answer.partition_index = partition.partition_index
             answers.append(answer)
             metadata = partition.committed_metadata or ""
-            if is_too_long(metadata, metadata_bytes_max):
+            if is_too_long(metadata, metadata_units_max):
                 answer.error_code = METADATA_TOO_LARGE
                 continue
             position = CommittedOffset.__new__(CommittedOffset)

@@ -13,7 +13,7 @@ from coordinator.core.decision import Decision, Reply, RequestContext
 from coordinator.core.events import Event, GroupCreated, OffsetsHeldBack, TransactionEnded
 from coordinator.core.group import NO_MEMBER_ID, Group, Producer
 from coordinator.core.members import check_member
-from coordinator.core.positions import CommittedOffset
+from coordinator.core.positions import CommittedOffset, is_too_long
 from coordinator.core.states import DEAD, EMPTY
 
 
@@ -31,7 +31,7 @@ def commit(
         answers = []
         for each in topic.partitions:
             verdict = NONE
-            if len((each.committed_metadata or "").encode()) > longest:
+            if is_too_long(each.committed_metadata or "", longest):
                 verdict = ErrorCode.OFFSET_METADATA_TOO_LARGE
             else:
                 taken.setdefault(topic.name, {})[each.partition_index] = _held_back(each, now_ms)

@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,6 +9,7 @@ from coordinator.core.positions import (
     CommittedOffset,
     are_partitions,
     find_positions,
+    is_too_long,
     position_records,
     take_positions,
 )
@@ -50,12 +52,19 @@ def test_of_two_for_a_partition_the_later_is_taken_and_both_are_answered():
     assert [len(topic.partitions) for topic in answered] == [2, 1]
 
 
-def test_metadata_count_in_bytes_and_one_that_is_too_long_is_refused_by_itself():
-    at_most, too_long = partition(0, committed_metadata="é" * 5), partition(1, committed_metadata="é" * 5 + "x")
+@pytest.mark.parametrize("character", ["x", "é", "群", "\N{GRINNING FACE}"], ids=["ASCII", "Latin", "BMP", "astral"])
+def test_metadata_counts_in_utf_16_code_units_and_one_that_is_too_long_is_refused_by_itself(character):
+    fitting = character * (20 // len(character.encode("utf-16-le")))
+    at_most, too_long = partition(0, committed_metadata=fitting), partition(1, committed_metadata=fitting + "x")
     taken, answered = take_positions([asked(at_most, too_long), asked(too_long, topic="u")], 99, None, 10)
     assert {topic: list(positions) for topic, positions in taken.items()} == {"t": [0]}
     errors = [[ErrorCode(each.error_code) for each in topic.partitions] for topic in answered]
     assert errors == [[ErrorCode.NONE, ErrorCode.OFFSET_METADATA_TOO_LARGE], [ErrorCode.OFFSET_METADATA_TOO_LARGE]]
+
+
+@given(st.text(st.characters(exclude_categories=())), st.integers(0, 20))
+def test_the_length_of_metadata_is_that_of_a_java_string(text, units_max):
+    assert is_too_long(text, units_max) == (len(text.encode("utf-16-le", "surrogatepass")) // 2 > units_max)
 
 
 def test_null_metadata_is_empty_and_times_are_those_of_the_request_where_it_has_them():

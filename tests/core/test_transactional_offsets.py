@@ -141,7 +141,9 @@ def test_a_replaced_static_member_is_fenced():
 def test_metadata_that_is_too_long_is_refused():
     sim = Simulation()
     assert commit(sim, metadata="x" * 4097) is ErrorCode.OFFSET_METADATA_TOO_LARGE
+    assert commit(sim, metadata="\N{GRINNING FACE}" * 2049) is ErrorCode.OFFSET_METADATA_TOO_LARGE
     assert not sim.group.exists, "nothing was taken, so there is no group"
+    assert commit(sim, metadata="é" * 4096) is ErrorCode.NONE
 
 
 def test_it_keeps_its_member_alive():
