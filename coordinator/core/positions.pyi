@@ -26,7 +26,7 @@ class CommittedOffset:
     def expire_timestamp_ms(self) -> int | None: ...
 
 def is_too_long(metadata: str, units_max: int) -> bool:
-    """Whether the text has more UTF-16 code units than `offset.metadata.max.bytes`: what Kafka counts, despite the name."""
+    """Whether the text has more than `units_max` UTF-16 code units, as `offset.metadata.max.bytes` counts on Kafka."""
 
 def take_positions(
     topics: list[OffsetCommitRequestTopic], now_ms: int, expire_timestamp_ms: int | None, metadata_units_max: int

@@ -324,14 +324,27 @@ def test_from_v6_on_a_topic_is_deleted_by_name_or_id(client, topic):
     states = [
         DeleteTopicState(name=f"{topic}-0"),
         DeleteTopicState(name=None, topic_id=ids[1]),
-        DeleteTopicState(name=None, topic_id=ids[0]),
     ]
     answers = client.ask(DeleteTopicsRequest(topics=states, timeout_ms=5000), 6).responses
-    assert [(each.name, each.error_code) for each in answers] == [
-        (f"{topic}-0", ErrorCode.NONE),
-        (f"{topic}-1", ErrorCode.NONE),
-        (None, ErrorCode.UNKNOWN_TOPIC_ID),
+    assert [(each.name, each.topic_id, each.error_code) for each in answers] == [
+        (f"{topic}-0", ids[0], ErrorCode.NONE),
+        (f"{topic}-1", ids[1], ErrorCode.NONE),
     ]
+    again = client.ask(DeleteTopicsRequest(topics=states, timeout_ms=5000), 6).responses
+    assert [(each.name, each.topic_id, each.error_code) for each in again] == [
+        (f"{topic}-0", bytes(16), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (None, ids[1], ErrorCode.UNKNOWN_TOPIC_ID),
+    ]
+
+
+def test_a_topic_that_is_named_twice_is_not_deleted(client, topic):
+    topic_id = client.create_topic(topic)
+    by_name, by_id = DeleteTopicState(name=topic), DeleteTopicState(name=None, topic_id=topic_id)
+    by_both = DeleteTopicState(name=topic, topic_id=topic_id)
+    for states in ([by_name, by_name], [by_id, by_id], [by_name, by_id], [by_id, by_name], [by_both], [by_both] * 2):
+        (refused,) = client.ask(DeleteTopicsRequest(topics=states, timeout_ms=5000), 6).responses
+        assert refused.error_code == ErrorCode.INVALID_REQUEST
+    assert [each.error_code for each in describe(client, topic)] == [ErrorCode.NONE]
 
 
 def test_the_coordinators_own_topics_stay(client):

@@ -1,6 +1,7 @@
 """CreateTopics and DeleteTopics."""
 
 from collections import Counter
+from typing import Final
 
 from _wire.errors import ErrorCode
 from _wire.messages.create_topics import (
@@ -24,6 +25,7 @@ from coordinator.server.broker import Broker
 from coordinator.server.call import Call
 from coordinator.server.dispatch import DispatchTable
 
+NO_ID: Final = bytes(16)
 STATES_VERSION = 6
 """From this version on DeleteTopics names topics by name or id (KIP-516)."""
 
@@ -52,7 +54,7 @@ class TopicHandlers:
     def _create_one(self, wanted: CreatableTopic, validate_only: bool) -> CreatableTopicResult:
         try:
             partitions, replication_factor = _counts(wanted, self._broker.node_id)
-            topic_id = bytes(16)
+            topic_id = NO_ID
             if validate_only:
                 self._broker.topics.check_new(wanted.name, partitions, replication_factor)
             else:
@@ -77,23 +79,36 @@ class TopicHandlers:
         wanted = request.topics
         if call.api_version < STATES_VERSION:
             wanted = [DeleteTopicState(name=name) for name in request.topic_names]
-        return DeleteTopicsResponse(responses=[self._delete_one(each) for each in wanted])
+        valid, responses = _split_valid(wanted)
+        return DeleteTopicsResponse(responses=responses + self._delete_each_once(valid))
 
-    def _delete_one(self, wanted: DeleteTopicState) -> DeletableTopicResult:
-        name = wanted.name
-        if name is None:
-            known = self._broker.image.topics_by_id.get(wanted.topic_id)
-            if known is None:
-                return DeletableTopicResult(name=None, topic_id=wanted.topic_id, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
-            name = known.name
+    def _delete_each_once(self, wanted: list[DeleteTopicState]) -> list[DeletableTopicResult]:
+        """Delete topics that are named by name or by id, each at most once; one that is named by both stays."""
+        image = self._broker.image
+        named = [(each, image.topics_by_id.get(each.topic_id) if each.name is None else None) for each in wanted]
+        names = Counter(each.name if topic is None else topic.name for each, topic in named)
+        responses = []
+        for each, topic in named:
+            name = each.name if topic is None else topic.name
+            if name is None:
+                unknown = ErrorCode.UNKNOWN_TOPIC_ID
+                responses.append(_not_deleted(None, each.topic_id, unknown, unknown.description))
+            elif names[name] == 1:
+                responses.append(self._delete_one(name))
+            elif topic is not None:
+                message = "The topic is named by its name and by its id."
+                responses.append(_not_deleted(name, topic.topic_id, ErrorCode.INVALID_REQUEST, message))
+        return responses
+
+    def _delete_one(self, name: str) -> DeletableTopicResult:
+        topic = self._broker.image.topics.get(name)
+        topic_id = NO_ID if topic is None else topic.topic_id
         try:
             self._broker.topics.remove(name, self._broker.now_ms())
         except TopicError as problem:
-            return DeletableTopicResult(
-                name=name, topic_id=wanted.topic_id, error_code=problem.error, error_message=str(problem)
-            )
+            return _not_deleted(name, topic_id, problem.error, str(problem))
         self._forget_offsets(name)
-        return DeletableTopicResult(name=name, topic_id=wanted.topic_id)
+        return DeletableTopicResult(name=name, topic_id=topic_id)
 
     def _forget_offsets(self, topic: str) -> None:
         """Positions in a topic that is gone mean nothing in one that is made anew under its name."""
@@ -126,6 +141,28 @@ def _counts(wanted: CreatableTopic, node_id: int) -> tuple[int, int]:
 
 def _not_created(wanted: CreatableTopic, error: ErrorCode, message: str) -> CreatableTopicResult:
     return CreatableTopicResult(name=wanted.name, error_code=error, error_message=message)
+
+
+def _split_valid(wanted: list[DeleteTopicState]) -> tuple[list[DeleteTopicState], list[DeletableTopicResult]]:
+    """The topics that are named once, by a name or an id, and the answers for the others."""
+    times = Counter((each.name, each.topic_id) for each in wanted)
+    valid, refused = [], []
+    for (name, topic_id), count in times.items():
+        if name is not None and topic_id != NO_ID:
+            problem = "A topic is named by its name or by its id, not by both."
+        elif name is None and topic_id == NO_ID:
+            problem = "Neither a name nor an id."
+        elif count > 1:
+            problem = "Duplicate topic."
+        else:
+            valid.append(DeleteTopicState(name=name, topic_id=topic_id))
+            continue
+        refused.append(_not_deleted(name, topic_id, ErrorCode.INVALID_REQUEST, problem))
+    return valid, refused
+
+
+def _not_deleted(name: str | None, topic_id: bytes, error: ErrorCode, message: str) -> DeletableTopicResult:
+    return DeletableTopicResult(name=name, topic_id=topic_id, error_code=error, error_message=message)
 
 
 def _create_error(request: CreateTopicsRequest, error: ErrorCode) -> CreateTopicsResponse:
