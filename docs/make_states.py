@@ -62,7 +62,7 @@ class Stage:
             return Decision(events, (Reply(number, error),))
 
         asked = Asked()
-        number = self.sim.desk.number(asked)
+        number = self.sim.pending.register(asked)
         self.sim.groups.ask("orders", decide, number)
         self.sim.groups.drain(self.sim.now_ms)
         return asked

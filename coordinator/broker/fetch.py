@@ -16,7 +16,7 @@ from _wire.messages.fetch import (
     PartitionData,
 )
 from _wire.records import CorruptBatch
-from coordinator.broker.growth import Growth
+from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.partitions import Partitions
 from coordinator.log.errors import OffsetOutOfRange
 from coordinator.log.partition_log import PartitionLog
@@ -34,10 +34,10 @@ FULL_FETCH_EPOCHS: Final = (0, -1)
 class FetchTimeoutKey(NamedTuple):
     """A parked fetch has waited for `max_wait_ms`."""
 
-    fetch: "ParkedFetch"
+    fetch: "DelayedFetch"
 
 
-class Alarms(Protocol):
+class Timers(Protocol):
     """Timers that wake the loop."""
 
     def start(self, key: object, deadline_ms: int) -> int: ...
@@ -46,7 +46,7 @@ class Alarms(Protocol):
 
 
 @dataclass(eq=False, slots=True)
-class ParkedFetch:
+class DelayedFetch:
     """A fetch that waits for bytes. `answer` is called once."""
 
     request: FetchRequest
@@ -54,24 +54,24 @@ class ParkedFetch:
     logs: list[PartitionLog]
     answer: Callable[[FetchResponse], None]
     timer: int = 0
-    watcher: Callable[[], None] | None = None
+    listener: Callable[[], None] | None = None
 
 
-class Fetching:
+class FetchService:
     """Takes Fetch requests.
 
     No fetch sessions are kept (KIP-227): the answer's session id 0 tells the client to name all partitions each time.
     """
 
-    def __init__(self, image: MetadataImage, partitions: Partitions, growth: Growth, alarms: Alarms) -> None:
+    def __init__(self, image: MetadataImage, partitions: Partitions, notifier: AppendNotifier, timers: Timers) -> None:
         self._image = image
         self._partitions = partitions
-        self._growth = growth
-        self._alarms = alarms
+        self._notifier = notifier
+        self._timers = timers
 
     def fetch(
         self, request: FetchRequest, api_version: int, now_ms: int, answer: Callable[[FetchResponse], None]
-    ) -> FetchResponse | ParkedFetch:
+    ) -> FetchResponse | DelayedFetch:
         """Answer at once, or park the fetch until `min_bytes` have come, `max_wait_ms` are over or it fails.
 
         A parked fetch is answered through `answer`; `drop` it when its client is gone.
@@ -79,24 +79,24 @@ class Fetching:
         response, size_bytes, final = self.read(request, api_version)
         if final or size_bytes >= request.min_bytes or request.max_wait_ms <= 0:
             return response
-        parked = ParkedFetch(request, api_version, self._logs(request, api_version), answer)
-        parked.watcher = lambda: self._try(parked)
-        parked.timer = self._alarms.start(FetchTimeoutKey(parked), now_ms + request.max_wait_ms)
-        self._growth.watch(parked.logs, parked.watcher)
+        parked = DelayedFetch(request, api_version, self._logs(request, api_version), answer)
+        parked.listener = lambda: self._try(parked)
+        parked.timer = self._timers.start(FetchTimeoutKey(parked), now_ms + request.max_wait_ms)
+        self._notifier.add_listener(parked.logs, parked.listener)
         return parked
 
-    def expire(self, parked: ParkedFetch) -> None:
+    def expire(self, parked: DelayedFetch) -> None:
         """Its time is up: answer with what there is."""
         self.drop(parked)
         parked.answer(self.read(parked.request, parked.api_version)[0])
 
-    def drop(self, parked: ParkedFetch) -> None:
+    def drop(self, parked: DelayedFetch) -> None:
         """Wait no longer."""
-        assert parked.watcher is not None
-        self._alarms.cancel(parked.timer)
-        self._growth.unwatch(parked.logs, parked.watcher)
+        assert parked.listener is not None
+        self._timers.cancel(parked.timer)
+        self._notifier.remove_listener(parked.logs, parked.listener)
 
-    def _try(self, parked: ParkedFetch) -> None:
+    def _try(self, parked: DelayedFetch) -> None:
         response, size_bytes, final = self.read(parked.request, parked.api_version)
         if final or size_bytes >= parked.request.min_bytes:
             self.drop(parked)

@@ -13,7 +13,7 @@ from _wire.messages.produce import (
     TopicProduceResponse,
 )
 from _wire.records import BatchHeader, batch_headers
-from coordinator.broker.growth import Growth
+from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.partitions import LEADER_EPOCH, Partitions
 from coordinator.broker.producers import NO_PRODUCER_ID, AppendedBatch, ProducerStates
 from coordinator.internal_topics import READ_ONLY_TOPICS
@@ -27,13 +27,13 @@ TOPIC_ID_VERSION = 13
 CURRENT_MAGIC = 2
 
 
-class Producing:
+class ProduceService:
     """Takes Produce requests."""
 
-    def __init__(self, image: MetadataImage, partitions: Partitions, growth: Growth) -> None:
+    def __init__(self, image: MetadataImage, partitions: Partitions, notifier: AppendNotifier) -> None:
         self._image = image
         self._partitions = partitions
-        self._growth = growth
+        self._notifier = notifier
         self._states: WeakKeyDictionary[PartitionLog, ProducerStates] = WeakKeyDictionary()
 
     def produce(self, request: ProduceRequest, api_version: int, now_ms: int) -> ProduceResponse:
@@ -89,7 +89,7 @@ class Producing:
         base_offset = log.append(batches, LEADER_EPOCH, now_ms).base_offset
         if states is not None:
             states.note(header, base_offset)
-        self._growth.note(log)
+        self._notifier.mark_appended(log)
         return _appended(data.index, base_offset, log)
 
     def _states_of(self, log: PartitionLog) -> ProducerStates:

@@ -17,7 +17,7 @@ its session timeout counts from then on.
 
 
 @dataclass(slots=True)
-class RequestContext:
+class OperationContext:
     """Who asks, how, and where randomness comes from.
 
     `new_id` makes a UUID in text; `request_id` is what a reply is addressed to.

@@ -14,10 +14,10 @@ from coordinator.core.group import (
     Producer,
     Protocol,
     Rebalance,
+    RebalanceReason,
     TopicPartition,
-    Trigger,
 )
-from coordinator.core.positions import CommittedOffset
+from coordinator.core.offset_records import CommittedOffset
 from coordinator.core.states import (
     COMPLETING_REBALANCE,
     DEAD,
@@ -55,7 +55,7 @@ class GroupCreated:
 
 
 @dataclass(slots=True)
-class MemberIdReserved:
+class PendingMemberAdded:
     """A member id was handed out with MEMBER_ID_REQUIRED; it holds up rebalances of others until it joins (KIP-394)."""
 
     group_id: str
@@ -68,7 +68,7 @@ class MemberIdReserved:
 
 
 @dataclass(slots=True)
-class MemberIdReleased:
+class PendingMemberRemoved:
     """A reserved member id was given up before it joined.
 
     One that says goodbye starts a rebalance in Stable and CompletingRebalance; its mere expiry does not (4.3).
@@ -85,11 +85,11 @@ class MemberIdReleased:
     def apply(self, group: Group) -> None:
         del group.pending_members[self.member_id]
         if self.cause is Cause.MEMBER_REFUSED:
-            group.hold_barrier()
+            group.defer_join_completion()
         else:
-            group.look_at_barrier()
+            group.allow_join_completion()
         if self.cause is Cause.MEMBER_LEFT and group.state in (STABLE, COMPLETING_REBALANCE):
-            group.trigger = group.trigger or Trigger(
+            group.trigger = group.trigger or RebalanceReason(
                 self.cause, self.member_id, self.client_id, self.client_host, None, self.reason
             )
 
@@ -128,7 +128,7 @@ class MemberJoined:
         group.add_member(member)
         if group.rebalance is not None and group.rebalance.from_empty:
             group.rebalance.new_member_came = True
-        group.want_rebalance(Cause.NEW_MEMBER, member, self.reason)
+        group.request_rebalance(Cause.NEW_MEMBER, member, self.reason)
 
 
 @dataclass(slots=True)
@@ -152,7 +152,7 @@ class MemberRejoined:
         group.update_protocols(member, self.protocols)
         group.park_join(member, self.request_id)
         cause = Cause.METADATA_CHANGED if self.metadata_changed else Cause.LEADER_REJOINED
-        group.want_rebalance(cause, member, self.reason)
+        group.request_rebalance(cause, member, self.reason)
 
 
 @dataclass(slots=True)
@@ -167,9 +167,9 @@ class MemberRemoved:
 
     def apply(self, group: Group) -> None:
         member = group.remove_member(self.member_id)
-        group.want_rebalance(self.cause, member, self.reason)
+        group.request_rebalance(self.cause, member, self.reason)
         if self.cause is Cause.MEMBER_REFUSED:
-            group.hold_barrier()
+            group.defer_join_completion()
 
 
 @dataclass(slots=True)
@@ -213,7 +213,7 @@ class StaticMemberReplaced:
         if owed_sync:
             group.pending_sync.add(self.new_member_id)
         if self.request_id is not None:
-            group.want_rebalance(Cause.STATIC_REPLACED, group.members[self.new_member_id], self.reason)
+            group.request_rebalance(Cause.STATIC_REPLACED, group.members[self.new_member_id], self.reason)
 
 
 @dataclass(slots=True)
@@ -222,11 +222,11 @@ class RebalanceStarted:
 
     group_id: str
     at_ms: int
-    trigger: Trigger
+    trigger: RebalanceReason
     deadline_ms: int
     from_empty: bool
     delay_ms: int
-    prolongable_ms: int
+    remaining_delay_ms: int
 
     def apply(self, group: Group) -> None:
         assert group.state in REBALANCES_FROM, (group.group_id, group.state, self)
@@ -236,11 +236,13 @@ class RebalanceStarted:
         group.move_to(PREPARING_REBALANCE, self.at_ms)
         group.trigger = None
         group.pending_sync.clear()
-        group.rebalance = Rebalance(self.trigger, self.deadline_ms, self.from_empty, self.delay_ms, self.prolongable_ms)
+        group.rebalance = Rebalance(
+            self.trigger, self.deadline_ms, self.from_empty, self.delay_ms, self.remaining_delay_ms
+        )
 
 
 @dataclass(slots=True)
-class RebalanceProlonged:
+class JoinPhaseExtended:
     """The join phase gets more time: a new member came during the initial delay, or nobody but silent static members
     is left."""
 
@@ -248,13 +250,13 @@ class RebalanceProlonged:
     at_ms: int
     deadline_ms: int
     delay_ms: int
-    prolongable_ms: int
+    remaining_delay_ms: int
 
     def apply(self, group: Group) -> None:
         rebalance = group.rebalance
         assert rebalance is not None, (group.group_id, self)
         rebalance.deadline_ms, rebalance.delay_ms = self.deadline_ms, self.delay_ms
-        rebalance.prolongable_ms, rebalance.new_member_came = self.prolongable_ms, False
+        rebalance.remaining_delay_ms, rebalance.new_member_came = self.remaining_delay_ms, False
 
 
 @dataclass(slots=True)
@@ -368,7 +370,7 @@ class OffsetsCommitted:
 
 
 @dataclass(slots=True)
-class OffsetsHeldBack:
+class TransactionalOffsetsCommitted:
     """Positions that count once their transaction is committed (KIP-98, KIP-447)."""
 
     group_id: str
@@ -379,11 +381,11 @@ class OffsetsHeldBack:
     def apply(self, group: Group) -> None:
         for topic, committed in self.offsets.items():
             for partition, position in committed.items():
-                group.hold_back(self.producer.producer_id, TopicPartition(topic, partition), position)
+                group.add_pending_offset(self.producer.producer_id, TopicPartition(topic, partition), position)
 
 
 @dataclass(slots=True)
-class TransactionEnded:
+class TransactionCompleted:
     """A transaction that held back positions of the group was committed or aborted."""
 
     group_id: str
@@ -405,7 +407,7 @@ class OffsetsDeleted:
 
     def apply(self, group: Group) -> None:
         for partition in self.partitions:
-            group.forget_offset(partition)
+            group.remove_offset(partition)
 
 
 @dataclass(slots=True)
@@ -418,4 +420,4 @@ class OffsetsExpired:
 
     def apply(self, group: Group) -> None:
         for partition in self.partitions:
-            group.forget_offset(partition)
+            group.remove_offset(partition)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from coordinator.core.causes import Cause
-from coordinator.core.positions import CommittedOffset
+from coordinator.core.offset_records import CommittedOffset
 from coordinator.core.states import EMPTY, PREPARING_REBALANCE, GroupState, check_transition
 
 NO_GENERATION = -1
@@ -34,7 +34,7 @@ class Producer(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Trigger:
+class RebalanceReason:
     """What makes a rebalance necessary: the cause, the member behind it and the reason its client gave (KIP-800)."""
 
     cause: Cause
@@ -76,16 +76,16 @@ class Member:
 class Rebalance:
     """A rebalance in its join phase.
 
-    `from_empty`: it began in Empty and completes only at its deadline, which new members prolong within
-    `prolongable_ms` (`group.initial.rebalance.delay.ms`, KIP-134). `held`: a refused member left the barrier complete,
-    and Kafka 4.3 looks at it again only when somebody joins, leaves or expires, or at the deadline.
+    `from_empty`: it began in Empty and completes only at its deadline, which new members extend by at most
+    `remaining_delay_ms` (`group.initial.rebalance.delay.ms`, KIP-134). `held`: all members have joined because one was
+    refused; Kafka 4.3 then completes the phase only when somebody joins, leaves or expires, or at the deadline.
     """
 
-    trigger: Trigger
+    trigger: RebalanceReason
     deadline_ms: int
     from_empty: bool
     delay_ms: int = 0
-    prolongable_ms: int = 0
+    remaining_delay_ms: int = 0
     new_member_came: bool = False
     held: bool = False
 
@@ -112,7 +112,7 @@ class Group:
     sync_deadline_ms: int = 0
     """When those in `pending_sync` are removed."""
     rebalance: Rebalance | None = None
-    trigger: Trigger | None = None
+    trigger: RebalanceReason | None = None
     """Why the group has to rebalance; a rebalance that starts takes it."""
     offsets: dict[str, dict[int, CommittedOffset]] = field(default_factory=dict)
     """Topic → partition → what was committed last."""
@@ -144,7 +144,7 @@ class Group:
     def committed_offset(self, where: TopicPartition) -> CommittedOffset | None:
         return self.offsets.get(where.topic, {}).get(where.partition)
 
-    def is_held_back(self, where: TopicPartition) -> bool:
+    def has_pending_offset(self, where: TopicPartition) -> bool:
         """Whether an open transaction committed a position for the partition that does not count yet."""
         return bool(self.pending_offsets) and any(pending == where for _, pending in self.pending_offsets)
 
@@ -211,7 +211,7 @@ class Group:
                 if where.topic == topic and where.partition in committed:
                     self.pending_offsets[producer_id, where] = None
 
-    def forget_offset(self, where: TopicPartition) -> None:
+    def remove_offset(self, where: TopicPartition) -> None:
         """Drop what is committed for a partition, and what transactions hold back for it."""
         partitions = self.offsets.get(where.topic, {})
         partitions.pop(where.partition, None)
@@ -220,7 +220,7 @@ class Group:
         for key in [key for key in self.pending_offsets if key[1] == where]:
             del self.pending_offsets[key]
 
-    def hold_back(self, producer_id: int, where: TopicPartition, committed: CommittedOffset) -> None:
+    def add_pending_offset(self, producer_id: int, where: TopicPartition, committed: CommittedOffset) -> None:
         """Keep a transaction's position until it ends; the order of the keys is that of the appends."""
         self.pending_offsets.pop((producer_id, where), None)
         self.pending_offsets[producer_id, where] = committed
@@ -238,21 +238,21 @@ class Group:
                 self.offsets.setdefault(where.topic, {})[where.partition] = held_back
                 self.pending_offsets.update(dict.fromkeys(other for other in earlier if other[1] == where))
 
-    def want_rebalance(self, cause: Cause, member: Member, reason: str) -> None:
+    def request_rebalance(self, cause: Cause, member: Member, reason: str) -> None:
         """Note what a change of membership asks for; the first one before a rebalance names its cause.
 
         During a rebalance nothing is noted: whoever comes or goes then belongs to the one under way.
         """
-        self.look_at_barrier()
+        self.allow_join_completion()
         if self.trigger is None and self.state is not PREPARING_REBALANCE:
             who = (member.member_id, member.client_id, member.client_host, member.group_instance_id)
-            self.trigger = Trigger(cause, *who, reason)
+            self.trigger = RebalanceReason(cause, *who, reason)
 
-    def hold_barrier(self) -> None:
+    def defer_join_completion(self) -> None:
         if self.rebalance is not None:
             self.rebalance.held = True
 
-    def look_at_barrier(self) -> None:
+    def allow_join_completion(self) -> None:
         if self.rebalance is not None:
             self.rebalance.held = False
 

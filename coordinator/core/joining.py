@@ -10,15 +10,15 @@ from coordinator.config import (
 )
 from coordinator.core import static_members
 from coordinator.core.causes import Cause
-from coordinator.core.decision import Decision, Reply, RequestContext
+from coordinator.core.decision import Decision, OperationContext, Reply
 from coordinator.core.events import (
     Event,
     GroupCreated,
-    MemberIdReleased,
-    MemberIdReserved,
     MemberJoined,
     MemberRejoined,
     MemberRemoved,
+    PendingMemberAdded,
+    PendingMemberRemoved,
 )
 from coordinator.core.group import NO_GENERATION, NO_MEMBER_ID, Group, Member, Protocol
 from coordinator.core.members import check_member
@@ -30,7 +30,7 @@ MEMBER_ID_REQUIRED_VERSION = 4
 """From this version on a new dynamic member first learns its id (KIP-394)."""
 
 
-def join(group: Group, request: JoinGroupRequest, context: RequestContext, now_ms: int, config: Config) -> Decision:
+def join(group: Group, request: JoinGroupRequest, context: OperationContext, now_ms: int, config: Config) -> Decision:
     """A member asks to be in the next generation.
 
     The order of the checks is Kafka's: group id, session timeout, whether group and member id fit, size, protocols.
@@ -74,23 +74,23 @@ def _has_room(group: Group, member_id: str, max_size: int) -> bool:
     return member is not None or len(group.members) < max_size
 
 
-def _refuse(context: RequestContext, error: ErrorCode, member_id: str) -> Decision:
+def _refuse(context: OperationContext, error: ErrorCode, member_id: str) -> Decision:
     response = JoinGroupResponse(
         error_code=error, generation_id=NO_GENERATION, member_id=member_id, protocol_type=None, protocol_name=None
     )
     return Decision(replies=(Reply(context.request_id, response),))
 
 
-def _refuse_and_drop(group: Group, request: JoinGroupRequest, context: RequestContext, now_ms: int) -> Decision:
+def _refuse_and_drop(group: Group, request: JoinGroupRequest, context: OperationContext, now_ms: int) -> Decision:
     events: tuple[Event, ...] = ()
     if request.member_id in group.members:
         events = (MemberRemoved(group.group_id, now_ms, request.member_id, Cause.MEMBER_REFUSED, request.reason or ""),)
     elif request.member_id in group.pending_members:
-        events = (MemberIdReleased(group.group_id, now_ms, request.member_id, Cause.MEMBER_REFUSED),)
+        events = (PendingMemberRemoved(group.group_id, now_ms, request.member_id, Cause.MEMBER_REFUSED),)
     return Decision(events, _refuse(context, ErrorCode.GROUP_MAX_SIZE_REACHED, NO_MEMBER_ID).replies)
 
 
-def _join_new(group: Group, request: JoinGroupRequest, context: RequestContext, now_ms: int) -> Decision:
+def _join_new(group: Group, request: JoinGroupRequest, context: OperationContext, now_ms: int) -> Decision:
     """A member without an id: static ones by their instance id, dynamic ones learn their id first (v4)."""
     if request.group_instance_id is not None:
         member_id = f"{request.group_instance_id}-{context.new_id()}"
@@ -100,12 +100,12 @@ def _join_new(group: Group, request: JoinGroupRequest, context: RequestContext, 
     member_id = f"{context.client_id}-{context.new_id()}"
     if context.api_version < MEMBER_ID_REQUIRED_VERSION:
         return _add(group, request, context, member_id, now_ms)
-    reserved = MemberIdReserved(group.group_id, now_ms, member_id, request.session_timeout_ms)
+    reserved = PendingMemberAdded(group.group_id, now_ms, member_id, request.session_timeout_ms)
     required = _refuse(context, ErrorCode.MEMBER_ID_REQUIRED, member_id)
     return Decision((reserved,), required.replies, renewed=(member_id,))
 
 
-def _join_known(group: Group, request: JoinGroupRequest, context: RequestContext, now_ms: int) -> Decision:
+def _join_known(group: Group, request: JoinGroupRequest, context: OperationContext, now_ms: int) -> Decision:
     if request.member_id in group.pending_members:
         if request.group_instance_id is not None:
             # Ids are reserved for dynamic members only, so no client of a good mind gets here; Kafka's own answer.
@@ -133,7 +133,7 @@ def _join_known(group: Group, request: JoinGroupRequest, context: RequestContext
     return _refuse(context, ErrorCode.UNKNOWN_MEMBER_ID, request.member_id)
 
 
-def _add(group: Group, request: JoinGroupRequest, context: RequestContext, member_id: str, now_ms: int) -> Decision:
+def _add(group: Group, request: JoinGroupRequest, context: OperationContext, member_id: str, now_ms: int) -> Decision:
     joined = MemberJoined(
         group.group_id,
         now_ms,
@@ -154,7 +154,7 @@ def _add(group: Group, request: JoinGroupRequest, context: RequestContext, membe
 def _rejoin(
     group: Group,
     request: JoinGroupRequest,
-    context: RequestContext,
+    context: OperationContext,
     protocols: tuple[Protocol, ...],
     changed: bool,
     now_ms: int,
@@ -173,7 +173,7 @@ def _rejoin(
     return Decision((rejoined,))
 
 
-def current_generation(group: Group, member: Member, context: RequestContext, with_members: bool) -> Decision:
+def current_generation(group: Group, member: Member, context: OperationContext, with_members: bool) -> Decision:
     """Answer with the generation as it is, without a rebalance."""
     members = members_with_metadata(list(group.members.values()), group.protocol_name) if with_members else []
     response = JoinGroupResponse(

@@ -6,14 +6,14 @@ from _wire.messages.join_group import JoinGroupResponse
 from _wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity, MemberResponse
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from coordinator.core.causes import Cause
-from coordinator.core.decision import NOTHING, Decision, Reply, RequestContext
+from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply
 from coordinator.core.events import (
     Event,
     GenerationStable,
     MemberAssigned,
-    MemberIdReleased,
     MemberRemoved,
     MemberSynced,
+    PendingMemberRemoved,
 )
 from coordinator.core.group import NO_GENERATION, NO_MEMBER_ID, Group, Member
 from coordinator.core.states import DEAD, PREPARING_REBALANCE, STABLE
@@ -30,7 +30,7 @@ def check_member(group: Group, member_id: str, group_instance_id: str | None) ->
     return NONE if member_id in group.members else ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def sync(group: Group, request: SyncGroupRequest, context: RequestContext, now_ms: int) -> Decision:
+def sync(group: Group, request: SyncGroupRequest, context: OperationContext, now_ms: int) -> Decision:
     """A member asks for its assignment; the leader brings everybody's."""
     error = _check_sync(group, request)
     if error is not NONE:
@@ -84,7 +84,7 @@ def _assigned(group: Group, assignment: bytes) -> SyncGroupResponse:
     )
 
 
-def heartbeat(group: Group, request: HeartbeatRequest, context: RequestContext) -> Decision:
+def heartbeat(group: Group, request: HeartbeatRequest, context: OperationContext) -> Decision:
     """A member says that it lives. During a join phase it is told to rejoin, and does stay alive."""
     error = _check_heartbeat(group, request)
     renewed: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ def _check_heartbeat(group: Group, request: HeartbeatRequest) -> ErrorCode:
     return error
 
 
-def leave(group: Group, request: LeaveGroupRequest, context: RequestContext, now_ms: int) -> Decision:
+def leave(group: Group, request: LeaveGroupRequest, context: OperationContext, now_ms: int) -> Decision:
     """Members say goodbye, or an administrator says it for them (by instance id alone, KIP-345).
 
     Each member of a batch (v3) has its own error. They go together: one rebalance follows, not one each.
@@ -150,11 +150,11 @@ def _find_leaving(group: Group, identity: MemberIdentity, gone: set[str]) -> tup
     return error, member_id if error is NONE else None
 
 
-def _goodbye(group: Group, member_id: str, reason: str, context: RequestContext, now_ms: int) -> Event:
+def _goodbye(group: Group, member_id: str, reason: str, context: OperationContext, now_ms: int) -> Event:
     if member_id in group.members:
         return MemberRemoved(group.group_id, now_ms, member_id, Cause.MEMBER_LEFT, reason)
     who = (context.client_id, context.client_host)
-    return MemberIdReleased(group.group_id, now_ms, member_id, Cause.MEMBER_LEFT, *who, reason)
+    return PendingMemberRemoved(group.group_id, now_ms, member_id, Cause.MEMBER_LEFT, *who, reason)
 
 
 def answers_to_removed(member: Member | None, error: ErrorCode = ErrorCode.UNKNOWN_MEMBER_ID) -> list[Reply]:
@@ -176,7 +176,7 @@ def expire_session(group: Group, member_id: str, now_ms: int) -> Decision:
     (longer) timeout is the only sign that its client is gone.
     """
     if member_id in group.pending_members:
-        return Decision((MemberIdReleased(group.group_id, now_ms, member_id, Cause.SESSION_EXPIRED),))
+        return Decision((PendingMemberRemoved(group.group_id, now_ms, member_id, Cause.SESSION_EXPIRED),))
     member = group.members.get(member_id)
     if member is None:
         return NOTHING

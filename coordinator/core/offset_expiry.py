@@ -7,7 +7,7 @@ from coordinator.core.causes import Cause
 from coordinator.core.decision import NOTHING, Decision
 from coordinator.core.events import Event, GroupRemoved, OffsetsExpired
 from coordinator.core.group import CONSUMER_PROTOCOL_TYPE, Group, TopicPartition
-from coordinator.core.positions import CommittedOffset
+from coordinator.core.offset_records import CommittedOffset
 from coordinator.core.states import DEAD, EMPTY, STABLE
 from coordinator.core.subscriptions import is_subscribed, subscribed_topics
 
@@ -35,7 +35,7 @@ def _expired(group: Group, now_ms: int, retention_ms: int) -> tuple[TopicPartiti
         for topic, committed in group.offsets.items()
         if not is_subscribed(group, topics, topic)
         for where, position in ((TopicPartition(topic, index), position) for index, position in committed.items())
-        if _is_over(group, position, now_ms, retention_ms) and not group.is_held_back(where)
+        if _is_over(group, position, now_ms, retention_ms) and not group.has_pending_offset(where)
     )
 
 

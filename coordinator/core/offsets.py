@@ -16,22 +16,23 @@ from _wire.messages.offset_delete import (
     OffsetDeleteResponseTopic,
 )
 from _wire.messages.offset_fetch import OffsetFetchResponsePartitions
-from coordinator.config import OFFSET_METADATA_MAX_BYTES, Config
-from coordinator.core.decision import Decision, Reply, RequestContext
+from coordinator.config import INT64_MAX, OFFSET_METADATA_MAX_BYTES, Config
+from coordinator.core.decision import Decision, OperationContext, Reply
 from coordinator.core.events import Event, GroupCreated, OffsetsCommitted, OffsetsDeleted
 from coordinator.core.group import CONSUMER_PROTOCOL_TYPE, NO_MEMBER_ID, Group, TopicPartition
 from coordinator.core.members import check_member
-from coordinator.core.positions import find_positions, take_positions
+from coordinator.core.offset_records import accept_offsets, find_offsets
 from coordinator.core.states import COMPLETING_REBALANCE, DEAD, EMPTY
 from coordinator.core.subscriptions import is_subscribed, subscribed_topics
 
 NO_OFFSET = -1
+NO_RETENTION_TIME = -1
 GROUP_ID_NOT_FOUND_VERSION = 9
 """From this version on a commit of a generation to an unknown group says so (KIP-848)."""
 
 
 def commit(
-    group: Group, request: OffsetCommitRequest, context: RequestContext, now_ms: int, config: Config
+    group: Group, request: OffsetCommitRequest, context: OperationContext, now_ms: int, config: Config
 ) -> Decision:
     """Take the positions of a member, or of a consumer that manages its partitions itself (generation -1).
 
@@ -41,8 +42,8 @@ def commit(
     error = check_commit(group, request, context.api_version)
     if error is not NONE:
         return Decision(replies=(Reply(context.request_id, refuse(request, error)),))
-    expire_ms = None if request.retention_time_ms < 0 else now_ms + request.retention_time_ms
-    taken, answered = take_positions(request.topics, now_ms, expire_ms, config[OFFSET_METADATA_MAX_BYTES])
+    expire_ms = _expire_timestamp_ms(request.retention_time_ms, now_ms)
+    taken, answered = accept_offsets(request.topics, now_ms, expire_ms, config[OFFSET_METADATA_MAX_BYTES])
     reply = Reply(context.request_id, OffsetCommitResponse(topics=answered))
     renewed = (request.member_id,) if request.member_id in group.members else ()
     if not taken:
@@ -51,6 +52,13 @@ def commit(
     committed = OffsetsCommitted(group.group_id, now_ms, taken)
     events = (committed,) if group.exists else (GroupCreated(group.group_id, now_ms), committed)
     return Decision(events, (reply,), renewed)
+
+
+def _expire_timestamp_ms(retention_time_ms: int, now_ms: int) -> int | None:
+    """When the offsets of a commit expire by its own retention time (v2 to v4); None when it has none (-1)."""
+    if retention_time_ms == NO_RETENTION_TIME:
+        return None
+    return min(max(now_ms + retention_time_ms, 0), INT64_MAX)
 
 
 def check_commit(group: Group, request: OffsetCommitRequest, api_version: int) -> ErrorCode:
@@ -95,7 +103,7 @@ def refuse(request: OffsetCommitRequest, error: ErrorCode) -> OffsetCommitRespon
     )
 
 
-def delete(group: Group, request: OffsetDeleteRequest, context: RequestContext, now_ms: int) -> Decision:
+def delete(group: Group, request: OffsetDeleteRequest, context: OperationContext, now_ms: int) -> Decision:
     """Forget positions of topics that the group does not read (KIP-496); which topics exist was asked before."""
     error = _check_delete(group)
     if error is not NONE:
@@ -132,7 +140,7 @@ def forget(group: Group, partitions: Iterable[TopicPartition], now_ms: int) -> t
     known = tuple(
         where
         for where in dict.fromkeys(partitions)
-        if group.committed_offset(where) is not None or group.is_held_back(where)
+        if group.committed_offset(where) is not None or group.has_pending_offset(where)
     )
     return (OffsetsDeleted(group.group_id, now_ms, known),) if known else ()
 
@@ -160,10 +168,10 @@ def fetch(
     `require_stable` (KIP-447): UNSTABLE_OFFSET_COMMIT for a partition that an open transaction has a position for.
     """
     known = group.offsets.get(topic, {})
-    found = find_positions(known, known if partitions is None else partitions)
+    found = find_offsets(known, known if partitions is None else partitions)
     if require_stable and group.pending_offsets:
         for answer in found:
-            if group.is_held_back(TopicPartition(topic, answer.partition_index)):
+            if group.has_pending_offset(TopicPartition(topic, answer.partition_index)):
                 answer.committed_offset = answer.committed_leader_epoch = NO_OFFSET
                 answer.metadata, answer.error_code = "", ErrorCode.UNSTABLE_OFFSET_COMMIT
     return found

@@ -1,10 +1,11 @@
 """What follows from the state as it is now: rebalances start, join phases complete, late members go.
 
-`settle` is asked after every request and due timer, and its decision applied, until it has nothing more to say.
+`advance` is asked after every request and due timer, and its decision applied, until it has nothing more to say.
 """
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Final
 
 from _wire.errors import ErrorCode
 from _wire.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
@@ -16,15 +17,22 @@ from coordinator.core.events import (
     Event,
     GenerationStarted,
     GroupEmptied,
+    JoinPhaseExtended,
     MemberRemoved,
-    RebalanceProlonged,
     RebalanceStarted,
 )
-from coordinator.core.group import Group, Member, Rebalance, Trigger
+from coordinator.core.group import Group, Member, Rebalance, RebalanceReason
 from coordinator.core.states import EMPTY, STABLE
 
+JOIN_EXTENSION_MS_MIN: Final = 100
+"""The shortest time by which a join phase that only silent static members are left in is extended.
 
-def settle(group: Group, now_ms: int, config: Config) -> Decision:
+Members may ask for a rebalance timeout of 0 or less. Kafka then looks at the group once a millisecond until a member
+comes or the last session expires; this bounds what such a group costs.
+"""
+
+
+def advance(group: Group, now_ms: int, config: Config) -> Decision:
     """The next thing that follows from the group's state at `now_ms`, or NOTHING."""
     if group.rebalance is not None:
         return _settle_join_phase(group, group.rebalance, now_ms)
@@ -35,7 +43,7 @@ def settle(group: Group, now_ms: int, config: Config) -> Decision:
     return NOTHING
 
 
-def _start_rebalance(group: Group, trigger: Trigger, now_ms: int, config: Config) -> Decision:
+def _start_rebalance(group: Group, trigger: RebalanceReason, now_ms: int, config: Config) -> Decision:
     """Ask all members to join. From Empty, wait a while for others first (KIP-134)."""
     from_empty = group.state is EMPTY
     timeout_ms = group.rebalance_timeout_ms
@@ -47,7 +55,7 @@ def _start_rebalance(group: Group, trigger: Trigger, now_ms: int, config: Config
         deadline_ms=now_ms + delay_ms,
         from_empty=from_empty,
         delay_ms=delay_ms,
-        prolongable_ms=max(timeout_ms - delay_ms, 0),
+        remaining_delay_ms=max(timeout_ms - delay_ms, 0),
     )
     waiting = [member for member in group.members.values() if member.awaiting_sync is not None]
     told = SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS)
@@ -62,21 +70,21 @@ def is_too_large(group: Group, config: Config) -> bool:
     return len(group.members) > config[GROUP_MAX_SIZE]
 
 
-def shrink(group: Group, now_ms: int, config: Config) -> Decision:
+def rebalance_oversized_group(group: Group, now_ms: int, config: Config) -> Decision:
     """Rebalance a loaded group of more members than `group.max.size` allows by now: the last to join are refused."""
     if group.state is not STABLE or not is_too_large(group, config):
         return NOTHING
-    return _start_rebalance(group, Trigger(Cause.GROUP_TOO_LARGE, "", "", "", None, ""), now_ms, config)
+    return _start_rebalance(group, RebalanceReason(Cause.GROUP_TOO_LARGE, "", "", "", None, ""), now_ms, config)
 
 
 def _settle_join_phase(group: Group, rebalance: Rebalance, now_ms: int) -> Decision:
     if now_ms < rebalance.deadline_ms:
         complete = group.all_have_joined and not rebalance.from_empty and not rebalance.held
         return _complete_join(group, now_ms) if complete else NOTHING
-    if rebalance.new_member_came and rebalance.prolongable_ms:
-        delay_ms = min(rebalance.delay_ms, rebalance.prolongable_ms)
-        left_ms = max(rebalance.prolongable_ms - rebalance.delay_ms, 0)
-        return Decision((RebalanceProlonged(group.group_id, now_ms, now_ms + delay_ms, delay_ms, left_ms),))
+    if rebalance.new_member_came and rebalance.remaining_delay_ms:
+        delay_ms = min(rebalance.delay_ms, rebalance.remaining_delay_ms)
+        left_ms = max(rebalance.remaining_delay_ms - rebalance.delay_ms, 0)
+        return Decision((JoinPhaseExtended(group.group_id, now_ms, now_ms + delay_ms, delay_ms, left_ms),))
     return _complete_join(group, now_ms)
 
 
@@ -92,9 +100,9 @@ def _complete_join(group: Group, now_ms: int) -> Decision:
     if not staying:
         return Decision((*removed, GroupEmptied(group.group_id, now_ms, group.generation_id + 1)))
     if not joined:
-        timeout_ms = max(member.rebalance_timeout_ms for member in staying)
-        prolonged = RebalanceProlonged(group.group_id, now_ms, now_ms + timeout_ms, timeout_ms, 0)
-        return Decision((*removed, prolonged))
+        timeout_ms = max(JOIN_EXTENSION_MS_MIN, *(member.rebalance_timeout_ms for member in staying))
+        extended = JoinPhaseExtended(group.group_id, now_ms, now_ms + timeout_ms, timeout_ms, 0)
+        return Decision((*removed, extended))
     return _start_generation(group, removed, staying, joined, now_ms)
 
 
@@ -106,7 +114,7 @@ def _start_generation(
         group.group_id,
         now_ms,
         group.generation_id + 1,
-        vote(staying),
+        select_protocol(staying),
         leader.member_id,
         sync_deadline_ms=now_ms + max(member.rebalance_timeout_ms for member in staying),
     )
@@ -139,7 +147,7 @@ def members_with_metadata(members: Sequence[Member], protocol_name: str | None) 
     ]
 
 
-def vote(members: Sequence[Member]) -> str:
+def select_protocol(members: Sequence[Member]) -> str:
     """The protocol of the next generation.
 
     Candidates are those that all members offer; each member votes for the first of its own list among them. Kafka

@@ -1,7 +1,7 @@
 """What a JoinGroup says, in the core's words."""
 
 from _wire.messages.join_group import JoinGroupRequest
-from coordinator.core.decision import RequestContext
+from coordinator.core.decision import OperationContext
 from coordinator.core.group import Protocol
 
 
@@ -9,6 +9,6 @@ def protocols_of(request: JoinGroupRequest) -> tuple[Protocol, ...]:
     return tuple([Protocol(protocol.name, protocol.metadata) for protocol in request.protocols])
 
 
-def rebalance_timeout_ms(request: JoinGroupRequest, context: RequestContext) -> int:
+def rebalance_timeout_ms(request: JoinGroupRequest, context: OperationContext) -> int:
     """v0 has no rebalance timeout of its own: the session timeout serves for both."""
     return request.rebalance_timeout_ms if context.api_version >= 1 else request.session_timeout_ms

@@ -2,11 +2,11 @@
 
 from _wire.errors import ErrorCode
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
-from coordinator.core.decision import Decision, Reply, RequestContext
+from coordinator.core.decision import Decision, OperationContext, Reply
 from coordinator.core.events import StaticMemberReplaced
 from coordinator.core.group import Group, Member
 from coordinator.core.members import answers_to_removed
-from coordinator.core.rebalance import members_with_metadata, vote
+from coordinator.core.rebalance import members_with_metadata, select_protocol
 from coordinator.core.requests import protocols_of, rebalance_timeout_ms
 from coordinator.core.states import STABLE
 
@@ -15,7 +15,7 @@ SKIP_ASSIGNMENT_VERSION = 9
 
 
 def replace(
-    group: Group, request: JoinGroupRequest, context: RequestContext, new_member_id: str, now_ms: int
+    group: Group, request: JoinGroupRequest, context: OperationContext, new_member_id: str, now_ms: int
 ) -> Decision:
     """The instance is back: its old member id is fenced; a stable group rebalances only if its protocol changes."""
     assert request.group_instance_id is not None, group.group_id
@@ -30,7 +30,7 @@ def replace(
         rebalance_timeout_ms=rebalance_timeout_ms(request, context),
         protocols=protocols,
     )
-    at_once = group.state is STABLE and vote(_with(group, old, member)) == group.protocol_name
+    at_once = group.state is STABLE and select_protocol(_with(group, old, member)) == group.protocol_name
     replaced = StaticMemberReplaced(
         group.group_id,
         now_ms,
@@ -53,7 +53,7 @@ def _with(group: Group, old: Member, new: Member) -> list[Member]:
     return [new if member is old else member for member in group.members.values()]
 
 
-def _take_over(group: Group, old: Member, new: Member, context: RequestContext) -> JoinGroupResponse:
+def _take_over(group: Group, old: Member, new: Member, context: OperationContext) -> JoinGroupResponse:
     """The current generation, for the member that took over.
 
     Before v9 a leader could not be told to skip the assignment: it is shown its old id as the leader's, so that it

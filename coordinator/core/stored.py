@@ -20,11 +20,11 @@ from coordinator.core.events import (
     OffsetsCommitted,
     OffsetsDeleted,
     OffsetsExpired,
-    OffsetsHeldBack,
     StaticMemberReplaced,
+    TransactionalOffsetsCommitted,
 )
 from coordinator.core.group import Group, Member, Producer, Protocol, TopicPartition
-from coordinator.core.positions import CommittedOffset, position_records
+from coordinator.core.offset_records import CommittedOffset, offset_records
 from coordinator.core.states import EMPTY, STABLE
 
 OFFSET_COMMIT_KEY_TYPE = 1
@@ -32,6 +32,8 @@ GROUP_METADATA_KEY_TYPE = 2
 OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY = 1
 """The only version with an expire timestamp."""
 GROUP_METADATA_VALUE_VERSION = 3
+NO_TIMEOUT = -1
+"""The rebalance timeout of members stored in version 0 of the value, which has no such field."""
 
 StoredRecord = tuple[bytes, bytes | None]
 """Key and value; a null value is a tombstone."""
@@ -62,8 +64,8 @@ def records_of(event: Event, group: Group) -> list[StoredRecord]:
     return [] if make is None else make(event, group)
 
 
-def _positions(event: OffsetsCommitted | OffsetsHeldBack, group: Group) -> list[StoredRecord]:
-    return position_records(group.group_id, event.offsets)
+def _positions(event: OffsetsCommitted | TransactionalOffsetsCommitted, group: Group) -> list[StoredRecord]:
+    return offset_records(group.group_id, event.offsets)
 
 
 def _forgotten_positions(event: OffsetsDeleted | OffsetsExpired, group: Group) -> list[StoredRecord]:
@@ -85,7 +87,7 @@ def _group_tombstone(event: GroupRemoved, group: Group) -> list[StoredRecord]:
 
 RECORD_MAKERS: Final[dict[type, Callable[[Any, Group], list[StoredRecord]]]] = {
     OffsetsCommitted: _positions,
-    OffsetsHeldBack: _positions,
+    TransactionalOffsetsCommitted: _positions,
     OffsetsDeleted: _forgotten_positions,
     OffsetsExpired: _forgotten_positions,
     GroupCreated: _group_as_it_is,
@@ -164,7 +166,7 @@ class StoredGroups:
         where = TopicPartition(key.topic, key.partition)
         if value is None:
             if key.group in self.groups:
-                self.groups[key.group].forget_offset(where)
+                self.groups[key.group].remove_offset(where)
             return
         stored = decode_versioned(OffsetCommitValue, value)
         expires = prefix_of(value) == OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY and stored.expire_timestamp >= 0
@@ -179,7 +181,7 @@ class StoredGroups:
         if producer is None:
             group.put_offsets(where.topic, {where.partition: position})
         else:
-            group.hold_back(producer.producer_id, where, position)
+            group.add_pending_offset(producer.producer_id, where, position)
 
     def _apply_group(self, group_id: str, value: bytes | None) -> None:
         if value is None:
@@ -209,7 +211,7 @@ def load_group(group_id: str, stored: GroupMetadataValue) -> Group:
     )
     for member in stored.members:
         protocols = (Protocol(stored.protocol or "", member.subscription),)
-        rebalance_ms = member.session_timeout if member.rebalance_timeout < 0 else member.rebalance_timeout
+        rebalance_ms = member.session_timeout if member.rebalance_timeout == NO_TIMEOUT else member.rebalance_timeout
         group.add_member(
             Member(
                 member_id=member.member_id,

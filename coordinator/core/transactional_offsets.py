@@ -9,16 +9,16 @@ from _wire.messages.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 from coordinator.config import OFFSET_METADATA_MAX_BYTES, Config
-from coordinator.core.decision import Decision, Reply, RequestContext
-from coordinator.core.events import Event, GroupCreated, OffsetsHeldBack, TransactionEnded
+from coordinator.core.decision import Decision, OperationContext, Reply
+from coordinator.core.events import Event, GroupCreated, TransactionalOffsetsCommitted, TransactionCompleted
 from coordinator.core.group import NO_MEMBER_ID, Group, Producer
 from coordinator.core.members import check_member
-from coordinator.core.positions import CommittedOffset, is_too_long
+from coordinator.core.offset_records import CommittedOffset, is_too_long
 from coordinator.core.states import DEAD, EMPTY
 
 
 def commit(
-    group: Group, request: TxnOffsetCommitRequest, context: RequestContext, now_ms: int, config: Config
+    group: Group, request: TxnOffsetCommitRequest, context: OperationContext, now_ms: int, config: Config
 ) -> Decision:
     """Hold the positions of a producer's transaction back. Topics are taken as known, as in `offsets.commit`."""
     error = check_commit(group, request)
@@ -42,7 +42,7 @@ def commit(
         # As in `offsets.commit`, a commit of which nothing is taken makes no group.
         events += () if group.exists else (GroupCreated(group.group_id, now_ms),)
         producer = Producer(request.producer_id, request.producer_epoch)
-        events.append(OffsetsHeldBack(group.group_id, now_ms, producer, taken))
+        events.append(TransactionalOffsetsCommitted(group.group_id, now_ms, producer, taken))
     renewed = (request.member_id,) if request.member_id in group.members else ()
     return Decision(tuple(events), (Reply(context.request_id, response),), renewed)
 
@@ -90,4 +90,4 @@ def end(group: Group, producer: Producer, committed: bool, now_ms: int) -> tuple
     """The event that ends the producer's transaction in the group, if it has a part in it."""
     if all(producer_id != producer.producer_id for producer_id, _ in group.pending_offsets):
         return ()
-    return (TransactionEnded(group.group_id, now_ms, producer, committed),)
+    return (TransactionCompleted(group.group_id, now_ms, producer, committed),)

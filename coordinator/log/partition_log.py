@@ -18,7 +18,7 @@ from coordinator.log.errors import (
 from coordinator.log.files import FileSystem
 from coordinator.log.names import folder_name
 from coordinator.log.recovery import Recovery, load_segments
-from coordinator.log.segment import NO_TIMESTAMP, OwnBatch, Segment
+from coordinator.log.segment import NO_TIMESTAMP, PrebuiltBatch, Segment
 
 REPLAY_BYTES = 1 << 20
 
@@ -49,7 +49,7 @@ class Flush:
     fs: FileSystem
     finished: Sequence[Segment]
     active: Segment | None
-    new_names_in: Sequence[Path]
+    directories_to_fsync: Sequence[Path]
 
     def run(self) -> None:
         """Return when it is on the medium; may run on another thread while the log is appended to and read.
@@ -63,7 +63,7 @@ class Flush:
                 segment.save_indexes(flush=True)
             if self.active is not None:
                 self.active.flush_log()
-            for folder in self.new_names_in:
+            for folder in self.directories_to_fsync:
                 self.fs.flush_directory(folder)
         except OSError as error:
             raise LogFlushError(f"{self.log}: fsync failed: {error}") from error
@@ -90,7 +90,7 @@ class PartitionLog:
         self._segments: list[Segment] = []
         self._base_offsets: list[int] = []
         self._unflushed: list[Segment] = []  # rolled since the last flush
-        self._new_names_in: list[Path] = []
+        self._directories_to_fsync: list[Path] = []
 
     @classmethod
     def open(
@@ -119,7 +119,7 @@ class PartitionLog:
                 log._add(segment)
             if not clean:
                 # The process that made them may have been killed before it flushed their names.
-                log._new_names_in = [log.folder.parent, log.folder]
+                log._directories_to_fsync = [log.folder.parent, log.folder]
         if log._segments:
             log.log_end_offset = log._segments[-1].next_offset
             log.log_start_offset = min(max(log_start_offset, log._base_offsets[0]), log.log_end_offset)
@@ -174,7 +174,7 @@ class PartitionLog:
         self.log_end_offset = last_offset + 1
         return AppendResult(base_offset, last_offset, len(headers), log_append_time_ms)
 
-    def append_own(self, batches: Sequence[OwnBatch], max_timestamp_ms: int) -> None:
+    def append_prebuilt(self, batches: Sequence[PrebuiltBatch], max_timestamp_ms: int) -> None:
         """Write batches, in one piece, that were built here for `log_end_offset` and what follows.
 
         They are not looked at, and as large as they have to be.
@@ -188,7 +188,7 @@ class PartitionLog:
         self._check_size(len(data))
         try:
             segment = self._segment_for(len(data), last_offset, max_timestamp_ms)
-            segment.append_own(data, batches, max_timestamp_ms)
+            segment.append_prebuilt(data, batches, max_timestamp_ms)
         except OSError as error:
             raise LogAppendError(f"{self.name}: {error}") from error
         self.log_end_offset = last_offset + 1
@@ -213,9 +213,9 @@ class PartitionLog:
 
     def _create_segment(self) -> Segment:
         if not self._fs.is_directory(self.folder):
-            self._note_new_names_in(self.folder.parent)
+            self._fsync_later(self.folder.parent)
             self._fs.make_directory(self.folder)
-        self._note_new_names_in(self.folder)
+        self._fsync_later(self.folder)
         segment = Segment(self._fs, self.folder, self.log_end_offset, self.config)
         try:
             segment.truncate(0)
@@ -226,10 +226,10 @@ class PartitionLog:
         self._add(segment)
         return segment
 
-    def _note_new_names_in(self, folder: Path) -> None:
+    def _fsync_later(self, folder: Path) -> None:
         """To be called before a name is made: what a failing disk leaves is taken for a segment after a clean stop."""
-        if folder not in self._new_names_in:
-            self._new_names_in.append(folder)
+        if folder not in self._directories_to_fsync:
+            self._directories_to_fsync.append(folder)
 
     def _add(self, segment: Segment) -> None:
         self._segments.append(segment)
@@ -315,7 +315,7 @@ class PartitionLog:
 
     def start_flush(self) -> Flush | None:
         """What is to be made durable now; None when everything is. For `finish_flush` once its `run` is through."""
-        if self.recovery_point >= self.log_end_offset and not self._new_names_in:
+        if self.recovery_point >= self.log_end_offset and not self._directories_to_fsync:
             return None
         flush = Flush(
             self.name,
@@ -323,10 +323,10 @@ class PartitionLog:
             self._fs,
             tuple(self._unflushed),
             self._segments[-1] if self._segments else None,
-            tuple(self._new_names_in),
+            tuple(self._directories_to_fsync),
         )
         self._unflushed.clear()
-        self._new_names_in.clear()
+        self._directories_to_fsync.clear()
         return flush
 
     def finish_flush(self, flush: Flush) -> None:

@@ -35,7 +35,7 @@ def _headers_before_corruption(data: bytes, check_crc: bool) -> list[BatchHeader
 
 
 @dataclass(slots=True)
-class OwnBatch:
+class PrebuiltBatch:
     """A batch that was built here for its place in the log."""
 
     data: bytes
@@ -68,7 +68,7 @@ class Segment:
         for header in headers:
             self.note(header.size_in_bytes, header.last_offset, header.max_timestamp_ms)
 
-    def append_own(self, data: bytes, batches: Sequence[OwnBatch], max_timestamp_ms: int) -> None:
+    def append_prebuilt(self, data: bytes, batches: Sequence[PrebuiltBatch], max_timestamp_ms: int) -> None:
         """The same for batches that were built here, of which this is known; `data` is all of them."""
         self._write(data)
         for each in batches:

@@ -1,1 +1,1 @@
-"""The core in motion: shards with their queues, leases, timers, and the replay at start."""
+"""The core in motion: shards with their queues, sessions, timers, and the replay at start."""

@@ -18,21 +18,21 @@ from coordinator.core.decision import (
 )
 from coordinator.core.events import (
     Event,
-    MemberIdReleased,
     MemberJoined,
     MemberRemoved,
-    OffsetsHeldBack,
+    PendingMemberRemoved,
     StaticMemberReplaced,
+    TransactionalOffsetsCommitted,
 )
 from coordinator.core.group import Group
-from coordinator.core.rebalance import settle
+from coordinator.core.rebalance import advance
 from coordinator.core.states import DEAD, STABLE
 from coordinator.core.stored import Stored, StoredBatch, StoredGroups, records_of
 from coordinator.core.transactional_offsets import end
 from coordinator.runtime.asks import Ask, GroupAsk, MarkerAsk, ShardAsk
 from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.interfaces import Answers, AuditRecord, Store, StoreError, Trail
-from coordinator.runtime.leases import LeaseTable
+from coordinator.runtime.sessions import SessionTable
 
 log = structlog.get_logger()
 
@@ -46,7 +46,7 @@ LOAD_STEPS_AT_ONCE: Final = 2_000
 class ShardState(Enum):
     """Whether the groups of a partition can be asked here."""
 
-    NOT_LED = auto()
+    INACTIVE = auto()
     """Another node leads the partition, or none."""
     LOADING = auto()
     ACTIVE = auto()
@@ -54,10 +54,13 @@ class ShardState(Enum):
     """The log could not be read or written; it is loaded anew after a while."""
 
 
-BEGIN_OR_END_SESSIONS: Final = frozenset({MemberJoined, MemberRemoved, MemberIdReleased, StaticMemberReplaced})
+STEPS_AT_ONCE_MAX: Final = 16
+"""Steps that may follow from one request without time passing; a rebalance that nobody comes to has four."""
+
+BEGIN_OR_END_SESSIONS: Final = frozenset({MemberJoined, MemberRemoved, PendingMemberRemoved, StaticMemberReplaced})
 
 REFUSALS: Final = {
-    ShardState.NOT_LED: ErrorCode.NOT_COORDINATOR,
+    ShardState.INACTIVE: ErrorCode.NOT_COORDINATOR,
     ShardState.LOADING: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ShardState.FAILED: ErrorCode.COORDINATOR_NOT_AVAILABLE,
 }
@@ -84,7 +87,7 @@ class Batch:
         records = records_of(event, group)
         if not records:
             return
-        producer = event.producer if isinstance(event, OffsetsHeldBack) else None
+        producer = event.producer if isinstance(event, TransactionalOffsetsCommitted) else None
         last = self.stored[-1] if self.stored else None
         if isinstance(last, StoredBatch) and last.producer == producer:
             last.records.extend(records)
@@ -101,13 +104,13 @@ class Shard:
         store: Store,
         trail: Trail,
         answers: Answers,
-        leases: LeaseTable,
+        sessions: SessionTable,
         timers: GroupTimers,
         config: Config,
     ) -> None:
         self.partition = partition
         self.groups: dict[str, Group] = {}
-        self.state = ShardState.NOT_LED
+        self.state = ShardState.INACTIVE
         self.retry_ms = LOAD_RETRY_MS_AT_FIRST
         self._replay: Iterator[None] = iter(())
         self._stored = StoredGroups()
@@ -116,7 +119,7 @@ class Shard:
         self._store = store
         self._trail = trail
         self._answers = answers
-        self._leases = leases
+        self._sessions = sessions
         self._timers = timers
         self._config = config
 
@@ -128,7 +131,7 @@ class Shard:
     def submit(self, ask: Ask) -> None:
         self._queue.append(ask)
 
-    def begin_load(self) -> None:
+    def start_loading(self) -> None:
         """This node leads the partition from now on, or tries again to read it."""
         self.state, self._stored = ShardState.LOADING, StoredGroups()
         self._replay = self._replay_all(self._stored)
@@ -143,7 +146,7 @@ class Shard:
             self._trail.take(record)
             yield
 
-    def go_on_loading(self, now_ms: int) -> bool:
+    def load_next_slice(self, now_ms: int) -> bool:
         """Some steps of the replay. False when there are more: other work goes between, so that a long log stalls none.
 
         At the end the members get a fresh session and the state is ACTIVE; FAILED when the log cannot be read or what
@@ -168,7 +171,7 @@ class Shard:
     def _activate(self, groups: dict[str, Group], now_ms: int) -> None:
         self.groups = groups
         for group in groups.values():
-            self._leases.set_group(group.group_id, group.generation_id, group.state is STABLE)
+            self._sessions.set_group(group.group_id, group.generation_id, group.state is STABLE)
             for member in group.members.values():
                 self._renew(group, member.member_id, now_ms)
         self.state, self.retry_ms = ShardState.ACTIVE, LOAD_RETRY_MS_AT_FIRST
@@ -176,7 +179,7 @@ class Shard:
     def unload(self) -> None:
         """Another node leads the partition now: everybody who waits is sent to it, and nothing is kept."""
         waiting = self._forget_groups()
-        self.state, self._replay, self._stored = ShardState.NOT_LED, iter(()), StoredGroups()
+        self.state, self._replay, self._stored = ShardState.INACTIVE, iter(()), StoredGroups()
         for request_id in waiting:
             self._answers.fail(request_id, ErrorCode.NOT_COORDINATOR)
         self._refuse_all()
@@ -212,7 +215,7 @@ class Shard:
         if batch is None:
             return
         for group_id, generation_id in batch.opened.items():
-            self._leases.set_group(group_id, generation_id, True)
+            self._sessions.set_group(group_id, generation_id, True)
         for reply in batch.replies:
             try:
                 self._answers.reply(reply.request_id, reply.response)
@@ -246,7 +249,10 @@ class Shard:
         self._take(group, decision, now_ms, batch)
         if ask.request_id is not None and not decision.events:
             return
-        while (followed := settle(group, now_ms, self._config)).events:
+        steps = 0
+        while (followed := advance(group, now_ms, self._config)).events:
+            steps += 1
+            assert steps <= STEPS_AT_ONCE_MAX, f"group {group.group_id} does not come to rest: {followed.events}"
             self._take(group, followed, now_ms, batch)
         self._timers.arm(group.group_id, next_deadline_ms(group))
 
@@ -286,30 +292,30 @@ class Shard:
         batch.opened.pop(group.group_id, None)
         if group.state is DEAD:
             self.groups.pop(group.group_id, None)
-            self._leases.drop_group(group.group_id)
+            self._sessions.drop_group(group.group_id)
             return
-        self._leases.set_group(group.group_id, group.generation_id, False)
+        self._sessions.set_group(group.group_id, group.generation_id, False)
         if group.state is STABLE:
             batch.opened[group.group_id] = group.generation_id
 
     def _begin_or_end_session(self, event: Event, now_ms: int) -> None:
         if isinstance(event, MemberJoined):
             who = (event.group_id, event.member_id, event.group_instance_id)
-            self._leases.renew(*who, NEW_MEMBER_JOIN_TIMEOUT_MS, now_ms)
-        elif isinstance(event, MemberRemoved | MemberIdReleased):
-            self._leases.drop(event.group_id, event.member_id)
+            self._sessions.renew(*who, NEW_MEMBER_JOIN_TIMEOUT_MS, now_ms)
+        elif isinstance(event, MemberRemoved | PendingMemberRemoved):
+            self._sessions.drop(event.group_id, event.member_id)
         elif isinstance(event, StaticMemberReplaced):
             who = (event.group_id, event.old_member_id, event.new_member_id)
-            self._leases.pass_on(*who, event.session_timeout_ms, now_ms)
+            self._sessions.transfer(*who, event.session_timeout_ms, now_ms)
 
     def _renew(self, group: Group, member_id: str, now_ms: int) -> None:
         """At once: an expiry later in the same batch finds the member alive. A batch that fails ends all sessions."""
         member = group.members.get(member_id)
         if member is None:
-            self._leases.reserve(group.group_id, member_id, group.pending_members[member_id], now_ms)
+            self._sessions.reserve(group.group_id, member_id, group.pending_members[member_id], now_ms)
         else:
             instance_id, timeout_ms = member.group_instance_id, member.session_timeout_ms
-            self._leases.renew(group.group_id, member_id, instance_id, timeout_ms, now_ms)
+            self._sessions.renew(group.group_id, member_id, instance_id, timeout_ms, now_ms)
 
     def _refuse_all(self) -> None:
         while self._queue:
@@ -336,7 +342,7 @@ class Shard:
             if request_id is not None
         ]
         for group_id in self.groups:
-            self._leases.drop_group(group_id)
+            self._sessions.drop_group(group_id)
             self._timers.arm(group_id, None)
         self.groups = {}
         return waiting

@@ -10,7 +10,7 @@ from coordinator.core.group import Producer
 from coordinator.core.stored import Stored, StoredBatch, StoredRecord, TransactionMarker
 from coordinator.log.errors import LogAppendError, RecordListTooLarge
 from coordinator.log.partition_log import REPLAY_BYTES, PartitionLog
-from coordinator.log.segment import OwnBatch
+from coordinator.log.segment import PrebuiltBatch
 from coordinator.runtime.interfaces import AuditRecord, StoreError
 
 NO_PRODUCER: Final = Producer(-1, -1)
@@ -69,8 +69,8 @@ class LogStore:
                 for record in records:
                     yield record.key or b"", record.value or b"", record.headers
 
-    def _build_all(self, stored: Sequence[Stored], now_ms: int) -> list[OwnBatch]:
-        built: list[OwnBatch] = []
+    def _build_all(self, stored: Sequence[Stored], now_ms: int) -> list[PrebuiltBatch]:
+        built: list[PrebuiltBatch] = []
         for each in stored:
             base_offset = built[-1].last_offset + 1 if built else self._offsets.log_end_offset
             if isinstance(each, TransactionMarker):
@@ -88,7 +88,7 @@ class LogStore:
         now_ms: int,
         compression: str = "none",
         is_control: bool = False,
-    ) -> OwnBatch:
+    ) -> PrebuiltBatch:
         """One batch. A transaction's has no sequence: its order is the log's, as on Kafka."""
         producer_id, producer_epoch = NO_PRODUCER if producer is None else producer
         batch = build_batch(
@@ -102,11 +102,11 @@ class LogStore:
             is_control=is_control,
             partition_leader_epoch=self._leader_epoch,
         )
-        return OwnBatch(batch, base_offset + len(records) - 1)
+        return PrebuiltBatch(batch, base_offset + len(records) - 1)
 
-    def _write(self, log: PartitionLog, batches: list[OwnBatch], now_ms: int) -> None:
+    def _write(self, log: PartitionLog, batches: list[PrebuiltBatch], now_ms: int) -> None:
         """In one piece: a disk that fails leaves all of them or none."""
-        log.append_own(batches, now_ms)
+        log.append_prebuilt(batches, now_ms)
         self._grown(log)
 
     def _batches(self, log: PartitionLog) -> Iterator[tuple[BatchHeader, list[Record]]]:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class SessionKey(NamedTuple):
-    """Ask the lease of this member whether its session ran out."""
+    """Ask the session of this member whether its session ran out."""
 
     group_id: str
     member_id: str

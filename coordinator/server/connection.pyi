@@ -3,8 +3,8 @@ from collections.abc import Callable
 from typing import Any
 
 from _wire.errors import ErrorCode
-from coordinator.runtime.leases import LeaseTable
-from coordinator.server.call import Call, Endpoint
+from coordinator.runtime.sessions import SessionTable
+from coordinator.server.request_context import Endpoint, RequestContext
 
 class Connection(Protocol):
     """An asyncio protocol. `host` serves what is not answered here (host.py)."""
@@ -12,11 +12,11 @@ class Connection(Protocol):
     client_host: str
     last_heard_ms: int
     endpoint: Endpoint
-    call: Call | None
+    call: RequestContext | None
     on_close: Callable[[], object] | None
 
     def __init__(
-        self, host: Any, endpoint: Endpoint, leases: LeaseTable, now_ms: Callable[[], int], frame_bytes_max: int
+        self, host: Any, endpoint: Endpoint, sessions: SessionTable, now_ms: Callable[[], int], frame_bytes_max: int
     ) -> None: ...
     def connection_made(self, transport: Transport) -> None: ...  # type: ignore[override]
     def answer(self, response: Any) -> None:

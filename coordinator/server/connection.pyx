@@ -1,6 +1,6 @@
 """One client's connection: frames in, answers out in the order of the requests.
 
-Kafka handles the next request of a connection only when the last one is answered; so do we. Heartbeats of live leases
+Kafka handles the next request of a connection only when the last one is answered; so do we. Heartbeats of live sessions
 are answered here and nothing else happens; everything else goes to the host. Whatever a turn of the loop comes to
 leaves in one write.
 """
@@ -16,7 +16,7 @@ from _wire.heartbeat_frames cimport (
     HEARTBEAT_ANSWER_BYTES_MAX, HeartbeatFields, read_heartbeat, write_heartbeat_answer,
 )
 from _wire.primitives cimport Message, load_uint32
-from coordinator.runtime.leases cimport LeaseTable
+from coordinator.runtime.sessions cimport SessionTable
 
 from _wire.frames import FrameTooLarge
 
@@ -33,7 +33,7 @@ cdef class Connection:
 
     cdef object host
     cdef object now_ms
-    cdef LeaseTable leases
+    cdef SessionTable sessions
     cdef FrameSplitter splitter
     cdef object frames                  # deque of frames that wait for their turn
     cdef Py_ssize_t frames_bytes
@@ -51,10 +51,10 @@ cdef class Connection:
     cdef public object call             # what the request under way is, for host and answers
     cdef public object on_close         # called once if the client goes before its answer
 
-    def __init__(self, host, endpoint, LeaseTable leases not None, now_ms, frame_bytes_max):
+    def __init__(self, host, endpoint, SessionTable sessions not None, now_ms, frame_bytes_max):
         self.host = host
         self.endpoint = endpoint
-        self.leases = leases
+        self.sessions = sessions
         self.now_ms = now_ms
         self.splitter = FrameSplitter(frame_bytes_max)
         self.frames = deque()
@@ -117,8 +117,8 @@ cdef class Connection:
         if self.closing or not self.busy:
             return
         try:
-            if call.route.adapt is not None:
-                call.route.adapt(response, call.api_version)
+            if call.route.downgrade is not None:
+                call.route.downgrade(response, call.api_version)
             self.hold(encode_response(call.correlation_id, response, call.api_version))
         except (ValueError, TypeError, OverflowError) as problem:
             # A defect of ours; whoever answers others beside this one must not be held up by it.
@@ -208,7 +208,7 @@ cdef class Connection:
             self.transport.write(data)
 
     cdef Py_ssize_t answer_heartbeats(self, bytes data, int64_t now_ms) except -1:
-        """Answer the Heartbeats of live leases that `data` begins with; returns how many bytes they took.
+        """Answer the Heartbeats of live sessions that `data` begins with; returns how many bytes they took.
 
         From the receive buffer into the send buffer: no frame, no message, no answer is made a Python object.
         """
@@ -238,9 +238,9 @@ cdef class Connection:
     cdef Py_ssize_t answer_heartbeat(
         self, const uint8_t *frame, Py_ssize_t frame_bytes, int64_t now_ms, uint8_t *answer
     ) noexcept:
-        """Write the answer to the Heartbeat of a live lease; 0 bytes for whatever else the frame is."""
+        """Write the answer to the Heartbeat of a live session; 0 bytes for whatever else the frame is."""
         cdef HeartbeatFields fields
-        if not read_heartbeat(frame, frame_bytes, &fields) or not self.leases.heartbeat(
+        if not read_heartbeat(frame, frame_bytes, &fields) or not self.sessions.heartbeat(
             fields.group_id.data, fields.group_id.size, fields.member_id.data, fields.member_id.size,
             fields.group_instance_id.data, fields.group_instance_id.size, fields.generation_id, now_ms,
         ):

@@ -6,28 +6,28 @@ from typing import Any, Final
 
 from _wire.apis import APIS, Api
 from _wire.errors import ErrorCode
-from coordinator.server.call import Call
+from coordinator.server.request_context import RequestContext
 
 
-class _Later:
-    """The handler has passed the request on; its answer comes through the AnswerDesk."""
+class _Deferred:
+    """The handler has passed the request on; its answer comes through the PendingRequests."""
 
 
-class _NoAnswer:
+class _NoResponse:
     """The client wants no answer (Produce with acks=0)."""
 
 
-LATER: Final = _Later()
-NO_ANSWER: Final = _NoAnswer()
+DEFERRED: Final = _Deferred()
+NO_RESPONSE: Final = _NoResponse()
 
-Handler = Callable[[Any, Call], Any]
-"""(request, call) → response, LATER or NO_ANSWER."""
+Handler = Callable[[Any, RequestContext], Any]
+"""(request, call) → response, DEFERRED or NO_RESPONSE."""
 
 ErrorResponse = Callable[[Any, ErrorCode], Any]
 """(request, error) → the response that says so."""
 
 
-Adapt = Callable[[Any, int], None]
+Downgrade = Callable[[Any, int], None]
 """(response, version): writes what an old version says otherwise into the response."""
 
 
@@ -40,7 +40,7 @@ class Route:
     """(frame, version, where the body begins) → request."""
     handler: Handler
     error_response: ErrorResponse
-    adapt: Adapt | None
+    downgrade: Downgrade | None
     min_version: int
     max_version: int
     offered_from: int
@@ -65,7 +65,7 @@ class DispatchTable:
         handler: Handler,
         error_response: ErrorResponse | None = None,
         *,
-        adapt: Adapt | None = None,
+        downgrade: Downgrade | None = None,
         min_version: int = 0,
         max_version: int | None = None,
         offered_from: int | None = None,
@@ -77,4 +77,4 @@ class DispatchTable:
         assert api.key not in self.routes, name
         oldest = max(min_version, api.min_version)
         offered = oldest if offered_from is None else offered_from
-        self.routes[api.key] = Route(api, api.request.decode, handler, answer_error, adapt, oldest, newest, offered)
+        self.routes[api.key] = Route(api, api.request.decode, handler, answer_error, downgrade, oldest, newest, offered)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from coordinator.config import CONNECTIONS_MAX_IDLE_MS, MAX_CONNECTIONS, MAX_CONNECTIONS_PER_IP, Config
 from coordinator.server.connection import Connection
-from coordinator.server.turns import Turns
+from coordinator.server.loop_scheduler import LoopScheduler
 
 
 class IdleKey(NamedTuple):
@@ -21,11 +21,11 @@ class ConnectionLimits:
     leaves the client waiting in the dark.
     """
 
-    def __init__(self, config: Config, turns: Turns) -> None:
+    def __init__(self, config: Config, scheduler: LoopScheduler) -> None:
         self._most = config[MAX_CONNECTIONS]
         self._most_per_ip = config[MAX_CONNECTIONS_PER_IP]
         self._idle_ms = config[CONNECTIONS_MAX_IDLE_MS]
-        self._turns = turns
+        self._scheduler = scheduler
         self._open = 0
         self._per_ip: Counter[str] = Counter()
         self._timers: dict[Connection, int] = {}
@@ -49,7 +49,7 @@ class ConnectionLimits:
             del self._per_ip[connection.client_host]
         timer = self._timers.pop(connection, 0)
         if timer:
-            self._turns.cancel(timer)
+            self._scheduler.cancel(timer)
 
     def due(self, key: object, now_ms: int) -> None:
         """Close the connection that the key names if it is idle; else look again when it could be."""
@@ -65,4 +65,4 @@ class ConnectionLimits:
 
     def _watch(self, connection: Connection, since_ms: int) -> None:
         if self._idle_ms >= 0:
-            self._timers[connection] = self._turns.start(IdleKey(connection), since_ms + self._idle_ms)
+            self._timers[connection] = self._scheduler.start(IdleKey(connection), since_ms + self._idle_ms)

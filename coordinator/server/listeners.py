@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from coordinator.config import ADVERTISED_LISTENERS, LISTENERS, SOCKET_REQUEST_MAX_BYTES, Config, ConfigError
-from coordinator.runtime.leases import LeaseTable
-from coordinator.server.call import Endpoint
+from coordinator.runtime.sessions import SessionTable
 from coordinator.server.connection import Connection
-from coordinator.server.host import ConnectionHost
+from coordinator.server.request_context import Endpoint
+from coordinator.server.request_dispatcher import RequestDispatcher
 
 PLAINTEXT = "PLAINTEXT"
 BACKLOG = 1024
@@ -45,7 +45,9 @@ def parse_addresses(key_name: str, text: str) -> list[Address]:
 class Listeners:
     """The listening sockets of one server."""
 
-    def __init__(self, config: Config, host: ConnectionHost, leases: LeaseTable, now_ms: Callable[[], int]) -> None:
+    def __init__(
+        self, config: Config, host: RequestDispatcher, sessions: SessionTable, now_ms: Callable[[], int]
+    ) -> None:
         """Raises ConfigError for listeners that cannot be understood."""
         self._addresses = parse_addresses(LISTENERS.name, config[LISTENERS])
         if not self._addresses:
@@ -56,7 +58,7 @@ class Listeners:
             raise ConfigError(f"{ADVERTISED_LISTENERS.name}: there is no listener {unknown}")
         self._frame_bytes_max = config[SOCKET_REQUEST_MAX_BYTES]
         self._host = host
-        self._leases = leases
+        self._sessions = sessions
         self._now_ms = now_ms
         self._servers: list[asyncio.Server] = []
         self.endpoints: list[Endpoint] = []
@@ -85,7 +87,7 @@ class Listeners:
         return Endpoint(address.name, socket.gethostname() if anywhere else address.host, port)
 
     def _accept(self, endpoint: Endpoint) -> Connection:
-        return Connection(self._host, endpoint, self._leases, self._now_ms, self._frame_bytes_max)
+        return Connection(self._host, endpoint, self._sessions, self._now_ms, self._frame_bytes_max)
 
 
 def _bind(address: Address) -> socket.socket:

@@ -10,10 +10,10 @@ import structlog
 
 from _wire.compression import COMPRESSIONS
 from coordinator.audit.trail import AuditTrail
-from coordinator.broker.fetch import Fetching, FetchTimeoutKey
-from coordinator.broker.growth import Growth
+from coordinator.broker.append_notifier import AppendNotifier
+from coordinator.broker.fetch import FetchService, FetchTimeoutKey
 from coordinator.broker.partitions import LEADER_EPOCH, Partitions
-from coordinator.broker.produce import Producing
+from coordinator.broker.produce import ProduceService
 from coordinator.broker.topics import Topics
 from coordinator.config import (
     LOG_DIRS,
@@ -27,13 +27,11 @@ from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
 from coordinator.log.errors import LogFlushError
 from coordinator.metadata.store import MetadataStore
+from coordinator.runtime.group_coordinator import Groups
 from coordinator.runtime.group_timers import GroupTimers
-from coordinator.runtime.groups import Groups
-from coordinator.runtime.leases import LeaseTable
+from coordinator.runtime.sessions import SessionTable
 from coordinator.runtime.shard import Shard
 from coordinator.runtime.store import LogStore
-from coordinator.server.answers import AnswerDesk
-from coordinator.server.broker import Broker
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.admin import AdminHandlers
 from coordinator.server.handlers.cluster import ClusterHandlers
@@ -41,10 +39,12 @@ from coordinator.server.handlers.data import DataHandlers
 from coordinator.server.handlers.groups import GroupHandlers
 from coordinator.server.handlers.offsets import OffsetHandlers
 from coordinator.server.handlers.topics import TopicHandlers
-from coordinator.server.host import ConnectionHost
 from coordinator.server.limits import ConnectionLimits
 from coordinator.server.listeners import Listeners
-from coordinator.server.turns import Turns
+from coordinator.server.loop_scheduler import LoopScheduler
+from coordinator.server.node_context import NodeContext
+from coordinator.server.pending_requests import PendingRequests
+from coordinator.server.request_dispatcher import RequestDispatcher
 from coordinator.timers.system_clock import SystemClock
 from coordinator.timers.wheel import TimerWheel
 
@@ -84,49 +84,53 @@ class Node:
     async def _start(self, config: Config) -> None:
         now_ms = self._clock.now_ms
         wheel = TimerWheel(now_ms())
-        self._turns = Turns(asyncio.get_running_loop(), wheel, now_ms)
-        growth = Growth(self._turns.wake)
+        self._scheduler = LoopScheduler(asyncio.get_running_loop(), wheel, now_ms)
+        notifier = AppendNotifier(self._scheduler.request_iteration)
         metadata = MetadataStore(self._directory.open_metadata_log(LogConfig()), lambda: uuid.uuid4().bytes)
         partitions = Partitions(self._directory, metadata.image, config)
         topics = Topics(metadata, partitions, config)
         topics.make_internal(now_ms())
-        desk = AnswerDesk()
-        leases = LeaseTable(wheel, random.SystemRandom().getrandbits(64))
-        groups = self._groups(partitions, metadata.image.topics[OFFSETS_TOPIC].partitions, growth, desk, leases, wheel)
-        fetching = Fetching(metadata.image, partitions, growth, self._turns)
-        producing = Producing(metadata.image, partitions, growth)
-        broker = Broker(
+        pending = PendingRequests()
+        sessions = SessionTable(wheel, random.SystemRandom().getrandbits(64))
+        groups = self._groups(
+            partitions, metadata.image.topics[OFFSETS_TOPIC].partitions, notifier, pending, sessions, wheel
+        )
+        fetch_service = FetchService(metadata.image, partitions, notifier, self._scheduler)
+        produce_service = ProduceService(metadata.image, partitions, notifier)
+        broker = NodeContext(
             config=config,
             cluster_id=self._directory.cluster_id,
             metadata=metadata,
             image=metadata.image,
             partitions=partitions,
             topics=topics,
-            producing=producing,
-            fetching=fetching,
+            produce_service=produce_service,
+            fetch_service=fetch_service,
             groups=groups,
-            desk=desk,
+            pending=pending,
             now_ms=now_ms,
         )
-        self._turns.at_end(groups.drain)
-        self._turns.at_end(growth.tell)
-        self._turns.on_due(groups.due)
-        self._turns.on_due(lambda key, now_ms: fetching.expire(key.fetch) if isinstance(key, FetchTimeoutKey) else None)
+        self._scheduler.on_iteration_end(groups.drain)
+        self._scheduler.on_iteration_end(notifier.notify)
+        self._scheduler.on_due(groups.due)
+        self._scheduler.on_due(
+            lambda key, now_ms: fetch_service.expire(key.fetch) if isinstance(key, FetchTimeoutKey) else None
+        )
         groups.load(range(len(groups.shards)))
         table, cluster = dispatch_table(broker)
-        limits = ConnectionLimits(config, self._turns)
-        self._turns.on_due(limits.due)
-        self._host = ConnectionHost(table, cluster, desk, limits, _new_id, self._give_up)
-        self._listeners = Listeners(config, self._host, leases, now_ms)
+        limits = ConnectionLimits(config, self._scheduler)
+        self._scheduler.on_due(limits.due)
+        self._host = RequestDispatcher(table, cluster, pending, limits, _new_id, self._give_up)
+        self._listeners = Listeners(config, self._host, sessions, now_ms)
         await self._listeners.open()
 
     def _groups(
         self,
         partitions: Partitions,
         count: int,
-        growth: Growth,
-        desk: AnswerDesk,
-        leases: LeaseTable,
+        notifier: AppendNotifier,
+        pending: PendingRequests,
+        sessions: SessionTable,
         wheel: TimerWheel,
     ) -> Groups:
         timers = GroupTimers(wheel)
@@ -137,19 +141,19 @@ class Node:
                     partitions.get(OFFSETS_TOPIC, index),
                     partitions.get(AUDIT_TOPIC, index),
                     LEADER_EPOCH,
-                    growth.note,
+                    notifier.mark_appended,
                     COMPRESSIONS[self._config[OFFSETS_TOPIC_COMPRESSION_CODEC]],
                     self._config[OFFSETS_LOAD_BUFFER_SIZE],
                 ),
                 AuditTrail(self._config[NODE_ID], LEADER_EPOCH),
-                desk,
-                leases,
+                pending,
+                sessions,
                 timers,
                 self._config,
             )
             for index in range(count)
         ]
-        return Groups(shards, wheel, timers, leases, self._config, self._turns.wake)
+        return Groups(shards, wheel, timers, sessions, self._config, self._scheduler.request_iteration)
 
     def _give_up(self, problem: LogFlushError) -> None:
         if not self.flush_failure.done():
@@ -164,7 +168,7 @@ class Node:
     async def stop(self) -> None:
         """Accept no more, let answers leave, close the logs so that the next start need not check them."""
         self._listeners.close()
-        self._turns.stop()
+        self._scheduler.stop()
         for connection in list(self._host.connections):
             connection.close()
         deadline = self._clock.now_ms() + DRAIN_SECONDS * 1000
@@ -178,7 +182,7 @@ def _new_id() -> str:
     return str(uuid.uuid4())
 
 
-def dispatch_table(broker: Broker) -> tuple[DispatchTable, ClusterHandlers]:
+def dispatch_table(broker: NodeContext) -> tuple[DispatchTable, ClusterHandlers]:
     """Everything this server answers."""
     table = DispatchTable()
     cluster = ClusterHandlers(broker)

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from _wire.headers import encode_request, encode_response
 from _wire.records import build_batch, parse_batch
-from coordinator.runtime.leases import LeaseTable
+from coordinator.runtime.sessions import SessionTable
 from coordinator.timers.wheel import TimerWheel
 from tests.bench.wire.loops import answer_heartbeats_in_place, decode_and_encode
 from tests.bench.wire.messages import Pair, pairs
@@ -136,11 +136,11 @@ def in_place_table() -> None:
     pair = next(pair for pair in pairs() if pair.name.startswith("Heartbeat"))
     request = pair.request
     frame = encode_request(1, "bench", request, pair.version)[LENGTH_BYTES:]
-    leases = LeaseTable(TimerWheel(0), seed=1)
-    leases.renew(request.group_id, request.member_id, request.group_instance_id, 10_000, 0)
-    leases.set_group(request.group_id, request.generation_id, True)
+    sessions = SessionTable(TimerWheel(0), seed=1)
+    sessions.renew(request.group_id, request.member_id, request.group_instance_id, 10_000, 0)
+    sessions.set_group(request.group_id, request.generation_id, True)
     print(f"\n{f'{pair.name} in place, ns':36}{'median':>10}")
-    for name, table in (("read and answer", None), ("with its session found and renewed", leases)):
+    for name, table in (("read and answer", None), ("with its session found and renewed", sessions)):
         repeats = []
         for _ in range(REPEATS):
             started = time.thread_time_ns()

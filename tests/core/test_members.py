@@ -6,7 +6,7 @@ from coordinator.core.states import GroupState
 from tests.simulation.simulation import SESSION_TIMEOUT_MS, Simulation
 
 
-@pytest.fixture(params=[True, False], ids=["leases", "core"])
+@pytest.fixture(params=[True, False], ids=["sessions", "core"])
 def sim(request):
     """The same with the fast path of heartbeats and without."""
     return Simulation(fast_path=request.param)

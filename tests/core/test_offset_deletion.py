@@ -7,10 +7,10 @@ from _wire.messages.offset_delete import (
     OffsetDeleteRequestTopic,
 )
 from coordinator.core import offsets
-from coordinator.core.decision import RequestContext
+from coordinator.core.decision import OperationContext
 from coordinator.core.events import OffsetsDeleted
 from coordinator.core.group import Group, TopicPartition
-from coordinator.core.positions import CommittedOffset
+from coordinator.core.offset_records import CommittedOffset
 from coordinator.core.states import GroupState
 
 WHERE = TopicPartition("t", 0)
@@ -33,7 +33,7 @@ def delete(group, *partitions):
         group_id=group.group_id,
         topics=[OffsetDeleteRequestTopic(name=name, partitions=asked) for name, asked in topics.items()],
     )
-    decision = offsets.delete(group, request, RequestContext(1, 0, "c", "/", str), 5)
+    decision = offsets.delete(group, request, OperationContext(1, 0, "c", "/", str), 5)
     (reply,) = decision.replies
     response = reply.response
     errors = {
@@ -87,5 +87,5 @@ def test_a_group_that_is_not_there():
 def test_what_a_transaction_holds_back_goes_too():
     group = group_in(GroupState.EMPTY)
     held = TopicPartition("held", 0)
-    group.hold_back(7, held, CommittedOffset(1, -1, "", 0))
+    group.add_pending_offset(7, held, CommittedOffset(1, -1, "", 0))
     assert delete(group, held) == (ErrorCode.NONE, {held: ErrorCode.NONE}, (held,))

@@ -7,7 +7,7 @@ from coordinator.core.causes import Cause
 from coordinator.core.events import GroupRemoved, OffsetsExpired
 from coordinator.core.group import Group, Member, Protocol, TopicPartition
 from coordinator.core.offset_expiry import MS_PER_MINUTE, expire
-from coordinator.core.positions import CommittedOffset
+from coordinator.core.offset_records import CommittedOffset
 from coordinator.core.states import GroupState
 
 RETENTION_MS = 10 * MS_PER_MINUTE
@@ -87,7 +87,7 @@ def test_an_expiry_time_of_its_own_wins_over_retention():
 
 def test_what_an_open_transaction_has_a_position_for_stays_and_so_does_the_group():
     group = group_in(GroupState.EMPTY, "consumer", ("t", "held"), state_since_ms=COMMITTED_MS)
-    group.hold_back(7, TopicPartition("held", 0), position())
+    group.add_pending_offset(7, TopicPartition("held", 0), position())
     assert expired(group, COMMITTED_MS + RETENTION_MS) == ((TopicPartition("t", 0),), False)
 
 
@@ -95,7 +95,7 @@ def test_an_empty_group_without_offsets_goes_at_once():
     group = Group("g", exists=True, protocol_type="consumer", state_since_ms=COMMITTED_MS)
     (removed,) = expire(group, COMMITTED_MS, CONFIG).events
     assert removed == GroupRemoved("g", COMMITTED_MS, Cause.OFFSETS_EXPIRED)
-    group.hold_back(7, TopicPartition("held", 0), position())
+    group.add_pending_offset(7, TopicPartition("held", 0), position())
     assert expire(group, COMMITTED_MS, CONFIG).events == ()
 
 

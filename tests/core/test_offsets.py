@@ -38,6 +38,20 @@ def test_a_commit_is_taken_while_members_gather_but_not_while_the_leader_assigns
     assert error_of(sim.commit(b, generation_id=3)) is ErrorCode.REBALANCE_IN_PROGRESS
 
 
+@pytest.mark.parametrize(
+    ("retention_time_ms", "expires_after_ms"),
+    [(-1, None), (-2, 0), (-(2**63), 0), (0, 0), (60_000, 60_000), (2**63 - 1, None)],
+)
+def test_a_retention_time_at_its_limits_is_taken(retention_time_ms, expires_after_ms):
+    sim = Simulation({"offsets.retention.check.interval.ms": "1000"})
+    assert error_of(sim.commit(offset=42, version=2, retention_time_ms=retention_time_ms)) is ErrorCode.NONE
+    sim.restart()
+    sim.advance(1000 if expires_after_ms is None else max(expires_after_ms - 1000, 0))
+    assert sim.group.committed_offset(WHERE).offset == 42
+    sim.advance(1000)
+    assert sim.group.exists == (expires_after_ms is None)
+
+
 def test_a_commit_is_a_sign_of_life():
     sim = Simulation()
     (a,) = sim.stable_with("a")

@@ -1,7 +1,10 @@
+import pytest
+
+from _wire.errors import ErrorCode
 from coordinator.core.causes import Cause
 from coordinator.core.events import GroupEmptied, MemberRemoved, RebalanceStarted
 from coordinator.core.group import Member, Protocol
-from coordinator.core.rebalance import vote
+from coordinator.core.rebalance import select_protocol
 from coordinator.core.states import GroupState
 from tests.simulation.simulation import REBALANCE_TIMEOUT_MS, Simulation
 
@@ -13,11 +16,11 @@ def voter(name: str, *protocols: str) -> Member:
 
 def test_the_vote_goes_to_what_most_members_prefer_among_what_all_have():
     members = [voter("a", "x", "range", "sticky"), voter("b", "sticky", "range"), voter("c", "sticky", "range")]
-    assert vote(members) == "sticky"
+    assert select_protocol(members) == "sticky"
 
 
 def test_a_tie_is_broken_by_name():
-    assert vote([voter("a", "sticky", "range"), voter("b", "range", "sticky")]) == "range"
+    assert select_protocol([voter("a", "sticky", "range"), voter("b", "range", "sticky")]) == "range"
 
 
 def test_those_who_stay_rejoin_when_a_member_leaves():
@@ -77,6 +80,34 @@ def test_silent_static_members_hold_the_join_phase_open():
         "none rejoined but a static member remains: wait once more"
     )
     assert len(sim.group.members) == 1
+
+
+@pytest.mark.parametrize("rebalance_timeout_ms", [-(2**31), -1, 0, 1, 2**31 - 1])
+def test_silent_static_members_of_any_rebalance_timeout_keep_the_group_but_never_the_loop(rebalance_timeout_ms):
+    sim = Simulation()
+    joins = [sim.join(name, instance_id=name, version=5) for name in ("one", "two")]
+    sim.make_stable(joins)
+    timeouts = {"session_timeout_ms": 600_000, "rebalance_timeout_ms": rebalance_timeout_ms, "version": 9}
+    one, two = (sim.join(name, instance_id=name, **timeouts).response.member_id for name in ("one", "two"))
+    assert sim.group.state is GroupState.STABLE
+    sim.leave(two, instance_id="two")
+    assert sim.group.state is GroupState.PREPARING_REBALANCE
+    turns = sim.turns
+    sim.advance(5_000)
+    assert list(sim.group.members) == [one]
+    assert sim.turns - turns <= 51, "once per 100 ms at most"
+    generation_id = sim.group.generation_id
+    assert sim.join("one", one, instance_id="one", version=5).response.generation_id == generation_id + 1
+
+
+@pytest.mark.parametrize("rebalance_timeout_ms", [-(2**31), -1, 0])
+def test_a_member_without_time_to_sync_is_removed_as_soon_as_it_has_joined(rebalance_timeout_ms):
+    """As Kafka 4.3.1 does: the JoinGroup is answered, and the SyncGroup comes too late."""
+    sim = Simulation()
+    joined = sim.join("a", rebalance_timeout_ms=rebalance_timeout_ms)
+    assert (joined.error, joined.response.generation_id) == (ErrorCode.NONE, 1)
+    assert (sim.group.state, sim.group.generation_id) == (GroupState.EMPTY, 2)
+    assert sim.sync(joined.response.member_id, generation_id=1).error is ErrorCode.UNKNOWN_MEMBER_ID
 
 
 def test_a_follower_that_never_syncs_is_dropped_even_in_stable_and_despite_heartbeats():

@@ -6,7 +6,7 @@ from _wire.errors import ErrorCode
 from coordinator.core import offsets, transactional_offsets
 from coordinator.core.decision import Decision
 from coordinator.core.group import Group, Producer, TopicPartition
-from coordinator.core.positions import CommittedOffset
+from coordinator.core.offset_records import CommittedOffset
 from coordinator.core.states import GroupState
 from coordinator.core.stored import StoredGroups
 from coordinator.runtime.store import LogStore
@@ -149,10 +149,10 @@ def test_metadata_that_is_too_long_is_refused():
 def test_it_keeps_its_member_alive():
     sim = Simulation()
     (a,) = sim.stable_with("a")
-    deadline_ms = sim.leases.deadline_ms(GROUP_ID, a)
+    deadline_ms = sim.sessions.deadline_ms(GROUP_ID, a)
     sim.advance(100)
     commit(sim, generation_id=1, member_id=a)
-    assert sim.leases.deadline_ms(GROUP_ID, a) == deadline_ms + 100
+    assert sim.sessions.deadline_ms(GROUP_ID, a) == deadline_ms + 100
 
 
 STEPS = st.lists(
@@ -207,6 +207,6 @@ def test_replay_and_load_give_the_same_group():
 def test_a_marker_finds_every_group_of_its_partition(committed):
     groups = {name: Group(name, exists=True) for name in ("a", "b", "c")}
     for name in ("a", "b"):
-        groups[name].hold_back(ONE.producer_id, WHERE, CommittedOffset(1, -1, "", 0))
+        groups[name].add_pending_offset(ONE.producer_id, WHERE, CommittedOffset(1, -1, "", 0))
     events = [transactional_offsets.end(group, ONE, committed, 5) for group in groups.values()]
     assert [len(each) for each in events] == [1, 1, 0]

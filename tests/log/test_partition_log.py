@@ -16,7 +16,7 @@ from coordinator.log.errors import (
     RecordListTooLarge,
 )
 from coordinator.log.partition_log import AppendResult, PartitionLog
-from coordinator.log.segment import OwnBatch
+from coordinator.log.segment import PrebuiltBatch
 from tests.log.batches import START_MS, batch, everything, filled, values
 from tests.model.memory_files import MemoryFileSystem
 
@@ -77,7 +77,7 @@ def test_a_batch_of_our_own_is_written_as_it_is(open_log):
     log = filled(open_log(LogConfig(max_message_bytes=10)), 0)
     for end in (2, 4):
         records = [(b"k", b"%d" % offset, ()) for offset in range(end - 2, end)]
-        log.append_own([OwnBatch(build_batch(records, base_offset=end - 2, timestamp_ms=end), end - 1)], end)
+        log.append_prebuilt([PrebuiltBatch(build_batch(records, base_offset=end - 2, timestamp_ms=end), end - 1)], end)
         assert log.log_end_offset == end
     assert everything(log) == ["0", "1", "2", "3"]
     assert log.offset_for_timestamp(3).offset == 2
@@ -86,7 +86,7 @@ def test_a_batch_of_our_own_is_written_as_it_is(open_log):
 def test_a_batch_of_our_own_is_not_larger_than_a_segment(open_log):
     log = open_log(LogConfig(segment_bytes=150))
     with pytest.raises(RecordListTooLarge, match=r"segment.bytes is 150"):
-        log.append_own([OwnBatch(build_batch([(b"k", bytes(200))]), 0)], 0)
+        log.append_prebuilt([PrebuiltBatch(build_batch([(b"k", bytes(200))]), 0)], 0)
     assert log.log_end_offset == 0
 
 

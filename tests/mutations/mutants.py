@@ -23,7 +23,7 @@ OFFSET_EXPIRY = "coordinator/core/offset_expiry.py"
 STORED = "coordinator/core/stored.py"
 ADMIN = "coordinator/core/admin.py"
 SHARD = "coordinator/runtime/shard.py"
-GROUPS = "coordinator/runtime/groups.py"
+GROUPS = "coordinator/runtime/group_coordinator.py"
 GROUP_TIMERS = "coordinator/runtime/group_timers.py"
 STORE = "coordinator/runtime/store.py"
 TRAIL = "coordinator/audit/trail.py"
@@ -203,8 +203,8 @@ MUTANTS = (
     Mutant(
         "a generation is left out",
         REBALANCE,
-        "        group.generation_id + 1,\n        vote(staying),",
-        "        group.generation_id + 2,\n        vote(staying),",
+        "        group.generation_id + 1,\n        select_protocol(staying),",
+        "        group.generation_id + 2,\n        select_protocol(staying),",
     ),
     Mutant(
         "an emptied group keeps its generation",
@@ -251,14 +251,14 @@ MUTANTS = (
     Mutant(
         "the initial delay grows without bound",
         REBALANCE,
-        "left_ms = max(rebalance.prolongable_ms - rebalance.delay_ms, 0)",
-        "left_ms = rebalance.prolongable_ms",
+        "left_ms = max(rebalance.remaining_delay_ms - rebalance.delay_ms, 0)",
+        "left_ms = rebalance.remaining_delay_ms",
     ),
     Mutant(
         "the initial delay may outlast the rebalance timeout",
         REBALANCE,
-        "delay_ms = min(rebalance.delay_ms, rebalance.prolongable_ms)",
-        "delay_ms = max(rebalance.delay_ms, rebalance.prolongable_ms)",
+        "delay_ms = min(rebalance.delay_ms, rebalance.remaining_delay_ms)",
+        "delay_ms = max(rebalance.delay_ms, rebalance.remaining_delay_ms)",
     ),
     Mutant(
         "the least popular protocol wins",
@@ -282,7 +282,7 @@ MUTANTS = (
     Mutant(
         "a static member's new protocols change nothing",
         STATIC_MEMBERS,
-        "at_once = group.state is STABLE and vote(_with(group, old, member)) == group.protocol_name",
+        "at_once = group.state is STABLE and select_protocol(_with(group, old, member)) == group.protocol_name",
         "at_once = group.state is STABLE",
     ),
     Mutant(
@@ -300,14 +300,14 @@ MUTANTS = (
     Mutant(
         "a static member that came back has no session",
         SHARD,
-        "self._leases.pass_on(*who, event.session_timeout_ms, now_ms)",
-        "self._leases.drop(event.group_id, event.old_member_id)",
+        "self._sessions.transfer(*who, event.session_timeout_ms, now_ms)",
+        "self._sessions.drop(event.group_id, event.old_member_id)",
     ),
     # ---- events
     Mutant(
         "a released id does not end the wait for it",
         EVENTS,
-        "group.look_at_barrier()",
+        "group.allow_join_completion()",
         "group.all_have_joined",
     ),
     Mutant(
@@ -355,8 +355,8 @@ MUTANTS = (
     Mutant(
         "the delay is prolonged for nobody",
         EVENTS,
-        "rebalance.prolongable_ms, rebalance.new_member_came = self.prolongable_ms, False",
-        "rebalance.prolongable_ms, rebalance.new_member_came = self.prolongable_ms, True",
+        "rebalance.remaining_delay_ms, rebalance.new_member_came = self.remaining_delay_ms, False",
+        "rebalance.remaining_delay_ms, rebalance.new_member_came = self.remaining_delay_ms, True",
     ),
     Mutant(
         "a new member does not prolong the delay",
@@ -453,7 +453,7 @@ MUTANTS = (
     Mutant(
         "offsets expire under an open transaction",
         OFFSET_EXPIRY,
-        " and not group.is_held_back(where)",
+        " and not group.has_pending_offset(where)",
         "",
     ),
     Mutant(
@@ -519,16 +519,16 @@ MUTANTS = (
     ),
     # ---- the shard
     Mutant(
-        "heartbeats are taken from leases while members gather",
+        "heartbeats are taken from sessions while members gather",
         SHARD,
-        "self._leases.set_group(group.group_id, group.generation_id, False)",
-        "self._leases.set_group(group.group_id, group.generation_id, True)",
+        "self._sessions.set_group(group.group_id, group.generation_id, False)",
+        "self._sessions.set_group(group.group_id, group.generation_id, True)",
     ),
     Mutant(
-        "heartbeats are never taken from leases",
+        "heartbeats are never taken from sessions",
         SHARD,
-        "self._leases.set_group(group_id, generation_id, True)",
-        "self._leases.set_group(group_id, generation_id, False)",
+        "self._sessions.set_group(group_id, generation_id, True)",
+        "self._sessions.set_group(group_id, generation_id, False)",
     ),
     Mutant(
         "a generation that is over is opened to the fast path",
@@ -545,7 +545,7 @@ MUTANTS = (
     Mutant(
         "sessions outlive what is loaded anew",
         SHARD,
-        "            self._leases.drop_group(group_id)\n",
+        "            self._sessions.drop_group(group_id)\n",
         "",
     ),
     Mutant(
@@ -569,8 +569,8 @@ MUTANTS = (
     Mutant(
         "only the first thing that follows is done",
         SHARD,
-        "while (followed := settle(group, now_ms, self._config)).events:",
-        "if (followed := settle(group, now_ms, self._config)).events:",
+        "while (followed := advance(group, now_ms, self._config)).events:",
+        "if (followed := advance(group, now_ms, self._config)).events:",
     ),
     Mutant(
         "loaded members have no session",
@@ -587,39 +587,39 @@ MUTANTS = (
     Mutant(
         "a released id keeps its session",
         SHARD,
-        "elif isinstance(event, MemberRemoved | MemberIdReleased):",
+        "elif isinstance(event, MemberRemoved | PendingMemberRemoved):",
         "elif isinstance(event, MemberRemoved):",
     ),
     Mutant(
         "a static member that came back lives by its new session timeout at once",
         SHARD,
-        "self._leases.pass_on(*who, event.session_timeout_ms, now_ms)",
-        "self._leases.pass_on(*who, event.session_timeout_ms, now_ms)\n"
+        "self._sessions.transfer(*who, event.session_timeout_ms, now_ms)",
+        "self._sessions.transfer(*who, event.session_timeout_ms, now_ms)\n"
         "            self._renew(self.groups[event.group_id], event.new_member_id, now_ms)",
     ),
     Mutant(
         "a reserved member id lives by heartbeats",
         SHARD,
-        "self._leases.reserve(group.group_id, member_id, group.pending_members[member_id], now_ms)",
-        "self._leases.renew(group.group_id, member_id, None, group.pending_members[member_id], now_ms)",
+        "self._sessions.reserve(group.group_id, member_id, group.pending_members[member_id], now_ms)",
+        "self._sessions.renew(group.group_id, member_id, None, group.pending_members[member_id], now_ms)",
     ),
     Mutant(
         "a replaced member keeps its session",
         SHARD,
-        "self._leases.pass_on(*who, event.session_timeout_ms, now_ms)",
-        "self._leases.renew(*who[::2], None, event.session_timeout_ms, now_ms)",
+        "self._sessions.transfer(*who, event.session_timeout_ms, now_ms)",
+        "self._sessions.renew(*who[::2], None, event.session_timeout_ms, now_ms)",
     ),
     Mutant(
-        "a group that is gone keeps its place in the leases",
+        "a group that is gone keeps its place in the sessions",
         SHARD,
-        "            self._leases.drop_group(group.group_id)\n",
+        "            self._sessions.drop_group(group.group_id)\n",
         "",
     ),
     Mutant(
         "a new member has the session of an old one",
         SHARD,
-        "self._leases.renew(*who, NEW_MEMBER_JOIN_TIMEOUT_MS, now_ms)",
-        "self._leases.renew(*who, event.session_timeout_ms, now_ms)",
+        "self._sessions.renew(*who, NEW_MEMBER_JOIN_TIMEOUT_MS, now_ms)",
+        "self._sessions.renew(*who, event.session_timeout_ms, now_ms)",
     ),
     Mutant(
         "failed requests are not answered",
@@ -736,20 +736,20 @@ MUTANTS = (
     Mutant(
         "the names of files that a killed process made are not flushed",
         PARTITION_LOG,
-        "log._new_names_in = [log.folder.parent, log.folder]",
-        "log._new_names_in = []",
+        "log._directories_to_fsync = [log.folder.parent, log.folder]",
+        "log._directories_to_fsync = []",
     ),
     Mutant(
         "the names of files that a failed append left are not flushed",
         PARTITION_LOG,
-        "self._note_new_names_in(self.folder)\n",
-        "self._note_new_names_in(self.folder.parent)\n",
+        "self._fsync_later(self.folder)\n",
+        "self._fsync_later(self.folder.parent)\n",
     ),
     Mutant(
         "names are flushed only with a segment",
         PARTITION_LOG,
-        "if self.recovery_point >= self.log_end_offset and not self._new_names_in:",
-        "if not self._segments or (self.recovery_point >= self.log_end_offset and not self._new_names_in):",
+        "if self.recovery_point >= self.log_end_offset and not self._directories_to_fsync:",
+        "if not self._segments or (self.recovery_point >= self.log_end_offset and not self._directories_to_fsync):",
     ),
     Mutant(
         "a torn tail stays",

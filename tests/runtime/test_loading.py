@@ -10,7 +10,7 @@ from coordinator.runtime.shard import ShardState
 from tests.simulation.simulation import GROUP_ID, SESSION_TIMEOUT_MS, Simulation
 
 
-def begin_load(sim):
+def start_loading(sim):
     sim.groups.unload(0)
     sim.groups.load([0])
 
@@ -18,7 +18,7 @@ def begin_load(sim):
 def test_whoever_asks_while_it_is_loaded_is_told_so(monkeypatch):
     sim = Simulation()
     (member_id,) = sim.stable_with("a")
-    begin_load(sim)
+    start_loading(sim)
     monkeypatch.setattr(shard_module, "LOAD_STEPS_AT_ONCE", 0)
     with sim.one_turn():
         asked = [sim.join("b"), sim.commit(), sim.heartbeat(member_id, generation_id=1)]
@@ -31,7 +31,7 @@ def test_a_long_log_is_read_in_slices_and_others_have_their_turn(monkeypatch):
     for offset in range(10):
         sim.commit(offset=offset)
     monkeypatch.setattr(shard_module, "LOAD_STEPS_AT_ONCE", 3)
-    begin_load(sim)
+    start_loading(sim)
     turns = 0
     while sim.shard.state is ShardState.LOADING:
         sim.groups.drain(sim.now_ms)
@@ -49,7 +49,7 @@ def test_a_partition_that_is_given_up_sends_everybody_elsewhere():
         sim.groups.unload(0)
     after = sim.heartbeat(follower, generation_id=2)
     assert [each.error for each in (parked, queued, after)] == [ErrorCode.NOT_COORDINATOR] * 3
-    assert (sim.shard.groups, len(sim.leases), sim.timers.deadline_ms(GROUP_ID)) == ({}, 0, None)
+    assert (sim.shard.groups, len(sim.sessions), sim.timers.deadline_ms(GROUP_ID)) == ({}, 0, None)
 
 
 def test_a_parked_sync_is_sent_elsewhere_too():
@@ -66,21 +66,21 @@ def test_a_load_may_be_given_up_before_it_ends(monkeypatch):
     sim = Simulation()
     sim.stable_with("a")
     monkeypatch.setattr(shard_module, "LOAD_STEPS_AT_ONCE", 0)
-    begin_load(sim)
+    start_loading(sim)
     sim.groups.drain(sim.now_ms)
     sim.groups.unload(0)
     sim.advance(60_000)
-    assert sim.shard.state is ShardState.NOT_LED
+    assert sim.shard.state is ShardState.INACTIVE
     assert sim.commit().error is ErrorCode.NOT_COORDINATOR
 
 
 def test_what_was_given_up_can_be_taken_up_again():
     sim = Simulation()
     (member_id,) = sim.stable_with("a")
-    begin_load(sim)
+    start_loading(sim)
     sim.groups.drain(sim.now_ms)
     assert (sim.group.state, sim.group.generation_id) == (GroupState.STABLE, 1)
-    assert sim.leases.deadline_ms(GROUP_ID, member_id) == sim.now_ms + SESSION_TIMEOUT_MS
+    assert sim.sessions.deadline_ms(GROUP_ID, member_id) == sim.now_ms + SESSION_TIMEOUT_MS
     assert sim.heartbeat(member_id).error is ErrorCode.NONE
 
 
@@ -137,7 +137,7 @@ def test_after_a_restart_there_is_still_one_look_per_interval():
 
 def test_many_groups_are_looked_at_in_slices(monkeypatch):
     sim = Simulation({"offsets.retention.check.interval.ms": "1000"})
-    monkeypatch.setattr("coordinator.runtime.groups.GROUPS_CHECKED_AT_ONCE", 2)
+    monkeypatch.setattr("coordinator.runtime.group_coordinator.GROUPS_CHECKED_AT_ONCE", 2)
     asked = []
     sim.groups.ask = lambda group_id, decide: asked.append((sim.now_ms, group_id))
     sim.shard.groups.update(dict.fromkeys("abcde"))

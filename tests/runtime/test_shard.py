@@ -24,7 +24,7 @@ RETRIES_MS: Final = [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]
 def asked_for(sim: Simulation, decide: Any, group_id: str = GROUP_ID) -> Asked:
     """Queue a decision; it is made at the next drain."""
     asked = Asked()
-    number = sim.desk.number(asked)
+    number = sim.pending.register(asked)
     sim.groups.ask(group_id, lambda group, now_ms: decide(number), number)
     return asked
 
@@ -63,7 +63,7 @@ class Broken(Asked):
 def test_an_answer_that_cannot_be_given_holds_up_no_other():
     sim = Simulation()
     broken = Broken()
-    number = sim.desk.number(broken)
+    number = sim.pending.register(broken)
     sim.groups.ask("first", lambda group, now_ms: answering(number), number)
     same_group, other_group = asked_for(sim, answering, "first"), asked_for(sim, answering, "second")
     (line,) = drain(sim)
@@ -97,7 +97,7 @@ def test_a_decision_that_nobody_waits_for_may_fail_too():
 def test_what_is_asked_of_all_groups_may_fail_too():
     sim = Simulation()
     asked = Asked()
-    sim.groups.ask_shard(0, lambda groups, now_ms: failing(0), sim.desk.number(asked))
+    sim.groups.ask_shard(0, lambda groups, now_ms: failing(0), sim.pending.register(asked))
     assert len(drain(sim)) == 1
     assert asked.error is ErrorCode.UNKNOWN_SERVER_ERROR
 
@@ -150,7 +150,7 @@ def test_a_large_group_is_stored_though_produce_would_refuse_it():
 
 
 def is_taken(sim: Simulation, member_id: str) -> bool:
-    return sim.leases.take_heartbeat(GROUP_ID, member_id, None, sim.group.generation_id, sim.now_ms)
+    return sim.sessions.take_heartbeat(GROUP_ID, member_id, None, sim.group.generation_id, sim.now_ms)
 
 
 def test_heartbeats_are_taken_from_leases_while_a_group_is_stable():
@@ -222,8 +222,8 @@ def test_no_heartbeat_is_taken_from_leases_while_nothing_is_loaded():
     sim = Simulation()
     (member_id,) = sim.stable_with("a")
     fail_append(sim)
-    assert not sim.leases.take_heartbeat(GROUP_ID, member_id, None, 1, sim.now_ms)
-    assert len(sim.leases) == 0
+    assert not sim.sessions.take_heartbeat(GROUP_ID, member_id, None, 1, sim.now_ms)
+    assert len(sim.sessions) == 0
     assert sim.timers.deadline_ms(GROUP_ID) is None
 
 
@@ -248,7 +248,7 @@ def test_sessions_begin_anew_when_a_partition_is_loaded():
     fail_append(sim)
     sim.disk.is_full = False
     sim.advance(100)
-    assert sim.leases.deadline_ms(GROUP_ID, member_id) == sim.now_ms + 10_000
+    assert sim.sessions.deadline_ms(GROUP_ID, member_id) == sim.now_ms + 10_000
 
 
 class Unreadable:

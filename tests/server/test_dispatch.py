@@ -25,9 +25,9 @@ from _wire.messages.offset_delete import (
 )
 from _wire.messages.produce import ProduceRequest
 from _wire.primitives import Struct
-from coordinator.server.broker import Broker
 from coordinator.server.dispatch import DispatchTable, Route
 from coordinator.server.node import dispatch_table
+from coordinator.server.node_context import NodeContext
 from tests.wire_client import ConnectionClosed, WireClient, produce_request
 
 GOLDEN: Final = Path(__file__).parent.parent / "golden" / "wire"
@@ -35,7 +35,7 @@ ERRORS: Final = (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.COORDINATOR_NOT_AVAIL
 
 
 def served() -> DispatchTable:
-    nobody = cast(Broker, object())
+    nobody = cast(NodeContext, object())
     return dispatch_table(nobody)[0]
 
 
@@ -105,8 +105,8 @@ def test_every_request_can_be_answered_with_an_error_in_its_version(route, versi
     for request in requests:
         for error in ERRORS:
             response = route.error_response(request, error)
-            if route.adapt is not None:
-                route.adapt(response, version)
+            if route.downgrade is not None:
+                route.downgrade(response, version)
             read = route.api.response.decode(response.encode(version), version)
             codes = set(error_codes(read))
             assert codes - {ErrorCode.NONE} <= {error}, "no other error"

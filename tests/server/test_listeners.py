@@ -12,7 +12,7 @@ from _wire.messages.describe_cluster import DescribeClusterRequest
 from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.metadata import MetadataRequest
 from coordinator.config import Config, ConfigError
-from coordinator.runtime.leases import LeaseTable
+from coordinator.runtime.sessions import SessionTable
 from coordinator.server.listeners import Address, ListenError, Listeners, parse_addresses
 from coordinator.timers.wheel import TimerWheel
 from tests.servers import QUICK_GROUPS, RunningServer
@@ -45,7 +45,7 @@ def test_what_is_no_address_is_named(text):
 def listeners(**settings: str) -> Listeners:
     config = Config({name.replace("_", "."): value for name, value in settings.items()})
     host: Any = None
-    return Listeners(config, host, LeaseTable(TimerWheel(0), 0), lambda: 0)
+    return Listeners(config, host, SessionTable(TimerWheel(0), 0), lambda: 0)
 
 
 def test_at_least_one_listener_is_needed():

@@ -73,11 +73,11 @@ def silence_ends_everything(stage: Stage) -> None:
     for shard in stage.server.groups.shards:
         assert shard.loaded
         assert {group.state for group in shard.groups.values()} <= {GroupState.EMPTY}
-    assert len(stage.server.leases) == 0
+    assert len(stage.server.sessions) == 0
     assert stage.server.wheel.pending == len(stage.server.groups.shards), "only looks at the age of offsets are left"
     for client in stage.clients:
         stage.crash(client, 0)
-    assert not unanswered(stage.server.desk), "a request of a group that is gone"
+    assert not unanswered(stage.server.pending), "a request of a group that is gone"
 
 
 def nothing_is_left(stage: Stage) -> None:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from coordinator.core.decision import next_deadline_ms
 from coordinator.core.group import Group, TopicPartition
-from coordinator.core.positions import CommittedOffset
-from coordinator.core.rebalance import settle
+from coordinator.core.offset_records import CommittedOffset
+from coordinator.core.rebalance import advance
 from coordinator.core.states import GroupState
 from coordinator.runtime.shard import Shard
 from tests.simulation.consumers import partitions_of
@@ -118,7 +118,7 @@ def nothing_more_follows(stage: "Stage", group: Group) -> None:
     server = stage.server
     assert group.exists
     assert group.trigger is None
-    assert not settle(group, server.now_ms, server.config).events
+    assert not advance(group, server.now_ms, server.config).events
     rebalance = group.rebalance
     if rebalance is not None and not rebalance.from_empty and not rebalance.held:
         waits = [member.awaiting_join is not None for member in group.members.values()]
@@ -129,11 +129,11 @@ def nothing_more_follows(stage: "Stage", group: Group) -> None:
 
 
 def every_member_has_a_session_and_nobody_else(stage: "Stage", group: Group) -> None:
-    leases, now_ms, twins = stage.server.leases, stage.server.now_ms, stage.server.twins_of(group.group_id)
-    with_session = leases.members(group.group_id)
+    sessions, now_ms, twins = stage.server.sessions, stage.server.now_ms, stage.server.twins_of(group.group_id)
+    with_session = sessions.members(group.group_id)
     assert set(with_session) == group.members.keys() | group.pending_members.keys()
     for member_id in with_session:
-        deadline_ms, longest_ms = leases.deadline_ms(group.group_id, member_id), session_timeout_ms(group, member_id)
+        deadline_ms, longest_ms = sessions.deadline_ms(group.group_id, member_id), session_timeout_ms(group, member_id)
         member = group.members.get(member_id)
         if member is not None and not member.is_new and (member.awaiting_join or member.awaiting_sync) is not None:
             continue  # it counts as alive, and gets a session of its new length when it is answered
@@ -171,7 +171,7 @@ def what_is_acknowledged_has_a_group(stage: "Stage") -> None:
 
 def who_waits_is_known(stage: "Stage") -> None:
     """A request is answered at once or waits in the group, unless a newer one replaced it."""
-    waiting = unanswered(stage.server.desk)
+    waiting = unanswered(stage.server.pending)
     parked = {
         request_id
         for shard in stage.server.groups.shards
@@ -191,7 +191,7 @@ def who_waits_is_known(stage: "Stage") -> None:
 def no_timer_is_lost_or_left(stage: "Stage") -> None:
     """Each session has one timer (but for members that wait: they count as alive), each group those its state wants."""
     server = stage.server
-    sessions = len(server.leases)
+    sessions = len(server.sessions)
     wanted, waiting, unloaded = 0, 0, 0
     for shard in server.groups.shards:
         wanted += 1  # its next look at the age of offsets, or its next try to load
@@ -199,6 +199,6 @@ def no_timer_is_lost_or_left(stage: "Stage") -> None:
         for group in shard.groups.values():
             wanted += next_deadline_ms(group) is not None
             waiting += sum((each.awaiting_join or each.awaiting_sync) is not None for each in group.members.values())
-    known = sum(len(server.leases.members(group_id)) for group_id in stage.group_ids)
+    known = sum(len(server.sessions.members(group_id)) for group_id in stage.group_ids)
     assert known == sessions, "a session of a group that is not there"
     assert sessions - waiting <= server.wheel.pending - wanted <= sessions + unloaded

@@ -21,7 +21,7 @@ def check_event(event: Event, group: Group) -> None:
         case events.RebalanceStarted(from_empty=False):
             longest_ms = max((member.rebalance_timeout_ms for member in group.members.values()), default=0)
             assert event.deadline_ms == event.at_ms + longest_ms, event
-        case events.RebalanceProlonged():
+        case events.JoinPhaseExtended():
             assert group.rebalance is not None
             assert event.at_ms >= group.rebalance.deadline_ms, event
         case events.MemberRemoved(cause=Cause.REBALANCE_TIMEOUT):
@@ -57,7 +57,7 @@ def _check_generation(event: events.GenerationStarted, group: Group) -> None:
 def _check_age(event: events.OffsetsExpired, group: Group, where: TopicPartition) -> None:
     committed = group.committed_offset(where)
     assert committed is not None, event
-    assert not group.is_held_back(where), event
+    assert not group.has_pending_offset(where), event
     if committed.expire_timestamp_ms is not None:
         assert event.at_ms >= committed.expire_timestamp_ms, event
         return

@@ -1,4 +1,4 @@
-"""The real core, shards, leases, wheel and logs on a virtual clock and a disk in memory: a server without sockets."""
+"""The real core, shards, sessions, wheel and logs on a virtual clock and a disk in memory: a server without sockets."""
 
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -9,18 +9,18 @@ from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from coordinator.audit.trail import AuditTrail
 from coordinator.config import Config
 from coordinator.core import members
-from coordinator.core.decision import RequestContext
+from coordinator.core.decision import OperationContext
 from coordinator.core.stored import TransactionMarker
 from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.asks import GroupDecision
+from coordinator.runtime.group_coordinator import Groups
 from coordinator.runtime.group_timers import GroupTimers
-from coordinator.runtime.groups import Groups
 from coordinator.runtime.interfaces import AuditRecord
-from coordinator.runtime.leases import LeaseTable
+from coordinator.runtime.sessions import SessionTable
 from coordinator.runtime.shard import Shard, ShardState
 from coordinator.runtime.store import LogStore
-from coordinator.server.answers import AnswerDesk, Waiting
+from coordinator.server.pending_requests import PendingRequests, Waiting
 from coordinator.timers.clock import VirtualClock
 from coordinator.timers.wheel import TimerWheel
 from tests.model.memory_files import MemoryFileSystem
@@ -30,7 +30,7 @@ DATA: Final = Path("/data")
 OFFSETS: Final = "__consumer_offsets"
 AUDIT: Final = "__group_audit"
 
-Deciding = Callable[[RequestContext], GroupDecision]
+Deciding = Callable[[OperationContext], GroupDecision]
 
 
 class SimulatedServer:
@@ -51,6 +51,7 @@ class SimulatedServer:
         self.clock = VirtualClock(START_MS)
         self.disk = MemoryFileSystem()
         self.gathering = False
+        self.turns = 0
         self.recovery_points: dict[tuple[str, int], int] = {}
         self._ids = count(1)
         self.start()
@@ -58,9 +59,9 @@ class SimulatedServer:
     def start(self, *, clean: bool = False) -> None:
         """A server on whatever is on the disk; `clean` after a stop that flushed everything."""
         self.gathering = False
-        self.desk = AnswerDesk()
+        self.pending = PendingRequests()
         self.wheel = TimerWheel(self.now_ms)
-        self.leases = LeaseTable(self.wheel, seed=1)
+        self.sessions = SessionTable(self.wheel, seed=1)
         self.timers = GroupTimers(self.wheel)
         self.logs = {
             (topic, partition): self._open(topic, partition, clean)
@@ -68,7 +69,9 @@ class SimulatedServer:
             for topic in (OFFSETS, AUDIT)
         }
         shards = [self._shard(partition) for partition in range(self.partitions)]
-        self.groups = Groups(shards, self.wheel, self.timers, self.leases, self.config, wake=lambda: None)
+        self.groups = Groups(
+            shards, self.wheel, self.timers, self.sessions, self.config, request_iteration=lambda: None
+        )
         self.groups.load(range(self.partitions))
         while any(shard.state is ShardState.LOADING for shard in shards):
             self.groups.drain(self.now_ms)
@@ -88,7 +91,7 @@ class SimulatedServer:
 
     def _shard(self, partition: int) -> Shard:
         store, trail = self.make_store(partition), self.make_trail(partition)
-        return Shard(partition, store, trail, self.desk, self.leases, self.timers, self.config)
+        return Shard(partition, store, trail, self.pending, self.sessions, self.timers, self.config)
 
     def make_store(self, partition: int) -> LogStore:
         return LogStore(self.logs[OFFSETS, partition], self.logs[AUDIT, partition], 0, lambda log: None)
@@ -125,6 +128,7 @@ class SimulatedServer:
         self.end_turn()
 
     def end_turn(self) -> None:
+        self.turns += 1
         for key in self.wheel.advance(self.now_ms):
             self.groups.due(key, self.now_ms)
         self.groups.drain(self.now_ms)
@@ -133,15 +137,15 @@ class SimulatedServer:
 
     def ask(self, group_id: str, waiting: Waiting, name: str, api_version: int, deciding: Deciding) -> int:
         """Queue a request; it is handled at once unless requests are `gathering`. Returns its number."""
-        request_id = self.desk.number(waiting)
-        context = RequestContext(request_id, api_version, name, "/127.0.0.1", lambda: f"{next(self._ids):08d}")
+        request_id = self.pending.register(waiting)
+        context = OperationContext(request_id, api_version, name, "/127.0.0.1", lambda: f"{next(self._ids):08d}")
         self.groups.ask(group_id, deciding(context), request_id)
         self._drain_unless_gathering()
         return request_id
 
     def ask_end_of_transaction(self, partition: int, marker: TransactionMarker, waiting: Waiting) -> int:
         """Queue a marker for all groups of a partition. Returns the request's number."""
-        request_id = self.desk.number(waiting)
+        request_id = self.pending.register(waiting)
         self.groups.end_transaction(partition, marker, request_id)
         self._drain_unless_gathering()
         return request_id
@@ -150,11 +154,11 @@ class SimulatedServer:
         """As a connection does it: from the lease if that is enough."""
         deciding: Deciding = lambda context: lambda group, now_ms: members.heartbeat(group, request, context)  # noqa: E731
         known = (request.group_id, request.member_id, request.group_instance_id, request.generation_id)
-        if not self.fast_path or not self.leases.take_heartbeat(*known, self.now_ms):
+        if not self.fast_path or not self.sessions.take_heartbeat(*known, self.now_ms):
             return self.ask(request.group_id, waiting, name, 4, deciding)
         # A number all the same, so that a history has the same numbers with the fast path and without.
-        request_id = self.desk.number(waiting)
-        self.desk.reply(request_id, HeartbeatResponse())
+        request_id = self.pending.register(waiting)
+        self.pending.reply(request_id, HeartbeatResponse())
         return request_id
 
     def _drain_unless_gathering(self) -> None:
@@ -166,6 +170,6 @@ class SimulatedServer:
         return LogStore(self.logs[OFFSETS, partition], self.logs[AUDIT, partition], 0, lambda log: None).replay_audit()
 
 
-def unanswered(desk: AnswerDesk) -> dict[int, Any]:
+def unanswered(pending: PendingRequests) -> dict[int, Any]:
     """Request id → who waits for its answer."""
-    return desk._waiting
+    return pending._waiting

@@ -186,6 +186,7 @@ class Simulation(SimulatedServer):
         offset: int = 1,
         version: int = 8,
         metadata: str = "",
+        retention_time_ms: int = -1,
     ) -> Asked:
         partition = OffsetCommitRequestPartition(
             partition_index=0, committed_offset=offset, committed_metadata=metadata
@@ -194,6 +195,7 @@ class Simulation(SimulatedServer):
             group_id=GROUP_ID,
             generation_id_or_member_epoch=generation_id,
             member_id=member_id,
+            retention_time_ms=retention_time_ms,
             topics=[OffsetCommitRequestTopic(name="t", partitions=[partition])],
         )
         return self._ask(

@@ -336,7 +336,7 @@ class Stage(Talk):
     def _start_again(self, *, clean: bool = False, power_was_lost: bool = False) -> None:
         """All connections are gone, and all that was under way on them."""
         self.gather_left = 0
-        self.ledger.server_died([each for each in unanswered(self.server.desk).values() if not each.is_closed])
+        self.ledger.server_died([each for each in unanswered(self.server.pending).values() if not each.is_closed])
         for client in self.clients:
             client.lose_connections()
         self.newest.clear()

@@ -118,7 +118,7 @@ class Talk:
             self.end_gathering()  # else nobody could say whether it was taken
         for request in client.lose_connections():
             if request.response is None:
-                self.server.desk.forget(request.number)
+                self.server.pending.forget(request.number)
                 self.closed.add(request.number)
 
     # ---- answers

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from _wire.errors import ErrorCode
 from _wire.messages.join_group import JoinGroupResponse
 from coordinator.core.group import Group, TopicPartition
-from coordinator.core.positions import CommittedOffset
+from coordinator.core.offset_records import CommittedOffset
 from tests.simulation.clients import Request
 from tests.simulation.consumers import identity, owners
 

@@ -83,7 +83,7 @@ class ShardTwins:
         self.seen[f"event {type(event).__name__}"] += 1
         if group.state is not state:
             self.seen[f"state {state} → {group.state}"] += 1
-        if isinstance(event, events.MemberRemoved | events.MemberIdReleased):
+        if isinstance(event, events.MemberRemoved | events.PendingMemberRemoved):
             self.seen[f"cause of {type(event).__name__}: {event.cause}"] += 1
         elif isinstance(event, events.RebalanceStarted):
             self.seen[f"cause of RebalanceStarted: {event.trigger.cause}"] += 1
@@ -111,7 +111,8 @@ class ShardTwins:
                     until_ms = event.at_ms + member.session_timeout_ms
                     self.may_be_silent_until_ms[event.group_id, member.member_id] = until_ms
             case (
-                events.MemberRemoved(cause=Cause.SESSION_EXPIRED) | events.MemberIdReleased(cause=Cause.SESSION_EXPIRED)
+                events.MemberRemoved(cause=Cause.SESSION_EXPIRED)
+                | events.PendingMemberRemoved(cause=Cause.SESSION_EXPIRED)
             ):
                 assert event.at_ms >= self.may_be_silent_until_ms.get((event.group_id, event.member_id), 0), event
 

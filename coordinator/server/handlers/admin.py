@@ -11,9 +11,9 @@ from coordinator.core import admin
 from coordinator.core.decision import Decision, Reply
 from coordinator.core.group import Group
 from coordinator.runtime.asks import GroupDecision, ShardDecision
-from coordinator.server.broker import Broker
-from coordinator.server.call import Call
-from coordinator.server.dispatch import LATER, DispatchTable
+from coordinator.server.dispatch import DEFERRED, DispatchTable
+from coordinator.server.node_context import NodeContext
+from coordinator.server.request_context import RequestContext
 
 WHITESPACE: Final = "".join(map(chr, range(ord(" ") + 1)))
 """What Java's `String.trim` strips: Kafka trims the states of a filter, and its types it does not."""
@@ -22,7 +22,7 @@ WHITESPACE: Final = "".join(map(chr, range(ord(" ") + 1)))
 class AdminHandlers:
     """What administrators ask about groups."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: NodeContext) -> None:
         self._broker = broker
 
     def add_to(self, table: DispatchTable) -> None:
@@ -30,12 +30,12 @@ class AdminHandlers:
         table.add("ListGroups", self.list)
         table.add("DeleteGroups", self.delete, _delete_error)
 
-    def describe(self, request: DescribeGroupsRequest, call: Call) -> Any:
+    def describe(self, request: DescribeGroupsRequest, call: RequestContext) -> Any:
         if not request.groups:
             return DescribeGroupsResponse()
-        request_id = self._broker.desk.number(call.connection)
+        request_id = self._broker.pending.register(call.connection)
 
-        def combine(parts: list[Any]) -> DescribeGroupsResponse:
+        def merge(parts: list[Any]) -> DescribeGroupsResponse:
             named = zip(request.groups, parts, strict=True)
             return DescribeGroupsResponse(
                 groups=[
@@ -44,45 +44,45 @@ class AdminHandlers:
                 ]
             )
 
-        part_ids = self._broker.desk.split(request_id, len(request.groups), combine)
+        part_ids = self._broker.pending.fan_out(request_id, len(request.groups), merge)
         for part_id, group_id in zip(part_ids, request.groups, strict=True):
             self._broker.groups.ask(
                 group_id, _describing(part_id, call.api_version, request.include_authorized_operations), part_id
             )
-        return LATER
+        return DEFERRED
 
-    def list(self, request: ListGroupsRequest, call: Call) -> Any:
-        request_id = self._broker.desk.number(call.connection)
+    def list(self, request: ListGroupsRequest, call: RequestContext) -> Any:
+        request_id = self._broker.pending.register(call.connection)
         states = {state.strip(WHITESPACE).lower() for state in request.states_filter}
         types = {kind.lower() for kind in request.types_filter}
 
-        def combine(parts: list[Any]) -> ListGroupsResponse:
+        def merge(parts: list[Any]) -> ListGroupsResponse:
             failed = next((part for part in parts if isinstance(part, ErrorCode)), ErrorCode.NONE)
             groups = [group for part in parts if not isinstance(part, ErrorCode) for group in part]
             return ListGroupsResponse(error_code=failed, groups=groups)
 
         shards = self._broker.groups.shards
-        part_ids = self._broker.desk.split(request_id, len(shards), combine)
+        part_ids = self._broker.pending.fan_out(request_id, len(shards), merge)
         for part_id, shard in zip(part_ids, shards, strict=True):
             self._broker.groups.ask_shard(shard.partition, _listing(part_id, states, types), part_id)
-        return LATER
+        return DEFERRED
 
-    def delete(self, request: DeleteGroupsRequest, call: Call) -> Any:
+    def delete(self, request: DeleteGroupsRequest, call: RequestContext) -> Any:
         group_ids = list(dict.fromkeys(request.groups_names))
         if not group_ids:
             return DeleteGroupsResponse()
-        request_id = self._broker.desk.number(call.connection)
+        request_id = self._broker.pending.register(call.connection)
 
-        def combine(parts: list[Any]) -> DeleteGroupsResponse:
+        def merge(parts: list[Any]) -> DeleteGroupsResponse:
             named = zip(group_ids, parts, strict=True)
             return DeleteGroupsResponse(
                 results=[DeletableGroupResult(group_id=name, error_code=error) for name, error in named]
             )
 
-        part_ids = self._broker.desk.split(request_id, len(group_ids), combine)
+        part_ids = self._broker.pending.fan_out(request_id, len(group_ids), merge)
         for part_id, group_id in zip(part_ids, group_ids, strict=True):
             self._broker.groups.ask(group_id, _deleting(part_id), part_id)
-        return LATER
+        return DEFERRED
 
 
 def _describing(part_id: int, api_version: int, with_operations: bool) -> GroupDecision:

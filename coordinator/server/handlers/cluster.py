@@ -22,9 +22,9 @@ from coordinator.internal_topics import INTERNAL_TOPICS
 from coordinator.log.errors import InvalidTopicName
 from coordinator.log.names import check_legal_name
 from coordinator.metadata.image import Topic
-from coordinator.server.broker import Broker
-from coordinator.server.call import Call
 from coordinator.server.dispatch import DispatchTable, Route
+from coordinator.server.node_context import NodeContext
+from coordinator.server.request_context import RequestContext
 
 SOFTWARE_NAME: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 """What a client may call itself (KIP-511)."""
@@ -59,7 +59,7 @@ TOPIC_OPERATIONS: Final = sum(1 << operation for operation in (3, 4, 5, 6, 7, 8,
 class ClusterHandlers:
     """Answers from metadata and the dispatch table itself."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: NodeContext) -> None:
         self._broker = broker
         self._routes: dict[int, Route] = {}
 
@@ -70,7 +70,7 @@ class ClusterHandlers:
         table.add("DescribeCluster", self.describe_cluster)
         table.add("FindCoordinator", self.find_coordinator, _find_error)
 
-    def api_versions(self, request: ApiVersionsRequest, call: Call) -> ApiVersionsResponse:
+    def api_versions(self, request: ApiVersionsRequest, call: RequestContext) -> ApiVersionsResponse:
         if call.api_version >= SOFTWARE_NAME_VERSION:
             said = (request.client_software_name, request.client_software_version)
             if not all(SOFTWARE_NAME.fullmatch(text) for text in said):
@@ -82,7 +82,7 @@ class ClusterHandlers:
         own = _served(self._routes[ApiVersionsRequest.API_KEY])
         return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[own])
 
-    def metadata(self, request: MetadataRequest, call: Call) -> MetadataResponse:
+    def metadata(self, request: MetadataRequest, call: RequestContext) -> MetadataResponse:
         wanted = request.topics
         if wanted and call.api_version < IDS_VERSION and any(_is_by_id(topic) for topic in wanted):
             return _metadata_error(request, ErrorCode.INVALID_REQUEST)
@@ -155,7 +155,7 @@ class ClusterHandlers:
             ],
         )
 
-    def describe_cluster(self, request: DescribeClusterRequest, call: Call) -> DescribeClusterResponse:
+    def describe_cluster(self, request: DescribeClusterRequest, call: RequestContext) -> DescribeClusterResponse:
         if request.endpoint_type != BROKER_ENDPOINTS:
             of_controller = request.endpoint_type == CONTROLLER_ENDPOINTS
             return DescribeClusterResponse(
@@ -170,7 +170,7 @@ class ClusterHandlers:
             cluster_authorized_operations=_cluster_operations(request.include_cluster_authorized_operations),
         )
 
-    def find_coordinator(self, request: FindCoordinatorRequest, call: Call) -> FindCoordinatorResponse:
+    def find_coordinator(self, request: FindCoordinatorRequest, call: RequestContext) -> FindCoordinatorResponse:
         if call.api_version >= KEYS_VERSION:
             found = [self._coordinator(key, request.key_type, call) for key in request.coordinator_keys]
             return FindCoordinatorResponse(coordinators=found)
@@ -183,7 +183,7 @@ class ClusterHandlers:
             port=one.port,
         )
 
-    def _coordinator(self, key: str, key_type: int, call: Call) -> Coordinator:
+    def _coordinator(self, key: str, key_type: int, call: RequestContext) -> Coordinator:
         """This node leads every partition, so it coordinates every group and transaction, but no share group."""
         if key_type == TRANSACTION_KEY:
             self._broker.topics.make_transactions_topic(self._broker.now_ms())

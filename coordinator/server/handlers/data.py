@@ -23,12 +23,12 @@ from _wire.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from coordinator.broker.fetch import ParkedFetch, failed_partition
+from coordinator.broker.fetch import DelayedFetch, failed_partition
 from coordinator.broker.list_offsets import list_offsets
 from coordinator.broker.partitions import LEADER_EPOCH
-from coordinator.server.broker import Broker
-from coordinator.server.call import Call
-from coordinator.server.dispatch import LATER, NO_ANSWER, DispatchTable
+from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable
+from coordinator.server.node_context import NodeContext
+from coordinator.server.request_context import RequestContext
 
 FIRST_PRODUCE_WITH_BATCHES: Final = 3
 """Produce v0 to v2 carry the old message sets, which 4.x no longer takes (KIP-896)."""
@@ -44,7 +44,7 @@ LAST_STABLE_INIT_PRODUCER_ID: Final = 5
 class DataHandlers:
     """Records in and out."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: NodeContext) -> None:
         self._broker = broker
 
     def add_to(self, table: DispatchTable) -> None:
@@ -60,8 +60,8 @@ class DataHandlers:
         table.add("InitProducerId", self.init_producer_id, max_version=LAST_STABLE_INIT_PRODUCER_ID)
         table.add("OffsetForLeaderEpoch", self.offset_for_leader_epoch, _epoch_error)
 
-    def produce(self, request: ProduceRequest, call: Call) -> Any:
-        response = self._broker.producing.produce(request, call.api_version, self._broker.now_ms())
+    def produce(self, request: ProduceRequest, call: RequestContext) -> Any:
+        response = self._broker.produce_service.produce(request, call.api_version, self._broker.now_ms())
         if request.acks != 0:
             return response
         refused = next(
@@ -70,27 +70,29 @@ class DataHandlers:
         if refused:
             # Nobody waits for the answer; a client that has to connect again asks for metadata anew. So does Kafka.
             call.connection.refuse(f"a Produce with acks=0 failed: {ErrorCode(refused).name}")
-        return NO_ANSWER
+        return NO_RESPONSE
 
-    def fetch(self, request: FetchRequest, call: Call) -> Any:
-        connection, fetching = call.connection, self._broker.fetching
-        fetched = fetching.fetch(request, call.api_version, self._broker.now_ms(), connection.answer)
-        if isinstance(fetched, ParkedFetch):
-            connection.on_close = lambda: fetching.drop(fetched)
-            return LATER
+    def fetch(self, request: FetchRequest, call: RequestContext) -> Any:
+        connection, fetch_service = call.connection, self._broker.fetch_service
+        fetched = fetch_service.fetch(request, call.api_version, self._broker.now_ms(), connection.answer)
+        if isinstance(fetched, DelayedFetch):
+            connection.on_close = lambda: fetch_service.drop(fetched)
+            return DEFERRED
         return fetched
 
-    def list_offsets(self, request: ListOffsetsRequest, call: Call) -> ListOffsetsResponse:
+    def list_offsets(self, request: ListOffsetsRequest, call: RequestContext) -> ListOffsetsResponse:
         return list_offsets(request, call.api_version, self._broker.partitions)
 
-    def init_producer_id(self, request: InitProducerIdRequest, call: Call) -> InitProducerIdResponse:
+    def init_producer_id(self, request: InitProducerIdRequest, call: RequestContext) -> InitProducerIdResponse:
         if request.transactional_id is not None:
             # A final error: with a retriable one the producer would ask again until its timeout.
             return InitProducerIdResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, producer_id=-1, producer_epoch=-1)
         producer_id = self._broker.metadata.take_producer_id(self._broker.now_ms())
         return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
 
-    def offset_for_leader_epoch(self, request: OffsetForLeaderEpochRequest, call: Call) -> OffsetForLeaderEpochResponse:
+    def offset_for_leader_epoch(
+        self, request: OffsetForLeaderEpochRequest, call: RequestContext
+    ) -> OffsetForLeaderEpochResponse:
         """There is one epoch: it ends where the log does."""
         response = OffsetForLeaderEpochResponse()
         for topic in request.topics:

@@ -1,4 +1,4 @@
-"""JoinGroup, SyncGroup, Heartbeat, LeaveGroup: to the shard of the group, and back through the AnswerDesk."""
+"""JoinGroup, SyncGroup, Heartbeat, LeaveGroup: to the shard of the group, and back through the PendingRequests."""
 
 from typing import Any
 
@@ -10,9 +10,9 @@ from _wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from coordinator.core import joining, members
 from coordinator.core.group import NO_GENERATION
 from coordinator.runtime.asks import GroupDecision
-from coordinator.server.broker import Broker
-from coordinator.server.call import Call
-from coordinator.server.dispatch import LATER, DispatchTable
+from coordinator.server.dispatch import DEFERRED, DispatchTable
+from coordinator.server.node_context import NodeContext
+from coordinator.server.request_context import RequestContext
 
 NULLABLE_PROTOCOL_NAME_VERSION = 7
 """Before it, JoinGroup has "" where there is no protocol; from it on null, also for one named "", as on Kafka."""
@@ -23,22 +23,22 @@ SYNC_NAMES_PROTOCOL_VERSION = 5
 class GroupHandlers:
     """The four requests that members send."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: NodeContext) -> None:
         self._broker = broker
 
     def add_to(self, table: DispatchTable) -> None:
-        table.add("JoinGroup", self.join, _join_error, adapt=_adapt_join)
+        table.add("JoinGroup", self.join, _join_error, downgrade=_downgrade_join)
         table.add("SyncGroup", self.sync)
         table.add("Heartbeat", self.heartbeat, _heartbeat_error)
         table.add("LeaveGroup", self.leave)
 
-    def join(self, request: JoinGroupRequest, call: Call) -> Any:
+    def join(self, request: JoinGroupRequest, call: RequestContext) -> Any:
         config = self._broker.config
         return self._ask(
             request.group_id, lambda group, now_ms: joining.join(group, request, call, now_ms, config), call
         )
 
-    def sync(self, request: SyncGroupRequest, call: Call) -> Any:
+    def sync(self, request: SyncGroupRequest, call: RequestContext) -> Any:
         unnamed = request.protocol_type is None or request.protocol_name is None
         if call.api_version >= SYNC_NAMES_PROTOCOL_VERSION and unnamed:
             return SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
@@ -46,20 +46,20 @@ class GroupHandlers:
             return SyncGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)
         return self._ask(request.group_id, lambda group, now_ms: members.sync(group, request, call, now_ms), call)
 
-    def heartbeat(self, request: HeartbeatRequest, call: Call) -> Any:
+    def heartbeat(self, request: HeartbeatRequest, call: RequestContext) -> Any:
         if not request.group_id:
             return HeartbeatResponse(error_code=ErrorCode.INVALID_GROUP_ID)
         return self._ask(request.group_id, lambda group, now_ms: members.heartbeat(group, request, call), call)
 
-    def leave(self, request: LeaveGroupRequest, call: Call) -> Any:
+    def leave(self, request: LeaveGroupRequest, call: RequestContext) -> Any:
         if not request.group_id:
             return LeaveGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)
         return self._ask(request.group_id, lambda group, now_ms: members.leave(group, request, call, now_ms), call)
 
-    def _ask(self, group_id: str, decide: GroupDecision, call: Call) -> Any:
-        call.request_id = self._broker.desk.number(call.connection)
+    def _ask(self, group_id: str, decide: GroupDecision, call: RequestContext) -> Any:
+        call.request_id = self._broker.pending.register(call.connection)
         self._broker.groups.ask(group_id, decide, call.request_id)
-        return LATER
+        return DEFERRED
 
 
 def _join_error(request: JoinGroupRequest, error: ErrorCode) -> JoinGroupResponse:
@@ -75,6 +75,6 @@ def _heartbeat_error(request: HeartbeatRequest, error: ErrorCode) -> HeartbeatRe
     return HeartbeatResponse(error_code=error)
 
 
-def _adapt_join(response: JoinGroupResponse, api_version: int) -> None:
+def _downgrade_join(response: JoinGroupResponse, api_version: int) -> None:
     if not response.protocol_name:
         response.protocol_name = "" if api_version < NULLABLE_PROTOCOL_NAME_VERSION else None

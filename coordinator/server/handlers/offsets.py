@@ -30,14 +30,14 @@ from _wire.messages.offset_fetch import (
     OffsetFetchResponseTopics,
 )
 from coordinator.core import offsets
-from coordinator.core.decision import Decision, Reply, RequestContext
+from coordinator.core.decision import Decision, OperationContext, Reply
 from coordinator.core.group import Group
-from coordinator.core.positions import are_partitions
+from coordinator.core.offset_records import are_partitions
 from coordinator.metadata.image import MetadataImage
 from coordinator.runtime.asks import GroupDecision
-from coordinator.server.broker import Broker
-from coordinator.server.call import Call
-from coordinator.server.dispatch import LATER, DispatchTable
+from coordinator.server.dispatch import DEFERRED, DispatchTable
+from coordinator.server.node_context import NodeContext
+from coordinator.server.request_context import RequestContext
 
 TOPIC_ID_VERSION = 10
 """From this version on both requests name topics by id alone (KIP-848)."""
@@ -53,7 +53,7 @@ NO_OFFSET = -1
 class OffsetHandlers:
     """Commits and fetches of positions."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: NodeContext) -> None:
         self._broker = broker
 
     def add_to(self, table: DispatchTable) -> None:
@@ -61,7 +61,7 @@ class OffsetHandlers:
         table.add("OffsetFetch", self.fetch, _fetch_error)
         table.add("OffsetDelete", self.delete)
 
-    def commit(self, request: OffsetCommitRequest, call: Call) -> Any:
+    def commit(self, request: OffsetCommitRequest, call: RequestContext) -> Any:
         if call.api_version == ZOOKEEPER_VERSION:
             return offsets.refuse(request, ErrorCode.UNSUPPORTED_VERSION)
         if call.api_version >= TOPIC_ID_VERSION:
@@ -78,9 +78,9 @@ class OffsetHandlers:
             lambda group, now_ms: offsets.commit(group, request, context, now_ms, config),
             context.request_id,
         )
-        return LATER
+        return DEFERRED
 
-    def fetch(self, request: OffsetFetchRequest, call: Call) -> Any:
+    def fetch(self, request: OffsetFetchRequest, call: RequestContext) -> Any:
         if call.api_version == ZOOKEEPER_VERSION:
             return _group_failed(_as_group(request), ErrorCode.UNSUPPORTED_VERSION, call.api_version)
         asked = request.groups if call.api_version >= GROUPS_VERSION else [_as_group(request)]
@@ -95,18 +95,18 @@ class OffsetHandlers:
         if len(asked) == 1 and call.api_version >= GROUPS_VERSION:
             # What nearly every consumer sends: its answer needs no putting together.
             groups.ask(asked[0].group_id, _fetching_alone(request_id, asked[0], image, by_id, stable), request_id)
-            return LATER
-        combine = _combine_groups if call.api_version >= GROUPS_VERSION else _single_group(call.api_version)
-        part_ids = self._broker.desk.split(request_id, len(asked), lambda parts: combine(asked, parts))
+            return DEFERRED
+        merge = _merge_groups if call.api_version >= GROUPS_VERSION else _single_group(call.api_version)
+        part_ids = self._broker.pending.fan_out(request_id, len(asked), lambda parts: merge(asked, parts))
         for part_id, each in zip(part_ids, asked, strict=True):
             groups.ask(each.group_id, _fetching(part_id, each, image, by_id, stable), part_id)
-        return LATER
+        return DEFERRED
 
-    def delete(self, request: OffsetDeleteRequest, call: Call) -> Any:
+    def delete(self, request: OffsetDeleteRequest, call: RequestContext) -> Any:
         unknown = _take_out_unknown(request, self._broker.image)
         self._number(call)
 
-        def combine(parts: list[Any]) -> OffsetDeleteResponse:
+        def merge(parts: list[Any]) -> OffsetDeleteResponse:
             if isinstance(parts[0], ErrorCode):
                 return OffsetDeleteResponse(error_code=parts[0])
             response: OffsetDeleteResponse = parts[0]
@@ -114,21 +114,21 @@ class OffsetHandlers:
                 response.topics = _merge(unknown, response.topics, attrgetter("name"))
             return response
 
-        context = self._part(call, combine)
+        context = self._part(call, merge)
         self._broker.groups.ask(
             request.group_id, lambda group, now_ms: offsets.delete(group, request, context, now_ms), context.request_id
         )
-        return LATER
+        return DEFERRED
 
-    def _number(self, call: Call) -> RequestContext:
+    def _number(self, call: RequestContext) -> OperationContext:
         """The request with the id that its answer comes by."""
-        call.request_id = self._broker.desk.number(call.connection)
+        call.request_id = self._broker.pending.register(call.connection)
         return call
 
-    def _part(self, call: Call, combine: Callable[[list[Any]], Any]) -> RequestContext:
-        """The numbered request for a group whose answer is not the whole one: `combine` makes that of it."""
-        (part_id,) = self._broker.desk.split(call.request_id, 1, combine)
-        return RequestContext(part_id, call.api_version, call.client_id, call.client_host, call.new_id)
+    def _part(self, call: RequestContext, merge: Callable[[list[Any]], Any]) -> OperationContext:
+        """The numbered request for a group whose answer is not the whole one: `merge` makes that of it."""
+        (part_id,) = self._broker.pending.fan_out(call.request_id, 1, merge)
+        return OperationContext(part_id, call.api_version, call.client_id, call.client_host, call.new_id)
 
 
 def _fetching(
@@ -188,7 +188,7 @@ def _as_group(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:
     return OffsetFetchRequestGroup(group_id=request.group_id, topics=topics)
 
 
-def _combine_groups(asked: list[OffsetFetchRequestGroup], parts: list[Any]) -> OffsetFetchResponse:
+def _merge_groups(asked: list[OffsetFetchRequestGroup], parts: list[Any]) -> OffsetFetchResponse:
     groups = [
         OffsetFetchResponseGroup(group_id=group.group_id, error_code=part) if isinstance(part, ErrorCode) else part
         for group, part in zip(asked, parts, strict=True)
@@ -197,7 +197,7 @@ def _combine_groups(asked: list[OffsetFetchRequestGroup], parts: list[Any]) -> O
 
 
 def _single_group(api_version: int) -> Any:
-    def combine(asked: list[OffsetFetchRequestGroup], parts: list[Any]) -> OffsetFetchResponse:
+    def merge(asked: list[OffsetFetchRequestGroup], parts: list[Any]) -> OffsetFetchResponse:
         part = parts[0]
         if isinstance(part, ErrorCode):
             return _group_failed(asked[0], part, api_version)
@@ -219,7 +219,7 @@ def _single_group(api_version: int) -> Any:
         ]
         return OffsetFetchResponse(topics=topics, error_code=part.error_code)
 
-    return combine
+    return merge
 
 
 def _group_failed(asked: OffsetFetchRequestGroup, error: ErrorCode, api_version: int) -> OffsetFetchResponse:
@@ -242,7 +242,7 @@ def _group_failed(asked: OffsetFetchRequestGroup, error: ErrorCode, api_version:
 
 def _fetch_error(request: OffsetFetchRequest, error: ErrorCode) -> OffsetFetchResponse:
     if request.groups:
-        return _combine_groups(request.groups, [error] * len(request.groups))
+        return _merge_groups(request.groups, [error] * len(request.groups))
     return _group_failed(_as_group(request), error, 0 if request.topics else GROUP_ERROR_VERSION)
 
 

@@ -21,9 +21,9 @@ from coordinator.config import NUM_PARTITIONS
 from coordinator.core import offsets
 from coordinator.core.decision import Decision
 from coordinator.core.group import Group
-from coordinator.server.broker import Broker
-from coordinator.server.call import Call
 from coordinator.server.dispatch import DispatchTable
+from coordinator.server.node_context import NodeContext
+from coordinator.server.request_context import RequestContext
 
 NO_ID: Final = bytes(16)
 STATES_VERSION = 6
@@ -33,14 +33,14 @@ STATES_VERSION = 6
 class TopicHandlers:
     """Topics made and removed."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: NodeContext) -> None:
         self._broker = broker
 
     def add_to(self, table: DispatchTable) -> None:
         table.add("CreateTopics", self.create, _create_error)
         table.add("DeleteTopics", self.delete, _delete_error)
 
-    def create(self, request: CreateTopicsRequest, call: Call) -> CreateTopicsResponse:
+    def create(self, request: CreateTopicsRequest, call: RequestContext) -> CreateTopicsResponse:
         times = Counter(topic.name for topic in request.topics)
         topics = {topic.name: topic for topic in request.topics}
         results = []
@@ -75,7 +75,7 @@ class TopicHandlers:
             configs=[],
         )
 
-    def delete(self, request: DeleteTopicsRequest, call: Call) -> DeleteTopicsResponse:
+    def delete(self, request: DeleteTopicsRequest, call: RequestContext) -> DeleteTopicsResponse:
         wanted = request.topics
         if call.api_version < STATES_VERSION:
             wanted = [DeleteTopicState(name=name) for name in request.topic_names]

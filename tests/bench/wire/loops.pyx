@@ -17,7 +17,7 @@ from _wire.primitives cimport Message, Reader, reader_over
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t
 
-from coordinator.runtime.leases cimport LeaseTable
+from coordinator.runtime.sessions cimport SessionTable
 
 ctypedef Message (*Decoder)(Reader *r, int16_t version)
 
@@ -49,10 +49,10 @@ def decode_and_encode(int key, bytes body not None, int16_t version, Message res
         encode_response(i, response, version)
 
 
-def answer_heartbeats_in_place(bytes frame not None, LeaseTable leases, int64_t now_ms, int times):
+def answer_heartbeats_in_place(bytes frame not None, SessionTable sessions, int64_t now_ms, int times):
     """Read a Heartbeat's frame (without its length) and write its answer, `times` times over, as a connection does.
 
-    With `leases`, the member's session is found and renewed too. Returns how many were answered.
+    With `sessions`, the member's session is found and renewed too. Returns how many were answered.
     """
     cdef uint8_t answers[4096]
     cdef Py_ssize_t made = 0
@@ -61,7 +61,7 @@ def answer_heartbeats_in_place(bytes frame not None, LeaseTable leases, int64_t 
     while answered < times:
         if not read_heartbeat(<const uint8_t *>PyBytes_AS_STRING(frame), PyBytes_GET_SIZE(frame), &fields):
             break
-        if leases is not None and not leases.heartbeat(
+        if sessions is not None and not sessions.heartbeat(
             fields.group_id.data, fields.group_id.size, fields.member_id.data, fields.member_id.size,
             fields.group_instance_id.data, fields.group_instance_id.size, fields.generation_id, now_ms,
         ):

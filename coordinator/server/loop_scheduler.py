@@ -14,10 +14,10 @@ STALL_MS: Final = 250
 """After a pause this long, what clients sent meanwhile is read before any timer counts as due."""
 
 
-class Turns:
+class LoopScheduler:
     """One wheel for all timers; the loop wakes at its next deadline.
 
-    `wake` asks for an end of turn; it costs nothing to ask twice.
+    `request_iteration` asks for an end of turn; it costs nothing to ask twice.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, wheel: TimerWheel, now_ms: Callable[[], int]) -> None:
@@ -27,10 +27,10 @@ class Turns:
         self._at_end: list[Callable[[int], None]] = []
         self._on_due: list[Callable[[object, int], None]] = []
         self._woken = False
-        self._alarm: asyncio.TimerHandle | None = None
-        self._alarm_ms = -1
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_deadline_ms = -1
 
-    def at_end(self, step: Callable[[int], None]) -> None:
+    def on_iteration_end(self, step: Callable[[int], None]) -> None:
         """Call `step(now_ms)` at the end of every turn that something happened in, in the order of registration."""
         self._at_end.append(step)
 
@@ -38,14 +38,14 @@ class Turns:
         """Call `handler(key, now_ms)` for each due timer; it passes over keys that are not its own."""
         self._on_due.append(handler)
 
-    def wake(self) -> None:
+    def request_iteration(self) -> None:
         if not self._woken:
             self._woken = True
             self._loop.call_soon(self._end)
 
     def start(self, key: object, deadline_ms: int) -> int:
         """Start a timer on the wheel and see to it that the loop wakes for it; returns its number."""
-        self.wake()
+        self.request_iteration()
         return self._wheel.start(key, deadline_ms)
 
     def cancel(self, timer: int) -> bool:
@@ -53,8 +53,8 @@ class Turns:
         return self._wheel.cancel(timer)
 
     def stop(self) -> None:
-        if self._alarm is not None:
-            self._alarm.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
 
     def _end(self) -> None:
         self._woken = False
@@ -65,20 +65,20 @@ class Turns:
             except Exception:
                 # What fails takes nothing else of the turn with it, least of all the alarm for the next one.
                 log.exception("a step of a turn failed for a reason of ours")
-        self._set_alarm(now_ms)
+        self._set_timer(now_ms)
 
-    def _set_alarm(self, now_ms: int) -> None:
+    def _set_timer(self, now_ms: int) -> None:
         due_ms = self._wheel.next_deadline_ms()
-        if due_ms == self._alarm_ms:
+        if due_ms == self._timer_deadline_ms:
             return
-        if self._alarm is not None:
-            self._alarm.cancel()
-            self._alarm = None
-        self._alarm_ms = due_ms
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._timer_deadline_ms = due_ms
         if due_ms >= 0:
-            self._alarm = self._loop.call_later(max(due_ms - now_ms, 0) / 1000, self._ring, due_ms)
+            self._timer = self._loop.call_later(max(due_ms - now_ms, 0) / 1000, self._wake_up, due_ms)
 
-    def _ring(self, due_ms: int) -> None:
+    def _wake_up(self, due_ms: int) -> None:
         if self._now_ms() - due_ms > STALL_MS:
             # The loop stood still: two turns further, what lies in the sockets has been read.
             self._loop.call_soon(self._loop.call_soon, self._advance)
@@ -86,9 +86,9 @@ class Turns:
             self._advance()
 
     def _advance(self) -> None:
-        if self._alarm is not None:
-            self._alarm.cancel()
-        self._alarm, self._alarm_ms = None, -1
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer, self._timer_deadline_ms = None, -1
         now_ms = self._now_ms()
         for key in self._wheel.advance(now_ms):
             for handler in self._on_due:

@@ -6,16 +6,16 @@ from coordinator.timers.wheel cimport TimerWheel
 
 
 @cython.final
-cdef class GroupLease:
+cdef class GroupSessions:
     cdef readonly int32_t generation_id
     cdef readonly bint open             # heartbeats of this generation change nothing but the deadline
     cdef bytes group_id
-    cdef dict leases                    # member id → Lease
+    cdef dict sessions                    # member id → Session
 
 
 @cython.final
-cdef class Lease:
-    cdef GroupLease group
+cdef class Session:
+    cdef GroupSessions group
     cdef bytes member_id
     cdef bytes group_instance_id        # None for a dynamic member
     cdef bint is_members                # False: the member id is only reserved
@@ -27,10 +27,10 @@ cdef class Lease:
 
 
 @cython.final
-cdef class LeaseTable:
+cdef class SessionTable:
     cdef TimerWheel wheel
     cdef uint64_t seed
-    cdef dict groups                    # group id → GroupLease; owns every lease
+    cdef dict groups                    # group id → GroupSessions; owns every session
     cdef PyObject **slots               # open addressing, borrowed from `groups`; NULL is free
     cdef size_t mask
     cdef size_t used
@@ -42,10 +42,10 @@ cdef class LeaseTable:
         const uint8_t *group_instance_id, Py_ssize_t group_instance_id_size,
         int32_t generation_id, int64_t now_ms,
     ) noexcept
-    cdef Lease find_or_add(self, str group_id, str member_id, str group_instance_id)
-    cdef int arm(self, Lease lease, str group_id, str member_id, int64_t now_ms) except -1
-    cdef Lease find(self, str group_id, str member_id)
-    cdef int insert(self, Lease lease) except -1
-    cdef void place(self, Lease lease) noexcept
-    cdef void erase(self, Lease lease) noexcept
+    cdef Session find_or_add(self, str group_id, str member_id, str group_instance_id)
+    cdef int arm(self, Session session, str group_id, str member_id, int64_t now_ms) except -1
+    cdef Session find(self, str group_id, str member_id)
+    cdef int insert(self, Session session) except -1
+    cdef void place(self, Session session) noexcept
+    cdef void erase(self, Session session) noexcept
     cdef int grow(self) except -1

@@ -9,24 +9,24 @@ from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import RequestHeader, decode_request_header
 from _wire.messages.api_versions import ApiVersionsRequest
 from coordinator.log.errors import LogFlushError
-from coordinator.server.answers import AnswerDesk
-from coordinator.server.call import Call
 from coordinator.server.connection import Connection
-from coordinator.server.dispatch import LATER, NO_ANSWER, DispatchTable, Route
+from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable, Route
 from coordinator.server.handlers.cluster import ClusterHandlers
 from coordinator.server.limits import ConnectionLimits
+from coordinator.server.pending_requests import PendingRequests
+from coordinator.server.request_context import RequestContext
 
 log = structlog.get_logger()
 
 
-class ConnectionHost:
+class RequestDispatcher:
     """Serves the connections of all listeners."""
 
     def __init__(
         self,
         table: DispatchTable,
         cluster: ClusterHandlers,
-        desk: AnswerDesk,
+        pending: PendingRequests,
         limits: ConnectionLimits,
         new_id: Callable[[], str],
         give_up: Callable[[LogFlushError], None],
@@ -37,7 +37,7 @@ class ConnectionHost:
         """
         self._routes = table.routes
         self._cluster = cluster
-        self._desk = desk
+        self._pending = pending
         self._limits = limits
         self._new_id = new_id
         self._give_up = give_up
@@ -54,7 +54,7 @@ class ConnectionHost:
         self.connections.discard(connection)
         self._limits.closed(connection)
         if connection.call is not None:
-            self._desk.forget(connection.call.request_id)
+            self._pending.forget(connection.call.request_id)
 
     def refused(self, connection: Connection, why: str) -> None:
         log.warning("connection closed", client=connection.client_host, why=why)
@@ -81,9 +81,9 @@ class ConnectionHost:
         except Exception:
             log.exception("a request failed for a reason of ours", api=route.api.name, version=version)
             answer = route.error_response(request, ErrorCode.UNKNOWN_SERVER_ERROR)
-        if answer is NO_ANSWER:
+        if answer is NO_RESPONSE:
             connection.finish()
-        elif answer is not LATER:
+        elif answer is not DEFERRED:
             connection.answer(answer)
 
     def _refuse(self, connection: Connection, header: RequestHeader, route: Route | None) -> None:
@@ -97,9 +97,13 @@ class ConnectionHost:
             served = f"{route.min_version} to {route.max_version}"
             connection.refuse(f"{route.api.name} version {header.api_version} is not served; {served} are")
 
-    def _call(self, connection: Connection, header: RequestHeader, route: Route, request: Any, version: int) -> Call:
+    def _call(
+        self, connection: Connection, header: RequestHeader, route: Route, request: Any, version: int
+    ) -> RequestContext:
         client_id, client_host = header.client_id or "", connection.client_host
-        return Call(0, version, client_id, client_host, self._new_id, connection, route, request, header.correlation_id)
+        return RequestContext(
+            0, version, client_id, client_host, self._new_id, connection, route, request, header.correlation_id
+        )
 
-    def error_response(self, call: Call, error: ErrorCode) -> Any:
+    def error_response(self, call: RequestContext, error: ErrorCode) -> Any:
         return call.route.error_response(call.request, error)

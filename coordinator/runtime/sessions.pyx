@@ -1,7 +1,7 @@
 """Sessions of members, kept as C fields so that the Heartbeat of a steady member is answered without Python.
 
 A session deadline exists here and nowhere else. A heartbeat writes it and moves no timer: the wheel's entry, when due,
-asks the lease (`is_due`), and sleeps again or lets the session expire.
+asks the session (`is_due`), and sleeps again or lets the session expire.
 """
 
 cimport cython
@@ -47,17 +47,17 @@ cdef inline bint same_bytes(bytes known, const uint8_t *data, Py_ssize_t size) n
 
 
 @cython.final
-cdef class GroupLease:
-    """What the leases of one group share."""
+cdef class GroupSessions:
+    """What the sessions of one group share."""
 
 
 @cython.final
-cdef class Lease:
+cdef class Session:
     """The session of one member."""
 
 
 @cython.final
-cdef class LeaseTable:
+cdef class SessionTable:
     """All sessions of one process. `seed` is a random number that clients cannot know."""
 
     def __cinit__(self, TimerWheel wheel not None, seed):
@@ -78,89 +78,89 @@ cdef class LeaseTable:
     def renew(self, str group_id not None, str member_id not None, str group_instance_id, int64_t session_timeout_ms,
               int64_t now_ms):
         """Begin the member's session anew at `now_ms`; a member without one gets it."""
-        cdef Lease lease = self.find_or_add(group_id, member_id, group_instance_id)
-        lease.is_members = True
-        lease.session_timeout_ms = session_timeout_ms
-        lease.deadline_ms = now_ms + session_timeout_ms
-        self.arm(lease, group_id, member_id, now_ms)
+        cdef Session session = self.find_or_add(group_id, member_id, group_instance_id)
+        session.is_members = True
+        session.session_timeout_ms = session_timeout_ms
+        session.deadline_ms = now_ms + session_timeout_ms
+        self.arm(session, group_id, member_id, now_ms)
 
     def reserve(self, str group_id not None, str member_id not None, int64_t session_timeout_ms, int64_t now_ms):
         """Begin the time in which the member id has to join (KIP-394): a session that no heartbeat renews."""
-        cdef Lease lease = self.find_or_add(group_id, member_id, None)
-        lease.is_members = False
-        lease.session_timeout_ms = session_timeout_ms
-        lease.deadline_ms = now_ms + session_timeout_ms
-        self.arm(lease, group_id, member_id, now_ms)
+        cdef Session session = self.find_or_add(group_id, member_id, None)
+        session.is_members = False
+        session.session_timeout_ms = session_timeout_ms
+        session.deadline_ms = now_ms + session_timeout_ms
+        self.arm(session, group_id, member_id, now_ms)
 
-    def pass_on(self, str group_id not None, str old_member_id not None, str new_member_id not None,
+    def transfer(self, str group_id not None, str old_member_id not None, str new_member_id not None,
                 int64_t session_timeout_ms, int64_t now_ms):
         """The session goes to the member id that takes the old one's place, and begins anew at `now_ms` (KIP-345).
 
         Once more by the timeout it has; `session_timeout_ms` counts from its next renewal on. KeyError without one.
         """
-        cdef Lease old = self.find(group_id, old_member_id)
+        cdef Session old = self.find(group_id, old_member_id)
         if old is None:
             raise KeyError(old_member_id)
         self.drop(group_id, old_member_id)
-        cdef Lease lease = self.find_or_add(group_id, new_member_id, None)
-        lease.group_instance_id = old.group_instance_id
-        lease.is_members = True
-        lease.session_timeout_ms = session_timeout_ms
-        lease.deadline_ms = now_ms + old.session_timeout_ms
-        self.arm(lease, group_id, new_member_id, now_ms)
+        cdef Session session = self.find_or_add(group_id, new_member_id, None)
+        session.group_instance_id = old.group_instance_id
+        session.is_members = True
+        session.session_timeout_ms = session_timeout_ms
+        session.deadline_ms = now_ms + old.session_timeout_ms
+        self.arm(session, group_id, new_member_id, now_ms)
 
     def is_due(self, str group_id not None, str member_id not None, int64_t now_ms):
         """Asked when the wheel fired for this session: whether it ran out. If not, the wheel will ask again."""
-        cdef Lease lease = self.find(group_id, member_id)
-        if lease is None:
+        cdef Session session = self.find(group_id, member_id)
+        if session is None:
             return False
-        lease.timer = 0
-        if lease.deadline_ms <= now_ms:
+        session.timer = 0
+        if session.deadline_ms <= now_ms:
             return True
-        self.arm(lease, group_id, member_id, now_ms)
+        self.arm(session, group_id, member_id, now_ms)
         return False
 
     def is_over(self, str group_id not None, str member_id not None, int64_t now_ms):
         """Whether the member's session has run out, or never was."""
-        cdef Lease lease = self.find(group_id, member_id)
-        return lease is None or lease.deadline_ms <= now_ms
+        cdef Session session = self.find(group_id, member_id)
+        return session is None or session.deadline_ms <= now_ms
 
     def deadline_ms(self, str group_id not None, str member_id not None):
         """When the session runs out if nothing is heard; None without a session."""
-        cdef Lease lease = self.find(group_id, member_id)
-        return None if lease is None else lease.deadline_ms
+        cdef Session session = self.find(group_id, member_id)
+        return None if session is None else session.deadline_ms
 
     def set_group(self, str group_id not None, int32_t generation_id, bint open):
         """Open or close the fast path for a generation of the group."""
-        cdef GroupLease group = self._group(group_id)
+        cdef GroupSessions group = self._group(group_id)
         group.generation_id = generation_id
         group.open = open
 
     def drop(self, str group_id not None, str member_id not None):
         """End the session of a member that is gone; False when it had none."""
-        cdef GroupLease group = <GroupLease>self.groups.get(group_id)
+        cdef GroupSessions group = <GroupSessions>self.groups.get(group_id)
         if group is None:
             return False
-        cdef Lease lease = <Lease>group.leases.pop(member_id, None)
-        if lease is None:
+        cdef Session session = <Session>group.sessions.pop(member_id, None)
+        if session is None:
             return False
-        if lease.timer != 0:
-            self.wheel.cancel(lease.timer)
-        self.erase(lease)
+        if session.timer != 0:
+            self.wheel.cancel(session.timer)
+        self.erase(session)
         return True
 
     def drop_group(self, str group_id not None):
         """End all sessions of a group that is gone or no longer served here."""
-        cdef GroupLease group = <GroupLease>self.groups.get(group_id)
+        cdef GroupSessions group = <GroupSessions>self.groups.get(group_id)
         if group is not None:
-            for member_id in list(group.leases):
+            for member_id in list(group.sessions):
                 self.drop(group_id, member_id)
             del self.groups[group_id]
 
     def members(self, str group_id not None):
         """The ids of the group's members that have a session."""
-        cdef GroupLease group = <GroupLease>self.groups.get(group_id)
-        return [] if group is None else list(group.leases)
+        cdef GroupSessions group = <GroupSessions>self.groups.get(group_id)
+        return [] if group is None else list(group.sessions)
 
     def take_heartbeat(self, str group_id not None, str member_id not None, str group_instance_id,
                        int32_t generation_id, int64_t now_ms):
@@ -188,102 +188,102 @@ cdef class LeaseTable:
         """
         cdef uint64_t hash = hash_bytes(hash_bytes(self.seed, group_id, group_id_size), member_id, member_id_size)
         cdef size_t index = hash & self.mask
-        cdef Lease lease
+        cdef Session session
         while self.slots[index] != NULL:
-            lease = <Lease>self.slots[index]
+            session = <Session>self.slots[index]
             if (
-                lease.hash == hash
-                and same_bytes(lease.member_id, member_id, member_id_size)
-                and same_bytes(lease.group.group_id, group_id, group_id_size)
+                session.hash == hash
+                and same_bytes(session.member_id, member_id, member_id_size)
+                and same_bytes(session.group.group_id, group_id, group_id_size)
             ):
                 if (
-                    not lease.is_members
-                    or not lease.group.open
-                    or lease.group.generation_id != generation_id
-                    or lease.deadline_ms <= now_ms
+                    not session.is_members
+                    or not session.group.open
+                    or session.group.generation_id != generation_id
+                    or session.deadline_ms <= now_ms
                 ):
                     return False
                 if group_instance_id_size < 0:
-                    if lease.group_instance_id is not None:
+                    if session.group_instance_id is not None:
                         return False
-                elif lease.group_instance_id is None or not same_bytes(
-                    lease.group_instance_id, group_instance_id, group_instance_id_size
+                elif session.group_instance_id is None or not same_bytes(
+                    session.group_instance_id, group_instance_id, group_instance_id_size
                 ):
                     return False
-                lease.deadline_ms = now_ms + lease.session_timeout_ms
+                session.deadline_ms = now_ms + session.session_timeout_ms
                 return True
             index = (index + 1) & self.mask
         return False
 
     def _group(self, str group_id):
-        cdef GroupLease group = <GroupLease>self.groups.get(group_id)
+        cdef GroupSessions group = <GroupSessions>self.groups.get(group_id)
         if group is None:
-            group = GroupLease.__new__(GroupLease)
+            group = GroupSessions.__new__(GroupSessions)
             group.group_id = group_id.encode()
-            group.leases = {}
+            group.sessions = {}
             self.groups[group_id] = group
         return group
 
-    cdef Lease find_or_add(self, str group_id, str member_id, str group_instance_id):
-        """The lease of that name; a new one has the instance id, and its session has yet to be set."""
-        cdef Lease lease = self.find(group_id, member_id)
-        if lease is None:
-            lease = Lease.__new__(Lease)
-            lease.group = self._group(group_id)
-            lease.member_id = member_id.encode()
-            lease.group_instance_id = None if group_instance_id is None else group_instance_id.encode()
-            self.insert(lease)
-            lease.group.leases[member_id] = lease
-        return lease
+    cdef Session find_or_add(self, str group_id, str member_id, str group_instance_id):
+        """The session of that name; a new one has the instance id, and its session has yet to be set."""
+        cdef Session session = self.find(group_id, member_id)
+        if session is None:
+            session = Session.__new__(Session)
+            session.group = self._group(group_id)
+            session.member_id = member_id.encode()
+            session.group_instance_id = None if group_instance_id is None else group_instance_id.encode()
+            self.insert(session)
+            session.group.sessions[member_id] = session
+        return session
 
-    cdef int arm(self, Lease lease, str group_id, str member_id, int64_t now_ms) except -1:
+    cdef int arm(self, Session session, str group_id, str member_id, int64_t now_ms) except -1:
         """Have the wheel ask when the session is over, or could be if it were renewed at once: renewing moves no timer.
 
         The latter is the earlier one only when the session was passed on with a shorter timeout.
         """
-        cdef int64_t ask_ms = min(lease.deadline_ms, now_ms + lease.session_timeout_ms)
-        if lease.timer == 0:
-            lease.timer = self.wheel.start(SessionKey(group_id, member_id), ask_ms)
-            lease.timer_deadline_ms = ask_ms
-        elif ask_ms < lease.timer_deadline_ms:
-            self.wheel.restart(lease.timer, ask_ms)
-            lease.timer_deadline_ms = ask_ms
+        cdef int64_t ask_ms = min(session.deadline_ms, now_ms + session.session_timeout_ms)
+        if session.timer == 0:
+            session.timer = self.wheel.start(SessionKey(group_id, member_id), ask_ms)
+            session.timer_deadline_ms = ask_ms
+        elif ask_ms < session.timer_deadline_ms:
+            self.wheel.restart(session.timer, ask_ms)
+            session.timer_deadline_ms = ask_ms
         return 0
 
-    cdef Lease find(self, str group_id, str member_id):
-        cdef GroupLease group = <GroupLease>self.groups.get(group_id)
-        return None if group is None else <Lease>group.leases.get(member_id)
+    cdef Session find(self, str group_id, str member_id):
+        cdef GroupSessions group = <GroupSessions>self.groups.get(group_id)
+        return None if group is None else <Session>group.sessions.get(member_id)
 
-    cdef int insert(self, Lease lease) except -1:
-        cdef bytes group_id = lease.group.group_id
+    cdef int insert(self, Session session) except -1:
+        cdef bytes group_id = session.group.group_id
         if (self.used + 1) * 2 > self.mask + 1:
             self.grow()
-        lease.hash = hash_bytes(
+        session.hash = hash_bytes(
             hash_bytes(self.seed, <const uint8_t *>PyBytes_AS_STRING(group_id), len(group_id)),
-            <const uint8_t *>PyBytes_AS_STRING(lease.member_id), len(lease.member_id),
+            <const uint8_t *>PyBytes_AS_STRING(session.member_id), len(session.member_id),
         )
-        self.place(lease)
+        self.place(session)
         self.used += 1
         return 0
 
-    cdef void place(self, Lease lease) noexcept:
-        cdef size_t index = lease.hash & self.mask
+    cdef void place(self, Session session) noexcept:
+        cdef size_t index = session.hash & self.mask
         while self.slots[index] != NULL:
             index = (index + 1) & self.mask
-        self.slots[index] = <PyObject *>lease
+        self.slots[index] = <PyObject *>session
 
-    cdef void erase(self, Lease lease) noexcept:
-        """Take the lease out and close the gap, so that no probe of another ends early."""
-        cdef size_t gap = lease.hash & self.mask
+    cdef void erase(self, Session session) noexcept:
+        """Take the session out and close the gap, so that no probe of another ends early."""
+        cdef size_t gap = session.hash & self.mask
         cdef size_t index, home
-        while self.slots[gap] != <PyObject *>lease:
+        while self.slots[gap] != <PyObject *>session:
             gap = (gap + 1) & self.mask
         index = gap
         while True:
             index = (index + 1) & self.mask
             if self.slots[index] == NULL:
                 break
-            home = (<Lease>self.slots[index]).hash & self.mask
+            home = (<Session>self.slots[index]).hash & self.mask
             if ((index - home) & self.mask) >= ((index - gap) & self.mask):
                 self.slots[gap] = self.slots[index]
                 gap = index
@@ -299,6 +299,6 @@ cdef class LeaseTable:
         self.slots = slots
         self.mask = size - 1
         for group in self.groups.values():
-            for lease in (<GroupLease>group).leases.values():
-                self.place(<Lease>lease)
+            for session in (<GroupSessions>group).sessions.values():
+                self.place(<Session>session)
         return 0

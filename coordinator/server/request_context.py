@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from coordinator.core.decision import RequestContext
+from coordinator.core.decision import OperationContext
 
 if TYPE_CHECKING:
     from coordinator.server.connection import Connection
@@ -20,7 +20,7 @@ class Endpoint:
 
 
 @dataclass(slots=True)
-class Call(RequestContext):
+class RequestContext(OperationContext):
     """Who asks what, and in which version. `client_host` is written as Kafka writes it: a slash and the address.
 
     `request_id` is 0 until the request is numbered, because its answer comes later.

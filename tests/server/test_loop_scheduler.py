@@ -11,7 +11,7 @@ import pytest
 import uvloop
 from structlog.testing import capture_logs
 
-from coordinator.server.turns import STALL_MS, Turns
+from coordinator.server.loop_scheduler import STALL_MS, LoopScheduler
 from coordinator.timers import SystemClock, VirtualClock
 from coordinator.timers.wheel import TimerWheel
 
@@ -56,15 +56,15 @@ class StepLoop:
 
 
 class Scene:
-    """Turns on a StepLoop and a virtual clock; `told` is what the steps and handlers were told."""
+    """LoopScheduler on a StepLoop and a virtual clock; `told` is what the steps and handlers were told."""
 
     def __init__(self) -> None:
         self.loop = StepLoop()
         self.clock = VirtualClock(1_000_000)
         self.wheel = TimerWheel(self.clock.now_ms())
-        self.turns = Turns(self.loop, self.wheel, self.clock.now_ms)  # type: ignore[arg-type]
+        self.turns = LoopScheduler(self.loop, self.wheel, self.clock.now_ms)  # type: ignore[arg-type]
         self.told: list[object] = []
-        self.turns.at_end(lambda now_ms: self.told.append("end"))
+        self.turns.on_iteration_end(lambda now_ms: self.told.append("end"))
         self.turns.on_due(lambda key, now_ms: self.told.append((key, now_ms)))
 
     @property
@@ -79,7 +79,7 @@ def scene() -> Scene:
 
 def test_steps_run_once_per_turn_however_often_it_is_asked(scene):
     for _ in range(3):
-        scene.turns.wake()
+        scene.turns.request_iteration()
     assert scene.told == []
     scene.loop.turn()
     assert scene.told == ["end"]
@@ -88,8 +88,8 @@ def test_steps_run_once_per_turn_however_often_it_is_asked(scene):
 
 
 def test_steps_run_in_the_order_of_their_registration(scene):
-    scene.turns.at_end(lambda now_ms: scene.told.append("later"))
-    scene.turns.wake()
+    scene.turns.on_iteration_end(lambda now_ms: scene.told.append("later"))
+    scene.turns.request_iteration()
     scene.loop.turn()
     assert scene.told == ["end", "later"]
 
@@ -100,10 +100,10 @@ def test_a_step_that_wakes_gets_another_turn(scene):
     def wake_once(now_ms):
         if not woken:
             woken.append(now_ms)
-            scene.turns.wake()
+            scene.turns.request_iteration()
 
-    scene.turns.at_end(wake_once)
-    scene.turns.wake()
+    scene.turns.on_iteration_end(wake_once)
+    scene.turns.request_iteration()
     scene.loop.turn()
     assert scene.told == ["end"]
     scene.loop.turn()
@@ -129,11 +129,11 @@ def test_the_alarm_follows_the_nearest_deadline(scene):
     assert [alarm.delay_seconds for alarm in scene.loop.alarms] == [0.1]
     assert scene.turns.cancel(early)
     assert not scene.turns.cancel(early)
-    scene.turns.wake()
+    scene.turns.request_iteration()
     scene.loop.turn()
     assert [alarm.delay_seconds for alarm in scene.loop.alarms] == [0.9]
     scene.turns.cancel(late)
-    scene.turns.wake()
+    scene.turns.request_iteration()
     scene.loop.turn()
     assert scene.loop.alarms == []
 
@@ -141,7 +141,7 @@ def test_the_alarm_follows_the_nearest_deadline(scene):
 def test_an_alarm_that_stays_the_same_is_left_alone(scene):
     scene.turns.start("key", scene.now_ms + 500)
     for _ in range(3):
-        scene.turns.wake()
+        scene.turns.request_iteration()
         scene.loop.turn()
     assert len(scene.loop.later) == 1
 
@@ -188,8 +188,8 @@ def test_after_a_stall_timers_wait_until_sockets_were_read(scene, stalled_ms, tu
 
 
 def test_a_step_that_fails_takes_nothing_else_with_it(scene):
-    scene.turns.at_end(lambda now_ms: 1 // 0)
-    scene.turns.at_end(lambda now_ms: scene.told.append("later"))
+    scene.turns.on_iteration_end(lambda now_ms: 1 // 0)
+    scene.turns.on_iteration_end(lambda now_ms: scene.told.append("later"))
     scene.turns.start("key", scene.now_ms + 500)
     with capture_logs() as logs:
         scene.loop.turn()
@@ -243,7 +243,7 @@ def test_after_a_stall_of_the_real_loop_the_sockets_come_first():
     async def stalled() -> list[str]:
         told: list[str] = []
         loop, clock, due = asyncio.get_running_loop(), SystemClock(), asyncio.Event()
-        turns = Turns(loop, TimerWheel(clock.now_ms()), clock.now_ms)
+        turns = LoopScheduler(loop, TimerWheel(clock.now_ms()), clock.now_ms)
         turns.on_due(lambda key, now_ms: (told.append(str(key)), due.set()))
         ours, theirs = socket.socketpair()
         ours.setblocking(False)

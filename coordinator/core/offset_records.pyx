@@ -70,7 +70,7 @@ cpdef bint is_too_long(str metadata, Py_ssize_t units_max) except -1:
     return units > units_max
 
 
-def take_positions(list topics, int64_t now_ms, expire_timestamp_ms, Py_ssize_t metadata_units_max):
+def accept_offsets(list topics, int64_t now_ms, expire_timestamp_ms, Py_ssize_t metadata_units_max):
     cdef dict taken = {}, of_topic
     cdef list answered = [], answers
     cdef OffsetCommitRequestTopic topic
@@ -114,7 +114,7 @@ cdef bytes versioned(Writer *w, Message message, int16_t prefix, int16_t version
     return PyBytes_FromStringAndSize(<const char *>w.start, bytes_written(w))
 
 
-def position_records(str group_id not None, positions):
+def offset_records(str group_id not None, positions):
     cdef list records = []
     cdef OffsetCommitKey key = OffsetCommitKey(group=group_id)
     cdef OffsetCommitValue value = OffsetCommitValue()
@@ -142,7 +142,7 @@ cdef int fill(OffsetCommitValue value, CommittedOffset position) except -1:
     return 0
 
 
-def find_positions(known, partitions):
+def find_offsets(known, partitions):
     cdef list found = []
     cdef OffsetFetchResponsePartitions answer
     cdef CommittedOffset position

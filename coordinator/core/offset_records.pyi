@@ -28,7 +28,7 @@ class CommittedOffset:
 def is_too_long(metadata: str, units_max: int) -> bool:
     """Whether the text has more than `units_max` UTF-16 code units, as `offset.metadata.max.bytes` counts on Kafka."""
 
-def take_positions(
+def accept_offsets(
     topics: list[OffsetCommitRequestTopic], now_ms: int, expire_timestamp_ms: int | None, metadata_units_max: int
 ) -> tuple[dict[str, dict[int, CommittedOffset]], list[OffsetCommitResponseTopic]]:
     """What an OffsetCommit asks for (topic → partition → position), and the answers, partition by partition.
@@ -36,12 +36,12 @@ def take_positions(
     OFFSET_METADATA_TOO_LARGE for a partition whose metadata `is_too_long`.
     """
 
-def position_records(
+def offset_records(
     group_id: str, positions: Mapping[str, Mapping[int, CommittedOffset]]
 ) -> list[tuple[bytes, bytes | None]]:
     """Key and value of the record of `__consumer_offsets` for each position."""
 
-def find_positions(
+def find_offsets(
     known: Mapping[int, CommittedOffset], partitions: Iterable[int]
 ) -> list[OffsetFetchResponsePartitions]:
     """What OffsetFetch answers for these partitions of a topic: offset -1 where nothing is committed."""

@@ -3,19 +3,19 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from coordinator.broker.fetch import Fetching
+from coordinator.broker.fetch import FetchService
 from coordinator.broker.partitions import Partitions
-from coordinator.broker.produce import Producing
+from coordinator.broker.produce import ProduceService
 from coordinator.broker.topics import Topics
 from coordinator.config import NODE_ID, Config
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.store import MetadataStore
-from coordinator.runtime.groups import Groups
-from coordinator.server.answers import AnswerDesk
+from coordinator.runtime.group_coordinator import Groups
+from coordinator.server.pending_requests import PendingRequests
 
 
 @dataclass(slots=True)
-class Broker:
+class NodeContext:
     """`now_ms` is milliseconds since the epoch, never going back."""
 
     config: Config
@@ -25,10 +25,10 @@ class Broker:
     """That of the store."""
     partitions: Partitions
     topics: Topics
-    producing: Producing
-    fetching: Fetching
+    produce_service: ProduceService
+    fetch_service: FetchService
     groups: Groups
-    desk: AnswerDesk
+    pending: PendingRequests
     now_ms: Callable[[], int]
 
     @property

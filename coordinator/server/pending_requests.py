@@ -17,24 +17,24 @@ class Waiting(Protocol):
         """The same, with the response that says `error` in the API of the request under way."""
 
 
-class Part(NamedTuple):
+class PartialResponse(NamedTuple):
     """One of several answers that make up a response."""
 
-    gathering: "Gathering"
+    gathering: "Aggregation"
     place: int
 
 
-class Gathering:
+class Aggregation:
     """Collects the answers to the parts of one request, then makes its response of them."""
 
-    def __init__(self, request_id: int, parts: int, combine: Callable[[list[Any]], Any]) -> None:
+    def __init__(self, request_id: int, parts: int, merge: Callable[[list[Any]], Any]) -> None:
         self.request_id = request_id
-        self.combine = combine
+        self.merge = merge
         self.parts: list[Any] = [None] * parts
         self.left = parts
 
 
-class AnswerDesk:
+class PendingRequests:
     """Numbers requests and delivers their answers; an answer that nobody waits for any more is passed over.
 
     A request that a newer one replaced (a JoinGroup sent again over a second connection) is never answered, as on
@@ -43,20 +43,20 @@ class AnswerDesk:
 
     def __init__(self) -> None:
         self._numbers = count(1)
-        self._waiting: dict[int, Waiting | Part] = {}
+        self._waiting: dict[int, Waiting | PartialResponse] = {}
 
-    def number(self, waiting: Waiting) -> int:
+    def register(self, waiting: Waiting) -> int:
         """A request id for the request under way on a connection."""
         request_id = next(self._numbers)
         self._waiting[request_id] = waiting
         return request_id
 
-    def split(self, request_id: int, parts: int, combine: Callable[[list[Any]], Any]) -> Sequence[int]:
-        """Ids for the parts of a request. `combine` gets their answers in order; a failed one is its ErrorCode."""
-        gathering = Gathering(request_id, parts, combine)
+    def fan_out(self, request_id: int, parts: int, merge: Callable[[list[Any]], Any]) -> Sequence[int]:
+        """Ids for the parts of a request. `merge` gets their answers in order; a failed one is its ErrorCode."""
+        gathering = Aggregation(request_id, parts, merge)
         ids = [next(self._numbers) for _ in range(parts)]
         for place, part_id in enumerate(ids):
-            self._waiting[part_id] = Part(gathering, place)
+            self._waiting[part_id] = PartialResponse(gathering, place)
         return ids
 
     def forget(self, request_id: int) -> None:
@@ -65,21 +65,21 @@ class AnswerDesk:
 
     def reply(self, request_id: int, response: object) -> None:
         waiting = self._waiting.pop(request_id, None)
-        if isinstance(waiting, Part):
-            self._gather(waiting, response)
+        if isinstance(waiting, PartialResponse):
+            self._complete_part(waiting, response)
         elif waiting is not None:
             waiting.answer(response)
 
     def fail(self, request_id: int, error: ErrorCode) -> None:
         waiting = self._waiting.pop(request_id, None)
-        if isinstance(waiting, Part):
-            self._gather(waiting, error)
+        if isinstance(waiting, PartialResponse):
+            self._complete_part(waiting, error)
         elif waiting is not None:
             waiting.answer_error(error)
 
-    def _gather(self, part: Part, answer: object) -> None:
+    def _complete_part(self, part: PartialResponse, answer: object) -> None:
         gathering = part.gathering
         gathering.parts[part.place] = answer
         gathering.left -= 1
         if gathering.left == 0:
-            self.reply(gathering.request_id, gathering.combine(gathering.parts))
+            self.reply(gathering.request_id, gathering.merge(gathering.parts))

@@ -11,11 +11,11 @@ from coordinator.core.group import Group
 from coordinator.core.members import expire_session
 from coordinator.core.offset_expiry import expire
 from coordinator.core.partitioning import partition_for
-from coordinator.core.rebalance import is_too_large, shrink
+from coordinator.core.rebalance import is_too_large, rebalance_oversized_group
 from coordinator.core.stored import TransactionMarker
 from coordinator.runtime.asks import Ask, GroupAsk, GroupDecision, MarkerAsk, ShardAsk, ShardDecision
 from coordinator.runtime.group_timers import GroupTimers
-from coordinator.runtime.leases import LeaseTable
+from coordinator.runtime.sessions import SessionTable
 from coordinator.runtime.shard import LOAD_RETRY_MS_AT_MOST, Shard, ShardState
 from coordinator.runtime.timer_keys import GroupTimerKey, LoadRetryKey, OffsetsCheckKey, SessionKey
 from coordinator.timers.wheel import TimerWheel
@@ -25,23 +25,26 @@ GROUPS_CHECKED_AT_ONCE: Final = 1_000
 
 
 class Groups:
-    """The group coordinator of one node. Knows no loop: it is told the time, and says by `wake` that work is queued."""
+    """The group coordinator of one node.
+
+    It knows no loop: it is told the time, and calls `request_iteration` when work is queued.
+    """
 
     def __init__(
         self,
         shards: Iterable[Shard],
         wheel: TimerWheel,
         timers: GroupTimers,
-        leases: LeaseTable,
+        sessions: SessionTable,
         config: Config,
-        wake: Callable[[], None],
+        request_iteration: Callable[[], None],
     ) -> None:
         self.shards = tuple(shards)
-        self.leases = leases
+        self.sessions = sessions
         self._wheel = wheel
         self._timers = timers
         self._config = config
-        self._wake = wake
+        self._request_iteration = request_iteration
         self._dirty: dict[int, Shard] = {}
         self._loading: deque[Shard] = deque()
         self._checks: dict[int, int] = {}
@@ -50,9 +53,9 @@ class Groups:
     def load(self, partitions: Iterable[int]) -> None:
         """Lead these partitions from now on. They are read in slices, at each `drain`, one after the other."""
         for partition in partitions:
-            self.shards[partition].begin_load()
+            self.shards[partition].start_loading()
             self._loading.append(self.shards[partition])
-        self._wake()
+        self._request_iteration()
 
     def unload(self, partition: int) -> None:
         """Another node leads the partition now."""
@@ -77,7 +80,7 @@ class Groups:
         self._submit(self.shards[partition], MarkerAsk(request_id, marker))
 
     def drain(self, now_ms: int) -> None:
-        """Handle what is queued. Call it once per loop turn when `wake` was called.
+        """Handle what is queued. Call it once per loop turn when `request_iteration` was called.
 
         Answers leave when all shards have appended: in a row they wake a client once, where one by one, with the work
         of a shard between, each of them would. That is a tenth of what a commit costs.
@@ -96,7 +99,7 @@ class Groups:
         """A timer of ours is due: it becomes something asked of its shard."""
         match key:
             case SessionKey(group_id, member_id):
-                if self.leases.is_due(group_id, member_id, now_ms):
+                if self.sessions.is_due(group_id, member_id, now_ms):
                     self.ask(group_id, self._expiry(member_id))
             case GroupTimerKey(group_id):
                 self._timers.fired(group_id)
@@ -110,7 +113,7 @@ class Groups:
     def _expiry(self, member_id: str) -> GroupDecision:
         def decide(group: Group, now_ms: int) -> Decision:
             # A request of the same batch, or one read meanwhile, may have renewed the session.
-            over = self.leases.is_over(group.group_id, member_id, now_ms)
+            over = self.sessions.is_over(group.group_id, member_id, now_ms)
             return expire_session(group, member_id, now_ms) if over else NOTHING
 
         return decide
@@ -118,14 +121,14 @@ class Groups:
     def _submit(self, shard: Shard, ask: Ask) -> None:
         shard.submit(ask)
         if not self._dirty:
-            self._wake()
+            self._request_iteration()
         self._dirty[shard.partition] = shard
 
     def _go_on_loading(self, now_ms: int) -> None:
         while self._loading:
             shard = self._loading[0]
-            if not shard.go_on_loading(now_ms):
-                self._wake()
+            if not shard.load_next_slice(now_ms):
+                self._request_iteration()
                 return
             self._loading.popleft()
             if shard.state is ShardState.FAILED:
@@ -136,7 +139,7 @@ class Groups:
     def _loaded(self, shard: Shard, now_ms: int) -> None:
         for group in shard.groups.values():
             if is_too_large(group, self._config):
-                self.ask(group.group_id, partial(shrink, config=self._config))
+                self.ask(group.group_id, partial(rebalance_oversized_group, config=self._config))
         self._check_later(shard, (), now_ms + self._check_interval_ms)
 
     def _retry_later(self, shard: Shard, now_ms: int) -> None:

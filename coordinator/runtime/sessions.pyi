@@ -1,6 +1,6 @@
 from coordinator.timers.wheel import TimerWheel
 
-class LeaseTable:
+class SessionTable:
     """All sessions of one process. `seed` is a random number that clients cannot know."""
 
     def __init__(self, wheel: TimerWheel, seed: int) -> None: ...
@@ -11,7 +11,7 @@ class LeaseTable:
         """Begin the member's session anew at `now_ms`; a member without one gets it."""
     def reserve(self, group_id: str, member_id: str, session_timeout_ms: int, now_ms: int) -> None:
         """Begin the time in which the member id has to join (KIP-394): a session that no heartbeat renews."""
-    def pass_on(
+    def transfer(
         self, group_id: str, old_member_id: str, new_member_id: str, session_timeout_ms: int, now_ms: int
     ) -> None:
         """The session goes to the member id that takes the old one's place, and begins anew at `now_ms` (KIP-345).

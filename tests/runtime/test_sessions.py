@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from coordinator.runtime.leases import LeaseTable
+from coordinator.runtime.sessions import SessionTable
 from coordinator.runtime.timer_keys import SessionKey
 from coordinator.timers.wheel import TimerWheel
 
@@ -33,7 +33,7 @@ class LeaseMachine(RuleBasedStateMachine):
     def begin(self, seed):
         self.now_ms = 1_000_000
         self.wheel = TimerWheel(self.now_ms)
-        self.table = LeaseTable(self.wheel, seed)
+        self.table = SessionTable(self.wheel, seed)
         self.sessions: dict[tuple[str, str], Session] = {}
         self.groups: dict[str, tuple[int, bool]] = {}
         self.told_over: set[tuple[str, str]] = set()
@@ -53,10 +53,10 @@ class LeaseMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.sessions)
     @rule(data=st.data(), new=MEMBERS, timeout_ms=TIMEOUTS_MS)
-    def pass_on(self, data, new, timeout_ms):
+    def transfer(self, data, new, timeout_ms):
         group_id, old = self.known_session(data)
         known = self.sessions[group_id, old]
-        self.table.pass_on(group_id, old, new, timeout_ms, self.now_ms)
+        self.table.transfer(group_id, old, new, timeout_ms, self.now_ms)
         self.forget(group_id, old)
         self.forget(group_id, new)
         self.sessions[group_id, new] = Session(known.instance_id, timeout_ms, self.now_ms + known.timeout_ms)
@@ -144,11 +144,11 @@ TestLeasesUnderRules = LeaseMachine.TestCase
 
 
 @pytest.fixture
-def table() -> LeaseTable:
-    return LeaseTable(TimerWheel(0), seed=7)
+def table() -> SessionTable:
+    return SessionTable(TimerWheel(0), seed=7)
 
 
-def alive(table: LeaseTable, group_id: str, member_id: str, now_ms: int = 0) -> bool:
+def alive(table: SessionTable, group_id: str, member_id: str, now_ms: int = 0) -> bool:
     return table.take_heartbeat(group_id, member_id, None, 1, now_ms)
 
 
@@ -156,7 +156,7 @@ def alive(table: LeaseTable, group_id: str, member_id: str, now_ms: int = 0) -> 
 def test_any_number_of_sessions_is_found_while_others_come_and_go(seed):
     """The hash table grows past several sizes, and every gap that a deletion leaves is closed."""
     rng = random.Random(seed)
-    table = LeaseTable(TimerWheel(0), rng.getrandbits(64))
+    table = SessionTable(TimerWheel(0), rng.getrandbits(64))
     table.set_group("g", 1, True)
     members = [f"member-{number}" for number in range(3000)]
     for member_id in members:
@@ -182,7 +182,7 @@ def test_where_the_group_ends_and_the_member_begins_is_told_apart(table):
 
 def test_a_heartbeat_moves_no_timer(table):
     wheel = TimerWheel(0)
-    table = LeaseTable(wheel, 7)
+    table = SessionTable(wheel, 7)
     table.set_group("g", 1, True)
     table.renew("g", "m", None, 1000, 0)
     assert alive(table, "g", "m", 900)
@@ -196,7 +196,7 @@ def test_a_heartbeat_moves_no_timer(table):
 
 def test_a_shorter_session_is_over_sooner(table):
     wheel = TimerWheel(0)
-    table = LeaseTable(wheel, 7)
+    table = SessionTable(wheel, 7)
     table.renew("g", "m", None, 5000, 0)
     table.renew("g", "m", None, 10, 0)
     assert wheel.advance(10) == [SessionKey("g", "m")]
@@ -221,10 +221,10 @@ def test_a_member_id_that_is_only_reserved_is_left_to_the_core(table):
 
 def test_a_shorter_session_that_was_passed_on_is_over_in_time_once_it_is_renewed():
     wheel = TimerWheel(0)
-    table = LeaseTable(wheel, 7)
+    table = SessionTable(wheel, 7)
     table.set_group("g", 1, True)
     table.renew("g", "old", None, 5000, 0)
-    table.pass_on("g", "old", "new", 1000, 0)
+    table.transfer("g", "old", "new", 1000, 0)
     assert wheel.advance(1000) == [SessionKey("g", "new")]
     assert not table.is_due("g", "new", 1000)
     assert alive(table, "g", "new", 1500)
@@ -234,7 +234,7 @@ def test_a_shorter_session_that_was_passed_on_is_over_in_time_once_it_is_renewed
 
 def test_a_session_that_is_not_there_cannot_be_passed_on(table):
     with pytest.raises(KeyError):
-        table.pass_on("g", "old", "new", 1000, 0)
+        table.transfer("g", "old", "new", 1000, 0)
 
 
 def test_a_static_member_is_who_says_its_instance_id(table):

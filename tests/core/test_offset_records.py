@@ -5,13 +5,13 @@ from hypothesis import strategies as st
 from _wire.embedded import decode_key, decode_value, prefix_of
 from _wire.errors import ErrorCode
 from _wire.messages.offset_commit import OffsetCommitRequestPartition, OffsetCommitRequestTopic
-from coordinator.core.positions import (
+from coordinator.core.offset_records import (
     CommittedOffset,
+    accept_offsets,
     are_partitions,
-    find_positions,
+    find_offsets,
     is_too_long,
-    position_records,
-    take_positions,
+    offset_records,
 )
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
@@ -39,7 +39,7 @@ def test_a_position_says_what_it_was_made_of():
 
 
 def test_each_partition_is_taken_and_answered():
-    taken, answered = take_positions([asked(partition(0, 7), partition(3, 8, committed_leader_epoch=5))], 99, None, 10)
+    taken, answered = accept_offsets([asked(partition(0, 7), partition(3, 8, committed_leader_epoch=5))], 99, None, 10)
     assert taken == {"t": {0: CommittedOffset(7, -1, "", 99), 3: CommittedOffset(8, 5, "", 99)}}
     (topic,) = answered
     assert (topic.name, topic.topic_id) == ("t", bytes(range(16)))
@@ -47,7 +47,7 @@ def test_each_partition_is_taken_and_answered():
 
 
 def test_of_two_for_a_partition_the_later_is_taken_and_both_are_answered():
-    taken, answered = take_positions([asked(partition(0, 7), partition(0, 8)), asked(partition(0, 9))], 99, None, 10)
+    taken, answered = accept_offsets([asked(partition(0, 7), partition(0, 8)), asked(partition(0, 9))], 99, None, 10)
     assert taken["t"][0].offset == 9
     assert [len(topic.partitions) for topic in answered] == [2, 1]
 
@@ -56,7 +56,7 @@ def test_of_two_for_a_partition_the_later_is_taken_and_both_are_answered():
 def test_metadata_counts_in_utf_16_code_units_and_one_that_is_too_long_is_refused_by_itself(character):
     fitting = character * (20 // len(character.encode("utf-16-le")))
     at_most, too_long = partition(0, committed_metadata=fitting), partition(1, committed_metadata=fitting + "x")
-    taken, answered = take_positions([asked(at_most, too_long), asked(too_long, topic="u")], 99, None, 10)
+    taken, answered = accept_offsets([asked(at_most, too_long), asked(too_long, topic="u")], 99, None, 10)
     assert {topic: list(positions) for topic, positions in taken.items()} == {"t": [0]}
     errors = [[ErrorCode(each.error_code) for each in topic.partitions] for topic in answered]
     assert errors == [[ErrorCode.NONE, ErrorCode.OFFSET_METADATA_TOO_LARGE], [ErrorCode.OFFSET_METADATA_TOO_LARGE]]
@@ -69,14 +69,14 @@ def test_the_length_of_metadata_is_that_of_a_java_string(text, units_max):
 
 def test_null_metadata_is_empty_and_times_are_those_of_the_request_where_it_has_them():
     asked_for = partition(0, 7, committed_metadata=None, commit_timestamp=55)
-    taken, _ = take_positions([asked(asked_for)], 99, 1000, 10)
+    taken, _ = accept_offsets([asked(asked_for)], 99, 1000, 10)
     assert taken["t"][0] == CommittedOffset(7, -1, "", 55, 1000)
 
 
 @given(st.dictionaries(st.text(max_size=8), st.dictionaries(INT32, POSITIONS, max_size=3), max_size=3))
 def test_records_say_what_they_are_made_of(positions):
     read = {}
-    for key, value in position_records("group", positions):
+    for key, value in offset_records("group", positions):
         known = decode_key(key)
         said = decode_value(known, value)
         assert (prefix_of(key), known.group) == (1, "group")
@@ -106,7 +106,7 @@ def test_records_say_what_they_are_made_of(positions):
 
 
 def test_what_is_not_committed_is_found_as_no_offset():
-    found = find_positions({3: CommittedOffset(7, 2, "m", 99)}, [0, 3])
+    found = find_offsets({3: CommittedOffset(7, 2, "m", 99)}, [0, 3])
     assert [
         (each.partition_index, each.committed_offset, each.committed_leader_epoch, each.metadata, each.error_code)
         for each in found
