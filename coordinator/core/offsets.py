@@ -1,6 +1,6 @@
 """Committed offsets: taken, fetched, deleted."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from _wire.errors import NONE, ErrorCode
 from _wire.messages.offset_commit import (
@@ -150,9 +150,16 @@ def forget_all(group: Group, now_ms: int) -> tuple[Event, ...]:
     return forget(group, _all_positions(group), now_ms)
 
 
-def forget_topic(group: Group, topic: str, now_ms: int) -> tuple[Event, ...]:
-    """The event that forgets the positions in a topic that is gone."""
-    return forget(group, [where for where in _all_positions(group) if where.topic == topic], now_ms)
+def forget_topics(group: Group, is_gone: Callable[[str], bool], now_ms: int) -> tuple[Event, ...]:
+    """The event that forgets the committed offsets, pending ones too, in topics that are gone."""
+    gone = [
+        TopicPartition(topic, index)
+        for topic, partitions in group.offsets.items()
+        if is_gone(topic)
+        for index in partitions
+    ]
+    gone += [where for _, where in group.pending_offsets if is_gone(where.topic)]
+    return forget(group, gone, now_ms)
 
 
 def _all_positions(group: Group) -> list[TopicPartition]:

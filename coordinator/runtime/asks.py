@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from coordinator.core.decision import Decision, Reply
 from coordinator.core.group import Group
 from coordinator.core.stored import TransactionMarker
+from coordinator.runtime.deleted_topics import IsGone
 
 GroupDecision = Callable[[Group, int], Decision]
 ShardDecision = Callable[[Mapping[str, Group], int], Sequence[Reply]]
@@ -36,4 +37,12 @@ class MarkerAsk:
     marker: TransactionMarker
 
 
-Ask = GroupAsk | ShardAsk | MarkerAsk
+@dataclass(slots=True)
+class ForgetTopicsAsk:
+    """All groups of the shard forget the committed offsets in topics that are gone. Nobody waits for a response."""
+
+    is_gone: IsGone
+    request_id: None = None
+
+
+Ask = GroupAsk | ShardAsk | MarkerAsk | ForgetTopicsAsk

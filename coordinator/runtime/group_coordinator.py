@@ -1,7 +1,7 @@
 """All groups this node coordinates: finds the shard, and drains the queues once per loop turn."""
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Container, Iterable
 from functools import partial
 from typing import Final
 
@@ -13,7 +13,8 @@ from coordinator.core.offset_expiry import expire
 from coordinator.core.partitioning import partition_for
 from coordinator.core.rebalance import is_too_large, rebalance_oversized_group
 from coordinator.core.stored import TransactionMarker
-from coordinator.runtime.asks import Ask, GroupAsk, GroupDecision, MarkerAsk, ShardAsk, ShardDecision
+from coordinator.runtime.asks import Ask, ForgetTopicsAsk, GroupAsk, GroupDecision, MarkerAsk, ShardAsk, ShardDecision
+from coordinator.runtime.deleted_topics import DeletedTopics
 from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.sessions import SessionTable
 from coordinator.runtime.shard import LOAD_RETRY_MS_AT_MOST, Shard, ShardState
@@ -38,13 +39,16 @@ class Groups:
         sessions: SessionTable,
         config: Config,
         request_iteration: Callable[[], None],
+        existing_topics: Callable[[], Container[str]],
     ) -> None:
+        """`existing_topics` returns a snapshot of the topics' names."""
         self.shards = tuple(shards)
         self.sessions = sessions
         self._wheel = wheel
         self._timers = timers
         self._config = config
         self._request_iteration = request_iteration
+        self._deleted_topics = DeletedTopics(existing_topics)
         self._dirty: dict[int, Shard] = {}
         self._loading: deque[Shard] = deque()
         self._checks: dict[int, int] = {}
@@ -52,6 +56,8 @@ class Groups:
 
     def load(self, partitions: Iterable[int]) -> None:
         """Lead these partitions from now on. They are read in slices, at each `drain`, one after the other."""
+        partitions = tuple(partitions)
+        self._deleted_topics.load_begins(partitions)
         for partition in partitions:
             self.shards[partition].start_loading()
             self._loading.append(self.shards[partition])
@@ -63,6 +69,7 @@ class Groups:
         if shard in self._loading:
             self._loading.remove(shard)
         shard.unload()
+        self._deleted_topics.unload(partition)
 
     def shard_of(self, group_id: str) -> Shard:
         return self.shards[partition_for(group_id, len(self.shards))]
@@ -79,6 +86,16 @@ class Groups:
         """Queue the end of a transaction for all groups of a partition; NONE goes to `request_id`."""
         self._submit(self.shards[partition], MarkerAsk(request_id, marker))
 
+    def topics_deleted(self, topics: Collection[str]) -> None:
+        """Forget the committed offsets in topics that no longer exist, and may exist again under their names by then.
+
+        Partitions that are not loaded yet do so as soon as they are.
+        """
+        for shard in self.shards:
+            if shard.state is not ShardState.INACTIVE:
+                self._deleted_topics.delete(shard.partition, topics)
+                self._submit(shard, ForgetTopicsAsk(frozenset(topics).__contains__))
+
     def drain(self, now_ms: int) -> None:
         """Handle what is queued. Call it once per loop turn when `request_iteration` was called.
 
@@ -92,6 +109,8 @@ class Groups:
             for shard in shards.values():
                 if not shard.drain(now_ms):
                     self._retry_later(shard, now_ms)
+                elif shard.loaded:
+                    self._deleted_topics.forgotten(shard.partition)
             for shard in shards.values():
                 shard.release()
 
@@ -137,6 +156,9 @@ class Groups:
                 self._loaded(shard, now_ms)
 
     def _loaded(self, shard: Shard, now_ms: int) -> None:
+        # What is queued was asked while it was loaded: a commit to a topic that was created again is not to be lost.
+        shard.submit_first(ForgetTopicsAsk(self._deleted_topics.gone_for(shard.partition)))
+        self._dirty[shard.partition] = shard
         for group in shard.groups.values():
             if is_too_large(group, self._config):
                 self.ask(group.group_id, partial(rebalance_oversized_group, config=self._config))

@@ -25,11 +25,12 @@ from coordinator.core.events import (
     TransactionalOffsetsCommitted,
 )
 from coordinator.core.group import Group
+from coordinator.core.offsets import forget_topics
 from coordinator.core.rebalance import advance
 from coordinator.core.states import DEAD, STABLE
 from coordinator.core.stored import Stored, StoredBatch, StoredGroups, records_of
 from coordinator.core.transactional_offsets import end
-from coordinator.runtime.asks import Ask, GroupAsk, MarkerAsk, ShardAsk
+from coordinator.runtime.asks import Ask, ForgetTopicsAsk, GroupAsk, MarkerAsk, ShardAsk
 from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.interfaces import Answers, AuditRecord, Store, StoreError, Trail
 from coordinator.runtime.sessions import SessionTable
@@ -131,6 +132,10 @@ class Shard:
     def submit(self, ask: Ask) -> None:
         self._queue.append(ask)
 
+    def submit_first(self, ask: Ask) -> None:
+        """Queue something that has to happen before all that is queued already."""
+        self._queue.appendleft(ask)
+
     def start_loading(self) -> None:
         """This node leads the partition from now on, or tries again to read it."""
         self.state, self._stored = ShardState.LOADING, StoredGroups()
@@ -231,6 +236,8 @@ class Shard:
             self._ask_group(ask, now_ms, batch)
         elif isinstance(ask, ShardAsk):
             self._ask_all(ask, now_ms, batch)
+        elif isinstance(ask, ForgetTopicsAsk):
+            self._forget_topics(ask, now_ms, batch)
         else:
             self._end_transaction(ask, now_ms, batch)
 
@@ -277,6 +284,10 @@ class Shard:
         for member_id in decision.renewed:
             self._renew(group, member_id, now_ms)
         batch.replies.extend(decision.replies)
+
+    def _forget_topics(self, ask: ForgetTopicsAsk, now_ms: int, batch: Batch) -> None:
+        for group in self.groups.values():
+            self._take(group, Decision(forget_topics(group, ask.is_gone, now_ms)), now_ms, batch)
 
     def _end_transaction(self, ask: MarkerAsk, now_ms: int, batch: Batch) -> None:
         """Stored as one marker: what it means for each group follows from what that group holds back."""

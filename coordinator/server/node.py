@@ -26,6 +26,7 @@ from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
 from coordinator.log.errors import LogFlushError
+from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.group_coordinator import Groups
 from coordinator.runtime.group_timers import GroupTimers
@@ -92,9 +93,7 @@ class Node:
         topics.make_internal(now_ms())
         pending = PendingRequests()
         sessions = SessionTable(wheel, random.SystemRandom().getrandbits(64))
-        groups = self._groups(
-            partitions, metadata.image.topics[OFFSETS_TOPIC].partitions, notifier, pending, sessions, wheel
-        )
+        groups = self._groups(partitions, metadata.image, notifier, pending, sessions, wheel)
         fetch_service = FetchService(metadata.image, partitions, notifier, self._scheduler)
         produce_service = ProduceService(metadata.image, partitions, notifier)
         broker = NodeContext(
@@ -127,7 +126,7 @@ class Node:
     def _groups(
         self,
         partitions: Partitions,
-        count: int,
+        image: MetadataImage,
         notifier: AppendNotifier,
         pending: PendingRequests,
         sessions: SessionTable,
@@ -151,9 +150,17 @@ class Node:
                 timers,
                 self._config,
             )
-            for index in range(count)
+            for index in range(image.topics[OFFSETS_TOPIC].partitions)
         ]
-        return Groups(shards, wheel, timers, sessions, self._config, self._scheduler.request_iteration)
+        return Groups(
+            shards,
+            wheel,
+            timers,
+            sessions,
+            self._config,
+            self._scheduler.request_iteration,
+            lambda: frozenset(image.topics),
+        )
 
     def _give_up(self, problem: LogFlushError) -> None:
         if not self.flush_failure.done():

@@ -4,6 +4,7 @@ import pytest
 
 from _wire.errors import ErrorCode
 from coordinator.config import Config
+from coordinator.core.group import Producer
 from coordinator.core.states import GroupState
 from coordinator.runtime import shard as shard_module
 from coordinator.runtime.shard import ShardState
@@ -150,3 +151,25 @@ def test_many_groups_are_looked_at_in_slices(monkeypatch):
         (1001, "d"),
         (1002, "e"),
     ]
+
+
+def test_an_empty_group_that_never_had_offsets_goes_at_the_next_look():
+    sim = Simulation({"offsets.retention.check.interval.ms": "50000"})
+    (member_id,) = sim.stable_with("a")
+    sim.advance(20_000)
+    sim.leave(member_id)
+    sim.advance(29_999)
+    assert sim.group.exists
+    sim.advance(1)
+    assert not sim.group.exists
+
+
+def test_an_empty_group_stays_as_long_as_a_transaction_is_open_for_it():
+    sim = Simulation({"offsets.retention.check.interval.ms": "50000"})
+    producer = Producer(7, 0)
+    sim.commit_in_transaction(producer)
+    sim.advance(200_000)
+    assert sim.group.exists
+    sim.end_transaction(producer, committed=False)
+    sim.advance(50_000)
+    assert not sim.group.exists

@@ -1,6 +1,6 @@
 """The real core, shards, sessions, wheel and logs on a virtual clock and a disk in memory: a server without sockets."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
@@ -33,6 +33,16 @@ AUDIT: Final = "__group_audit"
 Deciding = Callable[[OperationContext], GroupDecision]
 
 
+class AllTopicsBut:
+    """The names of topics that exist."""
+
+    def __init__(self, missing: Iterable[str]) -> None:
+        self._missing = frozenset(missing)
+
+    def __contains__(self, topic: object) -> bool:
+        return topic not in self._missing
+
+
 class SimulatedServer:
     """A coordinator of `partitions` shards. `start` again is kill -9 and a new start on the same disk."""
 
@@ -51,6 +61,8 @@ class SimulatedServer:
         self.clock = VirtualClock(START_MS)
         self.disk = MemoryFileSystem()
         self.gathering = False
+        self.missing_topics: set[str] = set()
+        """All other topics exist."""
         self.turns = 0
         self.recovery_points: dict[tuple[str, int], int] = {}
         self._ids = count(1)
@@ -70,7 +82,13 @@ class SimulatedServer:
         }
         shards = [self._shard(partition) for partition in range(self.partitions)]
         self.groups = Groups(
-            shards, self.wheel, self.timers, self.sessions, self.config, request_iteration=lambda: None
+            shards,
+            self.wheel,
+            self.timers,
+            self.sessions,
+            self.config,
+            request_iteration=lambda: None,
+            existing_topics=lambda: AllTopicsBut(self.missing_topics),
         )
         self.groups.load(range(self.partitions))
         while any(shard.state is ShardState.LOADING for shard in shards):
@@ -142,6 +160,16 @@ class SimulatedServer:
         self.groups.ask(group_id, deciding(context), request_id)
         self._drain_unless_gathering()
         return request_id
+
+    def delete_topic(self, topic: str) -> None:
+        """Handled at once unless requests are `gathering`, and after those."""
+        self.missing_topics.add(topic)
+        self.groups.topics_deleted([topic])
+        self._drain_unless_gathering()
+
+    def create_topic(self, topic: str) -> None:
+        """Create a topic again that was deleted."""
+        self.missing_topics.remove(topic)
 
     def ask_end_of_transaction(self, partition: int, marker: TransactionMarker, waiting: Waiting) -> int:
         """Queue a marker for all groups of a partition. Returns the request's number."""

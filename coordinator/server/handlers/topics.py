@@ -18,9 +18,6 @@ from _wire.messages.delete_topics import (
 )
 from coordinator.broker.topics import DEFAULT_COUNT, TopicError
 from coordinator.config import NUM_PARTITIONS
-from coordinator.core import offsets
-from coordinator.core.decision import Decision
-from coordinator.core.group import Group
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
@@ -107,19 +104,8 @@ class TopicHandlers:
             self._broker.topics.remove(name, self._broker.now_ms())
         except TopicError as problem:
             return _not_deleted(name, topic_id, problem.error, str(problem))
-        self._forget_offsets(name)
+        self._broker.groups.topics_deleted([name])
         return DeletableTopicResult(name=name, topic_id=topic_id)
-
-    def _forget_offsets(self, topic: str) -> None:
-        """Positions in a topic that is gone mean nothing in one that is made anew under its name."""
-
-        def decide(group: Group, now_ms: int) -> Decision:
-            return Decision(offsets.forget_topic(group, topic, now_ms))
-
-        for shard in self._broker.groups.shards:
-            for group in shard.groups.values():
-                if topic in group.offsets or group.pending_offsets:
-                    self._broker.groups.ask(group.group_id, decide)
 
 
 def _counts(wanted: CreatableTopic, node_id: int) -> tuple[int, int]:
