@@ -24,6 +24,7 @@ STORED = "coordinator/core/stored.py"
 ADMIN = "coordinator/core/admin.py"
 SHARD = "coordinator/runtime/shard.py"
 GROUPS = "coordinator/runtime/group_coordinator.py"
+DELETED_TOPICS = "coordinator/runtime/deleted_topics.py"
 GROUP_TIMERS = "coordinator/runtime/group_timers.py"
 STORE = "coordinator/runtime/store.py"
 TRAIL = "coordinator/audit/trail.py"
@@ -768,5 +769,30 @@ MUTANTS = (
         RECOVERY,
         "if base_offset > end_offset and base_offset > recovery_point and not clean:",
         "if base_offset > end_offset and clean:",
+    ),
+    # ---- deleted topics
+    Mutant(
+        "what is queued during a load comes before what the load forgets",
+        GROUPS,
+        "shard.submit_first(ForgetTopicsAsk",
+        "shard.submit(ForgetTopicsAsk",
+    ),
+    Mutant(
+        "what was forgotten is forgotten again",
+        GROUPS,
+        "                elif shard.loaded:\n                    self._deleted_topics.forgotten(shard.partition)\n",
+        "",
+    ),
+    Mutant(
+        "a topic that is there again keeps the offsets of a partition that is loaded",
+        DELETED_TOPICS,
+        "topic in deleted or topic not in before",
+        "topic not in before",
+    ),
+    Mutant(
+        "a load keeps the offsets of topics that are gone",
+        DELETED_TOPICS,
+        "topic in deleted or topic not in before",
+        "topic in deleted",
     ),
 )
