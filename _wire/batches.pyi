@@ -98,8 +98,11 @@ def find_batch(data: bytes | bytearray | memoryview, offset: int) -> tuple[int, 
     False with it when that was not found: the search then has to go on at that position, which may lie beyond `data`.
 
     Raises:
-        CorruptBatch: a batch with an impossible length.
+        CorruptBatch: a batch with an impossible length, of another format, or with offsets that go backwards.
     """
 
 def end_of_whole_batches(data: bytes | bytearray | memoryview, before_offset: int = ...) -> int:
-    """Where the last batch ends that lies whole in `data` and begins before `before_offset`."""
+    """Where the last batch of format 2 ends that lies whole in `data` and begins before `before_offset`.
+
+    A batch with an impossible length ends the search, too.
+    """

@@ -262,16 +262,26 @@ def find_batch(data, int64_t offset):
     cdef Py_buffer view
     cdef Py_ssize_t position = 0
     cdef const uint8_t *batch
-    cdef int32_t length
+    cdef int32_t length, last_offset_delta
+    cdef int64_t base_offset, lowest_offset = 0
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
         while view.len - position >= BASE_TIMESTAMP:
             batch = <const uint8_t *>view.buf + position
-            if <int64_t>load_uint64(batch) + <int32_t>load_uint32(batch + LAST_OFFSET_DELTA) >= offset:
-                return position, True
             length = <int32_t>load_uint32(batch + BATCH_LENGTH)
             if length < RECORDS - LENGTH_END:
                 raise corrupt(2, "batch_length", position, f"length {length} is not allowed")
+            if batch[MAGIC] != 2:
+                raise corrupt(<int8_t>batch[MAGIC], "magic", position, "unknown record format")
+            base_offset = <int64_t>load_uint64(batch + BASE_OFFSET)
+            last_offset_delta = <int32_t>load_uint32(batch + LAST_OFFSET_DELTA)
+            if base_offset < lowest_offset or last_offset_delta < 0 or base_offset >= INT64_MAX - last_offset_delta:
+                raise corrupt(
+                    2, "base_offset", position, f"{base_offset} and {last_offset_delta} more cannot follow here"
+                )
+            lowest_offset = base_offset + last_offset_delta + 1
+            if lowest_offset > offset:
+                return position, True
             position += LENGTH_END + <Py_ssize_t>length
         return position, False
     finally:
@@ -288,7 +298,7 @@ def end_of_whole_batches(data, int64_t before_offset=INT64_MAX):
             if <int64_t>load_uint64(<const uint8_t *>view.buf + position) >= before_offset:
                 break
             length = <int32_t>load_uint32(<const uint8_t *>view.buf + position + BATCH_LENGTH)
-            if length < 0 or length > view.len - position - LENGTH_END:
+            if length < RECORDS - LENGTH_END or length > view.len - position - LENGTH_END:
                 break
             position += LENGTH_END + length
         return position

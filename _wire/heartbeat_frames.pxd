@@ -66,7 +66,10 @@ cdef inline bint no_tags(const uint8_t **position, const uint8_t *end) noexcept:
 
 
 cdef inline bint read_heartbeat(const uint8_t *frame, Py_ssize_t frame_bytes, HeartbeatFields *fields) noexcept:
-    """The fields of a frame (without its length); false for whatever is not a plain Heartbeat, or not certainly."""
+    """Read the fields of a frame (without its length); false if it is not certainly a plain Heartbeat.
+
+    Bytes after the last field are ignored, as in every request.
+    """
     cdef const uint8_t *p = frame + HEADER_BYTES_MIN
     cdef const uint8_t *end = frame + frame_bytes
     cdef bint flexible
@@ -89,7 +92,7 @@ cdef inline bint read_heartbeat(const uint8_t *frame, Py_ssize_t frame_bytes, He
     fields.group_instance_id.data, fields.group_instance_id.size = NULL, -1
     if fields.api_version >= WITH_INSTANCE_ID and not take_span(&p, end, flexible, &fields.group_instance_id):
         return False
-    return (not flexible or no_tags(&p, end)) and p == end
+    return not flexible or no_tags(&p, end)
 
 
 cdef inline Py_ssize_t write_heartbeat_answer(uint8_t *out, const HeartbeatFields *fields) noexcept:

@@ -33,7 +33,8 @@ key's version, as Kafka did until 4.0 (the bytes are the same). `0-1` are two re
 
 is anything else, with the one block `fields`.
 
-A tagged field is written if it differs from its default; a tagged struct that is not sent is None.
+A tagged field is written if it differs from its default. A tagged struct that is not sent is None; but one that is
+`nullable` without a `default null` is a struct of defaults then, as in Kafka, and None is written as a null.
 """
 
 from __future__ import annotations

@@ -12,6 +12,11 @@ INT16_MAX: Final = 2**15 - 1
 INT32_MAX: Final = 2**31 - 1
 INT64_MAX: Final = 2**63 - 1
 
+SEGMENT_BYTES_MIN: Final = 1024 * 1024
+"""Of a topic's `segment.bytes`. Kafka takes less for `offsets.topic.segment.bytes`, but cannot make the topic then."""
+PARTITIONS_MAX: Final = 10_000
+"""Of one topic: Kafka's controller makes no more in one request (POLICY_VIOLATION), whatever these settings say."""
+
 
 class ConfigError(ValueError):
     """A setting that cannot be taken; the message is one line that says which, why and what would do."""
@@ -88,12 +93,12 @@ CONNECTIONS_MAX_IDLE_MS = ConfigKey(
 AUTO_CREATE_TOPICS_ENABLE = ConfigKey(
     "auto.create.topics.enable", True, "Make a topic when a client asks for its metadata."
 )
-NUM_PARTITIONS = ConfigKey("num.partitions", 1, "Partitions of a topic made without a count.", 1, INT32_MAX)
+NUM_PARTITIONS = ConfigKey("num.partitions", 1, "Partitions of a topic made without a count.", 1, PARTITIONS_MAX)
 MESSAGE_MAX_BYTES = ConfigKey(
     "message.max.bytes", 1_048_588, "The largest record batch that Produce takes, compressed.", 0, INT32_MAX
 )
 LOG_SEGMENT_BYTES = ConfigKey(
-    "log.segment.bytes", 1_073_741_824, "A segment is rolled before it outgrows this.", 1024 * 1024, INT32_MAX
+    "log.segment.bytes", 1_073_741_824, "A segment is rolled before it outgrows this.", SEGMENT_BYTES_MIN, INT32_MAX
 )
 LOG_ROLL_MS = ConfigKey(
     "log.roll.ms", 7 * 24 * 3600 * 1000, "A segment is rolled when its first record is this old.", 1, INT64_MAX
@@ -122,7 +127,11 @@ GROUP_MAX_SIZE = ConfigKey(
     "group.max.size", INT32_MAX, "Members a group may hold; the next one gets GROUP_MAX_SIZE_REACHED.", 1, INT32_MAX
 )
 OFFSET_METADATA_MAX_BYTES = ConfigKey(
-    "offset.metadata.max.bytes", 4096, "The longest metadata text of a committed offset.", 0, INT32_MAX
+    "offset.metadata.max.bytes",
+    4096,
+    "The longest metadata text of a committed offset, in UTF-16 code units as Kafka counts them.",
+    0,
+    INT32_MAX,
 )
 OFFSETS_RETENTION_MINUTES = ConfigKey(
     "offsets.retention.minutes",
@@ -176,17 +185,21 @@ GROUP_COORDINATOR_APPEND_LINGER_MS = ConfigKey(
     INT32_MAX,
 )
 OFFSETS_TOPIC_NUM_PARTITIONS = ConfigKey(
-    "offsets.topic.num.partitions", 50, "Partitions of __consumer_offsets; fixed once it is made.", 1, INT32_MAX
+    "offsets.topic.num.partitions", 50, "Partitions of __consumer_offsets; fixed once it is made.", 1, PARTITIONS_MAX
 )
 OFFSETS_TOPIC_SEGMENT_BYTES = ConfigKey(
-    "offsets.topic.segment.bytes", 104_857_600, "The segment size of __consumer_offsets.", 1, INT32_MAX
+    "offsets.topic.segment.bytes",
+    104_857_600,
+    "The segment size of __consumer_offsets.",
+    SEGMENT_BYTES_MIN,
+    INT32_MAX,
 )
 TRANSACTION_STATE_LOG_NUM_PARTITIONS = ConfigKey(
     "transaction.state.log.num.partitions",
     50,
     "Partitions of __transaction_state; fixed once it is made.",
     1,
-    INT32_MAX,
+    PARTITIONS_MAX,
 )
 
 ALL_KEYS: Final[tuple[ConfigKey[Any], ...]] = tuple(

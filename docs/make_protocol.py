@@ -18,7 +18,8 @@ HEAD = """# Protocol
 Made by `make docs` from `_wire/schemas` and the dispatch table; not to be edited.
 
 *Defined* are the versions that can be read and written, which are all that Kafka 3.9 or 4.3 serves. *Served* are those
-that this server answers, and what ApiVersions says. Flexible versions have compact lengths and tagged fields (KIP-482).
+that this server answers, and what ApiVersions says; but it offers Produce from version 0 on, as Kafka does because of
+librdkafka (KAFKA-18659). Flexible versions have compact lengths and tagged fields (KIP-482).
 
 `python -m _wire describe NAME` shows the fields of any of these, version by version."""
 

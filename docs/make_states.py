@@ -12,9 +12,6 @@ sys.path.insert(0, str(ROOT))
 
 from _wire.errors import ErrorCode  # noqa: E402  (the script may be run from anywhere)
 from coordinator.core import states  # noqa: E402
-from coordinator.core.admin import remove  # noqa: E402
-from coordinator.core.decision import Decision, Reply  # noqa: E402
-from coordinator.core.group import Group  # noqa: E402
 from coordinator.core.states import GroupState, diagram  # noqa: E402
 from tests.simulation.simulation import Asked, Simulation  # noqa: E402
 
@@ -56,17 +53,6 @@ class Stage:
             self.sim.join("follower", self.follower)
         assert self.sim.group.state == state, (state, self.sim.group.state)
 
-    def delete(self) -> Asked:
-        def decide(group: Group, now_ms: int) -> Decision:
-            error, events = remove(group, now_ms)
-            return Decision(events, (Reply(number, error),))
-
-        asked = Asked()
-        number = self.sim.pending.register(asked)
-        self.sim.groups.ask("orders", decide, number)
-        self.sim.groups.drain(self.sim.now_ms)
-        return asked
-
 
 REQUESTS: Final[dict[str, Callable[[Stage], Asked]]] = {
     "JoinGroup v0–v3 of a new member": lambda stage: stage.sim.join("new"),
@@ -86,7 +72,7 @@ REQUESTS: Final[dict[str, Callable[[Stage], Asked]]] = {
         stage.follower, generation_id=stage.sim.group.generation_id
     ),
     "OffsetCommit without a member": lambda stage: stage.sim.commit(),
-    "DeleteGroups": Stage.delete,
+    "DeleteGroups": lambda stage: stage.sim.delete_group(),
 }
 
 
@@ -115,21 +101,16 @@ def cell(state: str, ask: Callable[[Stage], Asked]) -> str:
     asked = ask(stage)
     said = answer(asked) if asked.answered else "waits"
     group = stage.sim.group
-    after = f" → {group.state}" if group.exists and (group.state is not before or state == NO_GROUP) else ""
-    return said + after + (" → gone" if state != NO_GROUP and not group.exists else "")
+    after = f" → {group.state}" if stage.sim.exists and (group.state is not before or state == NO_GROUP) else ""
+    return said + after + (" → gone" if state != NO_GROUP and not stage.sim.exists else "")
 
 
 def answer(asked: Asked) -> str:
-    response = asked.response
-    if isinstance(response, ErrorCode):
-        return response.name
-    if hasattr(response, "topics"):
-        return ErrorCode(response.topics[0].partitions[0].error_code).name
-    error = ErrorCode(response.error_code)
-    for member in getattr(response, "members", ()):
+    error = asked.error
+    for member in getattr(asked.response, "members", ()):
         error = ErrorCode(getattr(member, "error_code", error))
-    if error is ErrorCode.NONE and hasattr(response, "generation_id"):
-        return f"generation {response.generation_id}"
+    if error is ErrorCode.NONE and hasattr(asked.response, "generation_id"):
+        return f"generation {asked.response.generation_id}"
     return error.name
 
 

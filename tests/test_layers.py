@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parent.parent
-NAMES_ONLY: Final = "coordinator.internal_topics"
-"""Names of topics and nothing else: anybody may know them."""
+FREE_TO_ALL: Final = ("coordinator.internal_topics", "coordinator.deadlines")
+"""Names of topics, and an addition that does not overflow: they import nothing, and every layer may import them."""
 
 ANYTHING: Final = None
 
@@ -34,6 +34,7 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.demo": ANYTHING,
         "coordinator.cli": ANYTHING,
         "coordinator.internal_topics": "",
+        "coordinator.deadlines": "",
     }.items()
 }
 """Layer → what it imports beside itself and the standard library."""
@@ -96,7 +97,7 @@ def may_import(layer: str, name: str) -> bool:
     return (
         allowed is ANYTHING
         or is_within(name, layer)
-        or name == NAMES_ONLY
+        or name in FREE_TO_ALL
         or top in sys.stdlib_module_names
         or top in CYTHON
         or any(is_within(name, each) for each in allowed)

@@ -81,6 +81,17 @@ def is_made_when_missing(each: Field) -> bool:
     return each.is_struct and not each.is_array and each.tag is None and each.nullable is None
 
 
+def may_be_null_in_its_tag(each: Field) -> bool:
+    """A tagged struct whose default is a struct of defaults: null is another value, and is written."""
+    return (
+        each.is_struct
+        and not each.is_array
+        and each.tag is not None
+        and each.nullable is not None
+        and not each.has_default
+    )
+
+
 def goes_in_one_piece(each: Field) -> bool:
     """Partition numbers: the one array that is often long."""
     return each.type == "int32" and each.is_array and each.nullable is None
@@ -108,6 +119,8 @@ def python_argument_type(each: Field) -> str:
 def python_argument_default(each: Field) -> str:
     if each.is_array:
         return "None" if each.default is None else "()"
+    if may_be_null_in_its_tag(each):
+        return "..."  # not given, where None is null
     return "None" if each.is_struct else python_default(each)
 
 
@@ -118,7 +131,7 @@ def python_default(each: Field) -> str:
     if each.is_array:
         return "[]"
     if each.is_struct:
-        return f"{each.type}()" if is_made_when_missing(each) else "None"
+        return f"{each.type}()" if is_made_when_missing(each) or may_be_null_in_its_tag(each) else "None"
     if each.type == "uuid":
         return ZERO_UUID
     if each.type in ("bytes", "records"):

@@ -8,6 +8,7 @@ from _wire.codegen.fields import (
     c_type,
     indented,
     is_made_when_missing,
+    may_be_null_in_its_tag,
     python_argument_default,
 )
 from _wire.codegen.reading import decode_function, decode_signature, fill_function, fill_signature
@@ -21,7 +22,7 @@ PRIMITIVES = (
     *("Message", "MessageInfo", "Reader", "Writer", "as_list", "at", "begin_tag", "check_version"),
     *("close_reader", "close_tag", "end_message", "end_tag", "fields_are_equal", "fields_text", "open_reader"),
     *("open_tag", "raise_null"),
-    *(f"read_{name}" for name in sorted((*TYPES, *TEXTS, "int32_array", "tag_count"))),
+    *(f"read_{name}" for name in sorted((*TYPES, *TEXTS, "int32_array", "tag_count", "uvarint"))),
     *("put_element", "reserve", "skip_tags", "store_uint16", "store_uint32", "store_uint64", "to"),
     *(f"write_{name}" for name in sorted((*TYPES, *TEXTS, "int32_array", "uvarint"))),
 )
@@ -140,12 +141,15 @@ def init_method(struct: Struct) -> list[str]:
         return ["def __init__(self):", "    pass"]
     lines = ["def __init__(", "    self,", "    *,"]
     for each in struct.fields:
-        lines.append(f"    {'object' if each.is_array else c_type(each)} {each.name}={python_argument_default(each)},")
+        argument_type = "object" if each.is_array or may_be_null_in_its_tag(each) else c_type(each)
+        lines.append(f"    {argument_type} {each.name}={python_argument_default(each)},")
     lines.append("):")
     for each in struct.fields:
         value = f"as_list({each.name})" if each.is_array else each.name
         if is_made_when_missing(each):
             value = f"{each.type}() if {each.name} is None else {each.name}"
+        elif may_be_null_in_its_tag(each):
+            value = f"{each.type}() if {each.name} is ... else {each.name}"
         lines.append(f"    self.{each.name} = {value}")
     return lines
 

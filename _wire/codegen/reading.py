@@ -17,6 +17,7 @@ from _wire.codegen.fields import (
     in_versions,
     indented,
     is_ever_flexible,
+    may_be_null_in_its_tag,
     negated,
     python_default,
 )
@@ -136,7 +137,7 @@ def read_array(each: Field, struct: Struct, definition: Definition, path: str) -
 
 
 def read_single_struct(each: Field, path: str) -> list[str]:
-    """Where it may be null, an int8 goes before it that says whether it is there."""
+    """Where it may be null, an int8 before it says whether it is there; within a tag an unsigned varint, 0 for null."""
     lines = [
         f"m.{each.name} = {each.type}.__new__({each.type})",
         f"fill_{snake_case(each.type)}(r, m.{each.name}, version)",
@@ -144,8 +145,10 @@ def read_single_struct(each: Field, path: str) -> list[str]:
     if each.nullable is None:
         return lines
     always = in_versions(each.nullable, each.versions)
-    there = f"read_int8({path}) >= 0"
-    return [f"if {negated(always)} or {there}:" if always else f"if {there}:", *indented(lines)]
+    there = f"read_int8({path}) >= 0" if each.tag is None else f"read_uvarint({path}) != 0"
+    condition = f"{negated(always)} or {there}" if always else there
+    otherwise = ["else:", f"    m.{each.name} = None"] if may_be_null_in_its_tag(each) else []
+    return [f"if {condition}:", *indented(lines), *otherwise]
 
 
 def read_one(each: Field, reader: str, null: str = "") -> str:

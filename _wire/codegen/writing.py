@@ -14,6 +14,7 @@ from _wire.codegen.fields import (
     in_versions,
     indented,
     is_ever_flexible,
+    may_be_null_in_its_tag,
     python_default,
 )
 from _wire.notation import Field, Struct
@@ -90,17 +91,22 @@ def write_array(each: Field, path: str, value: str) -> list[str]:
 
 
 def write_single_struct(each: Field, path: str, value: str) -> list[str]:
-    """Where it may be null, an int8 goes before it that says whether it is there."""
+    """Where it may be null, an int8 before it says whether it is there; within a tag an unsigned varint, 0 for null."""
     body = f"{value}.write(w, version)"
     if each.nullable is None:
         is_sent_at_all = each.tag is not None  # a tagged struct that is None is not written in the first place
         return [body] if is_sent_at_all else [f"if {value} is None:", f"    raise_null({path})", body]
     condition = in_versions(each.nullable, each.versions)
+    write_presence = (
+        f"write_int8(w, -1 if {value} is None else 1)"
+        if each.tag is None
+        else f"write_uvarint(w, 0 if {value} is None else 1)"
+    )
     if not condition:
-        return [f"write_int8(w, -1 if {value} is None else 1)", f"if {value} is not None:", f"    {body}"]
+        return [write_presence, f"if {value} is not None:", f"    {body}"]
     return [
         f"if {condition}:",
-        f"    write_int8(w, -1 if {value} is None else 1)",
+        f"    {write_presence}",
         f"elif {value} is None:",
         f"    raise_null({path})",
         f"if {value} is not None:",
@@ -132,7 +138,9 @@ def write_tags(struct: Struct) -> list[str]:
 def is_sent(each: Field, struct: Struct) -> str:
     """The condition under which a tagged field goes out: the version has it, and it has not its default."""
     value = f"self.{each.name}"
-    if each.default is None and (each.is_struct or each.has_default):
+    if may_be_null_in_its_tag(each):
+        differs = f"{value} is None or {value} != {python_default(each)}"
+    elif each.default is None and (each.is_struct or each.has_default):
         differs = f"{value} is not None"
     elif each.is_array:
         differs = f"{value} is None or len({value}) > 0"

@@ -18,7 +18,7 @@ from _wire.primitives cimport Reader, load_uint16, reader_over
 from _wire.errors import MalformedMessage
 from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment as AssignmentMessage
 from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription as SubscriptionMessage
-from coordinator.core.group import CONSUMER_PROTOCOL_TYPE
+from coordinator.core.classic_group import CONSUMER_PROTOCOL_TYPE
 
 cdef int16_t ASSIGNMENT_NEWEST = AssignmentMessage.MAX_VERSION
 cdef int16_t SUBSCRIPTION_NEWEST = SubscriptionMessage.MAX_VERSION

@@ -1,7 +1,7 @@
 from collections.abc import Iterable
 
 from coordinator.audit.schema import TopicPartitions
-from coordinator.core.group import Member
+from coordinator.core.classic_group import Member
 
 def by_topic(partitions: Iterable[tuple[str, int]]) -> TopicPartitions:
     """Topic → partition indexes, both ascending."""

@@ -4,8 +4,8 @@ from typing import Any
 from coordinator.audit.group_trail import GroupTrail
 from coordinator.audit.records import RecordWriter
 from coordinator.audit.schema import AuditEvent, Record
+from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.events import Event
-from coordinator.core.group import Group
 from coordinator.core.states import GroupState
 
 class Observer:
@@ -26,6 +26,6 @@ class Observer:
     @property
     def writer(self) -> RecordWriter: ...
     def observe(
-        self, event: Event, group: Group, state_before: GroupState, generation_before: int, into: list[Record]
+        self, event: Event, group: ClassicGroup, state_before: GroupState, generation_before: int, into: list[Record]
     ) -> None:
         """Append the audit records for an event that was just applied to `group`; most have one, some none."""

@@ -10,7 +10,7 @@ import msgspec
 
 from _wire.errors import MalformedMessage
 from coordinator.audit.schema import SCHEMA_VERSION
-from coordinator.core.group import Group
+from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.states import EMPTY, STABLE, GroupState
 
 REMEMBERED_STATES_AT_MOST: Final = 16
@@ -86,16 +86,16 @@ class AuditEnd:
         elif told.kind in ("group.created", "group.removed"):
             self.members = 0
 
-    def agrees_with(self, group: Group) -> bool:
+    def agrees_with(self, group: ClassicGroup) -> bool:
         return (self.generation_id, self.state, self.members) == _where(group)
 
-    def void_from(self, group: Group) -> int | None:
+    def void_from(self, group: ClassicGroup) -> int | None:
         """The first event after the group was last told to be as it is; None when it never was."""
         at = self.stored_at.get(_where(group))
         return None if at is None else at + 1
 
 
-def _where(group: Group) -> tuple[int, GroupState, int]:
+def _where(group: ClassicGroup) -> tuple[int, GroupState, int]:
     return group.generation_id, group.state, fingerprint(group.members)
 
 

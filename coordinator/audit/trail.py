@@ -9,9 +9,9 @@ from coordinator.audit.group_trail import GroupTrail, by_topic
 from coordinator.audit.observer import Observer
 from coordinator.audit.resume import AuditEnd, AuditEnds
 from coordinator.audit.schema import Record
-from coordinator.core import events
+from coordinator.core import events, offset_events
 from coordinator.core.causes import Cause
-from coordinator.core.group import Group, Member
+from coordinator.core.classic_group import ClassicGroup, Member
 from coordinator.core.states import COMPLETING_REBALANCE, DEAD, GroupState
 
 
@@ -31,7 +31,7 @@ class AuditTrail(Observer):
         key, value, _ = record
         self._ends.take(key, value)
 
-    def resume(self, groups: Mapping[str, Group], now_ms: int) -> list[Record]:
+    def resume(self, groups: Mapping[str, ClassicGroup], now_ms: int) -> list[Record]:
         """Take up each group's `seq` where the records that were taken end.
 
         Returns a `group.loaded` for each group whose audited state is another than the loaded one, and a
@@ -61,7 +61,7 @@ class AuditTrail(Observer):
         return records
 
 
-def _resume(group: Group, end: AuditEnd | None) -> GroupTrail:
+def _resume(group: ClassicGroup, end: AuditEnd | None) -> GroupTrail:
     trail = GroupTrail() if end is None else GroupTrail(end.seq, end.created_seq)
     for member in group.members.values():
         trail.know(member, tuple(assigned_partitions(group.protocol_type, member.assignment) or ()))
@@ -74,11 +74,11 @@ Sayings = tuple[tuple[type[schema.AuditEvent], Callable[..., Said | None]], ...]
 """What one event is told as: kinds, and what says their fields (None: not this time)."""
 
 
-def _created(event: events.GroupCreated, group: Group, trail: GroupTrail, state_before: GroupState) -> Said:
+def _created(event: events.GroupCreated, group: ClassicGroup, trail: GroupTrail, state_before: GroupState) -> Said:
     return {}
 
 
-def _joined(event: events.MemberJoined, group: Group, trail: GroupTrail, state_before: GroupState) -> Said:
+def _joined(event: events.MemberJoined, group: ClassicGroup, trail: GroupTrail, state_before: GroupState) -> Said:
     member = group.members[event.member_id]
     trail.know(member, ())
     return {
@@ -90,7 +90,7 @@ def _joined(event: events.MemberJoined, group: Group, trail: GroupTrail, state_b
     }
 
 
-def _rejoined(event: events.MemberRejoined, group: Group, trail: GroupTrail, state_before: GroupState) -> Said:
+def _rejoined(event: events.MemberRejoined, group: ClassicGroup, trail: GroupTrail, state_before: GroupState) -> Said:
     return {
         "member": group.members[event.member_id],
         "metadata_changed": event.metadata_changed,
@@ -99,11 +99,13 @@ def _rejoined(event: events.MemberRejoined, group: Group, trail: GroupTrail, sta
     }
 
 
-def _removed(event: events.MemberRemoved, group: Group, trail: GroupTrail, state_before: GroupState) -> Said:
+def _removed(event: events.MemberRemoved, group: ClassicGroup, trail: GroupTrail, state_before: GroupState) -> Said:
     return {"member": trail.members.pop(event.member_id).member, "cause": event.cause, "reason": event.reason}
 
 
-def _replaced(event: events.StaticMemberReplaced, group: Group, trail: GroupTrail, state_before: GroupState) -> Said:
+def _replaced(
+    event: events.StaticMemberReplaced, group: ClassicGroup, trail: GroupTrail, state_before: GroupState
+) -> Said:
     member = group.members[event.new_member_id]
     owned = trail.members.pop(event.old_member_id).owned
     trail.know(member, owned)
@@ -111,20 +113,24 @@ def _replaced(event: events.StaticMemberReplaced, group: Group, trail: GroupTrai
 
 
 def _superseded(
-    event: events.RebalanceStarted, group: Group, trail: GroupTrail, state_before: GroupState
+    event: events.RebalanceStarted, group: ClassicGroup, trail: GroupTrail, state_before: GroupState
 ) -> Said | None:
     if state_before is not COMPLETING_REBALANCE:
         return None
     return {"rebalance_ms": event.at_ms - trail.rebalance_started_ms}
 
 
-def _rebalance_started(event: events.RebalanceStarted, group: Group, trail: GroupTrail, before: GroupState) -> Said:
+def _rebalance_started(
+    event: events.RebalanceStarted, group: ClassicGroup, trail: GroupTrail, before: GroupState
+) -> Said:
     trail.rebalance_started_ms = event.at_ms
-    trigger = event.trigger
+    trigger = event.rebalance_reason
     return {"cause": trigger.cause, "member": trigger, "reason": trigger.reason, "members": len(group.members)}
 
 
-def _generation_started(event: events.GenerationStarted, group: Group, trail: GroupTrail, before: GroupState) -> Said:
+def _generation_started(
+    event: events.GenerationStarted, group: ClassicGroup, trail: GroupTrail, before: GroupState
+) -> Said:
     trail.begin_generation(event.at_ms)
     return {
         "protocol_type": group.protocol_type or "",
@@ -135,7 +141,7 @@ def _generation_started(event: events.GenerationStarted, group: Group, trail: Gr
     }
 
 
-def _assigned(event: events.MemberAssigned, group: Group, trail: GroupTrail, state_before: GroupState) -> Said:
+def _assigned(event: events.MemberAssigned, group: ClassicGroup, trail: GroupTrail, state_before: GroupState) -> Said:
     member = group.members[event.member_id]
     now = assigned_partitions(group.protocol_type, event.assignment)
     owned = now or set()
@@ -151,7 +157,7 @@ def _assigned(event: events.MemberAssigned, group: Group, trail: GroupTrail, sta
     }
 
 
-def _stable(event: events.GenerationStable, group: Group, trail: GroupTrail, state_before: GroupState) -> Said:
+def _stable(event: events.GenerationStable, group: ClassicGroup, trail: GroupTrail, state_before: GroupState) -> Said:
     join_ms = trail.generation_started_ms - trail.rebalance_started_ms
     sync_ms = event.at_ms - trail.generation_started_ms
     rebalance_ms = join_ms + sync_ms
@@ -166,19 +172,25 @@ def _stable(event: events.GenerationStable, group: Group, trail: GroupTrail, sta
     }
 
 
-def _emptied(event: events.GroupEmptied, group: Group, trail: GroupTrail, state_before: GroupState) -> Said:
+def _emptied(event: events.GroupEmptied, group: ClassicGroup, trail: GroupTrail, state_before: GroupState) -> Said:
     return {"rebalance_ms": event.at_ms - trail.rebalance_started_ms}
 
 
-def _group_removed(event: events.GroupRemoved, group: Group, trail: GroupTrail, state_before: GroupState) -> Said:
+def _group_removed(
+    event: events.GroupRemoved, group: ClassicGroup, trail: GroupTrail, state_before: GroupState
+) -> Said:
     return {"cause": event.cause}
 
 
-def _expired(event: events.OffsetsExpired, group: Group, trail: GroupTrail, state_before: GroupState) -> Said:
+def _expired(
+    event: offset_events.OffsetsExpired, group: ClassicGroup, trail: GroupTrail, state_before: GroupState
+) -> Said:
     return {"partitions": by_topic(event.partitions)}
 
 
-def _deleted(event: events.OffsetsDeleted, group: Group, trail: GroupTrail, state_before: GroupState) -> Said:
+def _deleted(
+    event: offset_events.OffsetsDeleted, group: ClassicGroup, trail: GroupTrail, state_before: GroupState
+) -> Said:
     return {"partitions": by_topic(event.partitions)}
 
 
@@ -197,8 +209,8 @@ SAYERS: Final[dict[type, Sayings]] = {
     events.GenerationStable: ((schema.GenerationStable, _stable),),
     events.GroupEmptied: ((schema.GroupEmptied, _emptied),),
     events.GroupRemoved: ((schema.GroupRemoved, _group_removed),),
-    events.OffsetsExpired: ((schema.OffsetsExpired, _expired),),
-    events.OffsetsDeleted: ((schema.OffsetsDeleted, _deleted),),
+    offset_events.OffsetsExpired: ((schema.OffsetsExpired, _expired),),
+    offset_events.OffsetsDeleted: ((schema.OffsetsDeleted, _deleted),),
 }
 """What each event is told as. The others have no kind of their own, or (commits) are counted instead of told each."""
 
@@ -207,7 +219,7 @@ def ref(member: Member) -> schema.MemberRef:
     return schema.MemberRef(member.member_id, member.client_id, member.client_host, member.group_instance_id)
 
 
-def _snapshot(group: Group) -> dict[str, Any]:
+def _snapshot(group: ClassicGroup) -> dict[str, Any]:
     return {
         "protocol_type": group.protocol_type or "",
         "protocol_name": group.protocol_name or "",

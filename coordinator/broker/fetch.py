@@ -1,6 +1,6 @@
 """Fetch: batches out of logs, at once or when enough have come."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
@@ -27,6 +27,8 @@ TOPIC_ID_VERSION: Final = 13
 FETCH_MAX_BYTES: Final = 55 * 1024 * 1024
 """The most an answer carries, whatever the client asks for (Kafka's `fetch.max.bytes`)."""
 READ_COMMITTED: Final = 1
+FULL_FETCH_EPOCHS: Final = (0, -1)
+"""The first fetch of a session, and the last or only one (KIP-227): both name all partitions. Before v7 it is -1."""
 
 
 class FetchTimeoutKey(NamedTuple):
@@ -101,16 +103,20 @@ class FetchService:
             parked.answer(response)
 
     def read(self, request: FetchRequest, api_version: int) -> tuple[FetchResponse, int, bool]:
-        """The answer as of now, its bytes of records, and whether waiting could not better it (an error in it)."""
-        if request.session_id != 0:
+        """The answer as of now, its bytes of records, and whether waiting could not better it (an error in it).
+
+        Any session id with the epoch of a full fetch is a request without a session; with any other epoch it is one of
+        a session that is not kept here.
+        """
+        if request.session_epoch not in FULL_FETCH_EPOCHS:
             return FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND), 0, True
         response = FetchResponse()
         left_bytes = min(request.max_bytes, FETCH_MAX_BYTES)
-        size_bytes, failed = 0, not request.topics
-        for topic in request.topics:
+        size_bytes, failed = 0, not any(topic.partitions for topic in request.topics)
+        for topic, partitions in _once_each(request.topics):
             name = self._name(topic, api_version)
             answers = []
-            for wanted in topic.partitions:
+            for wanted in partitions:
                 data = self._read_one(name, wanted, left_bytes, size_bytes == 0, request.isolation_level)
                 taken = len(data.records or b"")
                 size_bytes, left_bytes = size_bytes + taken, max(left_bytes - taken, 0)
@@ -139,8 +145,11 @@ class FetchService:
         except OffsetOutOfRange:
             return failed_partition(wanted.partition, ErrorCode.OFFSET_OUT_OF_RANGE, log)
         except (OSError, CorruptBatch) as problem:
+            # What Kafka answers, too; its clients report the first and try again after the second.
+            is_corrupt = isinstance(problem, CorruptBatch)
             structlog.get_logger().error("cannot read a log", log=log.name, problem=str(problem))
-            return failed_partition(wanted.partition, ErrorCode.KAFKA_STORAGE_ERROR, log)
+            error = ErrorCode.CORRUPT_MESSAGE if is_corrupt else ErrorCode.KAFKA_STORAGE_ERROR
+            return failed_partition(wanted.partition, error, log)
         return PartitionData(
             partition_index=wanted.partition,
             high_watermark=log.log_end_offset,
@@ -166,12 +175,30 @@ class FetchService:
         return None if known is None else known.name
 
 
+def _once_each(topics: list[FetchTopic]) -> Iterable[tuple[FetchTopic, Iterable[FetchPartition]]]:
+    """The topics with their partitions, each once: of a partition that is named twice Kafka reads the last.
+
+    A topic without partitions is left out.
+    """
+    if len(topics) == 1 and len(topics[0].partitions) == 1:
+        return ((topics[0], topics[0].partitions),)
+    by_topic: dict[tuple[str, bytes], tuple[FetchTopic, dict[int, FetchPartition]]] = {}
+    for topic in topics:
+        _, partitions = by_topic.setdefault((topic.topic, topic.topic_id), (topic, {}))
+        partitions.update((wanted.partition, wanted) for wanted in topic.partitions)
+    return [(topic, partitions.values()) for topic, partitions in by_topic.values() if partitions]
+
+
 def failed_partition(partition: int, error: ErrorCode, log: PartitionLog | None = None) -> PartitionData:
-    """The answer for a partition that cannot be read."""
+    """The answer for a partition that cannot be read: without its offsets, also where its `log` is known.
+
+    Kafka leaves the aborted transactions null where reading a log failed, and empty where there is no log.
+    """
     return PartitionData(
         partition_index=partition,
         error_code=error,
-        high_watermark=-1 if log is None else log.log_end_offset,
-        last_stable_offset=-1 if log is None else log.log_end_offset,
-        log_start_offset=-1 if log is None else log.log_start_offset,
+        high_watermark=-1,
+        last_stable_offset=-1,
+        log_start_offset=-1,
+        aborted_transactions=[] if log is None else None,
     )

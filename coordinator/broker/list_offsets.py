@@ -2,7 +2,9 @@
 
 from typing import Final
 
-from _wire.errors import ErrorCode
+import structlog
+
+from _wire.errors import ErrorCode, MalformedMessage
 from _wire.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -19,31 +21,59 @@ MAX_TIMESTAMP: Final = -3
 """KIP-734."""
 EARLIEST_LOCAL: Final = -4
 """KIP-405: nothing is tiered here, so it is the earliest."""
+LATEST_TIERED: Final = -5
+EARLIEST_PENDING_UPLOAD: Final = -6
+"""KIP-1005 and KIP-1023: without tiers there is none."""
+
+FIRST_VERSION_OF: Final = {
+    LATEST: 0,
+    EARLIEST: 0,
+    MAX_TIMESTAMP: 7,
+    EARLIEST_LOCAL: 8,
+    LATEST_TIERED: 9,
+    EARLIEST_PENDING_UPLOAD: 11,
+}
+"""Negative timestamp → the first version of the request that knows it."""
+
 NOTHING_FOUND: Final = (-1, -1)
 
 
 def list_offsets(request: ListOffsetsRequest, api_version: int, partitions: Partitions) -> ListOffsetsResponse:
-    """The offset and timestamp that each partition's target timestamp stands for."""
+    """The offset and timestamp that each partition's target timestamp stands for.
+
+    A topic has one entry, or none without partitions; a partition that is named twice is refused, as on Kafka.
+    """
+    by_topic: dict[str, dict[int, ListOffsetsPartitionResponse]] = {}
+    for topic in request.topics:
+        for wanted in topic.partitions:
+            answers, index = by_topic.setdefault(topic.name, {}), wanted.partition_index
+            if index in answers:
+                answers[index] = _refused(index, ErrorCode.INVALID_REQUEST)
+            else:
+                answers[index] = _list_one(partitions.find(topic.name, index), wanted, api_version)
     return ListOffsetsResponse(
         topics=[
-            ListOffsetsTopicResponse(
-                name=topic.name,
-                partitions=[
-                    _list_one(partitions.find(topic.name, each.partition_index), each, api_version)
-                    for each in topic.partitions
-                ],
-            )
-            for topic in request.topics
+            ListOffsetsTopicResponse(name=name, partitions=list(answers.values())) for name, answers in by_topic.items()
         ]
     )
 
 
+def _refused(index: int, error: ErrorCode) -> ListOffsetsPartitionResponse:
+    return ListOffsetsPartitionResponse(partition_index=index, error_code=error)
+
+
 def _list_one(log: PartitionLog | None, wanted: ListOffsetsPartition, api_version: int) -> ListOffsetsPartitionResponse:
     if log is None:
-        return ListOffsetsPartitionResponse(
-            partition_index=wanted.partition_index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        )
-    offset, timestamp_ms = _find(log, wanted.timestamp)
+        return _refused(wanted.partition_index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if wanted.timestamp < 0 and api_version < FIRST_VERSION_OF.get(wanted.timestamp, api_version + 1):
+        return _refused(wanted.partition_index, ErrorCode.UNSUPPORTED_VERSION)
+    try:
+        offset, timestamp_ms = _find(log, wanted.timestamp)
+    except (OSError, MalformedMessage) as problem:
+        structlog.get_logger().error("cannot read a log", log=log.name, problem=str(problem))
+        is_corrupt = isinstance(problem, MalformedMessage)
+        error = ErrorCode.CORRUPT_MESSAGE if is_corrupt else ErrorCode.KAFKA_STORAGE_ERROR
+        return _refused(wanted.partition_index, error)
     response = ListOffsetsPartitionResponse(
         partition_index=wanted.partition_index,
         timestamp=timestamp_ms,
@@ -56,7 +86,12 @@ def _list_one(log: PartitionLog | None, wanted: ListOffsetsPartition, api_versio
 
 
 def _find(log: PartitionLog, timestamp: int) -> tuple[int, int]:
-    """Offset and timestamp; the timestamp is -1 for a place in the log rather than a record."""
+    """Offset and timestamp; the timestamp is -1 for a place in the log rather than a record.
+
+    Raises:
+        MalformedMessage: the log is damaged where the record is looked for.
+        OSError: it cannot be read.
+    """
     if timestamp == LATEST:
         return log.log_end_offset, -1
     if timestamp in (EARLIEST, EARLIEST_LOCAL):

@@ -1,6 +1,9 @@
 """Produce: batches into logs."""
 
+from collections.abc import Iterable
 from weakref import WeakKeyDictionary
+
+import structlog
 
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.messages.produce import (
@@ -8,6 +11,7 @@ from _wire.messages.produce import (
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
+    TopicProduceData,
     TopicProduceResponse,
 )
 from _wire.records import BatchHeader, batch_headers
@@ -37,12 +41,12 @@ class ProduceService:
     def produce(self, request: ProduceRequest, api_version: int, now_ms: int) -> ProduceResponse:
         """Append each partition's batch; each has an error of its own."""
         response = ProduceResponse()
-        for topic in request.topic_data:
+        for topic, partition_data in _once_each(request.topic_data):
             name: str | None = topic.name
             if api_version >= TOPIC_ID_VERSION:
                 known = self._image.topics_by_id.get(topic.topic_id)
                 name = None if known is None else known.name
-            answers = [self._produce_one(request, name, data, now_ms) for data in topic.partition_data]
+            answers = [self._produce_one(request, name, data, now_ms) for data in partition_data]
             response.responses.append(
                 TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=answers)
             )
@@ -78,7 +82,12 @@ class ProduceService:
         if problem is not None:
             return _refused(data.index, ErrorCode.INVALID_RECORD, problem)
         header = headers[0]
-        states = self._states_of(log) if header.producer_id != NO_PRODUCER_ID else None
+        try:
+            states = self._states_of(log) if header.producer_id != NO_PRODUCER_ID else None
+        except (OSError, MalformedMessage) as problem:
+            # The log is damaged, not the batch that came: CORRUPT_MESSAGE would blame the producer.
+            structlog.get_logger().error("cannot read the producers of a log", log=log.name, problem=str(problem))
+            return _refused(data.index, ErrorCode.KAFKA_STORAGE_ERROR, f"the producers of {log.name} cannot be read")
         verdict = ErrorCode.NONE if states is None else states.check(header)
         if isinstance(verdict, AppendedBatch):
             return _appended(data.index, verdict.base_offset, log)
@@ -96,6 +105,20 @@ class ProduceService:
         if states is None:
             states = self._states[log] = ProducerStates(log)
         return states
+
+
+def _once_each(topics: list[TopicProduceData]) -> Iterable[tuple[TopicProduceData, Iterable[PartitionProduceData]]]:
+    """The topics with their partitions, each once: of a partition that is named twice Kafka appends the last.
+
+    A topic without partitions is left out.
+    """
+    if len(topics) == 1 and len(topics[0].partition_data) == 1:
+        return ((topics[0], topics[0].partition_data),)
+    by_topic: dict[tuple[str, bytes], tuple[TopicProduceData, dict[int, PartitionProduceData]]] = {}
+    for topic in topics:
+        _, partitions = by_topic.setdefault((topic.name, topic.topic_id), (topic, {}))
+        partitions.update((data.index, data) for data in topic.partition_data)
+    return [(topic, partitions.values()) for topic, partitions in by_topic.values() if partitions]
 
 
 def _check_one_batch(headers: list[BatchHeader], size_bytes: int) -> str | None:

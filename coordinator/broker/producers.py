@@ -34,7 +34,11 @@ class ProducerStates:
     """The producers of one partition."""
 
     def __init__(self, log: PartitionLog) -> None:
-        """Read what is in the log: it alone says what was taken before a restart."""
+        """Read what is in the log: it alone says what was taken before a restart.
+
+        Raises:
+            CorruptBatch, OSError: as PartitionLog.batches.
+        """
         self._producers: dict[int, ProducerState] = {}
         for header, _ in log.batches(log.log_start_offset):
             self.note(header, header.base_offset)

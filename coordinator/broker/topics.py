@@ -1,7 +1,8 @@
 """Making and removing topics."""
 
-import re
 from typing import Final
+
+import structlog
 
 from _wire.errors import ErrorCode
 from coordinator.broker.partitions import Partitions
@@ -12,11 +13,12 @@ from coordinator.config import (
     Config,
 )
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, READ_ONLY_TOPICS, TRANSACTIONS_TOPIC
+from coordinator.log.errors import InvalidTopicName, ReservedTopicName
+from coordinator.log.names import check_topic_name, collide
 from coordinator.metadata.image import Topic
 from coordinator.metadata.store import MetadataStore
 
-LEGAL_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
-"""Kafka's own rule (`Topic.validate`); `.` and `..` are refused beside it."""
+log = structlog.get_logger()
 
 DEFAULT_COUNT: Final = -1
 """The broker's default is asked for (KIP-464)."""
@@ -66,14 +68,13 @@ class Topics:
         return self._store.create_topic(name, count, configs, now_ms)
 
     def check_new(self, name: str, partitions: int, replication_factor: int) -> None:
-        """Whether `create` would take it. Raises TopicError."""
-        if not LEGAL_NAME.fullmatch(name) or name in (".", ".."):
-            raise TopicError(
-                ErrorCode.INVALID_TOPIC_EXCEPTION,
-                f"Topic name {name!r} is not legal: 1 to 249 of the characters a-z A-Z 0-9 . _ - and not . or ..",
-            )
+        """Check what `create` would check, in Kafka's order. Raises TopicError."""
+        _check_name(name)
         if name in self._store.image.topics:
             raise TopicError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+        same = next((other for other in self._store.image.topics if collide(name, other)), None)
+        if same is not None:
+            raise TopicError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {same}")
         if partitions != DEFAULT_COUNT and not 1 <= partitions <= PARTITIONS_AT_MOST:
             raise TopicError(
                 ErrorCode.INVALID_PARTITIONS, f"Number of partitions must be 1 to {PARTITIONS_AT_MOST}, or -1."
@@ -84,6 +85,19 @@ class Topics:
                 f"Replication factor {replication_factor} is not possible: there is 1 broker.",
             )
 
+    def create_automatically(self, name: str, now_ms: int) -> None:
+        """Create a topic with the defaults because a client asked for its metadata (`auto.create.topics.enable`).
+
+        A name that cannot be created stays unknown: the client is not told why, as on Kafka.
+        """
+        if name == TRANSACTIONS_TOPIC:
+            self.make_transactions_topic(now_ms)
+            return
+        try:
+            self.create(name, DEFAULT_COUNT, DEFAULT_COUNT, {}, now_ms)
+        except TopicError as problem:
+            log.info("topic not created", topic=name, reason=str(problem))
+
     def remove(self, name: str, now_ms: int) -> None:
         """Delete a topic with its records. Raises TopicError."""
         topic = self._store.image.topics.get(name)
@@ -93,3 +107,13 @@ class Topics:
             raise TopicError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' is the coordinator's own.")
         self._store.remove_topic(name, now_ms)
         self._partitions.forget(topic)
+
+
+def _check_name(name: str) -> None:
+    """Raises TopicError for a name that no topic may have."""
+    try:
+        check_topic_name(name)
+    except ReservedTopicName as problem:
+        raise TopicError(ErrorCode.INVALID_REQUEST, str(problem)) from None
+    except InvalidTopicName as problem:
+        raise TopicError(ErrorCode.INVALID_TOPIC_EXCEPTION, str(problem)) from None

@@ -1,12 +1,27 @@
-"""What administrators ask of groups: describe, list, delete."""
+"""What administrators ask of groups: describe, list, delete.
+
+Counterpart in Kafka: `GroupMetadataManager.describeGroups`, `GroupCoordinatorShard.listGroups`, `deleteGroups`.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 from _wire.errors import NONE, ErrorCode
-from _wire.messages.describe_groups import DescribedGroup, DescribedGroupMember
-from _wire.messages.list_groups import ListedGroup
+from _wire.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
+from _wire.messages.describe_groups import (
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
+from _wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from coordinator.core.causes import Cause
-from coordinator.core.events import Event, GroupRemoved
+from coordinator.core.classic_group import ClassicGroup
+from coordinator.core.decision import Decision, OperationContext, replying
+from coordinator.core.events import GroupRemoved
 from coordinator.core.group import Group
-from coordinator.core.offsets import forget_all
+from coordinator.core.offset_delete import forget_all
+from coordinator.core.offset_expiry import sessions_of_pending_members
 from coordinator.core.states import DEAD, EMPTY, STABLE
 
 NO_AUTHORIZED_OPERATIONS = -(2**31)
@@ -17,21 +32,51 @@ GROUP_ID_NOT_FOUND_VERSION = 6
 
 
 ALL_OPERATIONS = sum(1 << operation for operation in (3, 6, 8, 10, 11))
-"""READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS as bits: what anybody may do with a group where no
+"""READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS as bits: what every client may do with a group where no
 authorizer forbids it (`AclEntry.supportedOperations` of 4.x)."""
 
+JAVA_WHITESPACE: Final = "".join(map(chr, range(ord(" ") + 1)))
+"""What `String.trim` strips: Kafka trims the states of a filter, but not its types."""
 
-def describe(group: Group, api_version: int, with_operations: bool) -> DescribedGroup:
-    """The group as DescribeGroups shows it: metadata and protocol only while they hold, in Stable."""
-    operations = ALL_OPERATIONS if with_operations else NO_AUTHORIZED_OPERATIONS
-    if not group.exists:
-        missing = DescribedGroup(group_id=group.group_id, group_state=DEAD.value)
-        if api_version >= GROUP_ID_NOT_FOUND_VERSION:
-            missing.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-            missing.error_message = f"Group {group.group_id} not found."
-        else:
-            missing.authorized_operations = operations
-        return missing
+
+def describe_per_group(request: DescribeGroupsRequest) -> Iterable[tuple[str, DescribeGroupsRequest]]:
+    """A request taken apart: group id and the request for that group alone."""
+    for group_id in request.groups:
+        with_operations = request.include_authorized_operations
+        yield group_id, DescribeGroupsRequest(groups=[group_id], include_authorized_operations=with_operations)
+
+
+def merge_described(responses: Iterable[DescribeGroupsResponse]) -> DescribeGroupsResponse:
+    return DescribeGroupsResponse(groups=[group for response in responses for group in response.groups])
+
+
+def describe_error(request: DescribeGroupsRequest, error: ErrorCode, api_version: int) -> DescribeGroupsResponse:
+    groups = [DescribedGroup(group_id=group_id, error_code=error) for group_id in request.groups]
+    return DescribeGroupsResponse(groups=groups)
+
+
+def describe(group: Group | None, request: DescribeGroupsRequest, context: OperationContext) -> Decision:
+    """The one group that the request asks for."""
+    operations = ALL_OPERATIONS if request.include_authorized_operations else NO_AUTHORIZED_OPERATIONS
+    if group is None:
+        described = _describe_missing(request.groups[0], operations, context.api_version)
+    else:
+        described = _describe(group.classic, operations)
+    return replying(context, DescribeGroupsResponse(groups=[described]))
+
+
+def _describe_missing(group_id: str, operations: int, api_version: int) -> DescribedGroup:
+    missing = DescribedGroup(group_id=group_id, group_state=DEAD.value)
+    if api_version >= GROUP_ID_NOT_FOUND_VERSION:
+        missing.error_code = ErrorCode.GROUP_ID_NOT_FOUND
+        missing.error_message = f"Group {group_id} not found."
+    else:
+        missing.authorized_operations = operations
+    return missing
+
+
+def _describe(group: ClassicGroup, operations: int) -> DescribedGroup:
+    """Protocol and members' metadata are shown only in Stable, where they are the generation's."""
     stable = group.state is STABLE
     return DescribedGroup(
         group_id=group.group_id,
@@ -53,19 +98,64 @@ def describe(group: Group, api_version: int, with_operations: bool) -> Described
     )
 
 
-def listed(group: Group) -> ListedGroup:
+def list_error(request: ListGroupsRequest, error: ErrorCode, api_version: int) -> ListGroupsResponse:
+    return ListGroupsResponse(error_code=error)
+
+
+def list_groups(groups: Mapping[str, Group], request: ListGroupsRequest, context: OperationContext) -> Decision:
+    """The groups of one shard that pass the filters; the case of a filter does not count."""
+    states = {state.strip(JAVA_WHITESPACE).lower() for state in request.states_filter}
+    types = {kind.lower() for kind in request.types_filter}
+    listed = [
+        each
+        for each in map(_listed, groups.values())
+        if (not states or each.group_state.lower() in states) and (not types or each.group_type.lower() in types)
+    ]
+    return replying(context, ListGroupsResponse(groups=listed))
+
+
+def merge_listed(responses: Iterable[ListGroupsResponse]) -> ListGroupsResponse:
+    """What the shards answered that could; the error is that of the first that could not."""
+    merged = ListGroupsResponse()
+    for response in responses:
+        merged.groups.extend(response.groups)
+        if merged.error_code == NONE:
+            merged.error_code = response.error_code
+    return merged
+
+
+def _listed(group: Group) -> ListedGroup:
     return ListedGroup(
         group_id=group.group_id,
-        protocol_type=group.protocol_type or "",
-        group_state=group.state.value,
+        protocol_type=group.classic.protocol_type or "",
+        group_state=group.classic.state.value,
         group_type="classic",
     )
 
 
-def remove(group: Group, now_ms: int) -> tuple[ErrorCode, tuple[Event, ...]]:
-    """DeleteGroups: an Empty group goes, with its committed offsets."""
-    if not group.exists or group.state is DEAD:
-        return ErrorCode.GROUP_ID_NOT_FOUND, ()
-    if group.state is not EMPTY:
-        return ErrorCode.NON_EMPTY_GROUP, ()
-    return NONE, (*forget_all(group, now_ms), GroupRemoved(group.group_id, now_ms, Cause.ADMIN))
+def delete_per_group(request: DeleteGroupsRequest) -> Iterable[tuple[str, DeleteGroupsRequest]]:
+    """A request taken apart; a group that is named twice is deleted and answered once."""
+    for group_id in dict.fromkeys(request.groups_names):
+        yield group_id, DeleteGroupsRequest(groups_names=[group_id])
+
+
+def merge_deleted(responses: Iterable[DeleteGroupsResponse]) -> DeleteGroupsResponse:
+    return DeleteGroupsResponse(results=[result for response in responses for result in response.results])
+
+
+def delete_error(request: DeleteGroupsRequest, error: ErrorCode, api_version: int) -> DeleteGroupsResponse:
+    results = [DeletableGroupResult(group_id=group_id, error_code=error) for group_id in request.groups_names]
+    return DeleteGroupsResponse(results=results)
+
+
+def delete(group: Group | None, request: DeleteGroupsRequest, context: OperationContext) -> Decision:
+    """Remove the one group that the request names, with its committed offsets, if it is Empty."""
+    if group is None:
+        return replying(context, delete_error(request, ErrorCode.GROUP_ID_NOT_FOUND, context.api_version))
+    if group.classic.state is not EMPTY:
+        return replying(context, delete_error(request, ErrorCode.NON_EMPTY_GROUP, context.api_version))
+    decision = replying(context, delete_error(request, NONE, context.api_version))
+    removed = GroupRemoved(group.group_id, context.now_ms, Cause.ADMIN)
+    decision.events = (*forget_all(group, context.now_ms), removed)
+    decision.sessions = sessions_of_pending_members(group.classic)
+    return decision

@@ -16,6 +16,7 @@ class Cause(StrEnum):
     STATIC_REPLACED = "static_replaced"
     MEMBER_REFUSED = "member_refused"
     GROUP_TOO_LARGE = "group_too_large"
+    ASSIGNMENT_TOO_LARGE = "assignment_too_large"
     OFFSETS_EXPIRED = "offsets_expired"
     STORE_FAILED = "store_failed"
     NOT_STORED = "not_stored"

@@ -1,63 +1,176 @@
-"""What a request comes to: events, replies, and which sessions begin anew. Deciding changes nothing."""
+"""What an operation comes to: events, replies and changes of sessions. Deciding changes nothing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple, Protocol
 
+from coordinator.config import Config
+from coordinator.core.classic_group import ClassicGroup
+from coordinator.core.committed_offsets import TransactionMarker
 from coordinator.core.events import Event
-from coordinator.core.group import Group
 from coordinator.core.states import COMPLETING_REBALANCE, STABLE
 
-NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 5 * 60 * 1000
-"""How long a member may wait for its first generation (Kafka's `classicGroupNewMemberJoinTimeoutMs`).
 
-It counts from the JoinGroup. A member that sends a heartbeat or a commit meanwhile has shown that it knows its id, and
-its session timeout counts from then on.
-"""
+class Topics(Protocol):
+    """The topics of the cluster, to read."""
+
+    def partition_count(self, name: str) -> int:
+        """Partitions of the topic, 0 where there is none of that name."""
+
+    def names(self) -> Container[str]:
+        """The topics that exist at the time of the call; it does not change afterwards."""
+
+    def topic_id(self, name: str) -> bytes:
+        """16 bytes, all zero where there is no topic of that name."""
+
+    def topic_name(self, topic_id: bytes) -> str | None:
+        """The name of the topic with that id (16 bytes), None where there is none."""
 
 
-@dataclass(slots=True)
-class OperationContext:
-    """Who asks, how, and where randomness comes from.
+class SessionTimeouts(Protocol):
+    """The sessions of members, to read."""
 
-    `new_id` makes a UUID in text; `request_id` is what a reply is addressed to.
-    """
+    def is_over(self, group_id: str, member_id: str, now_ms: int) -> bool:
+        """Whether the member's session has run out, or never was."""
 
-    request_id: int
-    api_version: int
-    client_id: str
-    client_host: str
+
+class Environment(NamedTuple):
+    """What all operations of a coordinator may know. `new_id` makes a UUID in text."""
+
+    config: Config
+    topics: Topics
+    sessions: SessionTimeouts
     new_id: Callable[[], str]
 
 
 @dataclass(slots=True)
+class OperationContext:
+    """Who asks for an operation, in which version, and when it is decided.
+
+    `request_id` is what a reply is addressed to; None when nobody waits for one. `now_ms` is set when the operation is
+    taken from its queue: milliseconds since the epoch.
+    """
+
+    request_id: int | None
+    api_version: int
+    client_id: str
+    client_host: str
+    environment: Environment
+    now_ms: int
+
+    @property
+    def config(self) -> Config:
+        return self.environment.config
+
+    @property
+    def topics(self) -> Topics:
+        return self.environment.topics
+
+    def new_id(self) -> str:
+        return self.environment.new_id()
+
+
+@dataclass(slots=True)
 class Reply:
-    """The answer to a request: a message of `_wire.messages`."""
+    """The response to a request: a message of `_wire.messages`."""
 
     request_id: int
     response: object
 
 
+class SessionTable(Protocol):
+    """The sessions of members, to change. It keeps deadlines and knows no rule."""
+
+    def start(
+        self,
+        group_id: str,
+        member_id: str,
+        group_instance_id: str | None,
+        first_timeout_ms: int,
+        timeout_ms: int,
+        may_heartbeat: bool,
+        now_ms: int,
+    ) -> None: ...
+
+    def renew(self, group_id: str, member_id: str, timeout_ms: int, now_ms: int) -> None: ...
+
+    def end(self, group_id: str, member_id: str) -> bool: ...
+
+
+class SessionStarted(NamedTuple):
+    """A session begins that ends after `first_timeout_ms`; from its first heartbeat on it lasts `timeout_ms`.
+
+    `may_heartbeat` is false for a pending member id: no heartbeat renews its session.
+    """
+
+    member_id: str
+    group_instance_id: str | None
+    first_timeout_ms: int
+    timeout_ms: int
+    may_heartbeat: bool = True
+
+    def apply(self, sessions: SessionTable, group_id: str, now_ms: int) -> None:
+        sessions.start(
+            group_id,
+            self.member_id,
+            self.group_instance_id,
+            self.first_timeout_ms,
+            self.timeout_ms,
+            self.may_heartbeat,
+            now_ms,
+        )
+
+
+class SessionRenewed(NamedTuple):
+    """The member was heard: its session ends `timeout_ms` from now."""
+
+    member_id: str
+    timeout_ms: int
+
+    def apply(self, sessions: SessionTable, group_id: str, now_ms: int) -> None:
+        sessions.renew(group_id, self.member_id, self.timeout_ms, now_ms)
+
+
+class SessionEnded(NamedTuple):
+    """The member, or the pending member id, is gone."""
+
+    member_id: str
+
+    def apply(self, sessions: SessionTable, group_id: str, now_ms: int) -> None:
+        sessions.end(group_id, self.member_id)
+
+
+SessionChange = SessionStarted | SessionRenewed | SessionEnded
+
+
 @dataclass(slots=True)
 class Decision:
-    """`renewed`: members and reserved member ids whose session timeout begins anew with this decision.
+    """What an operation comes to; its parts are tuples and none of it is ever changed.
 
-    Never changed; that its class is not frozen makes it cheaper to make, as with events.
+    The class is not frozen because that would make each decision several times as expensive to create.
     """
 
     events: tuple[Event, ...] = ()
     replies: tuple[Reply, ...] = ()
-    renewed: tuple[str, ...] = ()
+    sessions: tuple[SessionChange, ...] = ()
+    marker: TransactionMarker | None = None
+    """Stored after the records of the events."""
 
 
 NOTHING: Final = Decision()
 
 
-def next_deadline_ms(group: Group) -> int | None:
-    """When something follows for the group though nobody asks it anything; None: never. Milliseconds since the epoch.
+def replying(context: OperationContext, response: object) -> Decision:
+    """A decision that answers the request and changes nothing."""
+    assert context.request_id is not None
+    return Decision(replies=(Reply(context.request_id, response),))
 
-    The end of the join phase, or the time to remove who sent no SyncGroup: a group waits for one of them at most.
-    Sessions are not among these deadlines: they belong to the lease table.
+
+def next_deadline_ms(group: ClassicGroup) -> int | None:
+    """When the group has to advance though no request comes; None: never. Milliseconds since the epoch.
+
+    The end of the join phase, or the time to remove the members that sent no SyncGroup: a group waits for one of them
+    at most. Sessions are not among these deadlines: the session table keeps them.
     """
     if group.rebalance is not None:
         return group.rebalance.deadline_ms

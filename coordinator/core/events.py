@@ -1,23 +1,16 @@
-"""What can happen to a group. Applying an event is the only way a group changes, at run time and at replay alike.
+"""What can happen to a group of the classic protocol. Applying an event is the only way a group changes.
 
-An event is never changed. Its class is not frozen all the same: that would make each several times as dear to create.
+An event is never changed. Its class is not frozen because that would make each several times as expensive to create.
+Counterpart in Kafka: the records that `CoordinatorShard.replay` applies, with those steps as events that Kafka takes
+directly on its `ClassicGroup`.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol as Interface
 
 from coordinator.core.causes import Cause
-from coordinator.core.group import (
-    Group,
-    Member,
-    Producer,
-    Protocol,
-    Rebalance,
-    RebalanceReason,
-    TopicPartition,
-)
-from coordinator.core.offset_records import CommittedOffset
+from coordinator.core.classic_group import Member, Protocol, Rebalance, RebalanceReason
+from coordinator.core.group import Group
 from coordinator.core.states import (
     COMPLETING_REBALANCE,
     DEAD,
@@ -49,9 +42,7 @@ class GroupCreated:
     at_ms: int
 
     def apply(self, group: Group) -> None:
-        assert not group.exists, (group.group_id, self)
-        group.exists = True
-        group.state_since_ms = self.at_ms
+        group.classic.state_since_ms = self.at_ms
 
 
 @dataclass(slots=True)
@@ -64,14 +55,14 @@ class PendingMemberAdded:
     session_timeout_ms: int
 
     def apply(self, group: Group) -> None:
-        group.pending_members[self.member_id] = self.session_timeout_ms
+        group.classic.pending_members[self.member_id] = self.session_timeout_ms
 
 
 @dataclass(slots=True)
 class PendingMemberRemoved:
-    """A reserved member id was given up before it joined.
+    """A pending member id was removed before its member joined.
 
-    One that says goodbye starts a rebalance in Stable and CompletingRebalance; its mere expiry does not (4.3).
+    One that leaves starts a rebalance in Stable and CompletingRebalance; its mere expiry does not (4.3).
     """
 
     group_id: str
@@ -83,13 +74,14 @@ class PendingMemberRemoved:
     reason: str = ""
 
     def apply(self, group: Group) -> None:
-        del group.pending_members[self.member_id]
+        classic = group.classic
+        del classic.pending_members[self.member_id]
         if self.cause is Cause.MEMBER_REFUSED:
-            group.defer_join_completion()
+            classic.defer_join_completion()
         else:
-            group.allow_join_completion()
-        if self.cause is Cause.MEMBER_LEFT and group.state in (STABLE, COMPLETING_REBALANCE):
-            group.trigger = group.trigger or RebalanceReason(
+            classic.allow_join_completion()
+        if self.cause is Cause.MEMBER_LEFT and classic.state in (STABLE, COMPLETING_REBALANCE):
+            classic.rebalance_reason = classic.rebalance_reason or RebalanceReason(
                 self.cause, self.member_id, self.client_id, self.client_host, None, self.reason
             )
 
@@ -112,9 +104,10 @@ class MemberJoined:
     reason: str
 
     def apply(self, group: Group) -> None:
-        group.pending_members.pop(self.member_id, None)
-        if not group.members:
-            group.protocol_type = self.protocol_type
+        classic = group.classic
+        classic.pending_members.pop(self.member_id, None)
+        if not classic.members:
+            classic.protocol_type = self.protocol_type
         member = Member(
             member_id=self.member_id,
             group_instance_id=self.group_instance_id,
@@ -125,10 +118,10 @@ class MemberJoined:
             protocols=self.protocols,
             awaiting_join=self.request_id,
         )
-        group.add_member(member)
-        if group.rebalance is not None and group.rebalance.from_empty:
-            group.rebalance.new_member_came = True
-        group.request_rebalance(Cause.NEW_MEMBER, member, self.reason)
+        classic.add_member(member)
+        if classic.rebalance is not None and classic.rebalance.from_empty:
+            classic.rebalance.new_member_came = True
+        classic.request_rebalance(Cause.NEW_MEMBER, member, self.reason)
 
 
 @dataclass(slots=True)
@@ -146,18 +139,19 @@ class MemberRejoined:
     reason: str
 
     def apply(self, group: Group) -> None:
-        member = group.members[self.member_id]
+        classic = group.classic
+        member = classic.members[self.member_id]
         member.session_timeout_ms = self.session_timeout_ms
         member.rebalance_timeout_ms = self.rebalance_timeout_ms
-        group.update_protocols(member, self.protocols)
-        group.park_join(member, self.request_id)
+        classic.update_protocols(member, self.protocols)
+        classic.park_join(member, self.request_id)
         cause = Cause.METADATA_CHANGED if self.metadata_changed else Cause.LEADER_REJOINED
-        group.request_rebalance(cause, member, self.reason)
+        classic.request_rebalance(cause, member, self.reason)
 
 
 @dataclass(slots=True)
 class MemberRemoved:
-    """A member is out: it left, fell silent, came too late or was refused."""
+    """A member was removed: it left, its session expired, it was too late or it was rejected."""
 
     group_id: str
     at_ms: int
@@ -166,10 +160,11 @@ class MemberRemoved:
     reason: str
 
     def apply(self, group: Group) -> None:
-        member = group.remove_member(self.member_id)
-        group.request_rebalance(self.cause, member, self.reason)
+        classic = group.classic
+        member = classic.remove_member(self.member_id)
+        classic.request_rebalance(self.cause, member, self.reason)
         if self.cause is Cause.MEMBER_REFUSED:
-            group.defer_join_completion()
+            classic.defer_join_completion()
 
 
 @dataclass(slots=True)
@@ -190,30 +185,33 @@ class StaticMemberReplaced:
     request_id: int | None
     reason: str
 
-    def apply(self, group: Group) -> None:
-        led = group.leader == self.old_member_id
-        owed_sync = self.old_member_id in group.pending_sync
-        old = group.remove_member(self.old_member_id)
-        group.add_member(
-            Member(
-                member_id=self.new_member_id,
-                group_instance_id=self.group_instance_id,
-                client_id=old.client_id,
-                client_host=old.client_host,
-                session_timeout_ms=self.session_timeout_ms,
-                rebalance_timeout_ms=self.rebalance_timeout_ms,
-                protocols=self.protocols,
-                assignment=old.assignment,
-                awaiting_join=self.request_id,
-                is_new=False,
-            )
+    def replacement(self, old: Member) -> Member:
+        """The member that takes the place of `old`."""
+        return Member(
+            member_id=self.new_member_id,
+            group_instance_id=self.group_instance_id,
+            client_id=old.client_id,
+            client_host=old.client_host,
+            session_timeout_ms=self.session_timeout_ms,
+            rebalance_timeout_ms=self.rebalance_timeout_ms,
+            protocols=self.protocols,
+            assignment=old.assignment,
+            awaiting_join=self.request_id,
+            is_new=False,
         )
+
+    def apply(self, group: Group) -> None:
+        classic = group.classic
+        led = classic.leader == self.old_member_id
+        owed_sync = self.old_member_id in classic.pending_sync
+        old = classic.remove_member(self.old_member_id)
+        classic.add_member(self.replacement(old))
         if led:
-            group.leader = self.new_member_id
+            classic.leader = self.new_member_id
         if owed_sync:
-            group.pending_sync.add(self.new_member_id)
+            classic.pending_sync.add(self.new_member_id)
         if self.request_id is not None:
-            group.request_rebalance(Cause.STATIC_REPLACED, group.members[self.new_member_id], self.reason)
+            classic.request_rebalance(Cause.STATIC_REPLACED, classic.members[self.new_member_id], self.reason)
 
 
 @dataclass(slots=True)
@@ -222,22 +220,23 @@ class RebalanceStarted:
 
     group_id: str
     at_ms: int
-    trigger: RebalanceReason
+    rebalance_reason: RebalanceReason
     deadline_ms: int
     from_empty: bool
     delay_ms: int
     remaining_delay_ms: int
 
     def apply(self, group: Group) -> None:
-        assert group.state in REBALANCES_FROM, (group.group_id, group.state, self)
-        if group.state is COMPLETING_REBALANCE:
-            for member in group.members.values():
+        classic = group.classic
+        assert classic.state in REBALANCES_FROM, (group.group_id, classic.state, self)
+        if classic.state is COMPLETING_REBALANCE:
+            for member in classic.members.values():
                 member.assignment, member.awaiting_sync = b"", None
-        group.move_to(PREPARING_REBALANCE, self.at_ms)
-        group.trigger = None
-        group.pending_sync.clear()
-        group.rebalance = Rebalance(
-            self.trigger, self.deadline_ms, self.from_empty, self.delay_ms, self.remaining_delay_ms
+        classic.move_to(PREPARING_REBALANCE, self.at_ms)
+        classic.rebalance_reason = None
+        classic.pending_sync.clear()
+        classic.rebalance = Rebalance(
+            self.rebalance_reason, self.deadline_ms, self.from_empty, self.delay_ms, self.remaining_delay_ms
         )
 
 
@@ -253,7 +252,7 @@ class JoinPhaseExtended:
     remaining_delay_ms: int
 
     def apply(self, group: Group) -> None:
-        rebalance = group.rebalance
+        rebalance = group.classic.rebalance
         assert rebalance is not None, (group.group_id, self)
         rebalance.deadline_ms, rebalance.delay_ms = self.deadline_ms, self.delay_ms
         rebalance.remaining_delay_ms, rebalance.new_member_came = self.remaining_delay_ms, False
@@ -261,7 +260,7 @@ class JoinPhaseExtended:
 
 @dataclass(slots=True)
 class GenerationStarted:
-    """The join barrier closed: members, leader and protocol are fixed until the next one."""
+    """The join phase is complete: members, leader and protocol are fixed until the next one."""
 
     group_id: str
     at_ms: int
@@ -271,16 +270,21 @@ class GenerationStarted:
     sync_deadline_ms: int
 
     def apply(self, group: Group) -> None:
-        assert self.leader in group.members, (group.group_id, self)
-        assert self.generation_id == group.generation_id + 1, (group.group_id, self)
-        group.move_to(COMPLETING_REBALANCE, self.at_ms)
-        group.rebalance = None
-        group.generation_id, group.protocol_name, group.leader = self.generation_id, self.protocol_name, self.leader
-        group.keep_subscriptions(member.metadata_for(self.protocol_name) for member in group.members.values())
-        group.sync_deadline_ms = self.sync_deadline_ms
-        group.pending_sync = set(group.members)
-        for member in group.members.values():
-            group.park_join(member, None)
+        classic = group.classic
+        assert self.leader in classic.members, (group.group_id, self)
+        assert self.generation_id == classic.generation_id + 1, (group.group_id, self)
+        classic.move_to(COMPLETING_REBALANCE, self.at_ms)
+        classic.rebalance = None
+        classic.generation_id, classic.protocol_name, classic.leader = (
+            self.generation_id,
+            self.protocol_name,
+            self.leader,
+        )
+        classic.keep_subscriptions(member.metadata_for(self.protocol_name) for member in classic.members.values())
+        classic.sync_deadline_ms = self.sync_deadline_ms
+        classic.pending_sync = set(classic.members)
+        for member in classic.members.values():
+            classic.park_join(member, None)
             member.is_new = False
 
 
@@ -293,11 +297,12 @@ class GroupEmptied:
     generation_id: int
 
     def apply(self, group: Group) -> None:
-        assert not group.members, (group.group_id, self)
-        group.move_to(EMPTY, self.at_ms)
-        group.rebalance = None
-        group.generation_id, group.protocol_name, group.leader = self.generation_id, None, None
-        group.keep_subscriptions(())
+        classic = group.classic
+        assert not classic.members, (group.group_id, self)
+        classic.move_to(EMPTY, self.at_ms)
+        classic.rebalance = None
+        classic.generation_id, classic.protocol_name, classic.leader = self.generation_id, None, None
+        classic.keep_subscriptions(())
 
 
 @dataclass(slots=True)
@@ -310,8 +315,9 @@ class MemberSynced:
     request_id: int | None
 
     def apply(self, group: Group) -> None:
-        group.members[self.member_id].awaiting_sync = self.request_id
-        group.pending_sync.discard(self.member_id)
+        classic = group.classic
+        classic.members[self.member_id].awaiting_sync = self.request_id
+        classic.pending_sync.discard(self.member_id)
 
 
 @dataclass(slots=True)
@@ -324,7 +330,7 @@ class MemberAssigned:
     assignment: bytes
 
     def apply(self, group: Group) -> None:
-        group.members[self.member_id].assignment = self.assignment
+        group.classic.members[self.member_id].assignment = self.assignment
 
 
 @dataclass(slots=True)
@@ -336,10 +342,26 @@ class GenerationStable:
     generation_id: int
 
     def apply(self, group: Group) -> None:
-        assert self.generation_id == group.generation_id, (group.group_id, self)
-        group.move_to(STABLE, self.at_ms)
-        for member in group.members.values():
+        classic = group.classic
+        assert self.generation_id == classic.generation_id, (group.group_id, self)
+        classic.move_to(STABLE, self.at_ms)
+        for member in classic.members.values():
             member.awaiting_sync = None
+
+
+@dataclass(slots=True)
+class AssignmentRejected:
+    """The leader's assignment cannot be stored: the generation never becomes stable, and the group has to rebalance."""
+
+    group_id: str
+    at_ms: int
+    member_id: str
+
+    def apply(self, group: Group) -> None:
+        classic = group.classic
+        for member in classic.members.values():
+            member.awaiting_sync = None
+        classic.request_rebalance(Cause.ASSIGNMENT_TOO_LARGE, classic.members[self.member_id], "")
 
 
 @dataclass(slots=True)
@@ -351,73 +373,7 @@ class GroupRemoved:
     cause: Cause
 
     def apply(self, group: Group) -> None:
-        assert not group.members, (group.group_id, self)
-        group.move_to(DEAD, self.at_ms)
-        group.pending_members.clear()
-
-
-@dataclass(slots=True)
-class OffsetsCommitted:
-    """Positions were taken, topic → partition → position: those of one request that were in order."""
-
-    group_id: str
-    at_ms: int
-    offsets: Mapping[str, Mapping[int, CommittedOffset]]
-
-    def apply(self, group: Group) -> None:
-        for topic, committed in self.offsets.items():
-            group.put_offsets(topic, committed)
-
-
-@dataclass(slots=True)
-class TransactionalOffsetsCommitted:
-    """Positions that count once their transaction is committed (KIP-98, KIP-447)."""
-
-    group_id: str
-    at_ms: int
-    producer: Producer
-    offsets: Mapping[str, Mapping[int, CommittedOffset]]
-
-    def apply(self, group: Group) -> None:
-        for topic, committed in self.offsets.items():
-            for partition, position in committed.items():
-                group.add_pending_offset(self.producer.producer_id, TopicPartition(topic, partition), position)
-
-
-@dataclass(slots=True)
-class TransactionCompleted:
-    """A transaction that held back positions of the group was committed or aborted."""
-
-    group_id: str
-    at_ms: int
-    producer: Producer
-    committed: bool
-
-    def apply(self, group: Group) -> None:
-        group.end_transaction(self.producer.producer_id, self.committed)
-
-
-@dataclass(slots=True)
-class OffsetsDeleted:
-    """Committed offsets that an administrator deleted, or that went with their group or topic."""
-
-    group_id: str
-    at_ms: int
-    partitions: tuple[TopicPartition, ...]
-
-    def apply(self, group: Group) -> None:
-        for partition in self.partitions:
-            group.remove_offset(partition)
-
-
-@dataclass(slots=True)
-class OffsetsExpired:
-    """Committed offsets that nobody renewed for `offsets.retention.minutes`, or whose own time was over."""
-
-    group_id: str
-    at_ms: int
-    partitions: tuple[TopicPartition, ...]
-
-    def apply(self, group: Group) -> None:
-        for partition in self.partitions:
-            group.remove_offset(partition)
+        classic = group.classic
+        assert not classic.members, (group.group_id, self)
+        classic.move_to(DEAD, self.at_ms)
+        classic.pending_members.clear()

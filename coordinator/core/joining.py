@@ -1,16 +1,23 @@
-"""JoinGroup: who may be in the group's next generation, and who is answered with the current one."""
+"""JoinGroup: which members the next generation has, and who is answered with the current one.
+
+Counterpart in Kafka: `GroupMetadataManager.classicGroupJoin` and what it calls.
+"""
+
+from typing import Final
 
 from _wire.errors import NONE, ErrorCode
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
-from coordinator.config import (
-    GROUP_MAX_SESSION_TIMEOUT_MS,
-    GROUP_MAX_SIZE,
-    GROUP_MIN_SESSION_TIMEOUT_MS,
-    Config,
-)
+from coordinator.config import GROUP_MAX_SESSION_TIMEOUT_MS, GROUP_MAX_SIZE, GROUP_MIN_SESSION_TIMEOUT_MS
 from coordinator.core import static_members
 from coordinator.core.causes import Cause
-from coordinator.core.decision import Decision, OperationContext, Reply
+from coordinator.core.classic_group import NO_GENERATION, NO_MEMBER_ID, ClassicGroup, Member, Protocol
+from coordinator.core.decision import (
+    Decision,
+    OperationContext,
+    SessionEnded,
+    SessionStarted,
+    replying,
+)
 from coordinator.core.events import (
     Event,
     GroupCreated,
@@ -20,50 +27,82 @@ from coordinator.core.events import (
     PendingMemberAdded,
     PendingMemberRemoved,
 )
-from coordinator.core.group import NO_GENERATION, NO_MEMBER_ID, Group, Member, Protocol
+from coordinator.core.group import Group
 from coordinator.core.members import check_member
+from coordinator.core.operation import Answer
 from coordinator.core.rebalance import members_with_metadata
 from coordinator.core.requests import protocols_of, rebalance_timeout_ms
-from coordinator.core.states import COMPLETING_REBALANCE, DEAD, EMPTY, PREPARING_REBALANCE, STABLE
+from coordinator.core.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
 
-MEMBER_ID_REQUIRED_VERSION = 4
+MEMBER_ID_REQUIRED_VERSION: Final = 4
 """From this version on a new dynamic member first learns its id (KIP-394)."""
 
+MEMBER_ID_BYTES_MAX: Final = 2**15 - 1
+"""The longest string of the protocol and of the stored records (an int16 length)."""
 
-def join(group: Group, request: JoinGroupRequest, context: OperationContext, now_ms: int, config: Config) -> Decision:
-    """A member asks to be in the next generation.
+NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 5 * 60 * 1000
+"""How long a member may wait for its first generation (Kafka's `classicGroupNewMemberJoinTimeoutMs`).
 
-    The order of the checks is Kafka's: group id, session timeout, whether group and member id fit, size, protocols.
-    A first join makes the group even when the member is then refused, as on Kafka.
-    """
+It counts from the JoinGroup. A member that sends a heartbeat or a commit meanwhile has shown that it knows its id, and
+its session timeout counts from then on.
+"""
+
+
+def error_response(request: JoinGroupRequest, error: ErrorCode, api_version: int) -> JoinGroupResponse:
+    return _rejection(error, request.member_id)
+
+
+def _rejection(error: ErrorCode, member_id: str) -> JoinGroupResponse:
+    return JoinGroupResponse(
+        error_code=error, generation_id=NO_GENERATION, member_id=member_id, protocol_type=None, protocol_name=None
+    )
+
+
+def _reject(context: OperationContext, error: ErrorCode, member_id: str) -> Decision:
+    return replying(context, _rejection(error, member_id))
+
+
+def prepare(request: JoinGroupRequest, context: OperationContext) -> JoinGroupRequest | Answer:
+    """Answer what Kafka 4.3 rejects before it asks whether it coordinates the group."""
     if not request.group_id:
-        return _refuse(context, ErrorCode.INVALID_GROUP_ID, request.member_id)
+        return Answer(_rejection(ErrorCode.INVALID_GROUP_ID, request.member_id))
+    config = context.config
     shortest, longest = config[GROUP_MIN_SESSION_TIMEOUT_MS], config[GROUP_MAX_SESSION_TIMEOUT_MS]
     if not shortest <= request.session_timeout_ms <= longest:
-        return _refuse(context, ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id)
-    if group.state is DEAD:
-        return _refuse(context, ErrorCode.COORDINATOR_NOT_AVAILABLE, request.member_id)
+        return Answer(_rejection(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id))
+    return request
+
+
+def join(group: Group | None, request: JoinGroupRequest, context: OperationContext) -> Decision:
+    """A member asks to be in the next generation.
+
+    The order of the checks is Kafka's: whether group and member id fit, size, protocols. A first join creates the group
+    even when the member is then rejected, as on Kafka.
+    """
     is_new = request.member_id == NO_MEMBER_ID
-    if not group.exists and not is_new:
-        return _refuse(context, ErrorCode.UNKNOWN_MEMBER_ID, request.member_id)
-    if not _has_room(group, request.member_id, config[GROUP_MAX_SIZE]):
-        return _refuse_and_drop(group, request, context, now_ms)
+    if group is None:
+        if not is_new:
+            return _reject(context, ErrorCode.UNKNOWN_MEMBER_ID, request.member_id)
+        decision = _join(ClassicGroup(request.group_id), request, context)
+        created = GroupCreated(request.group_id, context.now_ms)
+        return Decision((created, *decision.events), decision.replies, decision.sessions)
+    return _join(group.classic, request, context)
+
+
+def _join(group: ClassicGroup, request: JoinGroupRequest, context: OperationContext) -> Decision:
+    if not _has_room(group, request.member_id, context.config[GROUP_MAX_SIZE]):
+        return _reject_and_remove(group, request, context)
     if not group.accepts_protocols(request.protocol_type, [protocol.name for protocol in request.protocols]):
-        decision = _refuse(context, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
-    elif is_new:
-        decision = _join_new(group, request, context, now_ms)
-    else:
-        decision = _join_known(group, request, context, now_ms)
-    if group.exists:
-        return decision
-    created = GroupCreated(group.group_id, now_ms)
-    return Decision((created, *decision.events), decision.replies, decision.renewed)
+        return _reject(context, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
+    if request.member_id == NO_MEMBER_ID:
+        return _join_new(group, request, context)
+    return _join_known(group, request, context)
 
 
-def _has_room(group: Group, member_id: str, max_size: int) -> bool:
-    """`group.max.size`: who counts depends on the state.
+def _has_room(group: ClassicGroup, member_id: str, max_size: int) -> bool:
+    """`group.max.size`: which members count depends on the state.
 
-    While members gather, those that wait count, so that the last ones to come are refused when the limit was lowered.
+    While members gather, those that wait count, so that the last ones to come are rejected when the limit was lowered.
     """
     if group.state is EMPTY:
         return True
@@ -74,69 +113,73 @@ def _has_room(group: Group, member_id: str, max_size: int) -> bool:
     return member is not None or len(group.members) < max_size
 
 
-def _refuse(context: OperationContext, error: ErrorCode, member_id: str) -> Decision:
-    response = JoinGroupResponse(
-        error_code=error, generation_id=NO_GENERATION, member_id=member_id, protocol_type=None, protocol_name=None
-    )
-    return Decision(replies=(Reply(context.request_id, response),))
+def _reject_and_remove(group: ClassicGroup, request: JoinGroupRequest, context: OperationContext) -> Decision:
+    member_id = request.member_id
+    rejected = _reject(context, ErrorCode.GROUP_MAX_SIZE_REACHED, NO_MEMBER_ID)
+    if member_id in group.members:
+        reason = request.reason or ""
+        event: Event = MemberRemoved(group.group_id, context.now_ms, member_id, Cause.MEMBER_REFUSED, reason)
+    elif member_id in group.pending_members:
+        event = PendingMemberRemoved(group.group_id, context.now_ms, member_id, Cause.MEMBER_REFUSED)
+    else:
+        return rejected
+    return Decision((event,), rejected.replies, (SessionEnded(member_id),))
 
 
-def _refuse_and_drop(group: Group, request: JoinGroupRequest, context: OperationContext, now_ms: int) -> Decision:
-    events: tuple[Event, ...] = ()
-    if request.member_id in group.members:
-        events = (MemberRemoved(group.group_id, now_ms, request.member_id, Cause.MEMBER_REFUSED, request.reason or ""),)
-    elif request.member_id in group.pending_members:
-        events = (PendingMemberRemoved(group.group_id, now_ms, request.member_id, Cause.MEMBER_REFUSED),)
-    return Decision(events, _refuse(context, ErrorCode.GROUP_MAX_SIZE_REACHED, NO_MEMBER_ID).replies)
-
-
-def _join_new(group: Group, request: JoinGroupRequest, context: OperationContext, now_ms: int) -> Decision:
+def _join_new(group: ClassicGroup, request: JoinGroupRequest, context: OperationContext) -> Decision:
     """A member without an id: static ones by their instance id, dynamic ones learn their id first (v4)."""
+    prefix = context.client_id if request.group_instance_id is None else request.group_instance_id
+    member_id = f"{prefix}-{context.new_id()}"
+    if len(member_id) * 4 > MEMBER_ID_BYTES_MAX and len(member_id.encode()) > MEMBER_ID_BYTES_MAX:
+        # Kafka adds the member and then cannot tell anybody about it, DescribeGroups included.
+        return _reject(context, ErrorCode.UNKNOWN_SERVER_ERROR, NO_MEMBER_ID)
     if request.group_instance_id is not None:
-        member_id = f"{request.group_instance_id}-{context.new_id()}"
         if request.group_instance_id in group.static_members:
-            return static_members.replace(group, request, context, member_id, now_ms)
-        return _add(group, request, context, member_id, now_ms)
-    member_id = f"{context.client_id}-{context.new_id()}"
+            return static_members.replace(group, request, context, member_id)
+        return _add(group, request, context, member_id)
     if context.api_version < MEMBER_ID_REQUIRED_VERSION:
-        return _add(group, request, context, member_id, now_ms)
-    reserved = PendingMemberAdded(group.group_id, now_ms, member_id, request.session_timeout_ms)
-    required = _refuse(context, ErrorCode.MEMBER_ID_REQUIRED, member_id)
-    return Decision((reserved,), required.replies, renewed=(member_id,))
+        return _add(group, request, context, member_id)
+    timeout_ms = request.session_timeout_ms
+    return Decision(
+        (PendingMemberAdded(group.group_id, context.now_ms, member_id, timeout_ms),),
+        _reject(context, ErrorCode.MEMBER_ID_REQUIRED, member_id).replies,
+        (SessionStarted(member_id, None, timeout_ms, timeout_ms, may_heartbeat=False),),
+    )
 
 
-def _join_known(group: Group, request: JoinGroupRequest, context: OperationContext, now_ms: int) -> Decision:
+def _join_known(group: ClassicGroup, request: JoinGroupRequest, context: OperationContext) -> Decision:
     if request.member_id in group.pending_members:
         if request.group_instance_id is not None:
-            # Ids are reserved for dynamic members only, so no client of a good mind gets here; Kafka's own answer.
-            return _refuse(context, ErrorCode.UNKNOWN_SERVER_ERROR, NO_MEMBER_ID)
-        return _add(group, request, context, request.member_id, now_ms)
+            # Only dynamic members get pending ids, so no well-behaved client sends this; Kafka's own answer.
+            return _reject(context, ErrorCode.UNKNOWN_SERVER_ERROR, NO_MEMBER_ID)
+        return _add(group, request, context, request.member_id)
     error = check_member(group, request.member_id, request.group_instance_id)
     if error is not NONE:
-        return _refuse(context, error, request.member_id)
+        return _reject(context, error, request.member_id)
     member = group.members[request.member_id]
     protocols = protocols_of(request)
     changed = member.protocols != protocols
     leads = group.leader == member.member_id
     if group.state is PREPARING_REBALANCE:
-        return _rejoin(group, request, context, protocols, changed, now_ms)
+        return _rejoin(group, request, context, protocols, changed)
     if group.state is COMPLETING_REBALANCE:
         if changed:
-            return _rejoin(group, request, context, protocols, changed, now_ms)
+            return _rejoin(group, request, context, protocols, changed)
         # The answer to its last JoinGroup was lost; the generation is still the same.
         return current_generation(group, member, context, with_members=leads)
     if group.state is STABLE:
         if changed or leads:
             # The leader may have seen a change that metadata does not show, as new partitions of a topic.
-            return _rejoin(group, request, context, protocols, changed, now_ms)
+            return _rejoin(group, request, context, protocols, changed)
         return current_generation(group, member, context, with_members=False)
-    return _refuse(context, ErrorCode.UNKNOWN_MEMBER_ID, request.member_id)
+    return _reject(context, ErrorCode.UNKNOWN_MEMBER_ID, request.member_id)
 
 
-def _add(group: Group, request: JoinGroupRequest, context: OperationContext, member_id: str, now_ms: int) -> Decision:
+def _add(group: ClassicGroup, request: JoinGroupRequest, context: OperationContext, member_id: str) -> Decision:
+    assert context.request_id is not None
     joined = MemberJoined(
         group.group_id,
-        now_ms,
+        context.now_ms,
         member_id,
         request.group_instance_id,
         context.client_id,
@@ -148,20 +191,23 @@ def _add(group: Group, request: JoinGroupRequest, context: OperationContext, mem
         context.request_id,
         request.reason or "",
     )
-    return Decision((joined,))
+    started = SessionStarted(
+        member_id, request.group_instance_id, NEW_MEMBER_JOIN_TIMEOUT_MS, request.session_timeout_ms
+    )
+    return Decision((joined,), sessions=(started,))
 
 
 def _rejoin(
-    group: Group,
+    group: ClassicGroup,
     request: JoinGroupRequest,
     context: OperationContext,
     protocols: tuple[Protocol, ...],
     changed: bool,
-    now_ms: int,
 ) -> Decision:
+    assert context.request_id is not None
     rejoined = MemberRejoined(
         group.group_id,
-        now_ms,
+        context.now_ms,
         request.member_id,
         request.session_timeout_ms,
         rebalance_timeout_ms(request, context),
@@ -173,7 +219,7 @@ def _rejoin(
     return Decision((rejoined,))
 
 
-def current_generation(group: Group, member: Member, context: OperationContext, with_members: bool) -> Decision:
+def current_generation(group: ClassicGroup, member: Member, context: OperationContext, with_members: bool) -> Decision:
     """Answer with the generation as it is, without a rebalance."""
     members = members_with_metadata(list(group.members.values()), group.protocol_name) if with_members else []
     response = JoinGroupResponse(
@@ -184,4 +230,13 @@ def current_generation(group: Group, member: Member, context: OperationContext, 
         member_id=member.member_id,
         members=members,
     )
-    return Decision(replies=(Reply(context.request_id, response),))
+    return replying(context, response)
+
+
+NULLABLE_PROTOCOL_NAME_VERSION: Final = 7
+"""From this version on an absent protocol name is null, and Kafka answers null for an empty one too."""
+
+
+def downgrade(response: JoinGroupResponse, api_version: int) -> None:
+    if not response.protocol_name:
+        response.protocol_name = None if api_version >= NULLABLE_PROTOCOL_NAME_VERSION else ""

@@ -1,4 +1,10 @@
-"""What members of a running generation ask: SyncGroup, Heartbeat, LeaveGroup; and the session that runs out."""
+"""What members of a running generation ask: SyncGroup, Heartbeat, LeaveGroup; and the session that expires.
+
+Counterpart in Kafka: `GroupMetadataManager.classicGroupSync`, `classicGroupHeartbeat`, `classicGroupLeave`.
+"""
+
+from collections.abc import Container
+from typing import Final
 
 from _wire.errors import NONE, ErrorCode
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -6,8 +12,20 @@ from _wire.messages.join_group import JoinGroupResponse
 from _wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity, MemberResponse
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from coordinator.core.causes import Cause
-from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply
+from coordinator.core.classic_group import NO_GENERATION, NO_MEMBER_ID, ClassicGroup, Member
+from coordinator.core.decision import (
+    NOTHING,
+    Decision,
+    OperationContext,
+    Reply,
+    SessionChange,
+    SessionEnded,
+    SessionRenewed,
+    SessionStarted,
+    replying,
+)
 from coordinator.core.events import (
+    AssignmentRejected,
     Event,
     GenerationStable,
     MemberAssigned,
@@ -15,11 +33,17 @@ from coordinator.core.events import (
     MemberSynced,
     PendingMemberRemoved,
 )
-from coordinator.core.group import NO_GENERATION, NO_MEMBER_ID, Group, Member
-from coordinator.core.states import DEAD, PREPARING_REBALANCE, STABLE
+from coordinator.core.group import Group
+from coordinator.core.operation import Answer
+from coordinator.core.states import COMPLETING_REBALANCE, PREPARING_REBALANCE, STABLE
+
+SYNC_NAMES_PROTOCOL_VERSION: Final = 5
+"""From this version on SyncGroup names the protocol that it is for (KIP-559)."""
+LEAVE_BATCH_VERSION: Final = 3
+"""From this version on LeaveGroup names several members (KIP-345)."""
 
 
-def check_member(group: Group, member_id: str, group_instance_id: str | None) -> ErrorCode:
+def check_member(group: ClassicGroup, member_id: str, group_instance_id: str | None) -> ErrorCode:
     """Is it the group's member? Else UNKNOWN_MEMBER_ID, or FENCED_INSTANCE_ID when another holds its instance id."""
     if group_instance_id is not None:
         holder = group.static_members.get(group_instance_id)
@@ -30,111 +54,164 @@ def check_member(group: Group, member_id: str, group_instance_id: str | None) ->
     return NONE if member_id in group.members else ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def sync(group: Group, request: SyncGroupRequest, context: OperationContext, now_ms: int) -> Decision:
-    """A member asks for its assignment; the leader brings everybody's."""
-    error = _check_sync(group, request)
-    if error is not NONE:
-        return Decision(replies=(Reply(context.request_id, SyncGroupResponse(error_code=error)),))
-    member = group.members[request.member_id]
-    if group.state is STABLE:
-        events: tuple[Event, ...] = ()
-        if request.member_id in group.pending_sync:
-            events = (MemberSynced(group.group_id, now_ms, request.member_id, None),)
-        return Decision(events, (Reply(context.request_id, _assigned(group, member.assignment)),))
-    synced = MemberSynced(group.group_id, now_ms, request.member_id, context.request_id)
-    if request.member_id != group.leader:
+def sync_error(request: SyncGroupRequest, error: ErrorCode, api_version: int) -> SyncGroupResponse:
+    return SyncGroupResponse(error_code=error)
+
+
+def prepare_sync(request: SyncGroupRequest, context: OperationContext) -> SyncGroupRequest | Answer:
+    """Answer what Kafka rejects before it asks whether it coordinates the group."""
+    unnamed = request.protocol_type is None or request.protocol_name is None
+    if context.api_version >= SYNC_NAMES_PROTOCOL_VERSION and unnamed:
+        return Answer(SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
+    if not request.group_id:
+        return Answer(SyncGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID))
+    return request
+
+
+def sync(group: Group | None, request: SyncGroupRequest, context: OperationContext) -> Decision:
+    """A member asks for its assignment; the leader brings those of all members."""
+    error = ErrorCode.UNKNOWN_MEMBER_ID if group is None else _check_sync(group.classic, request)
+    if error is not NONE or group is None:
+        return replying(context, SyncGroupResponse(error_code=error))
+    classic = group.classic
+    member = classic.members[request.member_id]
+    if classic.state is STABLE:
+        decision = replying(context, _assigned(classic, member.assignment))
+        if request.member_id in classic.pending_sync:
+            decision.events = (MemberSynced(group.group_id, context.now_ms, request.member_id, None),)
+        return decision
+    synced = MemberSynced(group.group_id, context.now_ms, request.member_id, context.request_id)
+    if request.member_id != classic.leader:
         return Decision((synced,))
-    return _assign(group, synced, {each.member_id: each.assignment for each in request.assignments}, now_ms)
+    return _assign(classic, synced, {each.member_id: each.assignment for each in request.assignments})
 
 
-def _check_sync(group: Group, request: SyncGroupRequest) -> ErrorCode:
-    if group.state is DEAD:
-        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+def reject_assignment(group: Group | None, request: SyncGroupRequest, context: OperationContext) -> Decision:
+    """The leader's assignment makes a record that is too large: all that wait for it are told, and it rebalances."""
+    error = SyncGroupResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
+    decision = replying(context, error)
+    if group is None or group.classic.state is not COMPLETING_REBALANCE:
+        return decision
+    renewed: list[SessionChange] = []
+    for member in group.classic.members.values():
+        if member.awaiting_sync is not None:
+            decision.replies += (Reply(member.awaiting_sync, error),)
+        if member.awaiting_sync is not None or member.member_id == request.member_id:
+            renewed.append(SessionRenewed(member.member_id, member.session_timeout_ms))
+    decision.events = (AssignmentRejected(group.group_id, context.now_ms, request.member_id),)
+    decision.sessions = tuple(renewed)
+    return decision
+
+
+def _check_sync(group: ClassicGroup, request: SyncGroupRequest) -> ErrorCode:
     error = check_member(group, request.member_id, request.group_instance_id)
     if error is not NONE:
         return error
     if request.generation_id != group.generation_id:
         return ErrorCode.ILLEGAL_GENERATION
-    for said, known in ((request.protocol_type, group.protocol_type), (request.protocol_name, group.protocol_name)):
-        if said is not None and known is not None and said != known:
+    for named, known in ((request.protocol_type, group.protocol_type), (request.protocol_name, group.protocol_name)):
+        if named is not None and known is not None and named != known:
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     if group.state is PREPARING_REBALANCE:
         return ErrorCode.REBALANCE_IN_PROGRESS
     return NONE
 
 
-def _assign(group: Group, synced: MemberSynced, assignments: dict[str, bytes], now_ms: int) -> Decision:
-    """The leader's SyncGroup: every member gets its part (none: empty bytes), and all that waited are answered."""
+def _assign(group: ClassicGroup, synced: MemberSynced, assignments: dict[str, bytes]) -> Decision:
+    """The leader's SyncGroup: every member gets its assignment (none: empty bytes), and all that wait are answered."""
     events: list[Event] = [synced]
-    replies, answered = [], []
+    replies: list[Reply] = []
+    renewed: list[SessionChange] = []
+    now_ms = synced.at_ms
     for member in group.members.values():
         assignment = assignments.get(member.member_id, b"")
         events.append(MemberAssigned(group.group_id, now_ms, member.member_id, assignment))
         request_id = synced.request_id if member.member_id == synced.member_id else member.awaiting_sync
         if request_id is not None:
             replies.append(Reply(request_id, _assigned(group, assignment)))
-            answered.append(member.member_id)
+            renewed.append(SessionRenewed(member.member_id, member.session_timeout_ms))
     events.append(GenerationStable(group.group_id, now_ms, group.generation_id))
-    return Decision(tuple(events), tuple(replies), renewed=tuple(answered))
+    return Decision(tuple(events), tuple(replies), tuple(renewed))
 
 
-def _assigned(group: Group, assignment: bytes) -> SyncGroupResponse:
+def _assigned(group: ClassicGroup, assignment: bytes) -> SyncGroupResponse:
     return SyncGroupResponse(
         protocol_type=group.protocol_type, protocol_name=group.protocol_name, assignment=assignment
     )
 
 
-def heartbeat(group: Group, request: HeartbeatRequest, context: OperationContext) -> Decision:
+def heartbeat_error(request: HeartbeatRequest, error: ErrorCode, api_version: int) -> HeartbeatResponse:
+    """While groups are loaded every member counts as alive: loading gives it a new session."""
+    if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+        error = NONE
+    return HeartbeatResponse(error_code=error)
+
+
+def prepare_heartbeat(request: HeartbeatRequest, context: OperationContext) -> HeartbeatRequest | Answer:
+    return request if request.group_id else Answer(HeartbeatResponse(error_code=ErrorCode.INVALID_GROUP_ID))
+
+
+def heartbeat(group: Group | None, request: HeartbeatRequest, context: OperationContext) -> Decision:
     """A member says that it lives. During a join phase it is told to rejoin, and does stay alive."""
-    error = _check_heartbeat(group, request)
-    renewed: tuple[str, ...] = ()
-    if error is NONE:
-        renewed = (request.member_id,)
-        if group.state is PREPARING_REBALANCE:
-            error = ErrorCode.REBALANCE_IN_PROGRESS
-    return Decision(replies=(Reply(context.request_id, HeartbeatResponse(error_code=error)),), renewed=renewed)
+    if group is None:
+        return replying(context, HeartbeatResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
+    classic = group.classic
+    error = check_member(classic, request.member_id, request.group_instance_id)
+    if error is NONE and request.generation_id != classic.generation_id:
+        error = ErrorCode.ILLEGAL_GENERATION
+    if error is not NONE:
+        return replying(context, HeartbeatResponse(error_code=error))
+    if classic.state is PREPARING_REBALANCE:
+        error = ErrorCode.REBALANCE_IN_PROGRESS
+    decision = replying(context, HeartbeatResponse(error_code=error))
+    decision.sessions = renewal(classic, request.member_id)
+    return decision
 
 
-def _check_heartbeat(group: Group, request: HeartbeatRequest) -> ErrorCode:
-    if group.state is DEAD:
-        return ErrorCode.COORDINATOR_NOT_AVAILABLE
-    error = check_member(group, request.member_id, request.group_instance_id)
-    if error is NONE and request.generation_id != group.generation_id:
-        return ErrorCode.ILLEGAL_GENERATION
-    return error
+def renewal(group: ClassicGroup, member_id: str) -> tuple[SessionChange, ...]:
+    """The member was heard; nothing for an id that is no member's."""
+    member = group.members.get(member_id)
+    return () if member is None else (SessionRenewed(member_id, member.session_timeout_ms),)
 
 
-def leave(group: Group, request: LeaveGroupRequest, context: OperationContext, now_ms: int) -> Decision:
-    """Members say goodbye, or an administrator says it for them (by instance id alone, KIP-345).
+def leave_error(request: LeaveGroupRequest, error: ErrorCode, api_version: int) -> LeaveGroupResponse:
+    return LeaveGroupResponse(error_code=error)
 
-    Each member of a batch (v3) has its own error. They go together: one rebalance follows, not one each.
+
+def prepare_leave(request: LeaveGroupRequest, context: OperationContext) -> LeaveGroupRequest | Answer:
+    return request if request.group_id else Answer(LeaveGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID))
+
+
+def leave(group: Group | None, request: LeaveGroupRequest, context: OperationContext) -> Decision:
+    """Members leave, or an administrator removes them (by instance id alone, KIP-345).
+
+    Each member of a batch (v3) has its own error. They leave together: one rebalance follows, not one each.
     """
-    if group.state is DEAD:
-        response = LeaveGroupResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        return Decision(replies=(Reply(context.request_id, response),))
     identities = request.members
-    if context.api_version < 3:
+    if context.api_version < LEAVE_BATCH_VERSION:
         identities = [MemberIdentity(member_id=request.member_id)]
+    classic = ClassicGroup(request.group_id) if group is None else group.classic
     events: list[Event] = []
     replies: list[Reply] = []
     answers: list[MemberResponse] = []
-    gone: set[str] = set()
+    gone: dict[str, None] = {}
     for identity in identities:
-        error, left = _find_leaving(group, identity, gone)
+        error, left = _find_leaving(classic, identity, gone)
         if left is not None:
-            gone.add(left)
-            events.append(_goodbye(group, left, identity.reason or "", context, now_ms))
-            replies += answers_to_removed(group.members.get(left))
+            gone[left] = None
+            events.append(_departure(classic, left, identity.reason or "", context))
+            replies += answers_to_removed(classic.members.get(left))
         answers.append(
             MemberResponse(member_id=identity.member_id, group_instance_id=identity.group_instance_id, error_code=error)
         )
     response = LeaveGroupResponse(members=answers)
-    if context.api_version < 3:
+    if context.api_version < LEAVE_BATCH_VERSION:
         response = LeaveGroupResponse(error_code=answers[0].error_code)
-    return Decision(tuple(events), (*replies, Reply(context.request_id, response)))
+    decision = replying(context, response)
+    return Decision(tuple(events), (*replies, *decision.replies), tuple(SessionEnded(each) for each in gone))
 
 
-def _find_leaving(group: Group, identity: MemberIdentity, gone: set[str]) -> tuple[ErrorCode, str | None]:
+def _find_leaving(group: ClassicGroup, identity: MemberIdentity, gone: Container[str]) -> tuple[ErrorCode, str | None]:
     """The member id behind an identity that wants to leave, or why it cannot."""
     member_id, instance_id = identity.member_id, identity.group_instance_id
     if member_id == NO_MEMBER_ID and instance_id is not None:
@@ -150,11 +227,11 @@ def _find_leaving(group: Group, identity: MemberIdentity, gone: set[str]) -> tup
     return error, member_id if error is NONE else None
 
 
-def _goodbye(group: Group, member_id: str, reason: str, context: OperationContext, now_ms: int) -> Event:
+def _departure(group: ClassicGroup, member_id: str, reason: str, context: OperationContext) -> Event:
     if member_id in group.members:
-        return MemberRemoved(group.group_id, now_ms, member_id, Cause.MEMBER_LEFT, reason)
+        return MemberRemoved(group.group_id, context.now_ms, member_id, Cause.MEMBER_LEFT, reason)
     who = (context.client_id, context.client_host)
-    return PendingMemberRemoved(group.group_id, now_ms, member_id, Cause.MEMBER_LEFT, *who, reason)
+    return PendingMemberRemoved(group.group_id, context.now_ms, member_id, Cause.MEMBER_LEFT, *who, reason)
 
 
 def answers_to_removed(member: Member | None, error: ErrorCode = ErrorCode.UNKNOWN_MEMBER_ID) -> list[Reply]:
@@ -169,19 +246,42 @@ def answers_to_removed(member: Member | None, error: ErrorCode = ErrorCode.UNKNO
     return replies
 
 
-def expire_session(group: Group, member_id: str, now_ms: int) -> Decision:
-    """A member or a reserved member id was silent for its whole session timeout.
+class SessionExpired:
+    """The request of `expire_session`: the wheel has fired for this member id."""
 
-    Who waits for a join or sync counts as alive, but for a new member: it knows no id to send heartbeats with, so its
-    (longer) timeout is the only sign that its client is gone.
+    __slots__ = ("member_id",)
+
+    def __init__(self, member_id: str) -> None:
+        self.member_id = member_id
+
+
+def expire_session(group: Group | None, request: SessionExpired, context: OperationContext) -> Decision:
+    """Remove a member, or a pending member id, that was silent for its whole session timeout.
+
+    A member that waits for a join or sync counts as alive, except a new one: it knows no id to send heartbeats with, so
+    its (longer) timeout is the only sign that its client is gone.
     """
-    if member_id in group.pending_members:
-        return Decision((PendingMemberRemoved(group.group_id, now_ms, member_id, Cause.SESSION_EXPIRED),))
-    member = group.members.get(member_id)
+    member_id = request.member_id
+    # A request of the same batch, or one that was read meanwhile, may have renewed the session.
+    if group is None or not context.environment.sessions.is_over(group.group_id, member_id, context.now_ms):
+        return NOTHING
+    ended: tuple[SessionChange, ...] = (SessionEnded(member_id),)
+    if member_id in group.classic.pending_members:
+        expired = PendingMemberRemoved(group.group_id, context.now_ms, member_id, Cause.SESSION_EXPIRED)
+        return Decision((expired,), sessions=ended)
+    member = group.classic.members.get(member_id)
     if member is None:
         return NOTHING
     waits = member.awaiting_join is not None or member.awaiting_sync is not None
     if waits and not member.is_new:
         return NOTHING
-    removed = MemberRemoved(group.group_id, now_ms, member_id, Cause.SESSION_EXPIRED, "")
-    return Decision((removed,), tuple(answers_to_removed(member)))
+    removed = MemberRemoved(group.group_id, context.now_ms, member_id, Cause.SESSION_EXPIRED, "")
+    return Decision((removed,), tuple(answers_to_removed(member)), ended)
+
+
+def sessions_of_loaded_group(group: ClassicGroup) -> list[SessionStarted]:
+    """Every member of a loaded group gets a fresh session."""
+    return [
+        SessionStarted(member.member_id, member.group_instance_id, member.session_timeout_ms, member.session_timeout_ms)
+        for member in group.members.values()
+    ]

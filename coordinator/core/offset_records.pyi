@@ -25,18 +25,24 @@ class CommittedOffset:
     @property
     def expire_timestamp_ms(self) -> int | None: ...
 
+def is_metadata_too_long(metadata: str, length_max: int) -> bool:
+    """Whether the text has more than `length_max` UTF-16 code units: Java counts `offset.metadata.max.bytes` so."""
+
 def accept_offsets(
-    topics: list[OffsetCommitRequestTopic], now_ms: int, expire_timestamp_ms: int | None, metadata_bytes_max: int
+    topics: list[OffsetCommitRequestTopic], now_ms: int, expire_timestamp_ms: int | None, metadata_length_max: int
 ) -> tuple[dict[str, dict[int, CommittedOffset]], list[OffsetCommitResponseTopic]]:
     """What an OffsetCommit asks for (topic → partition → position), and the answers, partition by partition.
 
-    OFFSET_METADATA_TOO_LARGE for a partition whose metadata has more than `metadata_bytes_max` bytes.
+    OFFSET_METADATA_TOO_LARGE for a partition whose metadata has more than `metadata_length_max` UTF-16 code units.
     """
 
 def offset_records(
     group_id: str, positions: Mapping[str, Mapping[int, CommittedOffset]]
 ) -> list[tuple[bytes, bytes | None]]:
     """Key and value of the record of `__consumer_offsets` for each position."""
+
+def records_bytes(records: list[tuple[bytes, bytes | None]]) -> int:
+    """Bytes of the records in a record batch of their own, without its header, all of one timestamp."""
 
 def find_offsets(
     known: Mapping[int, CommittedOffset], partitions: Iterable[int]

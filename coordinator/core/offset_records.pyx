@@ -2,7 +2,7 @@
 
 cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport int16_t, int32_t, int64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint64_t
 
 from _wire.messages.offset_commit cimport (
     OffsetCommitRequestPartition, OffsetCommitRequestTopic, OffsetCommitResponsePartition, OffsetCommitResponseTopic,
@@ -21,7 +21,7 @@ cdef enum:
     KEY_TYPE = 1
     VALUE_VERSION = 3
     VALUE_VERSION_WITH_EXPIRY = 1       # the only one with an expire timestamp
-    UTF8_BYTES_MAX = 4                  # of one character
+    BMP_MAX = 0xFFFF                    # a character above is two UTF-16 code units
     RECORD_BYTES = 96                   # of a usual key, and more than a usual value
 
 
@@ -60,11 +60,19 @@ cdef class CommittedOffset:
         return self.offset, self.leader_epoch, self.metadata, self.commit_timestamp_ms, self.expire_timestamp_ms
 
 
-cdef inline bint is_too_long(str metadata, Py_ssize_t bytes_max) except -1:
-    return len(metadata) * UTF8_BYTES_MAX > bytes_max and len(metadata.encode("utf-8")) > bytes_max
+cpdef bint is_metadata_too_long(str metadata, Py_ssize_t length_max) except -1:
+    cdef Py_ssize_t length = len(metadata)
+    cdef Py_UCS4 character
+    if length > length_max:
+        return True
+    if length * 2 > length_max and not metadata.isascii():
+        for character in metadata:
+            if character > BMP_MAX:
+                length += 1
+    return length > length_max
 
 
-def accept_offsets(list topics, int64_t now_ms, expire_timestamp_ms, Py_ssize_t metadata_bytes_max):
+def accept_offsets(list topics, int64_t now_ms, expire_timestamp_ms, Py_ssize_t metadata_length_max):
     cdef dict taken = {}, of_topic
     cdef list answered = [], answers
     cdef OffsetCommitRequestTopic topic
@@ -81,7 +89,7 @@ def accept_offsets(list topics, int64_t now_ms, expire_timestamp_ms, Py_ssize_t 
             answer.partition_index = partition.partition_index
             answers.append(answer)
             metadata = partition.committed_metadata or ""
-            if is_too_long(metadata, metadata_bytes_max):
+            if is_metadata_too_long(metadata, metadata_length_max):
                 answer.error_code = METADATA_TOO_LARGE
                 continue
             position = CommittedOffset.__new__(CommittedOffset)
@@ -134,6 +142,30 @@ cdef int fill(OffsetCommitValue value, CommittedOffset position) except -1:
     value.offset, value.leader_epoch, value.metadata = position.offset, position.leader_epoch, position.metadata
     value.commit_timestamp, value.expire_timestamp = position.commit_timestamp_ms, position.expire_timestamp
     return 0
+
+
+cdef inline Py_ssize_t varint_bytes(uint64_t value) noexcept:
+    """Of a length that is not negative: zigzag doubles it."""
+    cdef Py_ssize_t size = 1
+    value <<= 1
+    while value >= 0x80:
+        value >>= 7
+        size += 1
+    return size
+
+
+def records_bytes(list records not None):
+    cdef Py_ssize_t size = 0, body, position = 0
+    cdef tuple record
+    cdef bytes key, value
+    for record in records:
+        key, value = record
+        # Attributes, timestamp delta and the number of headers take a byte each; a null value has the length -1.
+        body = 3 + varint_bytes(position) + varint_bytes(len(key)) + len(key)
+        body += 1 if value is None else varint_bytes(len(value)) + len(value)
+        size += varint_bytes(body) + body
+        position += 1
+    return size
 
 
 def find_offsets(known, partitions):

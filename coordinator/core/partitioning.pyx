@@ -1,6 +1,8 @@
-"""Which partition of `__consumer_offsets` (and of `__group_audit`) a group belongs to: asked for each request."""
+"""Which partition of `__consumer_offsets` and `__group_audit` a group belongs to, or of `__transaction_state` a
+transactional id: `Utils.abs(name.hashCode()) % partitions` (GroupCoordinatorService.partitionFor).
+"""
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport INT32_MIN, int32_t, uint32_t
 
 cdef enum:
     BMP_MAX = 0xFFFF                    # what lies above are two UTF-16 code units
@@ -24,5 +26,8 @@ def java_string_hash(str text not None):
     return hash_of(text)
 
 
-def partition_for(str group_id not None, uint32_t partitions):
-    return (hash_of(group_id) & 0x7FFFFFFF) % partitions
+def partition_for(str name not None, uint32_t partitions):
+    cdef int32_t value = <int32_t>hash_of(name)
+    if value == INT32_MIN:
+        return 0                        # it has no positive counterpart
+    return <uint32_t>(-value if value < 0 else value) % partitions

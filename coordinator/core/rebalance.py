@@ -1,6 +1,7 @@
-"""What follows from the state as it is now: rebalances start, join phases complete, late members go.
+"""The next step that a group's state requires: rebalances start, join phases complete, late members are removed.
 
-`advance` is asked after every request and due timer, and its decision applied, until it has nothing more to say.
+`advance` is called after every operation, and its decision applied, until there is no further step. Counterpart in
+Kafka: `maybePrepareRebalance`, `maybeCompleteJoin`, `completeClassicGroupJoin` of `GroupMetadataManager`.
 """
 
 from collections import Counter
@@ -12,16 +13,24 @@ from _wire.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
 from _wire.messages.sync_group import SyncGroupResponse
 from coordinator.config import GROUP_INITIAL_REBALANCE_DELAY_MS, GROUP_MAX_SIZE, Config
 from coordinator.core.causes import Cause
-from coordinator.core.decision import NOTHING, Decision, Reply
+from coordinator.core.classic_group import ClassicGroup, Member, Rebalance, RebalanceReason
+from coordinator.core.decision import (
+    NOTHING,
+    Decision,
+    OperationContext,
+    Reply,
+    SessionChange,
+    SessionEnded,
+    SessionRenewed,
+)
 from coordinator.core.events import (
-    Event,
     GenerationStarted,
     GroupEmptied,
     JoinPhaseExtended,
     MemberRemoved,
     RebalanceStarted,
 )
-from coordinator.core.group import Group, Member, Rebalance, RebalanceReason
+from coordinator.core.group import Group
 from coordinator.core.states import EMPTY, STABLE
 
 JOIN_EXTENSION_MS_MIN: Final = 100
@@ -32,54 +41,61 @@ comes or the last session expires; this bounds what such a group costs.
 """
 
 
-def advance(group: Group, now_ms: int, config: Config) -> Decision:
-    """The next thing that follows from the group's state at `now_ms`, or NOTHING."""
+def advance(group: ClassicGroup, context: OperationContext) -> Decision:
+    """The next step that the group's state requires at `context.now_ms`, or NOTHING."""
     if group.rebalance is not None:
-        return _settle_join_phase(group, group.rebalance, now_ms)
-    if group.trigger is not None:
-        return _start_rebalance(group, group.trigger, now_ms, config)
-    if group.pending_sync and now_ms >= group.sync_deadline_ms:
-        return Decision(tuple(_removals(group, group.pending_sync, Cause.SYNC_TIMEOUT, now_ms)))
+        return _advance_join_phase(group, group.rebalance, context.now_ms)
+    if group.rebalance_reason is not None:
+        return _start_rebalance(group, group.rebalance_reason, context)
+    if group.pending_sync and context.now_ms >= group.sync_deadline_ms:
+        return _removals(group, group.pending_sync, Cause.SYNC_TIMEOUT, context.now_ms)
     return NOTHING
 
 
-def _start_rebalance(group: Group, trigger: RebalanceReason, now_ms: int, config: Config) -> Decision:
+def no_request(group: Group | None, request: None, context: OperationContext) -> Decision:
+    """A timer of the group is due: nothing happens but that the group advances."""
+    return NOTHING
+
+
+def _start_rebalance(group: ClassicGroup, reason: RebalanceReason, context: OperationContext) -> Decision:
     """Ask all members to join. From Empty, wait a while for others first (KIP-134)."""
     from_empty = group.state is EMPTY
     timeout_ms = group.rebalance_timeout_ms
-    delay_ms = config[GROUP_INITIAL_REBALANCE_DELAY_MS] if from_empty else timeout_ms
+    delay_ms = context.config[GROUP_INITIAL_REBALANCE_DELAY_MS] if from_empty else timeout_ms
+    now_ms = context.now_ms
     started = RebalanceStarted(
         group.group_id,
         now_ms,
-        trigger,
+        reason,
         deadline_ms=now_ms + delay_ms,
         from_empty=from_empty,
         delay_ms=delay_ms,
         remaining_delay_ms=max(timeout_ms - delay_ms, 0),
     )
-    waiting = [member for member in group.members.values() if member.awaiting_sync is not None]
     told = SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS)
-    return Decision(
-        (started,),
-        tuple(Reply(member.awaiting_sync, told) for member in waiting if member.awaiting_sync is not None),
-        renewed=tuple(member.member_id for member in waiting),
-    )
+    replies: list[Reply] = []
+    renewed: list[SessionChange] = []
+    for member in group.members.values():
+        if member.awaiting_sync is not None:
+            replies.append(Reply(member.awaiting_sync, told))
+            renewed.append(SessionRenewed(member.member_id, member.session_timeout_ms))
+    return Decision((started,), tuple(replies), tuple(renewed))
 
 
-def is_too_large(group: Group, config: Config) -> bool:
+def is_oversized(group: ClassicGroup, config: Config) -> bool:
     return len(group.members) > config[GROUP_MAX_SIZE]
 
 
-def rebalance_oversized_group(group: Group, now_ms: int, config: Config) -> Decision:
-    """Rebalance a loaded group of more members than `group.max.size` allows by now: the last to join are refused."""
-    if group.state is not STABLE or not is_too_large(group, config):
+def rebalance_oversized_group(group: Group | None, request: None, context: OperationContext) -> Decision:
+    """Rebalance a loaded group with more members than `group.max.size` now allows: the last to join are rejected."""
+    if group is None or group.classic.state is not STABLE or not is_oversized(group.classic, context.config):
         return NOTHING
-    return _start_rebalance(group, RebalanceReason(Cause.GROUP_TOO_LARGE, "", "", "", None, ""), now_ms, config)
+    return _start_rebalance(group.classic, RebalanceReason(Cause.GROUP_TOO_LARGE, "", "", "", None, ""), context)
 
 
-def _settle_join_phase(group: Group, rebalance: Rebalance, now_ms: int) -> Decision:
+def _advance_join_phase(group: ClassicGroup, rebalance: Rebalance, now_ms: int) -> Decision:
     if now_ms < rebalance.deadline_ms:
-        complete = group.all_have_joined and not rebalance.from_empty and not rebalance.held
+        complete = group.all_have_joined and not rebalance.from_empty and not rebalance.completion_deferred
         return _complete_join(group, now_ms) if complete else NOTHING
     if rebalance.new_member_came and rebalance.remaining_delay_ms:
         delay_ms = min(rebalance.delay_ms, rebalance.remaining_delay_ms)
@@ -88,26 +104,27 @@ def _settle_join_phase(group: Group, rebalance: Rebalance, now_ms: int) -> Decis
     return _complete_join(group, now_ms)
 
 
-def _complete_join(group: Group, now_ms: int) -> Decision:
-    """Close the join barrier: who has not rejoined goes, unless it is static; the others are the next generation."""
+def _complete_join(group: ClassicGroup, now_ms: int) -> Decision:
+    """Dynamic members that have not rejoined are removed; those that have are the next generation."""
     if group.awaiting_join_count == len(group.members) > 0:
         members = list(group.members.values())
-        return _start_generation(group, (), members, members, now_ms)
+        return _start_generation(group, NOTHING, members, members, now_ms)
     late = {m.member_id for m in group.members.values() if m.awaiting_join is None and m.group_instance_id is None}
     removed = _removals(group, late, Cause.REBALANCE_TIMEOUT, now_ms)
     staying = [member for member in group.members.values() if member.member_id not in late]
     joined = [member for member in staying if member.awaiting_join is not None]
     if not staying:
-        return Decision((*removed, GroupEmptied(group.group_id, now_ms, group.generation_id + 1)))
+        emptied = GroupEmptied(group.group_id, now_ms, group.generation_id + 1)
+        return Decision((*removed.events, emptied), sessions=removed.sessions)
     if not joined:
         timeout_ms = max(JOIN_EXTENSION_MS_MIN, *(member.rebalance_timeout_ms for member in staying))
         extended = JoinPhaseExtended(group.group_id, now_ms, now_ms + timeout_ms, timeout_ms, 0)
-        return Decision((*removed, extended))
+        return Decision((*removed.events, extended), sessions=removed.sessions)
     return _start_generation(group, removed, staying, joined, now_ms)
 
 
 def _start_generation(
-    group: Group, removed: Sequence[Event], staying: list[Member], joined: list[Member], now_ms: int
+    group: ClassicGroup, removed: Decision, staying: list[Member], joined: list[Member], now_ms: int
 ) -> Decision:
     leader = next((member for member in joined if member.member_id == group.leader), joined[0])
     started = GenerationStarted(
@@ -131,8 +148,8 @@ def _start_generation(
             members=told,
         )
         replies.append(Reply(member.awaiting_join, response))
-    renewed = tuple(member.member_id for member in staying)
-    return Decision((*removed, started), tuple(replies), renewed)
+    renewed = [SessionRenewed(member.member_id, member.session_timeout_ms) for member in staying]
+    return Decision((*removed.events, started), tuple(replies), (*removed.sessions, *renewed))
 
 
 def members_with_metadata(members: Sequence[Member], protocol_name: str | None) -> list[JoinGroupResponseMember]:
@@ -162,6 +179,8 @@ def select_protocol(members: Sequence[Member]) -> str:
     return min(votes, key=lambda name: (-votes[name], name))
 
 
-def _removals(group: Group, member_ids: set[str], cause: Cause, now_ms: int) -> list[Event]:
-    ordered = (member_id for member_id in group.members if member_id in member_ids)
-    return [MemberRemoved(group.group_id, now_ms, member_id, cause, "") for member_id in ordered]
+def _removals(group: ClassicGroup, member_ids: set[str], cause: Cause, now_ms: int) -> Decision:
+    """Remove members, in the order in which they joined."""
+    ordered = [member_id for member_id in group.members if member_id in member_ids]
+    removed = tuple(MemberRemoved(group.group_id, now_ms, member_id, cause, "") for member_id in ordered)
+    return Decision(removed, sessions=tuple(SessionEnded(member_id) for member_id in ordered))

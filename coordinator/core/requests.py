@@ -1,8 +1,8 @@
 """What a JoinGroup says, in the core's words."""
 
 from _wire.messages.join_group import JoinGroupRequest
+from coordinator.core.classic_group import Protocol
 from coordinator.core.decision import OperationContext
-from coordinator.core.group import Protocol
 
 
 def protocols_of(request: JoinGroupRequest) -> tuple[Protocol, ...]:

@@ -38,7 +38,8 @@ class GroupState(StrEnum):
     """
 
     DEAD = "Dead"
-    """The group is removed. Everything is answered COORDINATOR_NOT_AVAILABLE. No way out."""
+    """The group is gone. No request meets a group in this state: it is the name by which DescribeGroups and the audit
+    show a group that does not exist. No way out."""
 
 
 # A global takes a quarter of the time that an enum's class takes to find it (CPython 3.11), and decisions ask for it
@@ -49,12 +50,17 @@ COMPLETING_REBALANCE: Final = GroupState.COMPLETING_REBALANCE
 STABLE: Final = GroupState.STABLE
 DEAD: Final = GroupState.DEAD
 
+
+class IllegalTransition(AssertionError):
+    """A state was to follow one that it must not follow."""
+
+
 LEGAL_PREDECESSORS: Final[dict[GroupState, frozenset[GroupState]]] = {
     GroupState.EMPTY: frozenset({GroupState.PREPARING_REBALANCE}),
     GroupState.PREPARING_REBALANCE: frozenset({GroupState.STABLE, GroupState.COMPLETING_REBALANCE, GroupState.EMPTY}),
     GroupState.COMPLETING_REBALANCE: frozenset({GroupState.PREPARING_REBALANCE}),
     GroupState.STABLE: frozenset({GroupState.COMPLETING_REBALANCE}),
-    GroupState.DEAD: frozenset(GroupState) - {GroupState.DEAD},
+    GroupState.DEAD: frozenset({GroupState.EMPTY}),
 }
 
 REBALANCES_FROM: Final = LEGAL_PREDECESSORS[GroupState.PREPARING_REBALANCE]
@@ -62,8 +68,13 @@ REBALANCES_FROM: Final = LEGAL_PREDECESSORS[GroupState.PREPARING_REBALANCE]
 
 
 def check_transition(group_id: str, before: GroupState, after: GroupState) -> None:
-    """Guard of every change of state; an illegal one is a defect of ours, never a client's."""
-    assert before in LEGAL_PREDECESSORS[after], f"group {group_id}: {before} cannot become {after}"
+    """Guard of every change of state, also under `python -O`.
+
+    Raises:
+        IllegalTransition: a defect of the coordinator, never a client's.
+    """
+    if before not in LEGAL_PREDECESSORS[after]:
+        raise IllegalTransition(f"group {group_id}: {before} cannot become {after}")
 
 
 def diagram() -> str:

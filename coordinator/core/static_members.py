@@ -2,9 +2,9 @@
 
 from _wire.errors import ErrorCode
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
-from coordinator.core.decision import Decision, OperationContext, Reply
+from coordinator.core.classic_group import ClassicGroup, Member
+from coordinator.core.decision import Decision, OperationContext, Reply, SessionEnded, SessionStarted
 from coordinator.core.events import StaticMemberReplaced
-from coordinator.core.group import Group, Member
 from coordinator.core.members import answers_to_removed
 from coordinator.core.rebalance import members_with_metadata, select_protocol
 from coordinator.core.requests import protocols_of, rebalance_timeout_ms
@@ -14,10 +14,12 @@ SKIP_ASSIGNMENT_VERSION = 9
 """From this version on a leader that came back is told the members, and to leave the assignment as it is (KIP-814)."""
 
 
-def replace(
-    group: Group, request: JoinGroupRequest, context: OperationContext, new_member_id: str, now_ms: int
-) -> Decision:
-    """The instance is back: its old member id is fenced; a stable group rebalances only if its protocol changes."""
+def replace(group: ClassicGroup, request: JoinGroupRequest, context: OperationContext, new_member_id: str) -> Decision:
+    """The instance is back: its old member id is fenced; a stable group rebalances only if its protocol changes.
+
+    Its session ends by the old timeout until it is heard once more (seen on Kafka 4.3.1).
+    """
+    assert context.request_id is not None
     assert request.group_instance_id is not None, group.group_id
     old = group.members[group.static_members[request.group_instance_id]]
     protocols = protocols_of(request)
@@ -33,7 +35,7 @@ def replace(
     at_once = group.state is STABLE and select_protocol(_with(group, old, member)) == group.protocol_name
     replaced = StaticMemberReplaced(
         group.group_id,
-        now_ms,
+        context.now_ms,
         request.group_instance_id,
         old.member_id,
         new_member_id,
@@ -46,14 +48,17 @@ def replace(
     replies = answers_to_removed(old, ErrorCode.FENCED_INSTANCE_ID)
     if at_once:
         replies.append(Reply(context.request_id, _take_over(group, old, member, context)))
-    return Decision((replaced,), tuple(replies))
+    started = SessionStarted(
+        new_member_id, request.group_instance_id, old.session_timeout_ms, member.session_timeout_ms
+    )
+    return Decision((replaced,), tuple(replies), (SessionEnded(old.member_id), started))
 
 
-def _with(group: Group, old: Member, new: Member) -> list[Member]:
+def _with(group: ClassicGroup, old: Member, new: Member) -> list[Member]:
     return [new if member is old else member for member in group.members.values()]
 
 
-def _take_over(group: Group, old: Member, new: Member, context: OperationContext) -> JoinGroupResponse:
+def _take_over(group: ClassicGroup, old: Member, new: Member, context: OperationContext) -> JoinGroupResponse:
     """The current generation, for the member that took over.
 
     Before v9 a leader could not be told to skip the assignment: it is shown its old id as the leader's, so that it

@@ -1,29 +1,36 @@
-"""Events → records of `__consumer_offsets`, and back. The records are Kafka's own, so that its tools read them.
+"""Decisions → records of `__consumer_offsets`, and records → groups. The records are Kafka's own.
 
-A restart replays them. Compaction may have taken any record that a later one with the same key replaces, so each
-record is applied by itself and expects nothing before it.
+Records are made before the events of a decision are applied, so that what cannot be stored changes nothing. A restart
+replays them. Compaction may have taken any record that a later one with the same key replaces, so each record is
+applied by itself and expects nothing before it. Counterpart in Kafka: `GroupCoordinatorRecordHelpers` and the `replay`
+methods of `GroupMetadataManager` and `OffsetMetadataManager`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from _wire.embedded import decode_versioned, encode_versioned, prefix_of
 from _wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 from _wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
+from coordinator.core.classic_group import ClassicGroup, Member, Protocol
+from coordinator.core.committed_offsets import Producer, TopicPartition, TransactionMarker
 from coordinator.core.events import (
     Event,
     GenerationStable,
     GroupCreated,
     GroupEmptied,
     GroupRemoved,
+    MemberAssigned,
+    StaticMemberReplaced,
+)
+from coordinator.core.group import Group
+from coordinator.core.offset_events import (
     OffsetsCommitted,
     OffsetsDeleted,
     OffsetsExpired,
-    StaticMemberReplaced,
     TransactionalOffsetsCommitted,
 )
-from coordinator.core.group import Group, Member, Producer, Protocol, TopicPartition
 from coordinator.core.offset_records import CommittedOffset, offset_records
 from coordinator.core.states import EMPTY, STABLE
 
@@ -47,73 +54,129 @@ class StoredBatch:
     records: list[StoredRecord]
 
 
-class TransactionMarker(NamedTuple):
-    """The end of a transaction, told to every partition that it touched (KIP-98)."""
-
-    producer: Producer
-    committed: bool
-    coordinator_epoch: int
-
-
 Stored = StoredBatch | TransactionMarker
 
 
-def records_of(event: Event, group: Group) -> list[StoredRecord]:
-    """What to store for an event that was just applied to `group`."""
-    make = RECORD_MAKERS.get(type(event))
-    return [] if make is None else make(event, group)
+def records_of(events: tuple[Event, ...], group: Group | None) -> list[StoredBatch]:
+    """What to store for the events of a decision over `group`, which they have not been applied to yet.
+
+    Raises:
+        ValueError, OverflowError: a field that the record formats cannot hold.
+    """
+    batches: list[StoredBatch] = []
+    for event in events:
+        make = RECORD_MAKERS.get(type(event))
+        if make is None:
+            continue
+        records = make(event, group, events)
+        if records:
+            producer = event.producer if isinstance(event, TransactionalOffsetsCommitted) else None
+            append_records(batches, producer, records)
+    return batches
 
 
-def _positions(event: OffsetsCommitted | TransactionalOffsetsCommitted, group: Group) -> list[StoredRecord]:
-    return offset_records(group.group_id, event.offsets)
+def append_records(batches: list[Any], producer: Producer | None, records: list[StoredRecord]) -> None:
+    """Put records into the last batch if it is of the same producer (or both are of none), else into a new one."""
+    last = batches[-1] if batches else None
+    if isinstance(last, StoredBatch) and last.producer == producer:
+        last.records.extend(records)
+    else:
+        batches.append(StoredBatch(producer, records))
 
 
-def _forgotten_positions(event: OffsetsDeleted | OffsetsExpired, group: Group) -> list[StoredRecord]:
-    return [(_offset_key(group, topic, partition), None) for topic, partition in event.partitions]
+def _committed_offsets(
+    event: OffsetsCommitted | TransactionalOffsetsCommitted, group: Group | None, events: tuple[Event, ...]
+) -> list[StoredRecord]:
+    return offset_records(event.group_id, event.offsets)
 
 
-def _group_as_it_is(event: Event, group: Group) -> list[StoredRecord]:
-    return [(_group_key(group), _group_value(group))]
+def _forgotten_offsets(
+    event: OffsetsDeleted | OffsetsExpired, group: Group, events: tuple[Event, ...]
+) -> list[StoredRecord]:
+    return [(_offset_key(event.group_id, topic, partition), None) for topic, partition in event.partitions]
 
 
-def _group_with_replaced_member(event: StaticMemberReplaced, group: Group) -> list[StoredRecord]:
-    """Where no generation follows that would be stored with the new member id."""
-    return _group_as_it_is(event, group) if group.state is STABLE and group.trigger is None else []
+def _created_group(event: GroupCreated, group: Group | None, events: tuple[Event, ...]) -> list[StoredRecord]:
+    value = GroupMetadataValue(protocol_type="", protocol=None, leader=None, current_state_timestamp=event.at_ms)
+    return [_group_record(event.group_id, value)]
 
 
-def _group_tombstone(event: GroupRemoved, group: Group) -> list[StoredRecord]:
-    return [(_group_key(group), None)]
+def _emptied_group(event: GroupEmptied, group: Group, events: tuple[Event, ...]) -> list[StoredRecord]:
+    value = GroupMetadataValue(
+        protocol_type=group.classic.protocol_type or "",
+        generation=event.generation_id,
+        protocol=None,
+        leader=None,
+        current_state_timestamp=event.at_ms,
+    )
+    return [_group_record(event.group_id, value)]
 
 
-RECORD_MAKERS: Final[dict[type, Callable[[Any, Group], list[StoredRecord]]]] = {
-    OffsetsCommitted: _positions,
-    TransactionalOffsetsCommitted: _positions,
-    OffsetsDeleted: _forgotten_positions,
-    OffsetsExpired: _forgotten_positions,
-    GroupCreated: _group_as_it_is,
-    GroupEmptied: _group_as_it_is,
-    GenerationStable: _group_as_it_is,
-    StaticMemberReplaced: _group_with_replaced_member,
+def _stable_generation(event: GenerationStable, group: Group, events: tuple[Event, ...]) -> list[StoredRecord]:
+    assignments = {each.member_id: each.assignment for each in events if isinstance(each, MemberAssigned)}
+    members = group.classic.members.values()
+    value = _generation_value(group.classic, members, group.classic.leader, assignments)
+    value.current_state_timestamp = event.at_ms
+    return [_group_record(event.group_id, value)]
+
+
+def _replaced_member(event: StaticMemberReplaced, group: Group, events: tuple[Event, ...]) -> list[StoredRecord]:
+    """Store the group now only if no rebalance follows: a rebalance stores the new member id itself."""
+    if event.request_id is not None:
+        return []
+    classic = group.classic
+    old = classic.members[event.old_member_id]
+    members = [member for member in classic.members.values() if member is not old]
+    leader = event.new_member_id if classic.leader == old.member_id else classic.leader
+    value = _generation_value(classic, [*members, event.replacement(old)], leader, {})
+    return [_group_record(event.group_id, value)]
+
+
+def _group_tombstone(event: GroupRemoved, group: Group, events: tuple[Event, ...]) -> list[StoredRecord]:
+    return [(_group_key(event.group_id), None)]
+
+
+RECORD_MAKERS: Final[dict[type, Callable[[Any, Any, tuple[Event, ...]], list[StoredRecord]]]] = {
+    OffsetsCommitted: _committed_offsets,
+    TransactionalOffsetsCommitted: _committed_offsets,
+    OffsetsDeleted: _forgotten_offsets,
+    OffsetsExpired: _forgotten_offsets,
+    GroupCreated: _created_group,
+    GroupEmptied: _emptied_group,
+    GenerationStable: _stable_generation,
+    StaticMemberReplaced: _replaced_member,
     GroupRemoved: _group_tombstone,
 }
-"""By the class of the event; for the others there is nothing to store."""
+"""By the class of the event: (event, group before the decision, all events of the decision) → records."""
 
 
-def _group_key(group: Group) -> bytes:
-    return encode_versioned(GroupMetadataKey(group=group.group_id), GROUP_METADATA_KEY_TYPE)
+def _group_key(group_id: str) -> bytes:
+    return encode_versioned(GroupMetadataKey(group=group_id), GROUP_METADATA_KEY_TYPE)
 
 
-def _offset_key(group: Group, topic: str, partition: int) -> bytes:
-    key = OffsetCommitKey(group=group.group_id, topic=topic, partition=partition)
-    return encode_versioned(key, OFFSET_COMMIT_KEY_TYPE)
+def _offset_key(group_id: str, topic: str, partition: int) -> bytes:
+    return encode_versioned(OffsetCommitKey(group=group_id, topic=topic, partition=partition), OFFSET_COMMIT_KEY_TYPE)
 
 
-def _group_value(group: Group) -> bytes:
-    value = GroupMetadataValue(
+def _group_record(group_id: str, value: GroupMetadataValue) -> StoredRecord:
+    return _group_key(group_id), encode_versioned(value, GROUP_METADATA_VALUE_VERSION)
+
+
+def group_record(group: ClassicGroup) -> StoredRecord:
+    """The record of a group as it is: what a load makes the same group of, but for requests that wait."""
+    value = _generation_value(group, group.members.values(), group.leader, {})
+    return _group_record(group.group_id, value)
+
+
+def _generation_value(
+    group: ClassicGroup, members: Iterable[Member], leader: str | None, assignments: dict[str, bytes]
+) -> GroupMetadataValue:
+    """`assignments` are those that the members do not have yet."""
+    return GroupMetadataValue(
         protocol_type=group.protocol_type or "",
         generation=group.generation_id,
         protocol=group.protocol_name,
-        leader=group.leader,
+        leader=leader,
         current_state_timestamp=-1 if group.state_since_ms is None else group.state_since_ms,
         members=[
             MemberMetadata(
@@ -124,25 +187,26 @@ def _group_value(group: Group) -> bytes:
                 rebalance_timeout=member.rebalance_timeout_ms,
                 session_timeout=member.session_timeout_ms,
                 subscription=member.metadata_for(group.protocol_name),
-                assignment=member.assignment,
+                assignment=assignments.get(member.member_id, member.assignment),
             )
-            for member in group.members.values()
+            for member in members
         ],
     )
-    return encode_versioned(value, GROUP_METADATA_VALUE_VERSION)
 
 
 class StoredGroups:
-    """The groups of one partition of `__consumer_offsets`, as its records tell them."""
+    """The groups of one partition of `__consumer_offsets`, as its records describe them."""
 
     def __init__(self) -> None:
         self.groups: dict[str, Group] = {}
 
     def apply(self, stored: Stored) -> None:
-        """Take what was appended next; record types this coordinator does not know are passed over, as on Kafka.
+        """Apply what was appended next; records of types that this coordinator does not know are skipped, as on Kafka.
 
-        What a transaction wrote is held back until its marker. Raises MalformedMessage when a known type cannot be
-        read.
+        What a transaction wrote is pending until its marker.
+
+        Raises:
+            MalformedMessage: a record of a known type cannot be read.
         """
         if isinstance(stored, TransactionMarker):
             self._end_transaction(stored.producer, stored.committed)
@@ -159,18 +223,18 @@ class StoredGroups:
 
     def _end_transaction(self, producer: Producer, committed: bool) -> None:
         for group in self.groups.values():
-            if group.pending_offsets:
-                group.end_transaction(producer.producer_id, committed)
+            if group.offsets.pending:
+                group.offsets.complete_transaction(producer.producer_id, committed)
 
     def _apply_offset(self, key: OffsetCommitKey, value: bytes | None, producer: Producer | None) -> None:
-        where = TopicPartition(key.topic, key.partition)
+        tp = TopicPartition(key.topic, key.partition)
         if value is None:
             if key.group in self.groups:
-                self.groups[key.group].remove_offset(where)
+                self.groups[key.group].offsets.remove(tp)
             return
         stored = decode_versioned(OffsetCommitValue, value)
         expires = prefix_of(value) == OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY and stored.expire_timestamp >= 0
-        position = CommittedOffset(
+        offset = CommittedOffset(
             stored.offset,
             stored.leader_epoch,
             stored.metadata,
@@ -179,30 +243,27 @@ class StoredGroups:
         )
         group = self._group(key.group)
         if producer is None:
-            group.put_offsets(where.topic, {where.partition: position})
+            group.offsets.put(tp.topic, {tp.partition: offset})
         else:
-            group.add_pending_offset(producer.producer_id, where, position)
+            group.offsets.put_pending(producer.producer_id, tp, offset)
 
     def _apply_group(self, group_id: str, value: bytes | None) -> None:
         if value is None:
             self.groups.pop(group_id, None)
             return
-        loaded = load_group(group_id, decode_versioned(GroupMetadataValue, value))
-        known = self._group(group_id)
-        loaded.offsets, loaded.pending_offsets = known.offsets, known.pending_offsets
-        self.groups[group_id] = loaded
+        self._group(group_id).classic = load_group(group_id, decode_versioned(GroupMetadataValue, value))
 
     def _group(self, group_id: str) -> Group:
-        if group_id not in self.groups:
-            self.groups[group_id] = Group(group_id, exists=True)
-        return self.groups[group_id]
+        group = self.groups.get(group_id)
+        if group is None:
+            group = self.groups[group_id] = Group(group_id)
+        return group
 
 
-def load_group(group_id: str, stored: GroupMetadataValue) -> Group:
-    """The group that a metadata value describes: Stable with members, else Empty. Nobody waits, nobody owes a sync."""
-    group = Group(
+def load_group(group_id: str, stored: GroupMetadataValue) -> ClassicGroup:
+    """The group that a metadata value describes: Stable with members, else Empty. No request waits."""
+    group = ClassicGroup(
         group_id,
-        exists=True,
         state=STABLE if stored.members else EMPTY,
         state_since_ms=None if stored.current_state_timestamp < 0 else stored.current_state_timestamp,
         generation_id=stored.generation,

@@ -3,10 +3,10 @@
 from _wire.embedded import PREFIX_BYTES, prefix_of
 from _wire.errors import MalformedMessage
 from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
-from coordinator.core.group import CONSUMER_PROTOCOL_TYPE, Group
+from coordinator.core.classic_group import CONSUMER_PROTOCOL_TYPE, ClassicGroup
 
 
-def subscribed_topics(group: Group) -> frozenset[str] | None:
+def subscribed_topics(group: ClassicGroup) -> frozenset[str] | None:
     """The topics that the members of the last generation subscribe to.
 
     None when that cannot be known: not a consumer group, no generation yet, or bytes that are no subscription.
@@ -19,7 +19,7 @@ def subscribed_topics(group: Group) -> frozenset[str] | None:
         return None
 
 
-def is_subscribed(group: Group, topics: frozenset[str] | None, topic: str) -> bool:
+def is_subscribed(group: ClassicGroup, topics: frozenset[str] | None, topic: str) -> bool:
     """Whether the group reads the topic, for all that `subscribed_topics` knows; in doubt a consumer group does."""
     return group.protocol_type == CONSUMER_PROTOCOL_TYPE if topics is None else topic in topics
 

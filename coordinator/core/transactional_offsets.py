@@ -1,4 +1,9 @@
-"""Positions committed inside a transaction: held back until its end is known (KIP-98, KIP-447)."""
+"""Offsets committed inside a transaction: pending until the transaction completes (KIP-98, KIP-447).
+
+Counterpart in Kafka: `OffsetMetadataManager.commitTransactionalOffset`, `replayEndTransactionMarker`.
+"""
+
+from collections.abc import Mapping
 
 from _wire.errors import NONE, ErrorCode
 from _wire.messages.txn_offset_commit import (
@@ -8,69 +13,65 @@ from _wire.messages.txn_offset_commit import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
-from coordinator.config import OFFSET_METADATA_MAX_BYTES, Config
-from coordinator.core.decision import Decision, OperationContext, Reply
-from coordinator.core.events import Event, GroupCreated, TransactionalOffsetsCommitted, TransactionCompleted
-from coordinator.core.group import NO_MEMBER_ID, Group, Producer
-from coordinator.core.members import check_member
-from coordinator.core.offset_records import CommittedOffset
-from coordinator.core.states import DEAD, EMPTY
+from coordinator.config import OFFSET_METADATA_MAX_BYTES
+from coordinator.core.committed_offsets import Producer, TransactionMarker
+from coordinator.core.decision import Decision, OperationContext, Reply, replying
+from coordinator.core.events import Event, GroupCreated
+from coordinator.core.group import Group
+from coordinator.core.members import renewal
+from coordinator.core.offset_commit import check_generation, names_member
+from coordinator.core.offset_events import TransactionalOffsetsCommitted, TransactionCompleted
+from coordinator.core.offset_records import CommittedOffset, is_metadata_too_long
+from coordinator.core.states import EMPTY
 
 
-def commit(
-    group: Group, request: TxnOffsetCommitRequest, context: OperationContext, now_ms: int, config: Config
-) -> Decision:
-    """Hold the positions of a producer's transaction back. Topics are taken as known, as in `offsets.commit`."""
-    error = check_commit(group, request)
+def commit(group: Group | None, request: TxnOffsetCommitRequest, context: OperationContext) -> Decision:
+    """Keep the offsets of a producer's transaction pending."""
+    error = _check(group, request)
     if error is not NONE:
-        return Decision(replies=(Reply(context.request_id, refuse(request, error)),))
-    longest = config[OFFSET_METADATA_MAX_BYTES]
-    taken: dict[str, dict[int, CommittedOffset]] = {}
+        return replying(context, error_response(request, error, context.api_version))
+    now_ms, longest = context.now_ms, context.config[OFFSET_METADATA_MAX_BYTES]
+    accepted: dict[str, dict[int, CommittedOffset]] = {}
     response = TxnOffsetCommitResponse()
     for topic in request.topics:
         answers = []
         for each in topic.partitions:
             verdict = NONE
-            if len((each.committed_metadata or "").encode()) > longest:
+            if is_metadata_too_long(each.committed_metadata or "", longest):
                 verdict = ErrorCode.OFFSET_METADATA_TOO_LARGE
             else:
-                taken.setdefault(topic.name, {})[each.partition_index] = _held_back(each, now_ms)
+                accepted.setdefault(topic.name, {})[each.partition_index] = _committed(each, now_ms)
             answers.append(TxnOffsetCommitResponsePartition(partition_index=each.partition_index, error_code=verdict))
         response.topics.append(TxnOffsetCommitResponseTopic(name=topic.name, partitions=answers))
-    events: list[Event] = []
-    if taken:
-        # As in `offsets.commit`, a commit of which nothing is taken makes no group.
-        events += () if group.exists else (GroupCreated(group.group_id, now_ms),)
+    decision = replying(context, response)
+    if accepted:
+        # As in `offset_commit`, a commit of which nothing is accepted creates no group.
+        created: tuple[Event, ...] = (GroupCreated(request.group_id, now_ms),) if group is None else ()
         producer = Producer(request.producer_id, request.producer_epoch)
-        events.append(TransactionalOffsetsCommitted(group.group_id, now_ms, producer, taken))
-    renewed = (request.member_id,) if request.member_id in group.members else ()
-    return Decision(tuple(events), (Reply(context.request_id, response),), renewed)
+        decision.events = (*created, TransactionalOffsetsCommitted(request.group_id, now_ms, producer, accepted))
+    if group is not None:
+        decision.sessions = renewal(group.classic, request.member_id)
+    return decision
 
 
-def _held_back(partition: TxnOffsetCommitRequestPartition, now_ms: int) -> CommittedOffset:
+def _committed(partition: TxnOffsetCommitRequestPartition, now_ms: int) -> CommittedOffset:
     return CommittedOffset(
         partition.committed_offset, partition.committed_leader_epoch, partition.committed_metadata or "", now_ms
     )
 
 
-def check_commit(group: Group, request: TxnOffsetCommitRequest) -> ErrorCode:
-    """Whether the commit is from where it says. Older clients name no member (before v3): theirs is always taken."""
-    if group.state is DEAD:
-        return ErrorCode.COORDINATOR_NOT_AVAILABLE
-    if not group.exists:
+def _check(group: Group | None, request: TxnOffsetCommitRequest) -> ErrorCode:
+    """Whether the commit comes from a member of the generation. Clients before v3 name none: theirs is accepted."""
+    if group is None:
         return NONE if request.generation_id < 0 else ErrorCode.ILLEGAL_GENERATION
-    if request.generation_id < 0 and group.state is EMPTY:
+    if request.generation_id < 0 and group.classic.state is EMPTY:
         return NONE
-    names_member = request.member_id != NO_MEMBER_ID or request.group_instance_id is not None
-    if request.generation_id < 0 and not names_member:
+    if request.generation_id < 0 and not names_member(request.member_id, request.group_instance_id):
         return NONE
-    error = check_member(group, request.member_id, request.group_instance_id)
-    if error is NONE and request.generation_id != group.generation_id:
-        return ErrorCode.ILLEGAL_GENERATION
-    return error
+    return check_generation(group.classic, request.member_id, request.group_instance_id, request.generation_id)
 
 
-def refuse(request: TxnOffsetCommitRequest, error: ErrorCode) -> TxnOffsetCommitResponse:
+def error_response(request: TxnOffsetCommitRequest, error: ErrorCode, api_version: int) -> TxnOffsetCommitResponse:
     """The same error for every partition of a commit."""
     return TxnOffsetCommitResponse(
         topics=[
@@ -86,8 +87,17 @@ def refuse(request: TxnOffsetCommitRequest, error: ErrorCode) -> TxnOffsetCommit
     )
 
 
-def end(group: Group, producer: Producer, committed: bool, now_ms: int) -> tuple[Event, ...]:
-    """The event that ends the producer's transaction in the group, if it has a part in it."""
-    if all(producer_id != producer.producer_id for producer_id, _ in group.pending_offsets):
-        return ()
-    return (TransactionCompleted(group.group_id, now_ms, producer, committed),)
+def complete(groups: Mapping[str, Group], marker: TransactionMarker, context: OperationContext) -> Decision:
+    """A transaction was committed or aborted: for all groups that have offsets of it pending."""
+    producer_id = marker.producer.producer_id
+    events = tuple(
+        TransactionCompleted(group.group_id, context.now_ms, marker.producer, marker.committed)
+        for group in groups.values()
+        if any(each == producer_id for each, _ in group.offsets.pending)
+    )
+    replies = () if context.request_id is None else (Reply(context.request_id, NONE),)
+    return Decision(events, replies, marker=marker)
+
+
+def completion_error(marker: TransactionMarker, error: ErrorCode, api_version: int) -> ErrorCode:
+    return error

@@ -17,12 +17,24 @@ from coordinator.log.checkpoints import (
 from coordinator.log.config import LogConfig
 from coordinator.log.errors import DataDirectoryError
 from coordinator.log.files import DiskFileSystem, FileLock, FileSystem, read_file, write_file_atomically
-from coordinator.log.names import DELETED_SUFFIX, folder_name, parse_folder_name
+from coordinator.log.names import (
+    DELETED_SUFFIX,
+    METADATA_LOG,
+    check_topic_name,
+    folder_name,
+    parse_folder_name,
+)
 from coordinator.log.partition_log import PartitionLog
 
 LOCK = ".lock"
 META_PROPERTIES = "meta.properties"
 META_VERSION = "1"
+FORMAT_PROPERTY = "coordinator.format.version"
+FORMAT_VERSION = "2"
+"""What only this server can say about the contents of a directory; META_VERSION is Kafka's own and read by its tools.
+
+Version 2: groups lie in the same partitions as on Kafka. Before it there was no such property.
+"""
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 CLEAN_SHUTDOWN_CONTENT = b'{"version":0,"brokerEpoch":-1}'
 
@@ -56,8 +68,8 @@ class LogDirectory:
         `cluster_id` is for a new folder (default: a random one); one that exists must be of the same cluster, if given.
 
         Raises:
-            DataDirectoryError: not a folder, not writable, in use by another process, of another node or cluster, or
-                broken.
+            DataDirectoryError: not a folder, not writable, in use by another process, of another node, cluster or
+                format, or broken.
         """
         fs = fs or DiskFileSystem()
         lock = _lock(fs, root)
@@ -71,12 +83,20 @@ class LogDirectory:
             raise
 
     def open_log(self, topic: str, partition: int, config: LogConfig, *, lazy: bool = False) -> PartitionLog:
-        """The log of a partition, made if it is not there; the same one when it is open already.
+        """The log of a topic's partition, made if it is not there; the same one when it is open already.
 
         Raises:
-            InvalidTopicName: `topic` cannot be the name of a folder.
+            InvalidTopicName: no topic may have that name, which is so of the metadata log's too.
             OSError: the disk refused.
         """
+        check_topic_name(topic)
+        return self._open_log(topic, partition, config, lazy)
+
+    def open_metadata_log(self, config: LogConfig) -> PartitionLog:
+        """The log of the metadata store, which `open_log` and `delete_log` do not reach. Raises OSError."""
+        return self._open_log(METADATA_LOG, 0, config, lazy=False)
+
+    def _open_log(self, topic: str, partition: int, config: LogConfig, lazy: bool) -> PartitionLog:
         key = (topic, partition)
         if key not in self._logs:
             self._logs[key] = PartitionLog.open(
@@ -104,8 +124,13 @@ class LogDirectory:
     def delete_log(self, topic: str, partition: int) -> None:
         """Remove a log for good; nothing happens when there is none.
 
-        The folder is renamed first: after a crash in between, the next `open` removes the rest. Raises OSError.
+        The folder is renamed first: after a crash in between, the next `open` removes the rest.
+
+        Raises:
+            InvalidTopicName: as `open_log`.
+            OSError: the disk refused.
         """
+        check_topic_name(topic)
         key = (topic, partition)
         if log := self._logs.pop(key, None):
             log.close()
@@ -181,6 +206,7 @@ def _load_properties(fs: FileSystem, root: Path, node_id: int, cluster_id: str |
             "directory.id": random_id(),
             "node.id": str(node_id),
             "version": META_VERSION,
+            FORMAT_PROPERTY: FORMAT_VERSION,
         }
         text = "#\n" + "".join(f"{name}={value}\n" for name, value in properties.items())
         write_file_atomically(fs, path, text.encode("utf-8"))
@@ -193,6 +219,11 @@ def _load_properties(fs: FileSystem, root: Path, node_id: int, cluster_id: str |
     if cluster_id is not None and properties["cluster.id"] != cluster_id:
         raise DataDirectoryError(
             f"data directory {root} belongs to cluster {properties['cluster.id']}, not to {cluster_id}"
+        )
+    if properties.get(FORMAT_PROPERTY) != FORMAT_VERSION:
+        raise DataDirectoryError(
+            f"data directory {root} was written by another version of this server or by Kafka ({FORMAT_PROPERTY} is"
+            f" {properties.get(FORMAT_PROPERTY, 'missing')}, not {FORMAT_VERSION}): use an empty data directory"
         )
     return properties
 

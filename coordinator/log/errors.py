@@ -9,6 +9,10 @@ class InvalidTopicName(LogError, ValueError):
     """A topic that Kafka would not take (org.apache.kafka.common.internals.Topic)."""
 
 
+class ReservedTopicName(InvalidTopicName):
+    """A name that no topic may have, as the server's own metadata log has it."""
+
+
 class DataDirectoryError(LogError):
     """The data directory cannot be used; the message is one line for whoever started the server."""
 

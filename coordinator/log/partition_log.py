@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from _wire.records import BatchHeader, Record, batch_headers, parse_batch, place_batches, set_log_append_time
+from _wire.records import BatchHeader, Record, parse_batch, place_batches, set_log_append_time
 from coordinator.log.config import LogConfig
 from coordinator.log.errors import (
     LogAppendError,
@@ -246,6 +246,7 @@ class PartitionLog:
         be more. Batches that begin at `before_offset` or after are left out. Empty at the end of the log.
 
         Raises:
+            CorruptBatch: there is no whole batch where one should be. Checksums are not looked at.
             OffsetOutOfRange: `offset` lies before `log_start_offset` or after `log_end_offset`.
             OSError: the disk refused.
         """
@@ -266,13 +267,15 @@ class PartitionLog:
         `read_bytes` are read at once, and more for a batch that is larger.
 
         Raises:
-            CorruptBatch: a checksum is wrong.
+            CorruptBatch: a checksum is wrong, a batch is not whole, or its offsets do not follow those before it.
             OffsetOutOfRange, OSError: as `read`.
         """
-        while data := self.read(from_offset, read_bytes):
-            for header in batch_headers(data):
-                yield header, data[header.position : header.position + header.size_in_bytes]
-                from_offset = header.next_offset
+        if not self.log_start_offset <= from_offset <= self.log_end_offset:
+            raise OffsetOutOfRange(self.name, from_offset, self.log_start_offset, self.log_end_offset)
+        position = self._segment_position(from_offset)
+        while position < len(self._segments):
+            yield from self._segments[position].batches(from_offset, read_bytes)
+            position += 1
 
     def _segment_position(self, offset: int) -> int:
         return max(0, bisect_right(self._base_offsets, offset) - 1)
@@ -305,8 +308,10 @@ class PartitionLog:
         latest = max(self._live_segments(), key=lambda segment: segment.max_timestamp_ms, default=None)
         if latest is None or latest.max_timestamp_ms == NO_TIMESTAMP:
             return None
-        header, records = parse_batch(self.read(max(latest.offset_of_max_timestamp, self.log_start_offset), 0))
-        return _timestamped(max(records, key=lambda record: record.timestamp_ms), header)
+        data = self.read(max(latest.offset_of_max_timestamp, self.log_start_offset), 0)
+        header, records = parse_batch(data)
+        found = max(records, key=lambda record: record.timestamp_ms, default=None)
+        return None if found is None else _timestamped(found, header)
 
     def _live_segments(self) -> list[Segment]:
         return [segment for segment in self._segments if segment.next_offset > self.log_start_offset]

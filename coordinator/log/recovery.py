@@ -14,7 +14,7 @@ from pathlib import Path
 from _wire.records import CorruptBatch
 from coordinator.log.config import LogConfig
 from coordinator.log.files import FileSystem
-from coordinator.log.segment import INT32_MAX, Segment, segment_path
+from coordinator.log.segment import Segment, segment_path
 
 BASE_OFFSET_DIGITS = 20
 
@@ -59,8 +59,7 @@ def recover_segment(segment: Segment, recovery: Recovery) -> bool:
     segment.forget()
     with suppress(CorruptBatch):  # the walk has yielded every batch before it: that is what is kept
         for header in segment.walk(0, end, check_crc=True):
-            goes_back = header.base_offset < segment.next_offset
-            if header.magic != 2 or goes_back or header.last_offset - segment.base_offset > INT32_MAX:
+            if not segment.can_be_next(header):
                 break
             segment.note(header.size_in_bytes, header.last_offset, header.max_timestamp_ms)
     recovery.scanned_bytes += end

@@ -5,14 +5,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from _wire.records import BatchHeader, CorruptBatch, batch_headers, end_of_whole_batches, find_batch
+from _wire.records import (
+    BATCH_HEADER_BYTES,
+    BatchHeader,
+    CorruptBatch,
+    batch_headers,
+    end_of_whole_batches,
+    find_batch,
+)
 from coordinator.log.config import LogConfig
 from coordinator.log.files import FileSystem, OpenFile
 from coordinator.log.index import OFFSET_ENTRY, OffsetIndex, TimeIndex
 
 INT32_MAX = 2**31 - 1
 NO_TIMESTAMP = -1
-LENGTH_END = 12  # offset and length of a batch: enough to know where it ends
+INT64_MAX = 2**63 - 1
+RECORD_FORMAT = 2
+OFFSET_BYTES = 8
+LENGTH_BYTES = 4
+LENGTH_END = OFFSET_BYTES + LENGTH_BYTES  # what is needed to know where a batch ends
 SEARCH_BYTES = (
     8 * 1024
 )  # a position from the index is seldom further than index.interval.bytes from the batch that is wanted
@@ -126,29 +137,94 @@ class Segment:
 
     def position_of(self, offset: int) -> int:
         """Where the batch begins that holds `offset` or is the first after it; the end when there is none."""
-        position = self.offset_index.position_before(offset - self.base_offset)
+        position = start = self.offset_index.position_before(offset - self.base_offset)
         while position < self.size_bytes:
-            data = self._file.read_at(position, min(SEARCH_BYTES, self.size_bytes - position))
-            step, found = find_batch(data, offset)
+            data = self._read_exactly(position, min(SEARCH_BYTES, self.size_bytes - position))
+            if position == start > 0 and int.from_bytes(data[:OFFSET_BYTES], "big") > offset:
+                raise self._corrupt(position, "base_offset", f"not the batch that {self.offset_index.path.name} names")
+            step, found = self._find_batch(data, offset, position)
             position += step
             if found:
                 return position
             if step == 0:
-                raise OSError(errno.EIO, f"shorter than the {self.size_bytes} bytes written", str(self.log_path))
-        return self.size_bytes
+                raise self._corrupt(position, "", f"{len(data)} bytes are less than a header")
+        if position > self.size_bytes or self.base_offset <= offset < self.next_offset:
+            raise self._corrupt(position, "batch_length", f"offset {offset} is not found before the end of the segment")
+        return position
+
+    def _find_batch(self, data: bytes, offset: int, position: int) -> tuple[int, bool]:
+        try:
+            return find_batch(data, offset)
+        except CorruptBatch as problem:
+            raise self._corrupt(position + problem.offset, problem.field, problem.why) from None
 
     def read(self, offset: int, max_bytes: int, *, at_least_one_batch: bool, before_offset: int) -> bytes:
-        """Whole batches from the one that holds `offset` on. Raises OSError."""
-        position = self.position_of(offset)
+        """Whole batches from the one that holds `offset` on.
+
+        Raises:
+            CorruptBatch: there is no whole batch where one should be. Checksums are not looked at.
+            OSError: the disk refused.
+        """
+        return self._read_at(self.position_of(offset), max_bytes, at_least_one_batch, before_offset)
+
+    def _read_at(self, position: int, max_bytes: int, at_least_one_batch: bool, before_offset: int) -> bytes:
+        """Whole batches from `position` on, where one begins unless it is the end of the segment."""
         left = self.size_bytes - position
-        data = self._file.read_at(position, max(0, min(max_bytes, left)))
+        data = self._read_exactly(position, max(0, min(max_bytes, left)))
         end = end_of_whole_batches(data, before_offset)
-        if end == 0 and at_least_one_batch and left > 0:
-            head = self._file.read_at(position, LENGTH_END)
-            if int.from_bytes(head[:8], "big") >= before_offset:
-                return b""
-            return self._file.read_at(position, min(left, LENGTH_END + int.from_bytes(head[8:], "big")))
+        if end == 0 and left > 0:
+            base_offset, size_bytes = self._offset_and_size_at(position)
+            at_least_one_batch = at_least_one_batch and base_offset < before_offset
+            return self._read_exactly(position, size_bytes) if at_least_one_batch else b""
         return data if end == len(data) else data[:end]
+
+    def _offset_and_size_at(self, position: int) -> tuple[int, int]:
+        """The base offset and the size in bytes of the batch at `position`; it is there to its end."""
+        left = self.size_bytes - position
+        head = self._read_exactly(position, min(LENGTH_END, left))
+        base_offset = int.from_bytes(head[:OFFSET_BYTES], "big", signed=True)
+        size_bytes = LENGTH_END + int.from_bytes(head[OFFSET_BYTES:], "big", signed=True)
+        if not BATCH_HEADER_BYTES <= size_bytes <= left:
+            raise self._corrupt(position, "batch_length", f"a batch of {size_bytes} bytes, {left} are left")
+        if not self.base_offset <= base_offset < self.next_offset:
+            raise self._corrupt(position, "base_offset", f"{base_offset} in a segment that ends at {self.next_offset}")
+        return base_offset, size_bytes
+
+    def batches(self, offset: int, read_bytes: int) -> Iterator[tuple[BatchHeader, bytes]]:
+        """Every batch from the one that holds `offset` on, to the end as it is when the iteration gets there.
+
+        `read_bytes` are read at once, and more for a batch that is larger.
+
+        Raises:
+            CorruptBatch: a checksum is wrong, a batch is not whole, or its offsets do not follow those before it.
+            OSError: the disk refused.
+        """
+        position, lowest_offset = self.position_of(offset), self.base_offset
+        while position < self.size_bytes:
+            data = self._read_at(position, read_bytes, at_least_one_batch=True, before_offset=INT64_MAX)
+            try:
+                headers = batch_headers(data)
+            except CorruptBatch as problem:
+                raise self._corrupt(position + problem.offset, problem.field, problem.why) from None
+            for header in headers:
+                if header.base_offset < lowest_offset or header.last_offset >= self.next_offset:
+                    offsets = f"{header.base_offset} to {header.last_offset}"
+                    allowed = f"{lowest_offset} to {self.next_offset - 1}"
+                    raise self._corrupt(position + header.position, "base_offset", f"{offsets} is not in {allowed}")
+                lowest_offset = header.next_offset
+                yield header, data[header.position : header.position + header.size_in_bytes]
+            position += len(data)
+
+    def _read_exactly(self, position: int, size: int) -> bytes:
+        """Bytes that were written. Raises OSError, also when the file has become shorter."""
+        data = self._file.read_at(position, size)
+        if len(data) < size:
+            raise OSError(errno.EIO, f"shorter than the {self.size_bytes} bytes written", str(self.log_path))
+        return data
+
+    def _corrupt(self, position: int, field: str, why: str) -> CorruptBatch:
+        """A CorruptBatch to raise, for what lies at `position` of the log file."""
+        return CorruptBatch("RecordBatch", RECORD_FORMAT, field, position, f"{why} ({self.log_path.name})")
 
     def walk(self, position: int, end: int, *, check_crc: bool) -> Iterator[BatchHeader]:
         """The headers of the whole batches between two positions of the file, from a batch's start on.
@@ -162,10 +238,10 @@ class Segment:
     def chunks(self, position: int, end: int, *, check_crc: bool) -> Iterator[tuple[bytes, list[BatchHeader]]]:
         """As `walk`, with the bytes."""
         while end - position > LENGTH_END:
-            length = int.from_bytes(self._file.read_at(position + 8, 4), "big", signed=True)
+            length = int.from_bytes(self._read_exactly(position + OFFSET_BYTES, LENGTH_BYTES), "big", signed=True)
             if length > end - position - LENGTH_END:
                 return
-            data = self._file.read_at(position, min(max(WALK_BYTES, LENGTH_END + length), end - position))
+            data = self._read_exactly(position, min(max(WALK_BYTES, LENGTH_END + length), end - position))
             headers = _headers_before_corruption(data, check_crc)
             yield data, headers
             position += headers[-1].position + headers[-1].size_in_bytes
@@ -191,9 +267,21 @@ class Segment:
         return self.size_bytes == end and self._indexes_fit()
 
     def _load_after_last_index_entry(self, end: int) -> None:
+        """Note the batches after the last index entry, up to the first one that cannot be the next."""
         self.size_bytes = self.offset_index.positions[-1] if self.offset_index.positions else 0
         for header in self.walk(self.size_bytes, end, check_crc=True):
+            if not self.can_be_next(header):
+                break
             self.note(header.size_in_bytes, header.last_offset, header.max_timestamp_ms)
+
+    def can_be_next(self, header: BatchHeader) -> bool:
+        """Whether a batch that lies at the end of the segment can be its next one; `note` takes no other."""
+        return (
+            header.magic == RECORD_FORMAT
+            and header.base_offset >= self.next_offset
+            and header.last_offset - self.base_offset <= INT32_MAX
+            and self.size_bytes <= INT32_MAX
+        )
 
     def _indexes_fit(self) -> bool:
         """Whether the last entries speak of batches that are there."""

@@ -7,6 +7,7 @@ import msgspec
 
 from _wire.errors import MalformedMessage
 from _wire.records import Record, build_batch, parse_records
+from coordinator.log.names import METADATA_LOG, check_topic_name
 from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.metadata.records import (
@@ -18,7 +19,6 @@ from coordinator.metadata.records import (
     encode_record,
 )
 
-METADATA_TOPIC: Final = "__cluster_metadata"
 PRODUCER_IDS_PER_BLOCK: Final = 1000
 """Ids reserved at once, as Kafka's controller does (KIP-730): a crash wastes at most this many."""
 
@@ -41,17 +41,18 @@ class MetadataStore:
                 for record in parse_records(batch):
                     self._replay(record)
         except (MalformedMessage, OSError) as problem:
-            raise MetadataError(f"{METADATA_TOPIC} cannot be read: {problem}") from None
+            raise MetadataError(f"{METADATA_LOG} cannot be read: {problem}") from None
 
     def _replay(self, record: Record) -> None:
         try:
             self.image.apply(decode_record(record.value or b""))
         except (msgspec.MsgspecError, KeyError, ValueError) as problem:
             said = f"there is no {problem}" if isinstance(problem, KeyError) else str(problem)
-            raise MetadataError(f"{METADATA_TOPIC} offset {record.offset}: {said}") from None
+            raise MetadataError(f"{METADATA_LOG} offset {record.offset}: {said}") from None
 
     def create_topic(self, name: str, partitions: int, configs: dict[str, str], now_ms: int) -> Topic:
-        """Make a topic that does not exist yet."""
+        """Make a topic that does not exist yet. Raises InvalidTopicName."""
+        check_topic_name(name)
         assert name not in self.image.topics, name
         self._append((TopicRecord(name, self._new_topic_id().hex(), partitions, configs),), now_ms)
         return self.image.topics[name]

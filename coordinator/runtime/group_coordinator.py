@@ -1,19 +1,24 @@
-"""All groups this node coordinates: finds the shard, and drains the queues once per loop turn."""
+"""All groups this node coordinates: finds the shard of a group, and drains the queues once per loop iteration.
+
+Counterpart in Kafka: `GroupCoordinatorService` and the partition bookkeeping of `CoordinatorRuntime`.
+"""
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from functools import partial
-from typing import Final
+from typing import Any, Final
 
-from coordinator.config import OFFSETS_RETENTION_CHECK_INTERVAL_MS, Config
-from coordinator.core.decision import NOTHING, Decision
-from coordinator.core.group import Group
-from coordinator.core.members import expire_session
-from coordinator.core.offset_expiry import expire
+from coordinator.config import OFFSETS_RETENTION_CHECK_INTERVAL_MS
+from coordinator.core import operations
+from coordinator.core.decision import Environment, OperationContext
+from coordinator.core.members import SessionExpired
+from coordinator.core.offset_delete import GoneTopics
+from coordinator.core.operation import Operation
 from coordinator.core.partitioning import partition_for
-from coordinator.core.rebalance import is_too_large, rebalance_oversized_group
-from coordinator.core.stored import TransactionMarker
-from coordinator.runtime.asks import Ask, GroupAsk, GroupDecision, MarkerAsk, ShardAsk, ShardDecision
+from coordinator.core.rebalance import is_oversized
+from coordinator.deadlines import deadline_after
+from coordinator.runtime.batch import QueuedOperation
+from coordinator.runtime.deleted_topics import DeletedTopics
+from coordinator.runtime.group_state_machine import GroupStateMachine
 from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.sessions import SessionTable
 from coordinator.runtime.shard import LOAD_RETRY_MS_AT_MOST, Shard, ShardState
@@ -21,10 +26,10 @@ from coordinator.runtime.timer_keys import GroupTimerKey, LoadRetryKey, OffsetsC
 from coordinator.timers.wheel import TimerWheel
 
 GROUPS_CHECKED_AT_ONCE: Final = 1_000
-"""Groups whose offsets are looked at before other work has its turn."""
+"""Groups whose offsets are checked for their age before other work has its turn."""
 
 
-class Groups:
+class GroupCoordinator:
     """The group coordinator of one node.
 
     It knows no loop: it is told the time, and calls `request_iteration` when work is queued.
@@ -32,26 +37,33 @@ class Groups:
 
     def __init__(
         self,
-        shards: Iterable[Shard],
+        shards: Iterable[Shard[GroupStateMachine]],
         wheel: TimerWheel,
         timers: GroupTimers,
         sessions: SessionTable,
-        config: Config,
+        environment: Environment,
         request_iteration: Callable[[], None],
     ) -> None:
         self.shards = tuple(shards)
         self.sessions = sessions
+        self.environment = environment
         self._wheel = wheel
         self._timers = timers
-        self._config = config
         self._request_iteration = request_iteration
-        self._dirty: dict[int, Shard] = {}
-        self._loading: deque[Shard] = deque()
+        self._dirty: dict[int, Shard[GroupStateMachine]] = {}
+        self._loading: deque[Shard[GroupStateMachine]] = deque()
+        self._deleted_topics = DeletedTopics(environment.topics.names)
         self._checks: dict[int, int] = {}
-        """Partition → number on the wheel of its next look at the age of offsets."""
+        """Partition → number on the wheel of its next check of the age of offsets."""
+        for shard in self.shards:
+            shard.completed_later = self._mark_dirty
+
+    # ----------------------------------------------------------------------------------------------------- partitions
 
     def load(self, partitions: Iterable[int]) -> None:
         """Lead these partitions from now on. They are read in slices, at each `drain`, one after the other."""
+        partitions = tuple(partitions)
+        self._deleted_topics.load_begins(partitions)
         for partition in partitions:
             self.shards[partition].start_loading()
             self._loading.append(self.shards[partition])
@@ -63,109 +75,130 @@ class Groups:
         if shard in self._loading:
             self._loading.remove(shard)
         shard.unload()
+        self._deleted_topics.unload(partition)
 
-    def shard_of(self, group_id: str) -> Shard:
-        return self.shards[partition_for(group_id, len(self.shards))]
+    def shard_of(self, group_id: str) -> Shard[GroupStateMachine]:
+        return self.shards[self.partition_of(group_id)]
 
-    def ask(self, group_id: str, decide: GroupDecision, request_id: int | None = None) -> None:
-        """Queue something for a group; the answer goes to `request_id`."""
-        self._submit(self.shard_of(group_id), GroupAsk(request_id, group_id, decide))
+    def partition_of(self, group_id: str) -> int:
+        return partition_for(group_id, len(self.shards))
 
-    def ask_shard(self, partition: int, decide: ShardDecision, request_id: int) -> None:
-        """Queue something for all groups of a partition."""
-        self._submit(self.shards[partition], ShardAsk(request_id, decide))
+    # ----------------------------------------------------------------------------------------------------- operations
 
-    def end_transaction(self, partition: int, marker: TransactionMarker, request_id: int | None = None) -> None:
-        """Queue the end of a transaction for all groups of a partition; NONE goes to `request_id`."""
-        self._submit(self.shards[partition], MarkerAsk(request_id, marker))
+    def enqueue(self, operation: Operation, group_id: str, prepared: Any, context: OperationContext) -> None:
+        """Queue an operation on a group, its request prepared; the response goes to `context.request_id`."""
+        self._enqueue(self.shard_of(group_id), QueuedOperation(operation, group_id, prepared, context))
+
+    def enqueue_for_shard(self, operation: Operation, partition: int, request: Any, context: OperationContext) -> None:
+        """Queue an operation over all groups of a partition."""
+        self._enqueue(self.shards[partition], QueuedOperation(operation, None, request, context))
+
+    def _enqueue_internal(self, operation: Operation, group_id: str, request: Any = None) -> None:
+        self.enqueue(operation, group_id, request, self._internal_context())
+
+    def _internal_context(self) -> OperationContext:
+        """Of what nobody waits for."""
+        return OperationContext(None, 0, "", "", self.environment, 0)
+
+    def _enqueue(self, shard: Shard[GroupStateMachine], queued: QueuedOperation) -> None:
+        shard.submit(queued)
+        self._mark_dirty(shard)
+
+    def _mark_dirty(self, shard: Shard[GroupStateMachine]) -> None:
+        if not self._dirty:
+            self._request_iteration()
+        self._dirty[shard.partition] = shard
+
+    def topics_deleted(self, names: Iterable[str]) -> None:
+        """Forget the committed offsets in topics that are gone, though others of these names may exist by then.
+
+        Partitions that are not loaded yet forget them as soon as they are.
+        """
+        gone = GoneTopics(frozenset(names))
+        for shard in self.shards:
+            if shard.state is not ShardState.INACTIVE:
+                self._deleted_topics.delete(shard.partition, gone.deleted)
+                self.enqueue_for_shard(operations.FORGET_TOPICS, shard.partition, gone, self._internal_context())
 
     def drain(self, now_ms: int) -> None:
-        """Handle what is queued. Call it once per loop turn when `request_iteration` was called.
+        """Handle what is queued. Call it once per loop iteration when `request_iteration` was called.
 
-        Answers leave when all shards have appended: in a row they wake a client once, where one by one, with the work
-        of a shard between, each of them would. That is a tenth of what a commit costs.
+        Responses leave when all shards have appended: one after the other they wake a client once. Sent between the
+        work of the shards, each would wake it, which costs a tenth of a commit.
         """
         if self._loading:
-            self._go_on_loading(now_ms)
+            self._load_next_slice(now_ms)
         while self._dirty:
             shards, self._dirty = self._dirty, {}
             for shard in shards.values():
-                if not shard.drain(now_ms):
-                    self._retry_later(shard, now_ms)
+                shard.drain(now_ms)
             for shard in shards.values():
                 shard.release()
+                if shard.needs_retry:
+                    self._retry_later(shard, now_ms)
+                elif shard.is_idle:
+                    self._deleted_topics.forgotten(shard.partition)
+
+    # ---------------------------------------------------------------------------------------------------------- time
 
     def due(self, key: object, now_ms: int) -> None:
-        """A timer of ours is due: it becomes something asked of its shard."""
+        """A timer of the coordinator is due: it becomes an operation of its shard."""
         match key:
             case SessionKey(group_id, member_id):
                 if self.sessions.is_due(group_id, member_id, now_ms):
-                    self.ask(group_id, self._expiry(member_id))
+                    self._enqueue_internal(operations.EXPIRE_SESSION, group_id, SessionExpired(member_id))
             case GroupTimerKey(group_id):
                 self._timers.fired(group_id)
-                self.ask(group_id, _ask_what_follows)
+                self._enqueue_internal(operations.ADVANCE, group_id)
             case LoadRetryKey(partition):
                 if self.shards[partition].state is ShardState.FAILED:
                     self.load([partition])
             case OffsetsCheckKey(partition, group_ids):
                 self._check_offsets(self.shards[partition], group_ids, now_ms)
 
-    def _expiry(self, member_id: str) -> GroupDecision:
-        def decide(group: Group, now_ms: int) -> Decision:
-            # A request of the same batch, or one read meanwhile, may have renewed the session.
-            over = self.sessions.is_over(group.group_id, member_id, now_ms)
-            return expire_session(group, member_id, now_ms) if over else NOTHING
-
-        return decide
-
-    def _submit(self, shard: Shard, ask: Ask) -> None:
-        shard.submit(ask)
-        if not self._dirty:
-            self._request_iteration()
-        self._dirty[shard.partition] = shard
-
-    def _go_on_loading(self, now_ms: int) -> None:
+    def _load_next_slice(self, now_ms: int) -> None:
         while self._loading:
             shard = self._loading[0]
             if not shard.load_next_slice(now_ms):
                 self._request_iteration()
                 return
             self._loading.popleft()
-            if shard.state is ShardState.FAILED:
+            if shard.needs_retry:
                 self._retry_later(shard, now_ms)
             else:
                 self._loaded(shard, now_ms)
 
-    def _loaded(self, shard: Shard, now_ms: int) -> None:
-        for group in shard.groups.values():
-            if is_too_large(group, self._config):
-                self.ask(group.group_id, partial(rebalance_oversized_group, config=self._config))
-        self._check_later(shard, (), now_ms + self._check_interval_ms)
+    def _loaded(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
+        # First of all: operations that were queued during the load may commit to topics that were created again.
+        gone = self._deleted_topics.gone_for(shard.partition)
+        shard.submit_first(QueuedOperation(operations.FORGET_TOPICS, None, gone, self._internal_context()))
+        self._mark_dirty(shard)
+        for group in shard.machine.groups.values():
+            if is_oversized(group.classic, self.environment.config):
+                self._enqueue_internal(operations.REBALANCE_OVERSIZED_GROUP, group.group_id)
+        self._check_later(shard, (), deadline_after(now_ms, self._check_interval_ms))
 
-    def _retry_later(self, shard: Shard, now_ms: int) -> None:
-        self._wheel.start(LoadRetryKey(shard.partition), now_ms + shard.retry_ms)
+    def _retry_later(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
+        shard.needs_retry = False
+        self._wheel.start(LoadRetryKey(shard.partition), deadline_after(now_ms, shard.retry_ms))
         shard.retry_ms = min(shard.retry_ms * 2, LOAD_RETRY_MS_AT_MOST)
 
     @property
     def _check_interval_ms(self) -> int:
-        return self._config[OFFSETS_RETENTION_CHECK_INTERVAL_MS]
+        return self.environment.config[OFFSETS_RETENTION_CHECK_INTERVAL_MS]
 
-    def _check_offsets(self, shard: Shard, group_ids: tuple[str, ...], now_ms: int) -> None:
-        """Look at some groups; the rest follows a moment later, so that many groups stall nobody."""
+    def _check_offsets(self, shard: Shard[GroupStateMachine], group_ids: tuple[str, ...], now_ms: int) -> None:
+        """Check some groups; the rest follows a moment later, so that many groups stall no other work."""
         self._checks.pop(shard.partition, None)
-        if not shard.loaded:
+        if not shard.is_active:
             return
-        group_ids = group_ids or tuple(shard.groups)
+        group_ids = group_ids or tuple(shard.machine.groups)
         for group_id in group_ids[:GROUPS_CHECKED_AT_ONCE]:
-            self.ask(group_id, partial(expire, config=self._config))
+            self._enqueue_internal(operations.EXPIRE_OFFSETS, group_id)
         left = group_ids[GROUPS_CHECKED_AT_ONCE:]
-        self._check_later(shard, left, now_ms + (1 if left else self._check_interval_ms))
+        self._check_later(shard, left, deadline_after(now_ms, 1 if left else self._check_interval_ms))
 
-    def _check_later(self, shard: Shard, group_ids: tuple[str, ...], at_ms: int) -> None:
+    def _check_later(self, shard: Shard[GroupStateMachine], group_ids: tuple[str, ...], at_ms: int) -> None:
         if shard.partition in self._checks:
             self._wheel.cancel(self._checks[shard.partition])
         self._checks[shard.partition] = self._wheel.start(OffsetsCheckKey(shard.partition, group_ids), at_ms)
-
-
-def _ask_what_follows(group: Group, now_ms: int) -> Decision:
-    return NOTHING

@@ -1,11 +1,11 @@
-"""What a shard needs from outside: a log, an audit, and somebody to give the answers to."""
+"""What a shard needs from outside: a log, an audit, and a way to send responses."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from _wire.errors import ErrorCode
+from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.events import Event
-from coordinator.core.group import Group
 from coordinator.core.states import GroupState
 from coordinator.core.stored import Stored
 
@@ -20,8 +20,21 @@ class StoreError(OSError):
 class Store(Protocol):
     """The log behind a shard."""
 
-    def append(self, audit: list[AuditRecord], stored: Sequence[Stored], now_ms: int) -> None:
-        """Append a batch: to the audit topic first, then to `__consumer_offsets`. Raises StoreError."""
+    @property
+    def batch_bytes_max(self) -> int:
+        """The largest record batch that the log takes (`message.max.bytes`)."""
+
+    def append(
+        self,
+        audit: list[AuditRecord],
+        stored: Sequence[Stored],
+        now_ms: int,
+        completed: Callable[[StoreError | None], None],
+    ) -> None:
+        """Append to the audit topic first, then to `__consumer_offsets`; call `completed` once, now or later.
+
+        `completed` gets None when the batch is stored, else why it is not. Until then nothing else is appended.
+        """
 
     def replay(self) -> Iterator[Stored]:
         """What `__consumer_offsets` holds, in order. Raises StoreError."""
@@ -34,7 +47,12 @@ class Trail(Protocol):
     """Tells the audit topic what happened, in its own words."""
 
     def observe(
-        self, event: Event, group: Group, state_before: GroupState, generation_before: int, into: list[AuditRecord]
+        self,
+        event: Event,
+        group: ClassicGroup,
+        state_before: GroupState,
+        generation_before: int,
+        into: list[AuditRecord],
     ) -> None:
         """Append the audit records for an event that was just applied to `group`."""
 
@@ -44,13 +62,14 @@ class Trail(Protocol):
     def take(self, record: AuditRecord) -> None:
         """The next record of the topic. Raises MalformedMessage for one that this coordinator cannot have written."""
 
-    def resume(self, groups: Mapping[str, Group], now_ms: int) -> list[AuditRecord]:
+    def resume(self, groups: Mapping[str, ClassicGroup], now_ms: int) -> list[AuditRecord]:
         """Take up where the topic ends; returns what has to be said about groups that are not as audited."""
 
 
-class Answers(Protocol):
+class Responses(Protocol):
     """Where replies go. An id that nobody waits for any more is passed over."""
 
     def reply(self, request_id: int, response: object) -> None: ...
 
-    def fail(self, request_id: int, error: ErrorCode) -> None: ...
+    def fail(self, request_id: int, error: ErrorCode) -> None:
+        """Answer a request that waits in a group, and that its sender therefore remembers, with an error."""

@@ -18,9 +18,9 @@ cdef class Session:
     cdef GroupSessions group
     cdef bytes member_id
     cdef bytes group_instance_id        # None for a dynamic member
-    cdef bint is_members                # False: the member id is only reserved
+    cdef bint may_heartbeat             # False: the member id is only pending
     cdef uint64_t hash
-    cdef int64_t session_timeout_ms
+    cdef int64_t timeout_ms
     cdef readonly int64_t deadline_ms
     cdef int64_t timer_deadline_ms      # when the wheel will ask; not after deadline_ms
     cdef uint64_t timer                 # 0: the wheel has fired and nobody renewed

@@ -5,19 +5,23 @@ class SessionTable:
 
     def __init__(self, wheel: TimerWheel, seed: int) -> None: ...
     def __len__(self) -> int: ...
-    def renew(
-        self, group_id: str, member_id: str, group_instance_id: str | None, session_timeout_ms: int, now_ms: int
+    def start(
+        self,
+        group_id: str,
+        member_id: str,
+        group_instance_id: str | None,
+        first_timeout_ms: int,
+        timeout_ms: int,
+        may_heartbeat: bool,
+        now_ms: int,
     ) -> None:
-        """Begin the member's session anew at `now_ms`; a member without one gets it."""
-    def reserve(self, group_id: str, member_id: str, session_timeout_ms: int, now_ms: int) -> None:
-        """Begin the time in which the member id has to join (KIP-394): a session that no heartbeat renews."""
-    def transfer(
-        self, group_id: str, old_member_id: str, new_member_id: str, session_timeout_ms: int, now_ms: int
-    ) -> None:
-        """The session goes to the member id that takes the old one's place, and begins anew at `now_ms` (KIP-345).
+        """Begin a session that ends after `first_timeout_ms`, and after a heartbeat `timeout_ms` later.
 
-        Once more by the timeout it has; `session_timeout_ms` counts from its next renewal on. KeyError without one.
+        A session that is there begins again. With `may_heartbeat` false no heartbeat renews it: the session of a
+        pending member id (KIP-394).
         """
+    def renew(self, group_id: str, member_id: str, timeout_ms: int, now_ms: int) -> None:
+        """Let the session end `timeout_ms` from now. KeyError when there is none."""
     def is_due(self, group_id: str, member_id: str, now_ms: int) -> bool:
         """Asked when the wheel fired for this session: whether it ran out. If not, the wheel will ask again."""
     def is_over(self, group_id: str, member_id: str, now_ms: int) -> bool:
@@ -26,9 +30,9 @@ class SessionTable:
         """When the session runs out if nothing is heard; None without a session."""
     def set_group(self, group_id: str, generation_id: int, open: bool) -> None:
         """Open or close the fast path for a generation of the group."""
-    def drop(self, group_id: str, member_id: str) -> bool:
+    def end(self, group_id: str, member_id: str) -> bool:
         """End the session of a member that is gone; False when it had none."""
-    def drop_group(self, group_id: str) -> None:
+    def end_all(self, group_id: str) -> None:
         """End all sessions of a group that is gone or no longer served here."""
     def members(self, group_id: str) -> list[str]:
         """The ids of the group's members that have a session."""

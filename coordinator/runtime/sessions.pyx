@@ -2,6 +2,9 @@
 
 A session deadline exists here and nowhere else. A heartbeat writes it and moves no timer: the wheel's entry, when due,
 asks the session (`is_due`), and sleeps again or lets the session expire.
+
+A session timeout is an int32 in the protocol, and no time is later than FAR_FUTURE_MS of coordinator/deadlines.py:
+their sum does not overflow.
 """
 
 cimport cython
@@ -75,39 +78,23 @@ cdef class SessionTable:
     def __len__(self):
         return self.used
 
-    def renew(self, str group_id not None, str member_id not None, str group_instance_id, int64_t session_timeout_ms,
-              int64_t now_ms):
-        """Begin the member's session anew at `now_ms`; a member without one gets it."""
+    def start(self, str group_id not None, str member_id not None, str group_instance_id, int64_t first_timeout_ms,
+              int64_t timeout_ms, bint may_heartbeat, int64_t now_ms):
+        """Begin a session, or begin that of a pending member id again as its member's."""
         cdef Session session = self.find_or_add(group_id, member_id, group_instance_id)
-        session.is_members = True
-        session.session_timeout_ms = session_timeout_ms
-        session.deadline_ms = now_ms + session_timeout_ms
+        session.may_heartbeat = may_heartbeat
+        session.timeout_ms = timeout_ms
+        session.deadline_ms = now_ms + first_timeout_ms
         self.arm(session, group_id, member_id, now_ms)
 
-    def reserve(self, str group_id not None, str member_id not None, int64_t session_timeout_ms, int64_t now_ms):
-        """Begin the time in which the member id has to join (KIP-394): a session that no heartbeat renews."""
-        cdef Session session = self.find_or_add(group_id, member_id, None)
-        session.is_members = False
-        session.session_timeout_ms = session_timeout_ms
-        session.deadline_ms = now_ms + session_timeout_ms
+    def renew(self, str group_id not None, str member_id not None, int64_t timeout_ms, int64_t now_ms):
+        """Let the session end `timeout_ms` from now. KeyError when there is none."""
+        cdef Session session = self.find(group_id, member_id)
+        if session is None:
+            raise KeyError(member_id)
+        session.timeout_ms = timeout_ms
+        session.deadline_ms = now_ms + timeout_ms
         self.arm(session, group_id, member_id, now_ms)
-
-    def transfer(self, str group_id not None, str old_member_id not None, str new_member_id not None,
-                int64_t session_timeout_ms, int64_t now_ms):
-        """The session goes to the member id that takes the old one's place, and begins anew at `now_ms` (KIP-345).
-
-        Once more by the timeout it has; `session_timeout_ms` counts from its next renewal on. KeyError without one.
-        """
-        cdef Session old = self.find(group_id, old_member_id)
-        if old is None:
-            raise KeyError(old_member_id)
-        self.drop(group_id, old_member_id)
-        cdef Session session = self.find_or_add(group_id, new_member_id, None)
-        session.group_instance_id = old.group_instance_id
-        session.is_members = True
-        session.session_timeout_ms = session_timeout_ms
-        session.deadline_ms = now_ms + old.session_timeout_ms
-        self.arm(session, group_id, new_member_id, now_ms)
 
     def is_due(self, str group_id not None, str member_id not None, int64_t now_ms):
         """Asked when the wheel fired for this session: whether it ran out. If not, the wheel will ask again."""
@@ -136,7 +123,7 @@ cdef class SessionTable:
         group.generation_id = generation_id
         group.open = open
 
-    def drop(self, str group_id not None, str member_id not None):
+    def end(self, str group_id not None, str member_id not None):
         """End the session of a member that is gone; False when it had none."""
         cdef GroupSessions group = <GroupSessions>self.groups.get(group_id)
         if group is None:
@@ -149,12 +136,12 @@ cdef class SessionTable:
         self.erase(session)
         return True
 
-    def drop_group(self, str group_id not None):
+    def end_all(self, str group_id not None):
         """End all sessions of a group that is gone or no longer served here."""
         cdef GroupSessions group = <GroupSessions>self.groups.get(group_id)
         if group is not None:
             for member_id in list(group.sessions):
-                self.drop(group_id, member_id)
+                self.end(group_id, member_id)
             del self.groups[group_id]
 
     def members(self, str group_id not None):
@@ -197,7 +184,7 @@ cdef class SessionTable:
                 and same_bytes(session.group.group_id, group_id, group_id_size)
             ):
                 if (
-                    not session.is_members
+                    not session.may_heartbeat
                     or not session.group.open
                     or session.group.generation_id != generation_id
                     or session.deadline_ms <= now_ms
@@ -210,7 +197,7 @@ cdef class SessionTable:
                     session.group_instance_id, group_instance_id, group_instance_id_size
                 ):
                     return False
-                session.deadline_ms = now_ms + session.session_timeout_ms
+                session.deadline_ms = now_ms + session.timeout_ms
                 return True
             index = (index + 1) & self.mask
         return False
@@ -241,7 +228,7 @@ cdef class SessionTable:
 
         The latter is the earlier one only when the session was passed on with a shorter timeout.
         """
-        cdef int64_t ask_ms = min(session.deadline_ms, now_ms + session.session_timeout_ms)
+        cdef int64_t ask_ms = min(session.deadline_ms, now_ms + session.timeout_ms)
         if session.timer == 0:
             session.timer = self.wheel.start(SessionKey(group_id, member_id), ask_ms)
             session.timer_deadline_ms = ask_ms

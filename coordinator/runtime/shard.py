@@ -1,38 +1,23 @@
-"""One partition of `__consumer_offsets` led here: its groups, and the serial queue of what is asked of them."""
+"""One partition led here: a serial queue of operations over a state machine.
+
+Counterpart in Kafka: the context of one partition in `CoordinatorRuntime`.
+"""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum, auto
+from functools import partial
 from itertools import islice
-from typing import Final
+from typing import Any, Final, Generic, TypeVar
 
 import structlog
 
 from _wire.errors import ErrorCode, MalformedMessage
-from coordinator.config import Config
-from coordinator.core.decision import (
-    NEW_MEMBER_JOIN_TIMEOUT_MS,
-    Decision,
-    Reply,
-    next_deadline_ms,
-)
-from coordinator.core.events import (
-    Event,
-    MemberJoined,
-    MemberRemoved,
-    PendingMemberRemoved,
-    StaticMemberReplaced,
-    TransactionalOffsetsCommitted,
-)
-from coordinator.core.group import Group
-from coordinator.core.rebalance import advance
-from coordinator.core.states import DEAD, STABLE
-from coordinator.core.stored import Stored, StoredBatch, StoredGroups, records_of
-from coordinator.core.transactional_offsets import end
-from coordinator.runtime.asks import Ask, GroupAsk, MarkerAsk, ShardAsk
-from coordinator.runtime.group_timers import GroupTimers
-from coordinator.runtime.interfaces import Answers, AuditRecord, Store, StoreError, Trail
-from coordinator.runtime.sessions import SessionTable
+from coordinator.core.decision import Decision, OperationContext, Reply
+from coordinator.core.stored import StoredBatch
+from coordinator.runtime.batch import Batch, QueuedOperation, RecordsTooLarge
+from coordinator.runtime.interfaces import Responses, Store, StoreError
+from coordinator.runtime.state_machine import StateMachine
 
 log = structlog.get_logger()
 
@@ -42,22 +27,20 @@ LOAD_RETRY_MS_AT_MOST: Final = 10_000
 LOAD_STEPS_AT_ONCE: Final = 2_000
 """Batches of `__consumer_offsets` or records of the audit topic that are read before other work has its turn."""
 
+STEPS_AT_ONCE_MAX: Final = 16
+"""Steps that may follow from one operation without time passing; a rebalance that no member comes to has four."""
+
 
 class ShardState(Enum):
-    """Whether the groups of a partition can be asked here."""
+    """Whether the partition is served here."""
 
     INACTIVE = auto()
     """Another node leads the partition, or none."""
     LOADING = auto()
     ACTIVE = auto()
     FAILED = auto()
-    """The log could not be read or written; it is loaded anew after a while."""
+    """The log could not be read or written; the partition is loaded again after a while."""
 
-
-STEPS_AT_ONCE_MAX: Final = 16
-"""Steps that may follow from one request without time passing; a rebalance that nobody comes to has four."""
-
-BEGIN_OR_END_SESSIONS: Final = frozenset({MemberJoined, MemberRemoved, PendingMemberRemoved, StaticMemberReplaced})
 
 REFUSALS: Final = {
     ShardState.INACTIVE: ErrorCode.NOT_COORDINATOR,
@@ -66,283 +49,245 @@ REFUSALS: Final = {
 }
 
 
-class Batch:
-    """What one drained queue comes to: appended first, released after."""
+Machine = TypeVar("Machine", bound=StateMachine)
 
-    __slots__ = ("asked", "audit", "failures", "opened", "replies", "stored")
-
-    def __init__(self) -> None:
-        self.asked: list[int] = []
-        """The requests it is about."""
-        self.audit: list[AuditRecord] = []
-        self.stored: list[Stored] = []
-        self.replies: list[Reply] = []
-        self.failures: list[int] = []
-        """Requests that could not be decided, by a defect of ours."""
-        self.opened: dict[str, int] = {}
-        """Group id → generation that became stable: from its append on, heartbeats need not come to the shard."""
-
-    def store(self, event: Event, group: Group) -> None:
-        """Take in the records of an event that was just applied; those of one transaction, or of none, go together."""
-        records = records_of(event, group)
-        if not records:
-            return
-        producer = event.producer if isinstance(event, TransactionalOffsetsCommitted) else None
-        last = self.stored[-1] if self.stored else None
-        if isinstance(last, StoredBatch) and last.producer == producer:
-            last.records.extend(records)
-        else:
-            self.stored.append(StoredBatch(producer, records))
+Decided = tuple[Decision, Sequence[StoredBatch], Sequence[int]]
+"""A decision, its records, and the bytes of each of their batches."""
 
 
-class Shard:
-    """Decides, applies, settles, appends, releases; nothing else changes its groups."""
+def _ignore(shard: "Shard[Any]") -> None:
+    """For a store whose appends complete at once."""
+
+
+class Shard(Generic[Machine]):
+    """Decides, encodes, applies, advances, appends, releases: nothing else changes its state machine.
+
+    At most one batch is being appended. Operations that come meanwhile wait, reads included: they would see what may
+    yet fail.
+    """
 
     def __init__(
         self,
         partition: int,
+        machine: Machine,
         store: Store,
-        trail: Trail,
-        answers: Answers,
-        sessions: SessionTable,
-        timers: GroupTimers,
-        config: Config,
+        responses: Responses,
+        completed_later: Callable[["Shard[Any]"], None] = _ignore,
     ) -> None:
+        """`completed_later` is called when an append completes outside of `drain`: the shard then has to be drained."""
         self.partition = partition
-        self.groups: dict[str, Group] = {}
+        self.machine = machine
         self.state = ShardState.INACTIVE
         self.retry_ms = LOAD_RETRY_MS_AT_FIRST
-        self._replay: Iterator[None] = iter(())
-        self._stored = StoredGroups()
-        self._queue: deque[Ask] = deque()
-        self._appended: Batch | None = None
         self._store = store
-        self._trail = trail
-        self._answers = answers
-        self._sessions = sessions
-        self._timers = timers
-        self._config = config
+        self._responses = responses
+        self._queue: deque[QueuedOperation] = deque()
+        self._load: Iterator[None] = iter(())
+        self._load_is_appending = False
+        self.completed_later = completed_later
+        self.needs_retry = False
+        """Whether it failed and nobody has arranged yet that it is loaded again."""
+        self._in_flight: Batch | None = None
+        self._appended: Batch | None = None
+        self._draining = False
 
     @property
-    def loaded(self) -> bool:
-        """Whether its groups can be asked."""
+    def is_active(self) -> bool:
         return self.state is ShardState.ACTIVE
 
-    def submit(self, ask: Ask) -> None:
-        self._queue.append(ask)
+    def submit(self, queued: QueuedOperation) -> None:
+        self._queue.append(queued)
+
+    def submit_first(self, queued: QueuedOperation) -> None:
+        """Queue an operation before all that is queued already."""
+        self._queue.appendleft(queued)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether all that was submitted is decided and stored."""
+        return self.is_active and not self._queue and self._in_flight is None
+
+    # ---------------------------------------------------------------------------------------------------------- loading
 
     def start_loading(self) -> None:
         """This node leads the partition from now on, or tries again to read it."""
-        self.state, self._stored = ShardState.LOADING, StoredGroups()
-        self._replay = self._replay_all(self._stored)
-
-    def _replay_all(self, stored: StoredGroups) -> Iterator[None]:
-        """Read both topics, a step at a time."""
-        for batch in self._store.replay():
-            stored.apply(batch)
-            yield
-        self._trail.forget()
-        for record in self._store.replay_audit():
-            self._trail.take(record)
-            yield
+        self.state, self._in_flight, self._load_is_appending = ShardState.LOADING, None, False
+        self.machine.start_loading()
+        self._load = self.machine.load(self._store)
 
     def load_next_slice(self, now_ms: int) -> bool:
-        """Some steps of the replay. False when there are more: other work goes between, so that a long log stalls none.
+        """Take some steps of the load; False when there are more, so that a long log stalls no other work.
 
-        At the end the members get a fresh session and the state is ACTIVE; FAILED when the log cannot be read or what
-        the audit has to be told not be stored; the caller retries that.
+        At the end the state is ACTIVE, or FAILED when the log cannot be read or the audit not be written; the caller
+        retries that.
         """
+        if self._load_is_appending:
+            return False
         try:
-            for _ in islice(self._replay, LOAD_STEPS_AT_ONCE):
+            for _ in islice(self._load, LOAD_STEPS_AT_ONCE):
                 continue
-            if next(self._replay, self) is not self:
+            if next(self._load, self) is not self:
                 return False
-            said = self._trail.resume(self._stored.groups, now_ms)
-            if said:
-                self._store.append(said, [], now_ms)
+            audit = self.machine.finish_loading(now_ms)
         except (StoreError, MalformedMessage) as problem:
-            log.error("cannot load groups", partition=self.partition, problem=str(problem), retry_ms=self.retry_ms)
-            self.state = ShardState.FAILED
-        else:
-            self._activate(self._stored.groups, now_ms)
-        self._replay, self._stored = iter(()), StoredGroups()
-        return True
+            self._loading_failed(problem)
+            return True
+        if not audit:
+            self._activate(now_ms)
+            return True
+        self._load_is_appending = True
+        self._store.append(audit, [], now_ms, partial(self._load_appended, self._load, now_ms))
+        return not self._load_is_appending
 
-    def _activate(self, groups: dict[str, Group], now_ms: int) -> None:
-        self.groups = groups
-        for group in groups.values():
-            self._sessions.set_group(group.group_id, group.generation_id, group.state is STABLE)
-            for member in group.members.values():
-                self._renew(group, member.member_id, now_ms)
+    def _load_appended(self, load: Iterator[None], now_ms: int, problem: StoreError | None) -> None:
+        if load is not self._load:
+            return  # the partition was unloaded meanwhile
+        self._load_is_appending = False
+        if problem is None:
+            self._activate(now_ms)
+        else:
+            self._loading_failed(problem)
+
+    def _activate(self, now_ms: int) -> None:
+        self._load = iter(())
+        self.machine.activate(now_ms)
         self.state, self.retry_ms = ShardState.ACTIVE, LOAD_RETRY_MS_AT_FIRST
 
+    def _loading_failed(self, problem: Exception) -> None:
+        log.error("cannot load partition", partition=self.partition, problem=str(problem), retry_ms=self.retry_ms)
+        self._load = iter(())
+        self.machine.unload()
+        self.state, self.needs_retry = ShardState.FAILED, True
+
     def unload(self) -> None:
-        """Another node leads the partition now: everybody who waits is sent to it, and nothing is kept."""
-        waiting = self._forget_groups()
-        self.state, self._replay, self._stored = ShardState.INACTIVE, iter(()), StoredGroups()
-        for request_id in waiting:
-            self._answers.fail(request_id, ErrorCode.NOT_COORDINATOR)
-        self._refuse_all()
+        """Another node leads the partition now: whoever waits is sent to it, and nothing is kept."""
+        batch = self._in_flight or self._appended or Batch(0)
+        self._in_flight = self._appended = None
+        self.state, self._load = ShardState.INACTIVE, iter(())
+        self._fail_all(batch, ErrorCode.NOT_COORDINATOR)
 
-    def drain(self, now_ms: int) -> bool:
-        """Handle all that is queued as one batch, and append it; `release` does the rest.
+    # ------------------------------------------------------------------------------------------------------- operations
 
-        False when that failed: the state is FAILED then, and the caller loads the groups anew after a while.
+    def drain(self, now_ms: int) -> None:
+        """Handle all that is queued as one batch, and append it; `release` does the rest once it is appended.
+
+        When that fails the state is FAILED, and the caller loads the partition again after a while.
         """
-        if not self.loaded:
+        if not self.is_active:
             self._refuse_all()
-            return True
-        batch = Batch()
+            return
+        if self._in_flight is not None:
+            return
+        self.release()  # a batch that was appended since the last call
+        batch = Batch(self._store.batch_bytes_max)
         try:
             while self._queue:
                 self._handle(self._queue.popleft(), now_ms, batch)
-            if batch.audit or batch.stored:
-                self._store.append(batch.audit, batch.stored, now_ms)
-        except StoreError as problem:
-            log.error("cannot store groups; they are loaded anew", partition=self.partition, problem=str(problem))
-            self._give_up(batch)
-            return False
         except Exception:
-            log.exception("a group broke a rule of ours; its partition is loaded anew", partition=self.partition)
-            self._give_up(batch)
-            return False
-        self._appended = batch
-        return True
+            log.exception("invariant violated while applying events; reloading the partition", partition=self.partition)
+            self._fail_batch(batch)
+            return
+        if not batch.audit and not batch.stored:
+            self._appended = batch
+            return
+        self._in_flight = batch
+        self._draining = True
+        self._store.append(batch.audit, batch.stored, now_ms, partial(self._append_completed, batch))
+        self._draining = False
+
+    def _append_completed(self, batch: Batch, problem: StoreError | None) -> None:
+        if batch is not self._in_flight:
+            return  # the partition was unloaded meanwhile
+        self._in_flight = None
+        if problem is None:
+            self._appended = batch
+        else:
+            log.error("cannot append; reloading the partition", partition=self.partition, problem=str(problem))
+            self._fail_batch(batch)
+        if not self._draining:
+            self.completed_later(self)
 
     def release(self) -> None:
-        """Answer what the last batch has to, and open its stable groups for heartbeats; nothing if it failed."""
+        """Send the replies of the batch that was appended; nothing happens when there is none."""
         batch, self._appended = self._appended, None
         if batch is None:
             return
-        for group_id, generation_id in batch.opened.items():
-            self._sessions.set_group(group_id, generation_id, True)
+        self.machine.stored(batch)
         for reply in batch.replies:
             try:
-                self._answers.reply(reply.request_id, reply.response)
+                self._responses.reply(reply.request_id, reply.response)
             except Exception:
-                log.exception("an answer could not be given for a reason of ours", partition=self.partition)
-        for request_id in batch.failures:
-            self._answers.fail(request_id, ErrorCode.UNKNOWN_SERVER_ERROR)
+                log.exception("unhandled exception while sending a response", partition=self.partition)
 
-    def _handle(self, ask: Ask, now_ms: int, batch: Batch) -> None:
-        if ask.request_id is not None:
-            batch.asked.append(ask.request_id)
-        if isinstance(ask, GroupAsk):
-            self._ask_group(ask, now_ms, batch)
-        elif isinstance(ask, ShardAsk):
-            self._ask_all(ask, now_ms, batch)
-        else:
-            self._end_transaction(ask, now_ms, batch)
+    def _handle(self, queued: QueuedOperation, now_ms: int, batch: Batch) -> None:
+        context, key = queued.context, queued.key
+        context.now_ms = now_ms
+        if context.request_id is not None:
+            batch.queued.append(queued)
+        decided = self._decide(queued, batch)
+        if decided is None:
+            return
+        decision, records, sizes = decided
+        self.machine.apply(key, decision, now_ms, batch)
+        batch.store(records, sizes)
+        if decision.marker is not None:
+            batch.stored.append(decision.marker)
+        if key is None:
+            for group_id in dict.fromkeys(event.group_id for event in decision.events):
+                self._advance(group_id, context, batch)
+        elif decision.events or context.request_id is None:
+            self._advance(key, context, batch)
 
-    def _ask_group(self, ask: GroupAsk, now_ms: int, batch: Batch) -> None:
-        group = self.groups.get(ask.group_id) or Group(ask.group_id)
+    def _decide(self, queued: QueuedOperation, batch: Batch) -> Decided | None:
+        """The decision with its records, measured; None when the operation failed, which changes nothing."""
         try:
-            decision = ask.decide(group, now_ms)
+            decision = self.machine.decide(queued)
+            if not decision.events:
+                return decision, (), ()
+            records = self.machine.records(queued.key, decision)
+            return decision, records, batch.check(records)
+        except RecordsTooLarge as problem:
+            log.warning("rejected: " + str(problem), operation=queued.operation.name, key=queued.key)
+            instead = self.machine.decide_too_large(queued)
+            if instead is not None:
+                return instead, (), ()
         except Exception:
-            # Deciding changes nothing, so only this request is lost.
-            log.exception("a request failed for a reason of ours", group=group.group_id)
-            if ask.request_id is not None:
-                batch.failures.append(ask.request_id)
-            return
-        if decision.events:
-            self.groups[group.group_id] = group
-        self._take(group, decision, now_ms, batch)
-        if ask.request_id is not None and not decision.events:
-            return
-        steps = 0
-        while (followed := advance(group, now_ms, self._config)).events:
-            steps += 1
-            assert steps <= STEPS_AT_ONCE_MAX, f"group {group.group_id} does not come to rest: {followed.events}"
-            self._take(group, followed, now_ms, batch)
-        self._timers.arm(group.group_id, next_deadline_ms(group))
+            log.exception("unhandled exception in operation", operation=queued.operation.name, key=queued.key)
+        if queued.context.request_id is not None:
+            error = queued.error_response(ErrorCode.UNKNOWN_SERVER_ERROR)
+            batch.replies.append(Reply(queued.context.request_id, error))
+        return None
 
-    def _ask_all(self, ask: ShardAsk, now_ms: int, batch: Batch) -> None:
-        try:
-            batch.replies.extend(ask.decide(self.groups, now_ms))
-        except Exception:
-            log.exception("a request failed for a reason of ours", partition=self.partition)
-            if ask.request_id is not None:
-                batch.failures.append(ask.request_id)
-
-    def _take(self, group: Group, decision: Decision, now_ms: int, batch: Batch) -> None:
-        for event in decision.events:
-            state, generation_id = group.state, group.generation_id
-            event.apply(group)
-            self._trail.observe(event, group, state, generation_id, batch.audit)
-            batch.store(event, group)
-            if type(event) in BEGIN_OR_END_SESSIONS:
-                self._begin_or_end_session(event, now_ms)
-            if group.state is not state or group.generation_id != generation_id:
-                self._note_state(group, batch)
-        for member_id in decision.renewed:
-            self._renew(group, member_id, now_ms)
-        batch.replies.extend(decision.replies)
-
-    def _end_transaction(self, ask: MarkerAsk, now_ms: int, batch: Batch) -> None:
-        """Stored as one marker: what it means for each group follows from what that group holds back."""
-        marker = ask.marker
-        for group in [group for group in self.groups.values() if group.pending_offsets]:
-            self._take(group, Decision(end(group, marker.producer, marker.committed, now_ms)), now_ms, batch)
-        batch.stored.append(marker)
-        if ask.request_id is not None:
-            batch.replies.append(Reply(ask.request_id, ErrorCode.NONE))
-
-    def _note_state(self, group: Group, batch: Batch) -> None:
-        """Close the fast path at once; it opens when the batch is appended."""
-        batch.opened.pop(group.group_id, None)
-        if group.state is DEAD:
-            self.groups.pop(group.group_id, None)
-            self._sessions.drop_group(group.group_id)
-            return
-        self._sessions.set_group(group.group_id, group.generation_id, False)
-        if group.state is STABLE:
-            batch.opened[group.group_id] = group.generation_id
-
-    def _begin_or_end_session(self, event: Event, now_ms: int) -> None:
-        if isinstance(event, MemberJoined):
-            who = (event.group_id, event.member_id, event.group_instance_id)
-            self._sessions.renew(*who, NEW_MEMBER_JOIN_TIMEOUT_MS, now_ms)
-        elif isinstance(event, MemberRemoved | PendingMemberRemoved):
-            self._sessions.drop(event.group_id, event.member_id)
-        elif isinstance(event, StaticMemberReplaced):
-            who = (event.group_id, event.old_member_id, event.new_member_id)
-            self._sessions.transfer(*who, event.session_timeout_ms, now_ms)
-
-    def _renew(self, group: Group, member_id: str, now_ms: int) -> None:
-        """At once: an expiry later in the same batch finds the member alive. A batch that fails ends all sessions."""
-        member = group.members.get(member_id)
-        if member is None:
-            self._sessions.reserve(group.group_id, member_id, group.pending_members[member_id], now_ms)
-        else:
-            instance_id, timeout_ms = member.group_instance_id, member.session_timeout_ms
-            self._sessions.renew(group.group_id, member_id, instance_id, timeout_ms, now_ms)
+    def _advance(self, key: str, context: OperationContext, batch: Batch) -> None:
+        """Take the steps that the state of a key requires, until there is none."""
+        for _ in range(STEPS_AT_ONCE_MAX):
+            decision = self.machine.advance(key, context)
+            if not decision.events:
+                self.machine.settled(key)
+                return
+            records = self.machine.records(key, decision)
+            self.machine.apply(key, decision, context.now_ms, batch)
+            batch.store(records, batch.sizes(records))
+        raise AssertionError(f"{key} requires more than {STEPS_AT_ONCE_MAX} steps at once, the last: {decision.events}")
 
     def _refuse_all(self) -> None:
         while self._queue:
-            ask = self._queue.popleft()
-            if ask.request_id is not None:
-                self._answers.fail(ask.request_id, REFUSALS[self.state])
+            self._fail(self._queue.popleft(), REFUSALS[self.state])
 
-    def _give_up(self, batch: Batch) -> None:
-        """Nothing of the batch counts: all it would have answered, and all that wait, are told to come again."""
-        self.state = ShardState.FAILED
-        waiting = self._forget_groups()
-        answered = (reply.request_id for reply in batch.replies)
-        for request_id in dict.fromkeys((*waiting, *answered, *batch.asked)):
-            self._answers.fail(request_id, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    def _fail(self, queued: QueuedOperation, error: ErrorCode) -> None:
+        if queued.context.request_id is not None:
+            self._responses.reply(queued.context.request_id, queued.error_response(error))
+
+    def _fail_batch(self, batch: Batch) -> None:
+        """Nothing of the batch counts: its requests and all that wait in the partition are told to come again."""
+        self.state, self.needs_retry = ShardState.FAILED, True
+        self._fail_all(batch, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+    def _fail_all(self, batch: Batch, error: ErrorCode) -> None:
+        """Forget the state, and answer the requests of a batch, those that wait in it and those that are queued."""
+        waiting = self.machine.unload()
+        for queued in batch.queued:
+            self._fail(queued, error)
+        for request_id in (*waiting, *(reply.request_id for reply in batch.replies)):
+            self._responses.fail(request_id, error)
         self._refuse_all()
-
-    def _forget_groups(self) -> list[int]:
-        """Drop all groups with their sessions and timers; returns the requests that waited in them."""
-        waiting = [
-            request_id
-            for group in self.groups.values()
-            for member in group.members.values()
-            for request_id in (member.awaiting_join, member.awaiting_sync)
-            if request_id is not None
-        ]
-        for group_id in self.groups:
-            self._sessions.drop_group(group_id)
-            self._timers.arm(group_id, None)
-        self.groups = {}
-        return waiting

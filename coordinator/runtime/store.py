@@ -6,8 +6,8 @@ from typing import Final
 from _wire.control_records import EndTxnMarker, read_end_txn_marker
 from _wire.errors import MalformedMessage
 from _wire.records import BatchHeader, Record, build_batch, parse_records
-from coordinator.core.group import Producer
-from coordinator.core.stored import Stored, StoredBatch, StoredRecord, TransactionMarker
+from coordinator.core.committed_offsets import Producer, TransactionMarker
+from coordinator.core.stored import Stored, StoredBatch, StoredRecord
 from coordinator.log.errors import LogAppendError, RecordListTooLarge
 from coordinator.log.partition_log import REPLAY_BYTES, PartitionLog
 from coordinator.log.segment import PrebuiltBatch
@@ -17,14 +17,14 @@ NO_PRODUCER: Final = Producer(-1, -1)
 
 
 class LogStore:
-    """Appends each batch to both logs. `grown` is told of every log that has got longer."""
+    """Appends each batch to both logs. `appended` is called with every log that was appended to."""
 
     def __init__(
         self,
         offsets: PartitionLog,
         audit: PartitionLog,
         leader_epoch: int,
-        grown: Callable[[PartitionLog], None],
+        appended: Callable[[PartitionLog], None],
         compression: str = "none",
         load_bytes: int = REPLAY_BYTES,
     ) -> None:
@@ -35,18 +35,38 @@ class LogStore:
         self._offsets = offsets
         self._audit = audit
         self._leader_epoch = leader_epoch
-        self._grown = grown
+        self._appended = appended
         self._compression = compression
         self._load_bytes = load_bytes
 
-    def append(self, audit: list[AuditRecord], stored: Sequence[Stored], now_ms: int) -> None:
-        """Audit first: events may be told of a batch that then fails (they are voided at load), never the reverse.
+    @property
+    def batch_bytes_max(self) -> int:
+        """`max.message.bytes` of `__consumer_offsets`; nothing larger than a segment is ever appended."""
+        config = self._offsets.config
+        return min(config.max_message_bytes, config.segment_bytes)
 
-        Raises StoreError when either log refuses; nothing of the batch then counts.
+    def append(
+        self,
+        audit: list[AuditRecord],
+        stored: Sequence[Stored],
+        now_ms: int,
+        completed: Callable[[StoreError | None], None],
+    ) -> None:
+        """Append at once: the logs are on this node.
+
+        Audit first: it may report events of a batch that then fails (they are voided at load), never the reverse.
         """
+        problem = None
+        try:
+            self._append(audit, stored, now_ms)
+        except StoreError as error:
+            problem = error
+        completed(problem)
+
+    def _append(self, audit: list[AuditRecord], stored: Sequence[Stored], now_ms: int) -> None:
         try:
             if audit:
-                self._write(self._audit, [self._build(audit, self._audit.log_end_offset, None, now_ms)], now_ms)
+                self._write(self._audit, self._build_audit(audit, self._audit.log_end_offset, now_ms), now_ms)
             if stored:
                 self._write(self._offsets, self._build_all(stored, now_ms), now_ms)
         except (LogAppendError, RecordListTooLarge) as problem:
@@ -59,7 +79,7 @@ class LogStore:
             if not header.is_control:
                 yield StoredBatch(producer, [(record.key or b"", record.value) for record in records])
             elif producer is not None:
-                marker = read_end_txn_marker(records[0])
+                marker = self._marker_in(records)
                 yield TransactionMarker(producer, marker.committed, marker.coordinator_epoch)
 
     def replay_audit(self) -> Iterator[AuditRecord]:
@@ -68,6 +88,15 @@ class LogStore:
             if not header.is_control:
                 for record in records:
                     yield record.key or b"", record.value or b"", record.headers
+
+    def _marker_in(self, records: list[Record]) -> EndTxnMarker:
+        """The marker in a control batch of a transaction."""
+        if not records:
+            raise StoreError(f"{self._offsets.name}: a control batch without a record")
+        try:
+            return read_end_txn_marker(records[0])
+        except MalformedMessage as problem:
+            raise StoreError(f"{self._offsets.name} offset {records[0].offset}: {problem}") from problem
 
     def _build_all(self, stored: Sequence[Stored], now_ms: int) -> list[PrebuiltBatch]:
         built: list[PrebuiltBatch] = []
@@ -79,6 +108,15 @@ class LogStore:
             else:
                 built.append(self._build(each.records, base_offset, each.producer, now_ms, self._compression))
         return built
+
+    def _build_audit(self, audit: Sequence[AuditRecord], base_offset: int, now_ms: int) -> list[PrebuiltBatch]:
+        """One record batch, or halves of halves where one would be larger than a consumer expects of the topic."""
+        built = self._build(audit, base_offset, None, now_ms)
+        if len(built.data) <= self._audit.config.max_message_bytes or len(audit) == 1:
+            return [built]
+        half = len(audit) // 2
+        first = self._build_audit(audit[:half], base_offset, now_ms)
+        return first + self._build_audit(audit[half:], base_offset + half, now_ms)
 
     def _build(
         self,
@@ -105,9 +143,17 @@ class LogStore:
         return PrebuiltBatch(batch, base_offset + len(records) - 1)
 
     def _write(self, log: PartitionLog, batches: list[PrebuiltBatch], now_ms: int) -> None:
-        """In one piece: a disk that fails leaves all of them or none."""
-        log.append_prebuilt(batches, now_ms)
-        self._grown(log)
+        """In one piece as far as it fits into a segment: a disk that fails leaves all of a piece or nothing."""
+        piece: list[PrebuiltBatch] = []
+        piece_bytes = 0
+        for batch in batches:
+            if piece and piece_bytes + len(batch.data) > log.config.segment_bytes:
+                log.append_prebuilt(piece, now_ms)
+                piece, piece_bytes = [], 0
+            piece.append(batch)
+            piece_bytes += len(batch.data)
+        log.append_prebuilt(piece, now_ms)
+        self._appended(log)
 
     def _batches(self, log: PartitionLog) -> Iterator[tuple[BatchHeader, list[Record]]]:
         try:

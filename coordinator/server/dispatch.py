@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from _wire.apis import APIS, Api
@@ -23,8 +24,8 @@ NO_RESPONSE: Final = _NoResponse()
 Handler = Callable[[Any, RequestContext], Any]
 """(request, call) → response, DEFERRED or NO_RESPONSE."""
 
-ErrorResponse = Callable[[Any, ErrorCode], Any]
-"""(request, error) → the response that says so."""
+ErrorResponse = Callable[[Any, ErrorCode, int], Any]
+"""(request, error, version) → the response that reports the error."""
 
 
 Downgrade = Callable[[Any, int], None]
@@ -37,18 +38,24 @@ class Route:
 
     api: Api
     decode: Callable[[bytes, int, int], Any]
-    """(frame, version, where the body begins) → request."""
+    """(frame, version, where the body begins) → request.
+
+    Bytes after the last field are ignored, as Kafka ignores them for every API: librdkafka appends three to each
+    Metadata request for all topics from version 9 on.
+    """
     handler: Handler
     error_response: ErrorResponse
     downgrade: Downgrade | None
     min_version: int
     max_version: int
+    offered_from: int
+    """The lowest version in ApiVersions; requests below `min_version` close the connection all the same."""
 
 
 def top_level_error(api_key: int) -> ErrorResponse:
     """For responses that have one error code of their own."""
     response_class = APIS[api_key].response
-    return lambda request, error: response_class(error_code=error)  # type: ignore[call-arg]
+    return lambda request, error, api_version: response_class(error_code=error)  # type: ignore[call-arg]
 
 
 class DispatchTable:
@@ -64,13 +71,15 @@ class DispatchTable:
         error_response: ErrorResponse | None = None,
         *,
         downgrade: Downgrade | None = None,
-        min_version: int = 0,
-        max_version: int | None = None,
+        versions: tuple[int, int],
+        offered_from: int | None = None,
     ) -> None:
-        """Serve an API in all versions the wire layer has, or fewer."""
+        """Serve an API in these versions, the first to the last; ApiVersions may offer versions below them."""
         api = APIS.named(name)
-        newest = api.max_version if max_version is None else max_version
+        oldest, newest = versions
+        assert api.min_version <= oldest <= newest <= api.max_version, (name, versions)
         answer_error = error_response or top_level_error(api.key)
         assert api.key not in self.routes, name
-        oldest = max(min_version, api.min_version)
-        self.routes[api.key] = Route(api, api.request.decode, handler, answer_error, downgrade, oldest, newest)
+        decode = partial(api.request.decode, whole=False)
+        offered = oldest if offered_from is None else offered_from
+        self.routes[api.key] = Route(api, decode, handler, answer_error, downgrade, oldest, newest, offered)

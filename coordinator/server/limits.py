@@ -4,6 +4,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from coordinator.config import CONNECTIONS_MAX_IDLE_MS, MAX_CONNECTIONS, MAX_CONNECTIONS_PER_IP, Config
+from coordinator.deadlines import deadline_after
 from coordinator.server.connection import Connection
 from coordinator.server.loop_scheduler import LoopScheduler
 
@@ -58,11 +59,13 @@ class ConnectionLimits:
         connection = key.connection
         self._timers.pop(connection, None)
         waits = connection.call is not None
-        if not waits and connection.last_heard_ms + self._idle_ms <= now_ms:
+        if not waits and deadline_after(connection.last_heard_ms, self._idle_ms) <= now_ms:
             connection.close()
         else:
             self._watch(connection, now_ms if waits else connection.last_heard_ms)
 
     def _watch(self, connection: Connection, since_ms: int) -> None:
         if self._idle_ms >= 0:
-            self._timers[connection] = self._scheduler.start(IdleKey(connection), since_ms + self._idle_ms)
+            self._timers[connection] = self._scheduler.start(
+                IdleKey(connection), deadline_after(since_ms, self._idle_ms)
+            )

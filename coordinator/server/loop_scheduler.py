@@ -13,6 +13,10 @@ log = structlog.get_logger()
 STALL_MS: Final = 250
 """After a pause this long, what clients sent meanwhile is read before any timer counts as due."""
 
+ALARM_MS_AT_MOST: Final = 24 * 3600 * 1000
+"""An alarm for a later deadline rings early and is set again. asyncio limits its delays to a day, too: an event loop
+may raise for longer ones or let them fire at once."""
+
 
 class LoopScheduler:
     """One wheel for all timers; the loop wakes at its next deadline.
@@ -76,7 +80,8 @@ class LoopScheduler:
             self._timer = None
         self._timer_deadline_ms = due_ms
         if due_ms >= 0:
-            self._timer = self._loop.call_later(max(due_ms - now_ms, 0) / 1000, self._wake_up, due_ms)
+            delay_ms = min(max(due_ms - now_ms, 0), ALARM_MS_AT_MOST)
+            self._timer = self._loop.call_later(delay_ms / 1000, self._wake_up, due_ms)
 
     def _wake_up(self, due_ms: int) -> None:
         if self._now_ms() - due_ms > STALL_MS:

@@ -22,22 +22,22 @@ from coordinator.config import (
     OFFSETS_TOPIC_COMPRESSION_CODEC,
     Config,
 )
+from coordinator.core.decision import Environment
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
 from coordinator.log.errors import LogFlushError
-from coordinator.metadata.store import METADATA_TOPIC, MetadataStore
-from coordinator.runtime.group_coordinator import Groups
+from coordinator.metadata.store import MetadataStore
+from coordinator.runtime.group_coordinator import GroupCoordinator
+from coordinator.runtime.group_state_machine import GroupStateMachine
 from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.sessions import SessionTable
 from coordinator.runtime.shard import Shard
 from coordinator.runtime.store import LogStore
 from coordinator.server.dispatch import DispatchTable
-from coordinator.server.handlers.admin import AdminHandlers
 from coordinator.server.handlers.cluster import ClusterHandlers
 from coordinator.server.handlers.data import DataHandlers
 from coordinator.server.handlers.groups import GroupHandlers
-from coordinator.server.handlers.offsets import OffsetHandlers
 from coordinator.server.handlers.topics import TopicHandlers
 from coordinator.server.limits import ConnectionLimits
 from coordinator.server.listeners import Listeners
@@ -86,15 +86,14 @@ class Node:
         wheel = TimerWheel(now_ms())
         self._scheduler = LoopScheduler(asyncio.get_running_loop(), wheel, now_ms)
         notifier = AppendNotifier(self._scheduler.request_iteration)
-        metadata = MetadataStore(self._directory.open_log(METADATA_TOPIC, 0, LogConfig()), lambda: uuid.uuid4().bytes)
+        metadata = MetadataStore(self._directory.open_metadata_log(LogConfig()), lambda: uuid.uuid4().bytes)
         partitions = Partitions(self._directory, metadata.image, config)
         topics = Topics(metadata, partitions, config)
         topics.make_internal(now_ms())
         pending = PendingRequests()
         sessions = SessionTable(wheel, random.SystemRandom().getrandbits(64))
-        groups = self._groups(
-            partitions, metadata.image.topics[OFFSETS_TOPIC].partitions, notifier, pending, sessions, wheel
-        )
+        environment = Environment(config, metadata.image, sessions, _new_id)
+        coordinator = self._coordinator(partitions, environment, notifier, pending, sessions, wheel)
         fetch_service = FetchService(metadata.image, partitions, notifier, self._scheduler)
         produce_service = ProduceService(metadata.image, partitions, notifier)
         broker = NodeContext(
@@ -106,54 +105,48 @@ class Node:
             topics=topics,
             produce_service=produce_service,
             fetch_service=fetch_service,
-            groups=groups,
+            coordinator=coordinator,
             pending=pending,
             now_ms=now_ms,
         )
-        self._scheduler.on_iteration_end(groups.drain)
+        self._scheduler.on_iteration_end(coordinator.drain)
         self._scheduler.on_iteration_end(notifier.notify)
-        self._scheduler.on_due(groups.due)
+        self._scheduler.on_due(coordinator.due)
         self._scheduler.on_due(
             lambda key, now_ms: fetch_service.expire(key.fetch) if isinstance(key, FetchTimeoutKey) else None
         )
-        groups.load(range(len(groups.shards)))
+        coordinator.load(range(len(coordinator.shards)))
         table, cluster = dispatch_table(broker)
         limits = ConnectionLimits(config, self._scheduler)
         self._scheduler.on_due(limits.due)
-        self._host = RequestDispatcher(table, cluster, pending, limits, _new_id, self._give_up)
+        self._host = RequestDispatcher(table, cluster, pending, limits, environment, self._give_up)
         self._listeners = Listeners(config, self._host, sessions, now_ms)
         await self._listeners.open()
 
-    def _groups(
+    def _coordinator(
         self,
         partitions: Partitions,
-        count: int,
+        environment: Environment,
         notifier: AppendNotifier,
         pending: PendingRequests,
         sessions: SessionTable,
         wheel: TimerWheel,
-    ) -> Groups:
+    ) -> GroupCoordinator:
         timers = GroupTimers(wheel)
-        shards = [
-            Shard(
-                index,
-                LogStore(
-                    partitions.get(OFFSETS_TOPIC, index),
-                    partitions.get(AUDIT_TOPIC, index),
-                    LEADER_EPOCH,
-                    notifier.mark_appended,
-                    COMPRESSIONS[self._config[OFFSETS_TOPIC_COMPRESSION_CODEC]],
-                    self._config[OFFSETS_LOAD_BUFFER_SIZE],
-                ),
-                AuditTrail(self._config[NODE_ID], LEADER_EPOCH),
-                pending,
-                sessions,
-                timers,
-                self._config,
+        shards = []
+        for index in range(environment.topics.partition_count(OFFSETS_TOPIC)):
+            store = LogStore(
+                partitions.get(OFFSETS_TOPIC, index),
+                partitions.get(AUDIT_TOPIC, index),
+                LEADER_EPOCH,
+                notifier.mark_appended,
+                COMPRESSIONS[self._config[OFFSETS_TOPIC_COMPRESSION_CODEC]],
+                self._config[OFFSETS_LOAD_BUFFER_SIZE],
             )
-            for index in range(count)
-        ]
-        return Groups(shards, wheel, timers, sessions, self._config, self._scheduler.request_iteration)
+            machine = GroupStateMachine(AuditTrail(self._config[NODE_ID], LEADER_EPOCH), sessions, timers)
+            shards.append(Shard(index, machine, store, pending))
+        request_iteration = self._scheduler.request_iteration
+        return GroupCoordinator(shards, wheel, timers, sessions, environment, request_iteration)
 
     def _give_up(self, problem: LogFlushError) -> None:
         if not self.flush_failure.done():
@@ -189,8 +182,6 @@ def dispatch_table(broker: NodeContext) -> tuple[DispatchTable, ClusterHandlers]
     families = (
         cluster,
         GroupHandlers(broker),
-        OffsetHandlers(broker),
-        AdminHandlers(broker),
         TopicHandlers(broker),
         DataHandlers(broker),
     )

@@ -1,4 +1,4 @@
-"""All that handlers reach: one node, put together."""
+"""What handlers reach: the parts of one node."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from coordinator.broker.topics import Topics
 from coordinator.config import NODE_ID, Config
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.store import MetadataStore
-from coordinator.runtime.group_coordinator import Groups
+from coordinator.runtime.group_coordinator import GroupCoordinator
 from coordinator.server.pending_requests import PendingRequests
 
 
@@ -27,7 +27,7 @@ class NodeContext:
     topics: Topics
     produce_service: ProduceService
     fetch_service: FetchService
-    groups: Groups
+    coordinator: GroupCoordinator
     pending: PendingRequests
     now_ms: Callable[[], int]
 

@@ -23,7 +23,7 @@ class Endpoint:
 class RequestContext(OperationContext):
     """Who asks what, and in which version. `client_host` is written as Kafka writes it: a slash and the address.
 
-    `request_id` is 0 until the request is numbered, because its answer comes later.
+    `request_id` is None until the request is registered, because its response comes later.
     """
 
     connection: "Connection"

@@ -8,6 +8,7 @@ import structlog
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import RequestHeader, decode_request_header
 from _wire.messages.api_versions import ApiVersionsRequest
+from coordinator.core.decision import Environment
 from coordinator.log.errors import LogFlushError
 from coordinator.server.connection import Connection
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable, Route
@@ -28,18 +29,15 @@ class RequestDispatcher:
         cluster: ClusterHandlers,
         pending: PendingRequests,
         limits: ConnectionLimits,
-        new_id: Callable[[], str],
+        environment: Environment,
         give_up: Callable[[LogFlushError], None],
     ) -> None:
-        """`new_id` makes a UUID in text.
-
-        `give_up` is called when data that was to be safe is not: the process has to stop.
-        """
+        """`give_up` is called when data that was to be safe is not: the process has to stop."""
         self._routes = table.routes
         self._cluster = cluster
         self._pending = pending
         self._limits = limits
-        self._new_id = new_id
+        self._environment = environment
         self._give_up = give_up
         self.connections: set[Connection] = set()
 
@@ -53,7 +51,7 @@ class RequestDispatcher:
     def closed(self, connection: Connection) -> None:
         self.connections.discard(connection)
         self._limits.closed(connection)
-        if connection.call is not None:
+        if connection.call is not None and connection.call.request_id is not None:
             self._pending.forget(connection.call.request_id)
 
     def refused(self, connection: Connection, why: str) -> None:
@@ -79,8 +77,8 @@ class RequestDispatcher:
             self._give_up(problem)
             return
         except Exception:
-            log.exception("a request failed for a reason of ours", api=route.api.name, version=version)
-            answer = route.error_response(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+            log.exception("unhandled exception in request", api=route.api.name, version=version)
+            answer = route.error_response(request, ErrorCode.UNKNOWN_SERVER_ERROR, version)
         if answer is NO_RESPONSE:
             connection.finish()
         elif answer is not DEFERRED:
@@ -101,9 +99,10 @@ class RequestDispatcher:
         self, connection: Connection, header: RequestHeader, route: Route, request: Any, version: int
     ) -> RequestContext:
         client_id, client_host = header.client_id or "", connection.client_host
+        environment, correlation_id = self._environment, header.correlation_id
         return RequestContext(
-            0, version, client_id, client_host, self._new_id, connection, route, request, header.correlation_id
+            None, version, client_id, client_host, environment, 0, connection, route, request, correlation_id
         )
 
     def error_response(self, call: RequestContext, error: ErrorCode) -> Any:
-        return call.route.error_response(call.request, error)
+        return call.route.error_response(call.request, error, call.api_version)

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coordinator.audit.group_trail import GroupTrail, by_topic
-from coordinator.core.group import Member, TopicPartition
+from coordinator.core.classic_group import Member
+from coordinator.core.committed_offsets import TopicPartition
 
 Partitions = set[tuple[str, int]]
 PARTITIONS = st.sets(st.tuples(st.sampled_from("tus"), st.integers(0, 12)), max_size=20)

@@ -5,11 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from coordinator.audit import schema
-from coordinator.core import admin
-from coordinator.core.decision import Decision
 from coordinator.core.states import GroupState
 from tests.audit.stories import assigned, rejoin, stable, subscription, sync
-from tests.simulation.simulation import GROUP_ID, NEWEST_JOIN, Simulation
+from tests.simulation.simulation import NEWEST_JOIN, Simulation
 
 
 @pytest.fixture
@@ -107,8 +105,7 @@ def test_a_group_that_the_audit_alone_knows_is_removed(sim):
 
 def test_a_deleted_group_stays_silent(sim, member_id):
     sim.leave(member_id)
-    sim.groups.ask(GROUP_ID, lambda group, now_ms: Decision(admin.remove(group, now_ms)[1]))
-    sim.groups.drain(sim.now_ms)
+    sim.delete_group()
     assert sim.kinds()[-1] == "group.removed"
     assert after_restart(sim) == []
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from coordinator.audit import schema
 from coordinator.audit.embedded import assigned_partitions, count_claimed, subscribed_topics
-from coordinator.core.group import Group
 from tests.audit.stories import assigned, assignment, rejoin, stable, subscription, sync
 from tests.simulation.server import START_MS
 from tests.simulation.simulation import GROUP_ID, NEWEST_JOIN, Simulation
@@ -129,14 +128,13 @@ def test_no_assignment_at_all_is_readable_and_empty(sim, pair):
 
 @given(st.binary(max_size=60))
 def test_no_bytes_of_a_client_break_the_audit(data):
-    group = Group("g", protocol_type="consumer")
     for read in (assigned_partitions, subscribed_topics):
-        read(group.protocol_type, data)
-    count_claimed(group.protocol_type, data, {("t", 0)})
+        read("consumer", data)
+    count_claimed("consumer", data, {("t", 0)})
     sim = Simulation()
     member_id = sim.join("a", metadata=data).response.member_id
     sync(sim, {member_id: data})
-    assert sim.shard.loaded
+    assert sim.shard.is_active
 
 
 @given(PLANS)

@@ -81,7 +81,7 @@ def test_an_offset_out_of_range_is_answered_at_once(client, topic, offset):
     client.create_topic(topic)
     client.produce(topic, batch(b"a"))
     partition = only(client.ask(fetch_request(topic, offset, max_wait_ms=LONG_MS), BY_NAME))
-    assert (partition.error_code, partition.high_watermark) == (ErrorCode.OFFSET_OUT_OF_RANGE, 1)
+    assert (partition.error_code, partition.high_watermark) == (ErrorCode.OFFSET_OUT_OF_RANGE, -1)
 
 
 @pytest.mark.parametrize("partition", [-1, 1])
@@ -100,10 +100,13 @@ def test_nothing_asked_for_is_answered_at_once(client):
 def test_sessions_are_not_kept(client, topic):
     client.create_topic(topic)
     request = fetch_request(topic)
-    request.session_epoch = 0
-    assert client.ask(request, BY_NAME).session_id == 0
-    request.session_id, request.max_wait_ms = 17, LONG_MS
-    assert client.ask(request, BY_NAME).error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    for session_id in (0, -1, 1, 12345):
+        request.session_id = session_id
+        for request.session_epoch in (0, -1):
+            answer = client.ask(request, BY_NAME)
+            assert (answer.error_code, answer.session_id, only(answer).error_code) == (0, 0, 0)
+        for request.session_epoch in (1, 3):
+            assert client.ask(request, BY_NAME).error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
 # ---- waiting

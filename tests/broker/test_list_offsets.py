@@ -21,13 +21,13 @@ EARLIEST_LOCAL: Final = -4
 NOTHING: Final = (ErrorCode.NONE, -1, -1)
 
 
-def ask(client: WireClient, topic: str, timestamp: int, version: int = 7, partition: int = 0) -> Any:
+def ask(client: WireClient, topic: str, timestamp: int, version: int = 11, partition: int = 0) -> Any:
     wanted = ListOffsetsPartition(partition_index=partition, timestamp=timestamp)
     request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=topic, partitions=[wanted])])
     return client.ask(request, version).topics[0].partitions[0]
 
 
-def found(client: WireClient, topic: str, timestamp: int, version: int = 7) -> tuple[ErrorCode, int, int]:
+def found(client: WireClient, topic: str, timestamp: int, version: int = 11) -> tuple[ErrorCode, int, int]:
     answer = ask(client, topic, timestamp, version)
     return ErrorCode(answer.error_code), answer.offset, answer.timestamp
 
@@ -62,6 +62,17 @@ def timed(client: WireClient, topic: str) -> str:
 )
 def test_offsets_by_time(client, timed, timestamp, offset, time):
     assert found(client, timed, timestamp) == (ErrorCode.NONE, offset, time)
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "first_version"),
+    [(LATEST, 1), (EARLIEST, 1), (MAX_TIMESTAMP, 7), (EARLIEST_LOCAL, 8), (-5, 9), (-6, 11)],
+)
+def test_a_version_refuses_the_timestamps_that_came_later(client, timed, timestamp, first_version):
+    for version in range(1, 12):
+        known = ErrorCode.NONE if version >= first_version else ErrorCode.UNSUPPORTED_VERSION
+        assert found(client, timed, timestamp, version)[0] == known
+    assert found(client, timed, -7) == (ErrorCode.UNSUPPORTED_VERSION, -1, -1)
 
 
 @pytest.mark.parametrize("version", range(1, 12))

@@ -236,6 +236,8 @@ def test_unknown_topics_are_made_where_that_is_allowed(making, topic):
     with WireClient(making.bootstrap) as client:
         (refused,) = describe(client, topic)
         assert refused.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        (asked,) = describe(client, topic, may_create=True)
+        assert (asked.error_code, asked.partitions) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, [])
         (made,) = describe(client, topic, may_create=True)
         assert (made.error_code, len(made.partitions)) == (ErrorCode.NONE, 3)
         assert client.produce(topic, build_batch([(None, b"v", ())])).base_offset == 0
@@ -245,13 +247,57 @@ def test_unknown_topics_are_made_where_that_is_allowed(making, topic):
 
 def test_before_v4_asking_is_enough_to_make_a_topic(making, topic):
     with WireClient(making.bootstrap) as client:
-        assert [each.error_code for each in describe(client, topic, version=3)] == [ErrorCode.NONE]
+        errors = [describe(client, topic, version=3)[0].error_code for _ in range(2)]
+        assert errors == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NONE]
 
 
 def test_unknown_topics_are_not_made_where_that_is_off(client, topic):
     for _ in range(2):
         (refused,) = describe(client, topic, may_create=True)
         assert refused.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_an_internal_topic_is_made_with_its_own_settings(tmp_path):
+    settings = QUICK_GROUPS | {"auto.create.topics.enable": "true", "transaction.state.log.num.partitions": "7"}
+    with RunningServer(tmp_path, settings) as server, WireClient(server.bootstrap) as client:
+        (asked,) = describe(client, "__transaction_state", may_create=True)
+        assert (asked.error_code, asked.is_internal) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, True)
+        (made,) = describe(client, "__transaction_state")
+        assert (made.error_code, len(made.partitions)) == (ErrorCode.NONE, 7)
+
+
+def test_the_metadata_log_is_no_topic(tmp_path):
+    """What clients can do to topics, and what they can do by asking, leaves the metadata log alone."""
+    settings = QUICK_GROUPS | {"auto.create.topics.enable": "true"}
+    name = "__cluster_metadata"
+    with RunningServer(tmp_path, settings) as server:
+        with WireClient(server.bootstrap) as client:
+            client.create_topic("kept")
+            log = server.data / f"{name}-0" / f"{0:020}.log"
+            written = log.read_bytes()
+            (refused,) = create(client, wanted(name))
+            assert refused.error_code == ErrorCode.INVALID_REQUEST
+            for _ in range(2):
+                assert describe(client, name, may_create=True)[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            assert client.produce(name, build_batch([(None, b"v", ())])).error_code == (
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            )
+            fetched = client.ask(fetch_request(name), 11).responses[0].partitions[0]
+            assert fetched.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            assert delete(client, name) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+            assert log.read_bytes() == written
+        server.stop()
+        server.start()
+        with WireClient(server.bootstrap) as client:
+            assert "kept" in describe_all(client, 1)
+
+
+@pytest.mark.parametrize(("first", "second"), [("a.b", "a_b"), ("a_b", "a.b"), ("a.b_c", "a_b.c")])
+def test_names_that_differ_in_dots_and_underscores_only_collide(client, topic, first, second):
+    client.create_topic(f"{topic}.{first}")
+    (refused,) = create(client, wanted(f"{topic}.{second}"))
+    assert refused.error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+    assert f"{topic}.{first}" in refused.error_message
 
 
 def test_the_topic_of_transactions_is_made_when_first_asked_for(tmp_path):
@@ -278,14 +324,27 @@ def test_from_v6_on_a_topic_is_deleted_by_name_or_id(client, topic):
     states = [
         DeleteTopicState(name=f"{topic}-0"),
         DeleteTopicState(name=None, topic_id=ids[1]),
-        DeleteTopicState(name=None, topic_id=ids[0]),
     ]
     answers = client.ask(DeleteTopicsRequest(topics=states, timeout_ms=5000), 6).responses
-    assert [(each.name, each.error_code) for each in answers] == [
-        (f"{topic}-0", ErrorCode.NONE),
-        (f"{topic}-1", ErrorCode.NONE),
-        (None, ErrorCode.UNKNOWN_TOPIC_ID),
+    assert [(each.name, each.topic_id, each.error_code) for each in answers] == [
+        (f"{topic}-0", ids[0], ErrorCode.NONE),
+        (f"{topic}-1", ids[1], ErrorCode.NONE),
     ]
+    again = client.ask(DeleteTopicsRequest(topics=states, timeout_ms=5000), 6).responses
+    assert [(each.name, each.topic_id, each.error_code) for each in again] == [
+        (f"{topic}-0", bytes(16), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (None, ids[1], ErrorCode.UNKNOWN_TOPIC_ID),
+    ]
+
+
+def test_a_topic_that_is_named_twice_is_not_deleted(client, topic):
+    topic_id = client.create_topic(topic)
+    by_name, by_id = DeleteTopicState(name=topic), DeleteTopicState(name=None, topic_id=topic_id)
+    by_both = DeleteTopicState(name=topic, topic_id=topic_id)
+    for states in ([by_name, by_name], [by_id, by_id], [by_name, by_id], [by_id, by_name], [by_both], [by_both] * 2):
+        (refused,) = client.ask(DeleteTopicsRequest(topics=states, timeout_ms=5000), 6).responses
+        assert refused.error_code == ErrorCode.INVALID_REQUEST
+    assert [each.error_code for each in describe(client, topic)] == [ErrorCode.NONE]
 
 
 def test_the_coordinators_own_topics_stay(client):

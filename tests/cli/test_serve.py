@@ -209,6 +209,7 @@ def test_a_data_folder_in_use_is_named(tmp_path):
         (b"version=1\nnode.id=1\n", "meta.properties is broken: it has no cluster.id"),
         (b"version=2\ncluster.id=c\nnode.id=1\n", "is of version 2"),
         (b"version=1\ncluster.id=c\nnode.id=7\n", "belongs to node 7, not to node 1"),
+        (b"version=1\ncluster.id=c\nnode.id=1\n", "use an empty data directory"),
         (b"\xff\xfe\x00\x01", "meta.properties is broken"),
     ],
 )

@@ -19,6 +19,7 @@ PROFILES: Final = {
     "default": {},
     "max-size": {"group.max.size": "2"},
     "initial-delay": {"group.initial.rebalance.delay.ms": "1500"},
+    "auto-create": {"auto.create.topics.enable": "true"},
 }
 NOT_SERVED_YET: Final = ("TxnOffsetCommit",)
 """APIs that the dispatch table does not have; the runner passes over scenarios that need them."""

@@ -97,7 +97,7 @@ def test_the_bounds_of_session_timeouts_are_allowed(session_timeout_ms):
 def test_a_refused_first_member_leaves_an_empty_group_behind():
     sim = Simulation()
     sim.join("a", protocols=())
-    assert sim.group.exists
+    assert sim.exists
     assert sim.group.state is GroupState.EMPTY
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from _wire.errors import ErrorCode
-from coordinator.core.decision import NEW_MEMBER_JOIN_TIMEOUT_MS
+from coordinator.core.joining import NEW_MEMBER_JOIN_TIMEOUT_MS
 from coordinator.core.states import GroupState
 from tests.simulation.simulation import SESSION_TIMEOUT_MS, Simulation
 

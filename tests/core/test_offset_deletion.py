@@ -6,34 +6,34 @@ from _wire.messages.offset_delete import (
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
-from coordinator.core import offsets
-from coordinator.core.decision import OperationContext
-from coordinator.core.events import OffsetsDeleted
-from coordinator.core.group import Group, TopicPartition
+from coordinator.core import offset_delete
+from coordinator.core.committed_offsets import TopicPartition
+from coordinator.core.offset_events import OffsetsDeleted
 from coordinator.core.offset_records import CommittedOffset
 from coordinator.core.states import GroupState
+from tests.core.deciding import context, group_with
 
 WHERE = TopicPartition("t", 0)
 READ = encode_versioned(ConsumerProtocolSubscription(topics=["read"]), 0)
 
 
 def group_in(state, protocol_type="consumer", subscriptions=()):
-    group = Group("g", exists=True, state=state, protocol_type=protocol_type, subscriptions=subscriptions)
+    group = group_with("g", state=state, protocol_type=protocol_type, subscriptions=subscriptions)
     for topic in ("t", "read"):
-        group.put_offsets(topic, {0: CommittedOffset(1, -1, "", 0)})
+        group.offsets.put(topic, {0: CommittedOffset(1, -1, "", 0)})
     return group
 
 
-def delete(group, *partitions):
+def delete(group, *partitions, group_id="g"):
     """(top-level error, error per partition, what is deleted)"""
     topics = {}
     for topic, partition in partitions:
         topics.setdefault(topic, []).append(OffsetDeleteRequestPartition(partition_index=partition))
     request = OffsetDeleteRequest(
-        group_id=group.group_id,
+        group_id=group_id,
         topics=[OffsetDeleteRequestTopic(name=name, partitions=asked) for name, asked in topics.items()],
     )
-    decision = offsets.delete(group, request, OperationContext(1, 0, "c", "/", str), 5)
+    decision = offset_delete.delete(group, request, context(5))
     (reply,) = decision.replies
     response = reply.response
     errors = {
@@ -80,12 +80,12 @@ def test_members_of_another_protocol_type_keep_all():
 
 
 def test_a_group_that_is_not_there():
-    assert delete(Group("g"), WHERE) == (ErrorCode.GROUP_ID_NOT_FOUND, {}, ())
-    assert delete(Group(""), WHERE) == (ErrorCode.INVALID_GROUP_ID, {}, ())
+    assert delete(None, WHERE) == (ErrorCode.GROUP_ID_NOT_FOUND, {}, ())
+    assert delete(None, WHERE, group_id="") == (ErrorCode.INVALID_GROUP_ID, {}, ())
 
 
-def test_what_a_transaction_holds_back_goes_too():
+def test_pending_transactional_offsets_are_deleted_too():
     group = group_in(GroupState.EMPTY)
-    held = TopicPartition("held", 0)
-    group.add_pending_offset(7, held, CommittedOffset(1, -1, "", 0))
-    assert delete(group, held) == (ErrorCode.NONE, {held: ErrorCode.NONE}, (held,))
+    pending = TopicPartition("pending", 0)
+    group.offsets.put_pending(7, pending, CommittedOffset(1, -1, "", 0))
+    assert delete(group, pending) == (ErrorCode.NONE, {pending: ErrorCode.NONE}, (pending,))

@@ -2,16 +2,18 @@ import pytest
 
 from _wire.embedded import encode_versioned
 from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
-from coordinator.config import Config
 from coordinator.core.causes import Cause
-from coordinator.core.events import GroupRemoved, OffsetsExpired
-from coordinator.core.group import Group, Member, Protocol, TopicPartition
+from coordinator.core.classic_group import Member, Protocol
+from coordinator.core.committed_offsets import TopicPartition
+from coordinator.core.events import GroupRemoved
+from coordinator.core.offset_events import OffsetsExpired
 from coordinator.core.offset_expiry import MS_PER_MINUTE, expire
 from coordinator.core.offset_records import CommittedOffset
 from coordinator.core.states import GroupState
+from tests.core.deciding import context, group_with
 
 RETENTION_MS = 10 * MS_PER_MINUTE
-CONFIG = Config({"offsets.retention.minutes": "10"})
+SETTINGS = {"offsets.retention.minutes": "10"}
 COMMITTED_MS = 1_000_000
 READ = encode_versioned(ConsumerProtocolSubscription(topics=["read"]), 0)
 
@@ -21,15 +23,15 @@ def position(expire_timestamp_ms=None):
 
 
 def group_in(state, protocol_type, topics=("t",), **fields):
-    group = Group("g", exists=True, state=state, protocol_type=protocol_type, **{"subscriptions": ()} | fields)
+    group = group_with("g", state=state, protocol_type=protocol_type, **{"subscriptions": ()} | fields)
     for topic in topics:
-        group.put_offsets(topic, {0: position()})
+        group.offsets.put(topic, {0: position()})
     return group
 
 
 def expired(group, now_ms):
     """The partitions whose offsets go, and whether the group goes."""
-    events = expire(group, now_ms, CONFIG).events
+    events = expire(group, None, context(now_ms, settings=SETTINGS)).events
     gone = tuple(where for event in events if isinstance(event, OffsetsExpired) for where in event.partitions)
     return gone, any(isinstance(event, GroupRemoved) for event in events)
 
@@ -78,8 +80,8 @@ def test_nothing_ages_where_a_subscription_cannot_be_read():
 
 def test_an_expiry_time_of_its_own_wins_over_retention():
     group = group_in(GroupState.EMPTY, "consumer", (), state_since_ms=COMMITTED_MS)
-    group.put_offsets("t", {0: position(expire_timestamp_ms=COMMITTED_MS + 3)})
-    group.put_offsets("late", {0: position(expire_timestamp_ms=COMMITTED_MS + 9 * RETENTION_MS)})
+    group.offsets.put("t", {0: position(expire_timestamp_ms=COMMITTED_MS + 3)})
+    group.offsets.put("late", {0: position(expire_timestamp_ms=COMMITTED_MS + 9 * RETENTION_MS)})
     assert expired(group, COMMITTED_MS + 2) == ((), False)
     assert expired(group, COMMITTED_MS + 3) == ((TopicPartition("t", 0),), False)
     assert expired(group, COMMITTED_MS + 8 * RETENTION_MS) == ((TopicPartition("t", 0),), False)
@@ -87,23 +89,23 @@ def test_an_expiry_time_of_its_own_wins_over_retention():
 
 def test_what_an_open_transaction_has_a_position_for_stays_and_so_does_the_group():
     group = group_in(GroupState.EMPTY, "consumer", ("t", "held"), state_since_ms=COMMITTED_MS)
-    group.add_pending_offset(7, TopicPartition("held", 0), position())
+    group.offsets.put_pending(7, TopicPartition("held", 0), position())
     assert expired(group, COMMITTED_MS + RETENTION_MS) == ((TopicPartition("t", 0),), False)
 
 
 def test_an_empty_group_without_offsets_goes_at_once():
-    group = Group("g", exists=True, protocol_type="consumer", state_since_ms=COMMITTED_MS)
-    (removed,) = expire(group, COMMITTED_MS, CONFIG).events
+    group = group_with("g", protocol_type="consumer", state_since_ms=COMMITTED_MS)
+    (removed,) = expire(group, None, context(COMMITTED_MS, settings=SETTINGS)).events
     assert removed == GroupRemoved("g", COMMITTED_MS, Cause.OFFSETS_EXPIRED)
-    group.add_pending_offset(7, TopicPartition("held", 0), position())
-    assert expire(group, COMMITTED_MS, CONFIG).events == ()
+    group.offsets.put_pending(7, TopicPartition("held", 0), position())
+    assert expire(group, None, context(COMMITTED_MS, settings=SETTINGS)).events == ()
 
 
 def test_a_group_with_members_stays_without_offsets():
-    group = Group("g", exists=True, state=GroupState.STABLE, protocol_type="consumer", subscriptions=(READ,))
-    group.add_member(Member("m", None, "c", "/", 1, 1, (Protocol("range", READ),)))
-    assert expire(group, COMMITTED_MS + 10 * RETENTION_MS, CONFIG).events == ()
+    group = group_with("g", state=GroupState.STABLE, protocol_type="consumer", subscriptions=(READ,))
+    group.classic.add_member(Member("m", None, "c", "/", 1, 1, (Protocol("range", READ),)))
+    assert expire(group, None, context(COMMITTED_MS + 10 * RETENTION_MS, settings=SETTINGS)).events == ()
 
 
 def test_there_is_nothing_to_expire_in_a_group_that_is_not_there():
-    assert expire(Group("g"), COMMITTED_MS, CONFIG).events == ()
+    assert expire(None, None, context(COMMITTED_MS, settings=SETTINGS)).events == ()

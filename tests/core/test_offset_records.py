@@ -1,15 +1,19 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from _wire.embedded import decode_key, decode_value, prefix_of
 from _wire.errors import ErrorCode
 from _wire.messages.offset_commit import OffsetCommitRequestPartition, OffsetCommitRequestTopic
+from _wire.records import BATCH_HEADER_BYTES, build_batch
 from coordinator.core.offset_records import (
     CommittedOffset,
     accept_offsets,
     are_partitions,
     find_offsets,
+    is_metadata_too_long,
     offset_records,
+    records_bytes,
 )
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
@@ -50,12 +54,19 @@ def test_of_two_for_a_partition_the_later_is_taken_and_both_are_answered():
     assert [len(topic.partitions) for topic in answered] == [2, 1]
 
 
-def test_metadata_count_in_bytes_and_one_that_is_too_long_is_refused_by_itself():
-    at_most, too_long = partition(0, committed_metadata="é" * 5), partition(1, committed_metadata="é" * 5 + "x")
+@pytest.mark.parametrize("character", ["x", "é", "群", "\N{GRINNING FACE}"], ids=["ASCII", "Latin", "BMP", "astral"])
+def test_metadata_counts_in_utf_16_code_units_and_one_that_is_metadata_too_long_is_refused_by_itself(character):
+    fitting = character * (20 // len(character.encode("utf-16-le")))
+    at_most, too_long = partition(0, committed_metadata=fitting), partition(1, committed_metadata=fitting + "x")
     taken, answered = accept_offsets([asked(at_most, too_long), asked(too_long, topic="u")], 99, None, 10)
     assert {topic: list(positions) for topic, positions in taken.items()} == {"t": [0]}
     errors = [[ErrorCode(each.error_code) for each in topic.partitions] for topic in answered]
     assert errors == [[ErrorCode.NONE, ErrorCode.OFFSET_METADATA_TOO_LARGE], [ErrorCode.OFFSET_METADATA_TOO_LARGE]]
+
+
+@given(st.text(st.characters(exclude_categories=())), st.integers(0, 20))
+def test_the_length_of_metadata_is_that_of_a_java_string(text, units_max):
+    assert is_metadata_too_long(text, units_max) == (len(text.encode("utf-16-le", "surrogatepass")) // 2 > units_max)
 
 
 def test_null_metadata_is_empty_and_times_are_those_of_the_request_where_it_has_them():
@@ -109,3 +120,14 @@ def test_partitions_of_a_topic():
     assert not are_partitions([partition(3)], 3)
     assert not are_partitions([partition(-1)], 3)
     assert are_partitions([], 0)
+
+
+@given(
+    st.lists(
+        st.tuples(st.binary(max_size=300), st.none() | st.binary(max_size=20_000).map(lambda value: value * 3)),
+        min_size=1,
+        max_size=200,
+    )
+)
+def test_the_size_of_records_is_what_they_take_in_a_batch(records):
+    assert records_bytes(records) + BATCH_HEADER_BYTES == len(build_batch(records, timestamp_ms=5))

@@ -1,7 +1,7 @@
 import pytest
 
 from _wire.errors import ErrorCode
-from coordinator.core.group import TopicPartition
+from coordinator.core.committed_offsets import TopicPartition
 from coordinator.core.states import GroupState
 from tests.simulation.simulation import SESSION_TIMEOUT_MS, Simulation
 
@@ -15,7 +15,7 @@ def error_of(asked):
 def test_a_simple_consumer_makes_its_group_by_committing():
     sim = Simulation()
     assert error_of(sim.commit(offset=42)) is ErrorCode.NONE
-    assert sim.group.committed_offset(WHERE).offset == 42
+    assert sim.offsets.get(WHERE).offset == 42
     assert sim.group.state is GroupState.EMPTY
     assert sim.kinds() == ["group.created"]
 
@@ -47,9 +47,9 @@ def test_a_retention_time_at_its_limits_is_taken(retention_time_ms, expires_afte
     assert error_of(sim.commit(offset=42, version=2, retention_time_ms=retention_time_ms)) is ErrorCode.NONE
     sim.restart()
     sim.advance(1000 if expires_after_ms is None else max(expires_after_ms - 1000, 0))
-    assert sim.group.committed_offset(WHERE).offset == 42
+    assert sim.offsets.get(WHERE).offset == 42
     sim.advance(1000)
-    assert sim.group.exists == (expires_after_ms is None)
+    assert sim.exists == (expires_after_ms is None)
 
 
 def test_a_commit_is_a_sign_of_life():
@@ -71,26 +71,22 @@ def test_committed_offsets_survive_a_restart():
     sim.commit(offset=41)
     sim.commit(offset=42)
     sim.restart()
-    assert sim.group.committed_offset(WHERE).offset == 42
+    assert sim.offsets.get(WHERE).offset == 42
 
 
 def test_a_commit_that_cannot_be_stored_is_not_acknowledged():
     sim = Simulation()
     sim.commit(offset=41)
     sim.disk.is_full = True
-    assert error_of_failure(sim.commit(offset=42)) is ErrorCode.COORDINATOR_NOT_AVAILABLE
-    assert error_of_failure(sim.commit(offset=43)) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert error_of(sim.commit(offset=42)) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert error_of(sim.commit(offset=43)) is ErrorCode.COORDINATOR_NOT_AVAILABLE
     sim.disk.is_full = False
     sim.advance(10_000)
-    assert sim.group.committed_offset(WHERE).offset == 41
+    assert sim.offsets.get(WHERE).offset == 41
     assert error_of(sim.commit(offset=44)) is ErrorCode.NONE
-
-
-def error_of_failure(asked):
-    return asked.error
 
 
 def test_a_commit_of_which_nothing_is_taken_makes_no_group():
     sim = Simulation({"offset.metadata.max.bytes": "0"})
     assert error_of(sim.commit(metadata="too long")) is ErrorCode.OFFSET_METADATA_TOO_LARGE
-    assert not sim.group.exists
+    assert not sim.exists

@@ -3,6 +3,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coordinator.core.partitioning import java_string_hash, partition_for
+from tests.golden_vectors import golden_vectors
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    """Names with their hash and their partitions on Kafka."""
+    return golden_vectors("partitions/partitions.jsonl.gz")
 
 
 @pytest.mark.parametrize(
@@ -20,9 +27,18 @@ def test_the_hash_is_javas(text, java_hash):
     assert java_string_hash(text) == java_hash & 0xFFFFFFFF
 
 
-def test_the_sign_bit_is_dropped_not_the_sign():
-    assert partition_for("polygenelubricants", 50) == 0
-    assert partition_for("orders", 50) == (-1008770331 & 0x7FFFFFFF) % 50
+def test_a_thousand_names_lie_in_the_same_partitions_as_on_kafka(recorded):
+    assert len(recorded) == 1000
+    for each in recorded:
+        assert java_string_hash(each["name"]) == each["hash"] & 0xFFFFFFFF
+        partitions = {count: partition_for(each["name"], int(count)) for count in each["partitions"]}
+        assert partitions == each["partitions"], each["name"]
+
+
+def test_a_hash_without_absolute_value_gives_partition_0(recorded):
+    names = [each["name"] for each in recorded if each["hash"] == -(2**31)]
+    assert len(names) == 3
+    assert {partition_for(name, 50) for name in names} == {0}
 
 
 @given(st.text(st.characters(exclude_categories=())))

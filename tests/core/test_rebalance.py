@@ -2,8 +2,8 @@ import pytest
 
 from _wire.errors import ErrorCode
 from coordinator.core.causes import Cause
+from coordinator.core.classic_group import Member, Protocol
 from coordinator.core.events import GroupEmptied, MemberRemoved, RebalanceStarted
-from coordinator.core.group import Member, Protocol
 from coordinator.core.rebalance import select_protocol
 from coordinator.core.states import GroupState
 from tests.simulation.simulation import REBALANCE_TIMEOUT_MS, Simulation
@@ -30,7 +30,7 @@ def test_those_who_stay_rejoin_when_a_member_leaves():
     removed, started = sim.events[-2:]
     assert removed == MemberRemoved("orders", sim.now_ms, b, Cause.MEMBER_LEFT, "closing")
     assert isinstance(started, RebalanceStarted)
-    assert (started.trigger.cause, started.trigger.member_id) == (Cause.MEMBER_LEFT, b)
+    assert (started.rebalance_reason.cause, started.rebalance_reason.member_id) == (Cause.MEMBER_LEFT, b)
     rejoined = sim.join("a", a)
     assert rejoined.response.generation_id == 3
 
@@ -165,4 +165,4 @@ def test_the_first_of_a_batch_that_leaves_is_the_reason_of_the_rebalance():
     _, second, third = sim.stable_with("a", "b", "c")
     sim.leave(second, third, reason="done")
     assert sim.group.rebalance is not None
-    assert sim.group.rebalance.trigger.member_id == second
+    assert sim.group.rebalance.reason.member_id == second

@@ -1,41 +1,21 @@
 from _wire.embedded import decode_key, encode_versioned
 from _wire.messages.offset_commit_record import OffsetCommitValue
-from coordinator.core.group import Group, TopicPartition
+from coordinator.core.committed_offsets import TopicPartition
 from coordinator.core.states import GroupState
-from coordinator.core.stored import OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY, StoredBatch, StoredGroups, records_of
+from coordinator.core.stored import OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY, StoredBatch, StoredGroups, group_record
+from coordinator.runtime.store import LogStore
 from tests.simulation.simulation import GROUP_ID, Simulation, replay
 
 
 def stored_records(sim):
-    group, records = Group(GROUP_ID), []
-    for event in sim.events:
-        event.apply(group)
-        records += records_of(event, group)
-    return records
+    """What the log holds, in order."""
+    stored = LogStore(sim.offsets_log, sim.audit_log, 0, lambda log: None).replay()
+    return [record for batch in stored for record in batch.records]
 
 
 def durable(group):
-    """What of a group is kept in `__consumer_offsets`, whoever holds it."""
-    return (
-        group.state,
-        group.generation_id,
-        group.protocol_type,
-        group.protocol_name,
-        group.leader,
-        group.offsets,
-        {
-            member.member_id: (
-                member.group_instance_id,
-                member.client_id,
-                member.client_host,
-                member.session_timeout_ms,
-                member.rebalance_timeout_ms,
-                member.metadata_for(group.protocol_name),
-                member.assignment,
-            )
-            for member in group.members.values()
-        },
-    )
+    """What of a group is kept in `__consumer_offsets`."""
+    return group_record(group.classic), group.offsets
 
 
 def load(records):
@@ -48,7 +28,7 @@ def test_a_stable_group_is_loaded_as_it_was():
     sim = Simulation()
     (a, _b) = sim.stable_with("a", "b")
     sim.commit(a, generation_id=2, offset=7)
-    assert durable(load(stored_records(sim))) == durable(sim.group)
+    assert durable(load(stored_records(sim))) == durable(sim.whole_group)
 
 
 def test_compaction_may_take_any_superseded_record():
@@ -58,14 +38,14 @@ def test_compaction_may_take_any_superseded_record():
         sim.commit(a, generation_id=2, offset=offset)
     last_of_each_key = dict(stored_records(sim)).items()
     assert len(last_of_each_key) < len(stored_records(sim))
-    assert durable(load(last_of_each_key)) == durable(sim.group)
+    assert durable(load(last_of_each_key)) == durable(sim.whole_group)
 
 
 def test_an_offset_may_come_before_the_groups_own_record():
     sim = Simulation()
     (a,) = sim.stable_with("a")
     sim.commit(a, generation_id=1, offset=7)
-    assert durable(load(reversed(list(dict(stored_records(sim)).items())))) == durable(sim.group)
+    assert durable(load(reversed(list(dict(stored_records(sim)).items())))) == durable(sim.whole_group)
 
 
 def test_an_emptied_group_keeps_its_generation_and_offsets():
@@ -74,16 +54,16 @@ def test_an_emptied_group_keeps_its_generation_and_offsets():
     sim.commit(a, generation_id=1, offset=7)
     sim.leave(a)
     loaded = load(stored_records(sim))
-    assert (loaded.state, loaded.generation_id) == (GroupState.EMPTY, 2)
-    assert loaded.committed_offset(TopicPartition("t", 0)).offset == 7
-    assert loaded.state_since_ms == sim.now_ms
+    assert (loaded.classic.state, loaded.classic.generation_id) == (GroupState.EMPTY, 2)
+    assert loaded.offsets.get(TopicPartition("t", 0)).offset == 7
+    assert loaded.classic.state_since_ms == sim.now_ms
 
 
 def test_an_explicit_expiry_is_kept():
     key = next(key for key, _ in stored_records(committed_once()) if decode_key(key).NAME == "OffsetCommitKey")
     value = OffsetCommitValue(offset=1, commit_timestamp=5, expire_timestamp=99)
     loaded = load([(key, encode_versioned(value, OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY))])
-    assert loaded.committed_offset(TopicPartition("t", 0)).expire_timestamp_ms == 99
+    assert loaded.offsets.get(TopicPartition("t", 0)).expire_timestamp_ms == 99
 
 
 def committed_once():
@@ -101,4 +81,4 @@ def test_all_events_replayed_are_the_group():
     a, b = sim.stable_with("a", "b")
     sim.leave(b)
     sim.join("a", a)
-    assert replay(sim.events) == sim.group
+    assert replay(sim.events) == sim.whole_group

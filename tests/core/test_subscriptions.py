@@ -2,10 +2,11 @@ import pytest
 
 from _wire.embedded import encode_versioned
 from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.events import GroupEmptied
-from coordinator.core.group import Group
 from coordinator.core.states import GroupState
 from coordinator.core.subscriptions import is_subscribed, subscribed_topics
+from tests.core.deciding import group_with
 
 
 def subscription(*topics, version=0):
@@ -13,7 +14,7 @@ def subscription(*topics, version=0):
 
 
 def group_of(*metadata, protocol_type="consumer"):
-    return Group("g", exists=True, protocol_type=protocol_type, subscriptions=metadata)
+    return ClassicGroup("g", protocol_type=protocol_type, subscriptions=metadata)
 
 
 def test_the_topics_of_all_members_in_any_version():
@@ -37,7 +38,7 @@ def test_bytes_that_are_no_subscription_leave_it_open_and_then_every_topic_count
 
 
 def test_before_the_first_generation_a_consumer_group_may_read_anything():
-    group = Group("g", exists=True, protocol_type="consumer")
+    group = ClassicGroup("g", protocol_type="consumer")
     assert subscribed_topics(group) is None
     assert is_subscribed(group, None, "other")
 
@@ -51,7 +52,8 @@ def test_of_other_protocol_types_no_topics_are_known():
 
 @pytest.mark.parametrize(("former_type", "reads_anything"), [("consumer", False), ("connect", True), (None, True)])
 def test_after_a_generation_of_another_protocol_type_a_consumer_group_may_read_anything(former_type, reads_anything):
-    group = Group("g", exists=True, state=GroupState.PREPARING_REBALANCE, protocol_type=former_type)
-    GroupEmptied("g", 0, 1).apply(group)
+    whole = group_with("g", state=GroupState.PREPARING_REBALANCE, protocol_type=former_type)
+    GroupEmptied("g", 0, 1).apply(whole)
+    group = whole.classic
     group.protocol_type = "consumer"
     assert is_subscribed(group, subscribed_topics(group), "other") == reads_anything

@@ -3,13 +3,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from _wire.errors import ErrorCode
-from coordinator.core import offsets, transactional_offsets
-from coordinator.core.decision import Decision
-from coordinator.core.group import Group, Producer, TopicPartition
+from coordinator.core import offset_fetch, transactional_offsets
+from coordinator.core.committed_offsets import Producer, TopicPartition, TransactionMarker
+from coordinator.core.group import Group
+from coordinator.core.offset_events import TransactionCompleted
 from coordinator.core.offset_records import CommittedOffset
 from coordinator.core.states import GroupState
 from coordinator.core.stored import StoredGroups
 from coordinator.runtime.store import LogStore
+from tests.core.deciding import context
 from tests.simulation.simulation import GROUP_ID, Simulation, replay
 
 WHERE = TopicPartition("t", 0)
@@ -22,7 +24,7 @@ def commit(sim, producer=ONE, **said):
 
 
 def fetched(sim, require_stable=False):
-    (found,) = offsets.fetch(sim.group, "t", [0], require_stable)
+    (found,) = offset_fetch.fetch_topic(sim.offsets, "t", [0], require_stable)
     if found.error_code:
         return ErrorCode(found.error_code)
     return None if found.committed_offset < 0 else found.committed_offset
@@ -89,20 +91,15 @@ def test_the_marker_of_another_producer_changes_nothing():
 def test_what_is_deleted_meanwhile_does_not_come_back():
     sim = Simulation()
     commit(sim, offset=42)
-    sim.groups.ask(GROUP_ID, offsets_gone)
-    sim.groups.drain(sim.now_ms)
+    sim.delete_topic("t")
     sim.end_transaction(ONE)
     assert fetched(sim) is None
-
-
-def offsets_gone(group, now_ms):
-    return Decision(offsets.forget_all(group, now_ms))
 
 
 def test_it_makes_its_group_and_is_taken_without_a_member_in_any_state():
     sim = Simulation()
     assert commit(sim) is ErrorCode.NONE
-    assert sim.group.exists
+    assert sim.exists
     sim.stable_with("a")
     assert commit(sim) is ErrorCode.NONE
     sim.join("b")
@@ -141,7 +138,9 @@ def test_a_replaced_static_member_is_fenced():
 def test_metadata_that_is_too_long_is_refused():
     sim = Simulation()
     assert commit(sim, metadata="x" * 4097) is ErrorCode.OFFSET_METADATA_TOO_LARGE
-    assert not sim.group.exists, "nothing was taken, so there is no group"
+    assert commit(sim, metadata="\N{GRINNING FACE}" * 2049) is ErrorCode.OFFSET_METADATA_TOO_LARGE
+    assert not sim.exists, "nothing was taken, so there is no group"
+    assert commit(sim, metadata="é" * 4096) is ErrorCode.NONE
 
 
 def test_it_keeps_its_member_alive():
@@ -173,8 +172,8 @@ def test_the_later_append_wins_in_any_history_and_a_restart_knows_no_other(steps
             commit(sim, producer, offset=order)
             pending[producer] = order
         elif step == "forget":
-            sim.groups.ask(GROUP_ID, offsets_gone)
-            sim.groups.drain(sim.now_ms)
+            sim.delete_topic("t")
+            sim.create_topic("t")
             materialised, pending = None, {}
         else:
             sim.end_transaction(producer, step == "commit")
@@ -193,18 +192,19 @@ def test_replay_and_load_give_the_same_group():
     commit(sim, ONE, offset=1)
     commit(sim, OTHER, offset=2)
     sim.end_transaction(ONE)
-    assert replay(sim.events) == sim.group
+    assert replay(sim.events) == sim.whole_group
     stored = StoredGroups()
     for each in LogStore(sim.offsets_log, sim.audit_log, 0, lambda log: None).replay():
         stored.apply(each)
-    assert stored.groups[GROUP_ID].offsets == sim.group.offsets
-    assert stored.groups[GROUP_ID].pending_offsets == sim.group.pending_offsets
+    assert stored.groups[GROUP_ID].offsets == sim.offsets
 
 
 @pytest.mark.parametrize("committed", [True, False])
 def test_a_marker_finds_every_group_of_its_partition(committed):
-    groups = {name: Group(name, exists=True) for name in ("a", "b", "c")}
+    groups = {name: Group(name) for name in ("a", "b", "c")}
     for name in ("a", "b"):
-        groups[name].add_pending_offset(ONE.producer_id, WHERE, CommittedOffset(1, -1, "", 0))
-    events = [transactional_offsets.end(group, ONE, committed, 5) for group in groups.values()]
-    assert [len(each) for each in events] == [1, 1, 0]
+        groups[name].offsets.put_pending(ONE.producer_id, WHERE, CommittedOffset(1, -1, "", 0))
+    marker = TransactionMarker(ONE, committed, coordinator_epoch=0)
+    decision = transactional_offsets.complete(groups, marker, context(5))
+    assert decision.events == tuple(TransactionCompleted(name, 5, ONE, committed) for name in ("a", "b"))
+    assert decision.marker == marker

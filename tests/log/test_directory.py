@@ -10,9 +10,9 @@ import pytest
 from coordinator.log.checkpoints import read_checkpoint, write_checkpoint
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
-from coordinator.log.errors import DataDirectoryError, InvalidTopicName, LogFlushError
+from coordinator.log.errors import DataDirectoryError, InvalidTopicName, LogFlushError, ReservedTopicName
 from coordinator.log.files import DiskFileSystem
-from coordinator.log.names import check_topic_name, folder_name, parse_folder_name
+from coordinator.log.names import METADATA_LOG, check_topic_name, folder_name, parse_folder_name
 from tests.log.batches import everything, filled
 from tests.log.faulty_files import FaultyFileSystem
 
@@ -36,6 +36,7 @@ def test_a_new_directory_gets_kafkas_properties(root):
         "directory.id": with_ids.directory_id,
         "node.id": "3",
         "version": "1",
+        "coordinator.format.version": "2",
     }
     with_ids.close()
     again = LogDirectory.open(root, node_id=3)
@@ -71,9 +72,26 @@ def test_broken_properties_are_refused(root, content, reason):
         LogDirectory.open(root)
 
 
-def test_a_directory_written_by_kafka_is_taken(root):
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [("", "missing"), ("coordinator.format.version=1\n", "1"), ("coordinator.format.version=3\n", "3")],
+)
+def test_a_directory_of_another_format_is_refused_in_one_line(root, line, found):
+    """Kafka's own is one: its metadata log holds other records."""
     root.mkdir()
-    (root / "meta.properties").write_text("#\n#Fri Nov 21 09:34:02 UTC 2025\ncluster.id=abc\nnode.id=1\nversion=1\n")
+    content = f"#\n#Fri Nov 21 09:34:02 UTC 2025\ncluster.id=abc\nnode.id=1\nversion=1\n{line}"
+    (root / "meta.properties").write_text(content)
+    with pytest.raises(DataDirectoryError, match=f"is {found}, not 2\\): use an empty data directory$") as problem:
+        LogDirectory.open(root)
+    assert str(root) in str(problem.value)
+    assert "\n" not in str(problem.value)
+    assert (root / "meta.properties").read_text() == content
+
+
+def test_properties_that_kafkas_tools_wrote_again_are_read(root):
+    root.mkdir()
+    lines = "#\n#Fri Nov 21 09:34:02 UTC 2025\ncoordinator.format.version=2\ncluster.id=abc\nnode.id=1\nversion=1\n"
+    (root / "meta.properties").write_text(lines)
     directory = LogDirectory.open(root)
     assert (directory.cluster_id, len(directory.directory_id)) == ("abc", 22)
     directory.close()
@@ -280,3 +298,19 @@ def test_names_that_kafka_does_not_take(topic):
 @pytest.mark.parametrize("name", ["topic", "topic-", "topic-x", "topic-01", "-1", "a-0.abc-delete", ".lock", "a b-0"])
 def test_folders_that_are_no_partition(name):
     assert parse_folder_name(name) is None
+
+
+def test_the_metadata_log_is_no_topics_partition(root):
+    assert folder_name(METADATA_LOG, 0) == "__cluster_metadata-0"
+    with pytest.raises(ReservedTopicName):
+        check_topic_name(METADATA_LOG)
+    directory = LogDirectory.open(root)
+    log = filled(directory.open_metadata_log(CONFIG), 3)
+    for reach in (lambda: directory.open_log(METADATA_LOG, 0, CONFIG), lambda: directory.delete_log(METADATA_LOG, 0)):
+        with pytest.raises(ReservedTopicName):
+            reach()
+    assert directory.open_metadata_log(CONFIG) is log
+    directory.close()
+    again = LogDirectory.open(root)
+    assert everything(again.open_metadata_log(CONFIG)) == ["0", "1", "2"]
+    again.close()

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from _wire.records import build_batch
 from coordinator.log.config import LogConfig
 from coordinator.log.errors import LogAppendError
+from coordinator.log.names import METADATA_LOG
 from coordinator.log.partition_log import PartitionLog
-from coordinator.metadata.store import METADATA_TOPIC, PRODUCER_IDS_PER_BLOCK, MetadataError, MetadataStore
+from coordinator.metadata.store import PRODUCER_IDS_PER_BLOCK, MetadataError, MetadataStore
 from tests.model.memory_files import MemoryFileSystem
 
 NOW_MS: Final = 1_700_000_000_000
@@ -31,7 +32,7 @@ class Disk:
         return MetadataStore(self.open_log(clean=clean), lambda: next(self._ids).to_bytes(16, "big"))
 
     def open_log(self, *, clean: bool = False) -> PartitionLog:
-        return PartitionLog.open(self.files, ROOT, METADATA_TOPIC, 0, LogConfig(), clean=clean)
+        return PartitionLog.open(self.files, ROOT, METADATA_LOG, 0, LogConfig(), clean=clean)
 
     @property
     def content(self) -> bytearray:
@@ -172,6 +173,7 @@ def test_a_broken_record_in_a_log_that_was_closed_clean_is_one_line(disk):
         b'{"kind":"from the future"}',
         b'{"kind":"topic","name":"t","topic_id":"no hex","partitions":1}',
         b'{"kind":"topic","name":"t","topic_id":"00"}',
+        b'{"kind":"topic","name":"__cluster_metadata","topic_id":"00","partitions":1}',
         b'{"kind":"remove_topic","name":"never made"}',
     ],
 )

@@ -24,6 +24,7 @@ STORED = "coordinator/core/stored.py"
 ADMIN = "coordinator/core/admin.py"
 SHARD = "coordinator/runtime/shard.py"
 GROUPS = "coordinator/runtime/group_coordinator.py"
+DELETED_TOPICS = "coordinator/runtime/deleted_topics.py"
 GROUP_TIMERS = "coordinator/runtime/group_timers.py"
 STORE = "coordinator/runtime/store.py"
 TRAIL = "coordinator/audit/trail.py"
@@ -185,13 +186,13 @@ MUTANTS = (
     Mutant(
         "the initial delay is not waited for",
         REBALANCE,
-        "complete = group.all_have_joined and not rebalance.from_empty and not rebalance.held",
-        "complete = group.all_have_joined and not rebalance.held",
+        "complete = group.all_have_joined and not rebalance.from_empty and not rebalance.completion_deferred",
+        "complete = group.all_have_joined and not rebalance.completion_deferred",
     ),
     Mutant(
         "a refusal ends the join phase",
         REBALANCE,
-        "complete = group.all_have_joined and not rebalance.from_empty and not rebalance.held",
+        "complete = group.all_have_joined and not rebalance.from_empty and not rebalance.completion_deferred",
         "complete = group.all_have_joined and not rebalance.from_empty",
     ),
     Mutant(
@@ -337,7 +338,7 @@ MUTANTS = (
     Mutant(
         "a rebalance leaves its trigger",
         EVENTS,
-        "        group.trigger = None\n",
+        "        group.rebalance_reason = None\n",
         "",
     ),
     Mutant(
@@ -490,7 +491,7 @@ MUTANTS = (
     Mutant(
         "a static member's return is not stored",
         STORED,
-        "if group.state is STABLE and group.trigger is None else []",
+        "if group.state is STABLE and group.rebalance_reason is None else []",
         "if group.state is EMPTY else []",
     ),
     Mutant(
@@ -655,7 +656,7 @@ MUTANTS = (
     Mutant(
         "the age of offsets is looked at once",
         GROUPS,
-        "        self._check_later(shard, left, now_ms + (1 if left else self._check_interval_ms))\n",
+        "        self._check_later(shard, left, deadline_after(now_ms, 1 if left else self._check_interval_ms))\n",
         "",
     ),
     Mutant(
@@ -742,8 +743,8 @@ MUTANTS = (
     Mutant(
         "the names of files that a failed append left are not flushed",
         PARTITION_LOG,
-        "self._fsync_later(self.folder)\n",
-        "self._fsync_later(self.folder.parent)\n",
+        "self._note_new_names_in(self.folder)\n",
+        "self._note_new_names_in(self.folder.parent)\n",
     ),
     Mutant(
         "names are flushed only with a segment",
@@ -768,5 +769,30 @@ MUTANTS = (
         RECOVERY,
         "if base_offset > end_offset and base_offset > recovery_point and not clean:",
         "if base_offset > end_offset and clean:",
+    ),
+    # ---- deleted topics
+    Mutant(
+        "what is queued during a load comes before what the load forgets",
+        GROUPS,
+        "shard.submit_first(ForgetTopicsAsk",
+        "shard.submit(ForgetTopicsAsk",
+    ),
+    Mutant(
+        "what was forgotten is forgotten again",
+        GROUPS,
+        "                elif shard.loaded:\n                    self._deleted_topics.forgotten(shard.partition)\n",
+        "",
+    ),
+    Mutant(
+        "a topic that is there again keeps the offsets of a partition that is loaded",
+        DELETED_TOPICS,
+        "topic in deleted or topic not in before",
+        "topic not in before",
+    ),
+    Mutant(
+        "a load keeps the offsets of topics that are gone",
+        DELETED_TOPICS,
+        "topic in deleted or topic not in before",
+        "topic in deleted",
     ),
 )

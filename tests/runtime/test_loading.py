@@ -1,9 +1,15 @@
 """A partition is taken up and given up: what clients are told meanwhile, and what is there afterwards."""
 
+from dataclasses import replace
+
 import pytest
 
 from _wire.errors import ErrorCode
 from coordinator.config import Config
+from coordinator.core import operations
+from coordinator.core.committed_offsets import Producer
+from coordinator.core.decision import NOTHING
+from coordinator.core.group import Group
 from coordinator.core.states import GroupState
 from coordinator.runtime import shard as shard_module
 from coordinator.runtime.shard import ShardState
@@ -11,8 +17,8 @@ from tests.simulation.simulation import GROUP_ID, SESSION_TIMEOUT_MS, Simulation
 
 
 def start_loading(sim):
-    sim.groups.unload(0)
-    sim.groups.load([0])
+    sim.coordinator.unload(0)
+    sim.coordinator.load([0])
 
 
 def test_whoever_asks_while_it_is_loaded_is_told_so(monkeypatch):
@@ -22,7 +28,8 @@ def test_whoever_asks_while_it_is_loaded_is_told_so(monkeypatch):
     monkeypatch.setattr(shard_module, "LOAD_STEPS_AT_ONCE", 0)
     with sim.one_turn():
         asked = [sim.join("b"), sim.commit(), sim.heartbeat(member_id, generation_id=1)]
-    assert [each.error for each in asked] == [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 3
+    loading = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    assert [each.error for each in asked] == [loading, loading, ErrorCode.NONE]
     assert sim.shard.state is ShardState.LOADING
 
 
@@ -34,10 +41,10 @@ def test_a_long_log_is_read_in_slices_and_others_have_their_turn(monkeypatch):
     start_loading(sim)
     turns = 0
     while sim.shard.state is ShardState.LOADING:
-        sim.groups.drain(sim.now_ms)
+        sim.coordinator.drain(sim.now_ms)
         turns += 1
     assert turns > 2
-    assert next(iter(sim.group.offsets["t"].values())).offset == 9
+    assert next(iter(sim.offsets.by_topic["t"].values())).offset == 9
 
 
 def test_a_partition_that_is_given_up_sends_everybody_elsewhere():
@@ -46,10 +53,10 @@ def test_a_partition_that_is_given_up_sends_everybody_elsewhere():
     parked = sim.join("a", leader)
     with sim.one_turn():
         queued = sim.commit(follower, generation_id=2)
-        sim.groups.unload(0)
+        sim.coordinator.unload(0)
     after = sim.heartbeat(follower, generation_id=2)
     assert [each.error for each in (parked, queued, after)] == [ErrorCode.NOT_COORDINATOR] * 3
-    assert (sim.shard.groups, len(sim.sessions), sim.timers.deadline_ms(GROUP_ID)) == ({}, 0, None)
+    assert (sim.shard.machine.groups, len(sim.sessions), sim.timers.deadline_ms(GROUP_ID)) == ({}, 0, None)
 
 
 def test_a_parked_sync_is_sent_elsewhere_too():
@@ -58,7 +65,7 @@ def test_a_parked_sync_is_sent_elsewhere_too():
     sim.join("a", leader, metadata=b"x")
     sim.join("b", follower)
     parked = sim.sync(follower)
-    sim.groups.unload(0)
+    sim.coordinator.unload(0)
     assert parked.error is ErrorCode.NOT_COORDINATOR
 
 
@@ -67,8 +74,8 @@ def test_a_load_may_be_given_up_before_it_ends(monkeypatch):
     sim.stable_with("a")
     monkeypatch.setattr(shard_module, "LOAD_STEPS_AT_ONCE", 0)
     start_loading(sim)
-    sim.groups.drain(sim.now_ms)
-    sim.groups.unload(0)
+    sim.coordinator.drain(sim.now_ms)
+    sim.coordinator.unload(0)
     sim.advance(60_000)
     assert sim.shard.state is ShardState.INACTIVE
     assert sim.commit().error is ErrorCode.NOT_COORDINATOR
@@ -78,7 +85,7 @@ def test_what_was_given_up_can_be_taken_up_again():
     sim = Simulation()
     (member_id,) = sim.stable_with("a")
     start_loading(sim)
-    sim.groups.drain(sim.now_ms)
+    sim.coordinator.drain(sim.now_ms)
     assert (sim.group.state, sim.group.generation_id) == (GroupState.STABLE, 1)
     assert sim.sessions.deadline_ms(GROUP_ID, member_id) == sim.now_ms + SESSION_TIMEOUT_MS
     assert sim.heartbeat(member_id).error is ErrorCode.NONE
@@ -111,42 +118,73 @@ def test_offsets_are_looked_at_once_per_interval_and_an_empty_group_goes():
     sim = Simulation({"offsets.retention.minutes": "1", "offsets.retention.check.interval.ms": "50000"})
     sim.commit(offset=7)
     sim.advance(99_999)
-    assert sim.group.exists
+    assert sim.exists
     sim.advance(1)
-    assert not sim.group.exists
+    assert not sim.exists
     assert sim.kinds() == ["group.created", "offsets.expired", "group.removed"]
     sim.restart()
-    assert not sim.group.exists
+    assert not sim.exists
 
 
-def test_after_a_restart_there_is_still_one_look_per_interval():
+def test_after_a_restart_there_is_still_one_look_per_interval(monkeypatch):
     sim = Simulation({"offsets.retention.check.interval.ms": "1000"})
     for _ in range(3):
         sim.disk.is_full = True
         sim.commit()
         sim.disk.is_full = False
         sim.advance(200)
-    assert sim.shard.loaded
-    assert len(sim.groups._checks) == 1
-    asked = []
-    sim.groups.ask = lambda group_id, decide: asked.append(group_id)
-    sim.shard.groups["g"] = object()
+    assert sim.shard.is_active
+    sim.commit()
+    checks = checks_of(sim, monkeypatch)
     sim.advance(10_000)
-    assert len(asked) == 10
+    assert len(checks) == 10
+
+
+def checks_of(sim, monkeypatch):
+    """Time and group id of each check of a group's offsets from now on."""
+    checks = []
+
+    def expire(group, request, context):
+        checks.append((context.now_ms, group.group_id))
+        return NOTHING
+
+    monkeypatch.setattr(operations, "EXPIRE_OFFSETS", replace(operations.EXPIRE_OFFSETS, decide=expire))
+    return checks
 
 
 def test_many_groups_are_looked_at_in_slices(monkeypatch):
     sim = Simulation({"offsets.retention.check.interval.ms": "1000"})
     monkeypatch.setattr("coordinator.runtime.group_coordinator.GROUPS_CHECKED_AT_ONCE", 2)
-    asked = []
-    sim.groups.ask = lambda group_id, decide: asked.append((sim.now_ms, group_id))
-    sim.shard.groups.update(dict.fromkeys("abcde"))
+    sim.shard.machine.groups.update((name, Group(name)) for name in "abcde")
+    checks = checks_of(sim, monkeypatch)
     start_ms = sim.now_ms
     sim.advance(1_500)
-    assert [(at_ms - start_ms, name) for at_ms, name in asked] == [
+    assert [(at_ms - start_ms, name) for at_ms, name in checks] == [
         (1000, "a"),
         (1000, "b"),
         (1001, "c"),
         (1001, "d"),
         (1002, "e"),
     ]
+
+
+def test_an_empty_group_that_never_had_offsets_goes_at_the_next_look():
+    sim = Simulation({"offsets.retention.check.interval.ms": "50000"})
+    (member_id,) = sim.stable_with("a")
+    sim.advance(20_000)
+    sim.leave(member_id)
+    sim.advance(29_999)
+    assert sim.exists
+    sim.advance(1)
+    assert not sim.exists
+
+
+def test_an_empty_group_stays_as_long_as_a_transaction_is_open_for_it():
+    sim = Simulation({"offsets.retention.check.interval.ms": "50000"})
+    producer = Producer(7, 0)
+    sim.commit_in_transaction(producer)
+    sim.advance(200_000)
+    assert sim.exists
+    sim.end_transaction(producer, committed=False)
+    sim.advance(50_000)
+    assert not sim.exists

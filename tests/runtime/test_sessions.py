@@ -23,10 +23,10 @@ class Session(NamedTuple):
     instance_id: str | None
     timeout_ms: int
     deadline_ms: int
-    is_members: bool = True
+    may_heartbeat: bool = True
 
 
-class LeaseMachine(RuleBasedStateMachine):
+class SessionMachine(RuleBasedStateMachine):
     """Whatever is done to the table is done to the dicts. Time goes on in steps, and the wheel is asked at each."""
 
     @initialize(seed=st.integers(0, 2**64 - 1))
@@ -38,12 +38,20 @@ class LeaseMachine(RuleBasedStateMachine):
         self.groups: dict[str, tuple[int, bool]] = {}
         self.told_over: set[tuple[str, str]] = set()
 
-    @rule(group_id=GROUPS, member_id=MEMBERS, instance_id=INSTANCES, timeout_ms=TIMEOUTS_MS)
-    def renew(self, group_id, member_id, instance_id, timeout_ms):
-        self.table.renew(group_id, member_id, instance_id, timeout_ms, self.now_ms)
+    @rule(
+        group_id=GROUPS,
+        member_id=MEMBERS,
+        instance_id=INSTANCES,
+        first_timeout_ms=TIMEOUTS_MS,
+        timeout_ms=TIMEOUTS_MS,
+        may_heartbeat=st.booleans(),
+    )
+    def start(self, group_id, member_id, instance_id, first_timeout_ms, timeout_ms, may_heartbeat):
+        self.table.start(group_id, member_id, instance_id, first_timeout_ms, timeout_ms, may_heartbeat, self.now_ms)
         known = self.sessions.get((group_id, member_id))
         kept = instance_id if known is None else known.instance_id
-        self.sessions[group_id, member_id] = Session(kept, timeout_ms, self.now_ms + timeout_ms)
+        deadline_ms = self.now_ms + first_timeout_ms
+        self.sessions[group_id, member_id] = Session(kept, timeout_ms, deadline_ms, may_heartbeat)
         self.groups.setdefault(group_id, (0, False))
         self.told_over.discard((group_id, member_id))
 
@@ -52,22 +60,13 @@ class LeaseMachine(RuleBasedStateMachine):
         return data.draw(st.sampled_from(sorted(self.sessions)))
 
     @precondition(lambda self: self.sessions)
-    @rule(data=st.data(), new=MEMBERS, timeout_ms=TIMEOUTS_MS)
-    def transfer(self, data, new, timeout_ms):
-        group_id, old = self.known_session(data)
-        known = self.sessions[group_id, old]
-        self.table.transfer(group_id, old, new, timeout_ms, self.now_ms)
-        self.forget(group_id, old)
-        self.forget(group_id, new)
-        self.sessions[group_id, new] = Session(known.instance_id, timeout_ms, self.now_ms + known.timeout_ms)
-
-    @rule(group_id=GROUPS, member_id=MEMBERS, timeout_ms=TIMEOUTS_MS)
-    def reserve(self, group_id, member_id, timeout_ms):
-        self.table.reserve(group_id, member_id, timeout_ms, self.now_ms)
-        known = self.sessions.get((group_id, member_id))
-        instance_id = None if known is None else known.instance_id
-        self.sessions[group_id, member_id] = Session(instance_id, timeout_ms, self.now_ms + timeout_ms, False)
-        self.groups.setdefault(group_id, (0, False))
+    @rule(data=st.data(), timeout_ms=TIMEOUTS_MS)
+    def renew(self, data, timeout_ms):
+        group_id, member_id = self.known_session(data)
+        self.table.renew(group_id, member_id, timeout_ms, self.now_ms)
+        known = self.sessions[group_id, member_id]
+        renewed = known._replace(timeout_ms=timeout_ms, deadline_ms=self.now_ms + timeout_ms)
+        self.sessions[group_id, member_id] = renewed
         self.told_over.discard((group_id, member_id))
 
     @rule(group_id=GROUPS, generation_id=GENERATIONS, open=st.booleans())
@@ -80,7 +79,7 @@ class LeaseMachine(RuleBasedStateMachine):
         known = self.sessions.get((group_id, member_id))
         expected = (
             known is not None
-            and known.is_members
+            and known.may_heartbeat
             and self.groups[group_id] == (generation_id, True)
             and known.instance_id == instance_id
             and known.deadline_ms > self.now_ms
@@ -97,13 +96,13 @@ class LeaseMachine(RuleBasedStateMachine):
         self.heartbeat(group_id, member_id, self.sessions[group_id, member_id].instance_id, generation_id)
 
     @rule(group_id=GROUPS, member_id=MEMBERS)
-    def drop(self, group_id, member_id):
-        assert self.table.drop(group_id, member_id) == ((group_id, member_id) in self.sessions)
+    def end(self, group_id, member_id):
+        assert self.table.end(group_id, member_id) == ((group_id, member_id) in self.sessions)
         self.forget(group_id, member_id)
 
     @rule(group_id=GROUPS)
-    def drop_group(self, group_id):
-        self.table.drop_group(group_id)
+    def end_all(self, group_id):
+        self.table.end_all(group_id)
         self.groups.pop(group_id, None)
         for group, member_id in list(self.sessions):
             if group == group_id:
@@ -139,13 +138,17 @@ class LeaseMachine(RuleBasedStateMachine):
         assert self.wheel.pending == len(self.sessions) - len(self.told_over)
 
 
-LeaseMachine.TestCase.settings = settings(max_examples=80, stateful_step_count=60, deadline=None)
-TestLeasesUnderRules = LeaseMachine.TestCase
+SessionMachine.TestCase.settings = settings(max_examples=80, stateful_step_count=60, deadline=None)
+TestSessionsUnderRules = SessionMachine.TestCase
 
 
 @pytest.fixture
 def table() -> SessionTable:
     return SessionTable(TimerWheel(0), seed=7)
+
+
+def start(table: SessionTable, group_id: str, member_id: str, instance_id: str | None, timeout_ms: int) -> None:
+    table.start(group_id, member_id, instance_id, timeout_ms, timeout_ms, True, 0)
 
 
 def alive(table: SessionTable, group_id: str, member_id: str, now_ms: int = 0) -> bool:
@@ -160,11 +163,11 @@ def test_any_number_of_sessions_is_found_while_others_come_and_go(seed):
     table.set_group("g", 1, True)
     members = [f"member-{number}" for number in range(3000)]
     for member_id in members:
-        table.renew("g", member_id, None, 1000, 0)
+        start(table, "g", member_id, None, 1000)
     rng.shuffle(members)
     while members:
         for member_id in members[:250]:
-            assert table.drop("g", member_id)
+            assert table.end("g", member_id)
         gone, members = members[:250], members[250:]
         assert all(alive(table, "g", member_id) for member_id in members)
         assert not any(alive(table, "g", member_id) for member_id in gone)
@@ -174,7 +177,7 @@ def test_any_number_of_sessions_is_found_while_others_come_and_go(seed):
 def test_where_the_group_ends_and_the_member_begins_is_told_apart(table):
     for group_id in ("a", "ab", "abc"):
         table.set_group(group_id, 1, True)
-    table.renew("ab", "c", None, 1000, 0)
+    start(table, "ab", "c", None, 1000)
     assert alive(table, "ab", "c")
     assert not alive(table, "a", "bc")
     assert not alive(table, "abc", "")
@@ -184,7 +187,7 @@ def test_a_heartbeat_moves_no_timer(table):
     wheel = TimerWheel(0)
     table = SessionTable(wheel, 7)
     table.set_group("g", 1, True)
-    table.renew("g", "m", None, 1000, 0)
+    start(table, "g", "m", None, 1000)
     assert alive(table, "g", "m", 900)
     assert (wheel.next_deadline_ms(), table.deadline_ms("g", "m")) == (1000, 1900)
     assert wheel.advance(1000) == [SessionKey("g", "m")]
@@ -197,50 +200,49 @@ def test_a_heartbeat_moves_no_timer(table):
 def test_a_shorter_session_is_over_sooner(table):
     wheel = TimerWheel(0)
     table = SessionTable(wheel, 7)
-    table.renew("g", "m", None, 5000, 0)
-    table.renew("g", "m", None, 10, 0)
+    start(table, "g", "m", None, 5000)
+    table.renew("g", "m", 10, 0)
     assert wheel.advance(10) == [SessionKey("g", "m")]
     assert table.is_due("g", "m", 10)
 
 
 def test_a_session_that_is_over_is_not_renewed_by_a_heartbeat(table):
     table.set_group("g", 1, True)
-    table.renew("g", "m", None, 1000, 0)
+    start(table, "g", "m", None, 1000)
     assert not alive(table, "g", "m", 1000)
     assert table.is_over("g", "m", 1000)
 
 
-def test_a_member_id_that_is_only_reserved_is_left_to_the_core(table):
+def test_the_session_of_a_pending_member_id_is_renewed_by_no_heartbeat(table):
     table.set_group("g", 1, True)
-    table.reserve("g", "m", 1000, 0)
+    table.start("g", "m", None, 1000, 1000, False, 0)
     assert not alive(table, "g", "m")
     assert table.deadline_ms("g", "m") == 1000
-    table.renew("g", "m", None, 1000, 0)
+    start(table, "g", "m", None, 1000)
     assert alive(table, "g", "m")
 
 
-def test_a_shorter_session_that_was_passed_on_is_over_in_time_once_it_is_renewed():
+def test_a_session_with_a_longer_first_timeout_ends_in_time_once_it_is_renewed():
     wheel = TimerWheel(0)
     table = SessionTable(wheel, 7)
     table.set_group("g", 1, True)
-    table.renew("g", "old", None, 5000, 0)
-    table.transfer("g", "old", "new", 1000, 0)
-    assert wheel.advance(1000) == [SessionKey("g", "new")]
-    assert not table.is_due("g", "new", 1000)
-    assert alive(table, "g", "new", 1500)
-    assert wheel.advance(2500) == [SessionKey("g", "new")]
-    assert table.is_due("g", "new", 2500)
+    table.start("g", "m", None, 5000, 1000, True, 0)
+    assert wheel.advance(1000) == [SessionKey("g", "m")]
+    assert not table.is_due("g", "m", 1000)
+    assert alive(table, "g", "m", 1500)
+    assert wheel.advance(2500) == [SessionKey("g", "m")]
+    assert table.is_due("g", "m", 2500)
 
 
-def test_a_session_that_is_not_there_cannot_be_passed_on(table):
+def test_a_session_that_does_not_exist_cannot_be_renewed(table):
     with pytest.raises(KeyError):
-        table.transfer("g", "old", "new", 1000, 0)
+        table.renew("g", "m", 1000, 0)
 
 
 def test_a_static_member_is_who_says_its_instance_id(table):
     table.set_group("g", 1, True)
-    table.renew("g", "static", "one", 1000, 0)
-    table.renew("g", "dynamic", None, 1000, 0)
+    start(table, "g", "static", "one", 1000)
+    start(table, "g", "dynamic", None, 1000)
     said = [
         table.take_heartbeat("g", member_id, instance_id, 1, 0)
         for member_id in ("static", "dynamic")
@@ -254,6 +256,6 @@ def test_what_is_not_known_is_left_to_the_core(table):
     assert table.deadline_ms("g", "m") is None
     assert table.is_over("g", "m", 0)
     assert not table.is_due("g", "m", 0)
-    assert not table.drop("g", "m")
+    assert not table.end("g", "m")
     assert table.members("g") == []
-    table.drop_group("g")
+    table.end_all("g")

@@ -1,6 +1,6 @@
 """The queue of one partition: what fails, what it takes with it, and how it comes back."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, Final
 
@@ -11,8 +11,9 @@ from _wire.errors import ErrorCode
 from _wire.messages.heartbeat import HeartbeatResponse
 from _wire.records import build_batch
 from coordinator.core.causes import Cause
-from coordinator.core.decision import NOTHING, Decision, Reply
+from coordinator.core.decision import NOTHING, Decision, OperationContext, replying
 from coordinator.core.events import MemberRemoved
+from coordinator.core.operation import Operation, Scope
 from coordinator.core.states import GroupState
 from coordinator.core.stored import StoredRecord
 from coordinator.runtime.interfaces import StoreError
@@ -21,32 +22,54 @@ from tests.simulation.simulation import GROUP_ID, Asked, Simulation
 RETRIES_MS: Final = [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]
 
 
-def asked_for(sim: Simulation, decide: Any, group_id: str = GROUP_ID) -> Asked:
-    """Queue a decision; it is made at the next drain."""
+Decide = Callable[[OperationContext], Decision]
+
+
+def error_response(request: object, error: ErrorCode, api_version: int) -> HeartbeatResponse:
+    return HeartbeatResponse(error_code=error)
+
+
+def operation(decide: Decide, scope: Scope = Scope.GROUP) -> Operation:
+    return Operation("test", lambda target, request, context: decide(context), error_response, scope=scope)
+
+
+def asked_for(sim: Simulation, decide: Decide, group_id: str = GROUP_ID, scope: Scope = Scope.GROUP) -> Asked:
+    """Queue an operation; it is decided at the next drain."""
     asked = Asked()
-    number = sim.pending.register(asked)
-    sim.groups.ask(group_id, lambda group, now_ms: decide(number), number)
+    sim.gathering = True
+    sim.ask(operation(decide, scope), group_id, None, asked, "client", 0)
+    sim.gathering = False
     return asked
 
 
-def answering(number: int) -> Decision:
-    return Decision(replies=(Reply(number, HeartbeatResponse()),))
+def answering(context: OperationContext) -> Decision:
+    return replying(context, HeartbeatResponse())
 
 
-def failing(number: int) -> Decision:
+def failing(context: OperationContext) -> Decision:
     raise ZeroDivisionError("a defect")
 
 
-def breaking(number: int) -> Decision:
+def breaking(context: OperationContext) -> Decision:
     """An event that cannot be applied."""
-    return Decision(
-        (MemberRemoved(GROUP_ID, 0, "nobody", Cause.MEMBER_LEFT, ""),), (Reply(number, HeartbeatResponse()),)
-    )
+    decision = answering(context)
+    decision.events = (MemberRemoved(GROUP_ID, 0, "nobody", Cause.MEMBER_LEFT, ""),)
+    return decision
+
+
+def nothing(context: OperationContext) -> Decision:
+    return NOTHING
+
+
+def unasked(sim: Simulation, decide: Decide, group_id: str = GROUP_ID) -> None:
+    """Queue an operation that nobody waits for."""
+    context = OperationContext(None, 0, "", "", sim.environment, 0)
+    sim.coordinator.enqueue(operation(decide), group_id, None, context)
 
 
 def drain(sim: Simulation) -> list[Any]:
     with capture_logs() as logs:
-        sim.groups.drain(sim.now_ms)
+        sim.coordinator.drain(sim.now_ms)
     return logs
 
 
@@ -63,8 +86,8 @@ class Broken(Asked):
 def test_an_answer_that_cannot_be_given_holds_up_no_other():
     sim = Simulation()
     broken = Broken()
-    number = sim.pending.register(broken)
-    sim.groups.ask("first", lambda group, now_ms: answering(number), number)
+    sim.gathering = True
+    sim.ask(operation(answering), "first", None, broken, "client", 0)
     same_group, other_group = asked_for(sim, answering, "first"), asked_for(sim, answering, "second")
     (line,) = drain(sim)
     assert line["log_level"] == "error"
@@ -78,17 +101,17 @@ def test_a_decision_that_raises_fails_its_own_request_alone():
     failed = asked_for(sim, failing)
     after = asked_for(sim, answering)
     (line,) = drain(sim)
-    assert (line["log_level"], line["group"]) == ("error", GROUP_ID)
+    assert (line["log_level"], line["operation"], line["key"]) == ("error", "test", GROUP_ID)
     assert line["exc_info"]
     assert failed.error is ErrorCode.UNKNOWN_SERVER_ERROR
     assert before.error is after.error is ErrorCode.NONE
-    assert sim.shard.loaded
+    assert sim.shard.is_active
     assert sim.group.state is GroupState.STABLE
 
 
 def test_a_decision_that_nobody_waits_for_may_fail_too():
     sim = Simulation()
-    sim.groups.ask(GROUP_ID, lambda group, now_ms: failing(0))
+    unasked(sim, failing)
     asked = asked_for(sim, answering)
     assert len(drain(sim)) == 1
     assert asked.error is ErrorCode.NONE
@@ -96,8 +119,7 @@ def test_a_decision_that_nobody_waits_for_may_fail_too():
 
 def test_what_is_asked_of_all_groups_may_fail_too():
     sim = Simulation()
-    asked = Asked()
-    sim.groups.ask_shard(0, lambda groups, now_ms: failing(0), sim.pending.register(asked))
+    asked = asked_for(sim, failing, scope=Scope.SHARD)
     assert len(drain(sim)) == 1
     assert asked.error is ErrorCode.UNKNOWN_SERVER_ERROR
 
@@ -111,7 +133,7 @@ def test_a_group_that_breaks_a_rule_is_loaded_anew_with_its_partition():
     assert (line["log_level"], line["partition"], bool(line["exc_info"])) == ("error", 0, True)
     assert answered.error is broken.error is ErrorCode.COORDINATOR_NOT_AVAILABLE
     sim.advance(100)
-    assert sim.shard.loaded
+    assert sim.shard.is_active
     assert sim.group is not before
     assert (sim.group.state, set(sim.group.members)) == (GroupState.STABLE, set(before.members))
 
@@ -121,18 +143,18 @@ def test_a_batch_is_answered_when_it_is_stored():
     commits = [sim_commit(sim, offset) for offset in range(5)]
     assert not any(asked.answered for asked in commits)
     written = sim.offsets_log.log_end_offset
-    sim.groups.drain(sim.now_ms)
+    sim.coordinator.drain(sim.now_ms)
     assert all(asked.answered for asked in commits)
     assert sim.offsets_log.log_end_offset > written
 
 
 def sim_commit(sim: Simulation, offset: int) -> Asked:
     """A commit that waits for the next drain."""
-    drain_now, sim.groups.drain = sim.groups.drain, lambda now_ms: None  # type: ignore[method-assign]
+    drain_now, sim.coordinator.drain = sim.coordinator.drain, lambda now_ms: None  # type: ignore[method-assign]
     try:
         return sim.commit(offset=offset)
     finally:
-        sim.groups.drain = drain_now  # type: ignore[method-assign]
+        sim.coordinator.drain = drain_now  # type: ignore[method-assign]
 
 
 def test_a_large_group_is_stored_though_produce_would_refuse_it():
@@ -141,7 +163,7 @@ def test_a_large_group_is_stored_though_produce_would_refuse_it():
     (member_id,) = sim.make_stable([sim.join("a", metadata=metadata)])
     sim.join("a", member_id, metadata=metadata + b"!")
     sim.sync_all()
-    assert sim.shard.loaded
+    assert sim.shard.is_active
     sim.restart()
     assert len(sim.group.members[member_id].protocols[0].metadata) == 800_001
 
@@ -195,7 +217,7 @@ def test_a_full_disk_fails_all_that_was_asked_and_all_that_waits():
     assert "No space left" in line["problem"]
     for asked in (parked, read, joining):
         assert asked.error is ErrorCode.COORDINATOR_NOT_AVAILABLE
-    assert not sim.shard.loaded
+    assert not sim.shard.is_active
 
 
 def test_a_parked_sync_is_failed_too():
@@ -234,9 +256,9 @@ def test_the_group_is_there_again_when_the_disk_has_room():
     assert sim.commit(member_id, generation_id=1, offset=7).error is ErrorCode.COORDINATOR_NOT_AVAILABLE
     sim.disk.is_full = False
     sim.advance(100)
-    assert sim.shard.loaded
+    assert sim.shard.is_active
     assert (sim.group.generation_id, sim.group.state) == (1, GroupState.STABLE)
-    assert sim.group.offsets == {}, "what was refused is not there"
+    assert sim.offsets.by_topic == {}, "what was refused is not there"
     assert sim.heartbeat(member_id, generation_id=1).error is ErrorCode.NONE
     assert sim.commit(member_id, generation_id=1, offset=8).response.topics[0].partitions[0].error_code == 0
 
@@ -283,11 +305,11 @@ def test_loading_is_tried_again_ever_more_rarely_until_it_works(unreadable):
         sim.advance(sum(RETRIES_MS))
     times = [failed_at, *unreadable.attempts]
     assert [later - earlier for earlier, later in pairwise(times)] == RETRIES_MS
-    assert [line["event"] for line in logs] == ["cannot load groups"] * len(RETRIES_MS)
-    assert not sim.shard.loaded
+    assert [line["event"] for line in logs] == ["cannot load partition"] * len(RETRIES_MS)
+    assert not sim.shard.is_active
     unreadable.broken = False
     sim.advance(10_000)
-    assert sim.shard.loaded
+    assert sim.shard.is_active
     assert sim.group.state is GroupState.STABLE
 
 
@@ -300,15 +322,15 @@ def test_after_a_load_that_worked_the_next_wait_is_short_again(unreadable):
         sim.advance(500)
         unreadable.broken = False
         sim.advance(10_000)
-        assert sim.shard.loaded
+        assert sim.shard.is_active
         assert sim.shard.retry_ms == 100
 
 
 def lead_again(sim):
     """Give the partition up and take it back: what is on the disk is loaded."""
-    sim.groups.unload(0)
-    sim.groups.load([0])
-    sim.groups.drain(sim.now_ms)
+    sim.coordinator.unload(0)
+    sim.coordinator.load([0])
+    sim.coordinator.drain(sim.now_ms)
 
 
 def test_a_partition_that_cannot_be_read_at_the_start_says_so_and_tries_again():
@@ -322,7 +344,7 @@ def test_a_partition_that_cannot_be_read_at_the_start_says_so_and_tries_again():
     assert sim.commit().error is ErrorCode.COORDINATOR_NOT_AVAILABLE
     contents[0][-1] ^= 0xFF
     sim.advance(1_000)
-    assert sim.shard.loaded
+    assert sim.shard.is_active
     assert sim.group.state is GroupState.STABLE
 
 
@@ -342,13 +364,13 @@ def test_a_record_that_cannot_be_understood_fails_the_load_and_nothing_else(topi
     log.append(bytearray(build_batch([record])), 0, sim.now_ms)
     with capture_logs() as logs:
         lead_again(sim)
-    assert not sim.shard.loaded
+    assert not sim.shard.is_active
     (line,) = logs
-    assert (line["event"], line["partition"]) == ("cannot load groups", 0)
+    assert (line["event"], line["partition"]) == ("cannot load partition", 0)
 
 
 def test_a_timer_of_a_group_that_is_gone_does_nothing():
     sim = Simulation()
-    sim.groups.ask("never-heard-of", lambda group, now_ms: NOTHING)
+    unasked(sim, nothing, "never-heard-of")
     assert drain(sim) == []
-    assert sim.shard.groups == {}
+    assert sim.shard.machine.groups == {}

@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from crc32c import crc32c
 
-from _wire.records import batch_headers, build_batch
-from coordinator.core.group import Producer
-from coordinator.core.stored import StoredBatch, TransactionMarker
+from _wire.records import BATCH_HEADER_BYTES, batch_headers, build_batch
+from coordinator.core.committed_offsets import Producer, TransactionMarker
+from coordinator.core.stored import StoredBatch
 from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.interfaces import StoreError
@@ -63,6 +64,14 @@ class Stage:
     def _log(self, topic: str, **config: int) -> PartitionLog:
         return PartitionLog.open(self.disk, ROOT, topic, 0, LogConfig(**config), lazy=True)
 
+    def append(self, audit: list[Any], stored: list[Any]) -> None:
+        """Raises what the store reports."""
+        outcome: list[StoreError | None] = []
+        self.store.append(audit, stored, NOW_MS, outcome.append)
+        (problem,) = outcome
+        if problem is not None:
+            raise problem
+
     def read(self) -> tuple[list[Any], list[Any]]:
         return list(self.store.replay_audit()), list(self.store.replay())
 
@@ -73,9 +82,9 @@ def stage() -> Stage:
 
 
 def test_what_was_appended_is_replayed(stage):
-    stage.store.append(AUDIT, STORED, NOW_MS)
+    stage.append(AUDIT, STORED)
     more = StoredBatch(None, [(b"more", b"")])
-    stage.store.append([], [more], NOW_MS)
+    stage.append([], [more])
     assert stage.read() == (AUDIT, [*STORED, more])
     stage.open()
     assert stage.read() == (AUDIT, [*STORED, more])
@@ -87,39 +96,39 @@ def test_an_empty_log_replays_nothing_and_has_no_files(stage):
 
 
 def test_the_audit_is_written_first(stage):
-    stage.store.append(AUDIT, STORED, NOW_MS)
+    stage.append(AUDIT, STORED)
     assert stage.disk.written == ["__group_audit-0", "__consumer_offsets-0"]
 
 
 def test_each_log_gets_one_batch(stage):
-    stage.store.append(AUDIT * 3, [StoredBatch(None, RECORDS * 3)], NOW_MS)
+    stage.append(AUDIT * 3, [StoredBatch(None, RECORDS * 3)])
     for log, records in ((stage.audit, 3), (stage.offsets, 6)):
         (header,) = batch_headers(log.read(0, 1 << 20))
         assert (header.record_count, header.max_timestamp_ms) == (records, NOW_MS)
 
 
 def test_nothing_is_written_to_a_log_there_is_nothing_for(stage):
-    stage.store.append(AUDIT, [], NOW_MS)
+    stage.append(AUDIT, [])
     assert (stage.audit.log_end_offset, stage.offsets.log_end_offset) == (1, 0)
-    stage.store.append([], STORED, NOW_MS)
+    stage.append([], STORED)
     assert (stage.audit.log_end_offset, stage.offsets.log_end_offset) == (1, 2)
 
 
 def test_readers_are_told_of_each_log_that_grew(stage):
-    stage.store.append(AUDIT, STORED, NOW_MS)
+    stage.append(AUDIT, STORED)
     assert stage.grown == ["__group_audit-0", "__consumer_offsets-0"]
 
 
 def test_on_a_full_disk_nothing_is_stored_and_nobody_told(stage):
-    stage.store.append(AUDIT, STORED, NOW_MS)
+    stage.append(AUDIT, STORED)
     stage.grown.clear()
     stage.disk.is_full = True
     with pytest.raises(StoreError, match=r"__group_audit-0.*No space left"):
-        stage.store.append(AUDIT, STORED, NOW_MS)
+        stage.append(AUDIT, STORED)
     stage.disk.is_full = False
     assert stage.read() == (AUDIT, STORED)
     assert stage.grown == []
-    stage.store.append(AUDIT, STORED, NOW_MS)
+    stage.append(AUDIT, STORED)
     assert stage.read() == (AUDIT * 2, STORED * 2)
 
 
@@ -127,32 +136,55 @@ def test_events_may_be_told_of_a_batch_that_is_then_not_stored(stage):
     """The reverse never happens; the next load says that they are void."""
     stage.disk.broken = {"__consumer_offsets-0"}
     with pytest.raises(StoreError, match="__consumer_offsets-0"):
-        stage.store.append(AUDIT, STORED, NOW_MS)
+        stage.append(AUDIT, STORED)
     assert stage.read() == (AUDIT, [])
 
 
-def test_a_record_may_be_larger_than_what_clients_may_produce(stage):
-    """A large group's record outgrows message.max.bytes; that limit is for Produce."""
+def test_a_single_record_of_the_audit_may_be_larger_than_what_clients_may_produce(stage):
     stage.open(max_message_bytes=1000)
-    large = [StoredBatch(None, [(b"key", bytes(5000))])]
-    stage.store.append([(b"g", bytes(5000), [])], large, NOW_MS)
-    assert stage.read()[1] == large
+    large = [(b"g", bytes(5000), ())]
+    stage.append(large, STORED)
+    assert stage.read() == (large, STORED)
 
 
-def test_what_outgrows_a_segment_cannot_be_stored(stage):
+def test_an_audit_that_is_larger_goes_into_several_batches(stage):
+    stage.open(max_message_bytes=1000)
+    audit = [(b"g", bytes([index]) * 300, ()) for index in range(10)]
+    stage.append(audit, [])
+    headers = batch_headers(stage.audit.read(0, 1 << 20))
+    assert len(headers) > 3
+    assert all(header.size_in_bytes <= 1000 for header in headers)
+    assert stage.read()[0] == audit
+
+
+def test_the_largest_batch_is_that_of_the_topic_and_of_a_segment(stage):
+    assert stage.store.batch_bytes_max == 1_048_588
+    stage.open(max_message_bytes=5000, segment_bytes=2000)
+    assert stage.store.batch_bytes_max == 2000
+
+
+def test_batches_that_together_outgrow_a_segment_go_into_several(stage):
+    stage.open(segment_bytes=2000)
+    stored = [StoredBatch(None, [(b"key", bytes(1500))]), StoredBatch(PRODUCER, [(b"key", bytes(1500))])]
+    stage.append([], stored)
+    assert stage.read()[1] == stored
+    assert len(stage.offsets.segments) == 2
+
+
+def test_what_outgrows_a_segment_by_itself_cannot_be_stored(stage):
     stage.open(segment_bytes=2000)
     with pytest.raises(StoreError, match=r"segment\.bytes"):
-        stage.store.append([], [StoredBatch(None, [(b"key", bytes(5000))])], NOW_MS)
+        stage.append([], [StoredBatch(None, [(b"key", bytes(5000))])])
     assert stage.read() == ([], [])
 
 
 @pytest.mark.parametrize("bytes_left", [0, 1, 100, 200, 300])
 def test_a_disk_that_fills_up_between_the_batches_leaves_none_of_them(stage, bytes_left):
-    stage.store.append([], STORED, NOW_MS)
+    stage.append([], STORED)
     held_back = StoredBatch(PRODUCER, [(b"key", b"in the transaction")])
     stage.disk.bytes_left = bytes_left
     with pytest.raises(StoreError, match="No space left"):
-        stage.store.append([], [*STORED, held_back, *STORED, TransactionMarker(PRODUCER, True, 0)], NOW_MS)
+        stage.append([], [*STORED, held_back, *STORED, TransactionMarker(PRODUCER, True, 0)])
     stage.disk.heal()
     assert stage.read() == ([], STORED)
     stage.open()
@@ -162,7 +194,7 @@ def test_a_disk_that_fills_up_between_the_batches_leaves_none_of_them(stage, byt
 def test_a_transaction_goes_into_batches_of_its_own_in_order(stage):
     held_back = StoredBatch(PRODUCER, [(b"key", b"in the transaction")])
     marker = TransactionMarker(PRODUCER, committed=True, coordinator_epoch=2)
-    stage.store.append([], [*STORED, held_back, *STORED, marker], NOW_MS)
+    stage.append([], [*STORED, held_back, *STORED, marker])
     assert stage.read() == ([], [*STORED, held_back, *STORED, marker])
     headers = batch_headers(stage.offsets.read(0, 1 << 20))
     assert [(header.is_transactional, header.is_control) for header in headers] == [
@@ -177,7 +209,8 @@ def test_a_transaction_goes_into_batches_of_its_own_in_order(stage):
 def test_batches_of_groups_are_compressed_as_told(stage):
     store = LogStore(stage.offsets, stage.audit, 0, lambda log: None, compression="zstd")
     large = StoredBatch(None, [(b"key", bytes(5000))])
-    store.append(AUDIT, [large, StoredBatch(PRODUCER, [(b"key", bytes(5000))])], NOW_MS)
+    stage.store = store
+    stage.append(AUDIT, [large, StoredBatch(PRODUCER, [(b"key", bytes(5000))])])
     headers = batch_headers(stage.offsets.read(0, 1 << 20))
     assert [(header.compression, header.size_in_bytes < 500) for header in headers] == [("zstd", True)] * 2
     assert stage.read()[1][0] == large
@@ -186,12 +219,12 @@ def test_batches_of_groups_are_compressed_as_told(stage):
 def test_control_batches_that_end_no_transaction_are_passed_over(stage):
     control = build_batch([(b"\0\0\0\1", b"", ())], is_control=True, producer_id=1, producer_epoch=0, base_sequence=-1)
     stage.offsets.append(bytearray(control), 0, NOW_MS)
-    stage.store.append([], STORED, NOW_MS)
+    stage.append([], STORED)
     assert stage.read() == ([], STORED)
 
 
 def test_a_log_that_cannot_be_read_is_a_store_error(stage):
-    stage.store.append(AUDIT, STORED, NOW_MS)
+    stage.append(AUDIT, STORED)
     for path, content in stage.disk._files.items():
         if path.suffix == ".log":
             content[-1] ^= 0xFF
@@ -199,3 +232,47 @@ def test_a_log_that_cannot_be_read_is_a_store_error(stage):
         list(stage.store.replay())
     with pytest.raises(StoreError, match="__group_audit-0"):
         list(stage.store.replay_audit())
+
+
+@pytest.mark.parametrize("bit", range(32))
+def test_a_flipped_bit_in_the_length_of_a_batch_is_a_store_error(stage, bit):
+    for _ in range(3):
+        stage.append(AUDIT, STORED)
+    for path, content in stage.disk._files.items():
+        if path.suffix == ".log":
+            second = batch_headers(content)[1].position
+            length = int.from_bytes(content[second + 8 : second + 12], "big") ^ 1 << bit
+            content[second + 8 : second + 12] = length.to_bytes(4, "big")
+    with pytest.raises(StoreError, match="__consumer_offsets-0"):
+        list(stage.store.replay())
+    with pytest.raises(StoreError, match="__group_audit-0"):
+        list(stage.store.replay_audit())
+
+
+@pytest.mark.parametrize("records", [[(b"\0\0\0\x03", b"no marker")], [(None, b"")]], ids=["another type", "no key"])
+def test_a_control_batch_of_a_transaction_that_holds_no_marker_is_a_store_error(stage, records):
+    batch = build_batch(
+        [(key, value, ()) for key, value in records],
+        base_offset=0,
+        producer_id=1,
+        producer_epoch=0,
+        is_transactional=True,
+        is_control=True,
+    )
+    stage.offsets.append(bytearray(batch), 0, NOW_MS)
+    with pytest.raises(StoreError, match="__consumer_offsets-0 offset 0"):
+        list(stage.store.replay())
+
+
+def test_a_control_batch_without_records_is_a_store_error(stage):
+    marker = TransactionMarker(PRODUCER, True, 0)
+    stage.append([], [marker])
+    (content,) = (content for path, content in stage.disk._files.items() if path.suffix == ".log")
+    emptied = content[:BATCH_HEADER_BYTES]
+    emptied[8:12] = (BATCH_HEADER_BYTES - 12).to_bytes(4, "big")
+    emptied[57:61] = bytes(4)
+    emptied[17:21] = crc32c(bytes(emptied[21:])).to_bytes(4, "big")
+    content[:] = emptied
+    stage.open()
+    with pytest.raises(StoreError, match="without a record"):
+        list(stage.store.replay())

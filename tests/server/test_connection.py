@@ -68,6 +68,12 @@ def raw_request(api_key: int, version: int, body: bytes = b"", correlation_id: i
     return (len(header) + len(body)).to_bytes(4, "big") + header + body
 
 
+def with_trailing_bytes(frame: bytes, trailing: bytes) -> bytes:
+    """The frame with more bytes after the last field of its request, counted in its length."""
+    body = frame[4:] + trailing
+    return len(body).to_bytes(4, "big") + body
+
+
 # ---- order
 
 
@@ -123,6 +129,18 @@ def test_a_heartbeat_never_overtakes_an_earlier_answer(limited, client):
     beat = client.send(HeartbeatRequest(group_id="overtaking", generation_id=1, member_id=member_id), 3)
     assert client.receive(parked).error_code == ErrorCode.NONE
     assert client.receive(beat).error_code == ErrorCode.NONE
+
+
+# ---- bytes after the last field
+
+
+@pytest.mark.parametrize("version", range(9, 14))
+def test_metadata_with_the_bytes_that_librdkafka_appends_is_answered(client, version):
+    everything = MetadataRequest(topics=None, allow_auto_topic_creation=False)
+    assert version < 13 or everything.encode(version).hex(" ") + " 01 00 00" == "00 00 00 00 01 00 00"
+    data, sent = client.frame(everything, version)
+    client.socket.sendall(with_trailing_bytes(data, b"\x01\x00\x00"))
+    assert client.receive(sent) == client.ask(everything, version)
 
 
 # ---- what is not served
@@ -323,8 +341,14 @@ def test_a_static_member_is_known_by_its_instance_id(client, version):
     assert error_with("two") == ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_a_heartbeat_with_bytes_left_over_is_malformed(client):
-    member_id = client.join_alone("left-over")
-    request = HeartbeatRequest(group_id="left-over", generation_id=1, member_id=member_id)
-    client.socket.sendall(raw_request(HeartbeatRequest.API_KEY, 3, request.encode(3) + b"\x00"))
-    assert client.is_closed_by_peer()
+@pytest.mark.parametrize("version", range(5))
+@pytest.mark.parametrize("client_id", ["someone", "x" * 20_000], ids=["fast path", "full decoder"])
+def test_a_heartbeat_with_trailing_bytes_is_answered(client, version, client_id):
+    group_id = f"trailing-{version}-{len(client_id)}"
+    member_id = client.join_alone(group_id)
+    request = HeartbeatRequest(group_id=group_id, generation_id=1, member_id=member_id)
+    frame = with_trailing_bytes(encode_request(7, client_id, request, version), b"\x01\x00\x00")
+    client.socket.sendall(frame * 2)
+    header = b"\x00\x00\x00\x07" + (b"\x00" if version >= 4 else b"")
+    for _ in range(2):
+        assert client.read_frame() == header + HeartbeatResponse().encode(version)

@@ -10,8 +10,9 @@ from typing import Any, Final, cast
 import pytest
 
 from _wire.apis import APIS
-from _wire.errors import ErrorCode
+from _wire.errors import ErrorCode, MalformedMessage
 from _wire.messages.api_versions import ApiVersionsRequest
+from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -22,11 +23,12 @@ from _wire.messages.offset_delete import (
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
+from _wire.messages.produce import ProduceRequest
 from _wire.primitives import Struct
 from coordinator.server.dispatch import DispatchTable, Route
 from coordinator.server.node import dispatch_table
 from coordinator.server.node_context import NodeContext
-from tests.wire_client import WireClient
+from tests.wire_client import ConnectionClosed, WireClient, produce_request
 
 GOLDEN: Final = Path(__file__).parent.parent / "golden" / "wire"
 ERRORS: Final = (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -51,9 +53,19 @@ def test_api_versions_is_the_table(server):
             request = ApiVersionsRequest(client_software_name="test", client_software_version="1")
             told = client.ask(request, version).api_keys
             assert [(each.api_key, each.min_version, each.max_version) for each in told] == [
-                (route.api.key, route.min_version, route.max_version)
+                (route.api.key, route.offered_from, route.max_version)
                 for route in sorted(ROUTES, key=lambda route: route.api.key)
             ]
+
+
+def test_produce_is_offered_in_versions_that_close_the_connection(server):
+    """librdkafka 2.6 derives from the lowest version that is offered whether the server knows compression."""
+    with WireClient(server.bootstrap) as client:
+        offered = {each.api_key: each.min_version for each in client.ask(ApiVersionsRequest(), 0).api_keys}
+        assert offered[ProduceRequest.API_KEY] == 0
+    for version in range(3):
+        with WireClient(server.bootstrap) as client, pytest.raises(ConnectionClosed):
+            client.ask(produce_request("any", b""), version)
 
 
 @pytest.mark.parametrize("name", ["", "-test", "te st", "tést"])
@@ -67,6 +79,26 @@ def test_only_versions_that_the_wire_layer_has_are_served():
     for route in ROUTES:
         assert APIS[route.api.key] is route.api
         assert route.api.min_version <= route.min_version <= route.max_version <= route.api.max_version
+
+
+@pytest.mark.parametrize(("route", "version"), CASES, ids=named)
+def test_trailing_bytes_are_ignored_in_every_request(server, route, version):
+    """Kafka ignores them for every API."""
+    request = route.api.request(acks=1) if route.api.name == "Produce" else route.api.request()
+    with WireClient(server.bootstrap) as client:
+        frame, sent = client.frame(request, version)
+        body = frame[4:] + b"\x01\x00\x00"
+        client.socket.sendall(len(body).to_bytes(4, "big") + body)
+        assert isinstance(client.receive(sent), route.api.response)
+        assert client.ask(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE, "the next request is framed correctly"
+
+
+@pytest.mark.parametrize(("route", "version"), CASES, ids=named)
+def test_a_request_cut_inside_its_fields_is_refused_in_every_version(route, version):
+    body = route.api.request().encode(version)
+    for size in range(len(body)):
+        with pytest.raises(MalformedMessage, match="truncated"):
+            route.decode(body[:size], version, 0)
 
 
 @cache
@@ -92,7 +124,7 @@ def test_every_request_can_be_answered_with_an_error_in_its_version(route, versi
     requests = [route.api.request(), *recorded(route.api.name).get(version, [])]
     for request in requests:
         for error in ERRORS:
-            response = route.error_response(request, error)
+            response = route.error_response(request, error, version)
             if route.downgrade is not None:
                 route.downgrade(response, version)
             read = route.api.response.decode(response.encode(version), version)
@@ -126,17 +158,17 @@ def names_anything(struct: Struct) -> bool:
     ("api_name", "told"),
     [
         ("Heartbeat", ErrorCode.NONE),
-        ("SyncGroup", ErrorCode.REBALANCE_IN_PROGRESS),
+        ("SyncGroup", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
         ("JoinGroup", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
         ("LeaveGroup", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
     ],
 )
 def test_what_members_are_told_while_their_group_is_loaded(api_name, told):
-    """A loaded member gets a fresh session, so a heartbeat loses nothing; for an assignment it has to come again."""
+    """A loaded member gets a fresh session, so a heartbeat loses nothing."""
     api = APIS.named(api_name)
     route = served().routes[api.key]
-    assert route.error_response(api.request(), ErrorCode.COORDINATOR_LOAD_IN_PROGRESS).error_code == told
-    assert route.error_response(api.request(), ErrorCode.NOT_COORDINATOR).error_code == ErrorCode.NOT_COORDINATOR
+    assert route.error_response(api.request(), ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, 0).error_code == told
+    assert route.error_response(api.request(), ErrorCode.NOT_COORDINATOR, 0).error_code == ErrorCode.NOT_COORDINATOR
 
 
 def test_offset_delete_answers_each_partition_or_the_group(server):
@@ -166,3 +198,15 @@ def test_offset_delete_answers_each_partition_or_the_group(server):
         ("no-such-topic", 0): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     }
     assert len(response.topics) == len({topic.name for topic in response.topics}), "each topic stands once"
+
+
+def test_share_groups_have_no_coordinator(server):
+    partition = f"billing:{'A' * 22}:0"
+    with WireClient(server.bootstrap) as client:
+
+        def error(key: str, version: int) -> ErrorCode:
+            (found,) = client.ask(FindCoordinatorRequest(key_type=2, coordinator_keys=[key]), version).coordinators
+            return ErrorCode(found.error_code)
+
+        assert error(partition, 6) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert error("billing", 6) == error(partition, 5) == ErrorCode.INVALID_REQUEST

@@ -6,6 +6,7 @@ from random import Random
 from typing import Final
 
 from tests.simulation.consumers import PROTOCOLS, STATIC_PREFIX, SUBSCRIPTIONS
+from tests.simulation.extremes import EXTREMES
 from tests.simulation.history import ClientSetup, History, Setup, Step
 
 GROUPS: Final = ("orders", "billing", "stock")
@@ -31,6 +32,7 @@ LIVELY: Final[Mapping[str, float]] = {
     "subscribe": 2,
     "offer": 1,
     "delete": 1,
+    "extreme": 2,
     "describe": 0.5,
     "gather": 4,
     "kill": 0.6,
@@ -98,9 +100,13 @@ class Chooser:
             case "heartbeat":
                 return random.choice((0, 0, 1, 2, 3, 4, 5, 5))
             case "commit":
-                return random.choice((0, 0, 0, 1, 2, 3, 4))
-            case "sync" | "join":
+                return random.choice((0, 0, 0, 1, 2, 3, 4, 5))
+            case "sync":
+                return random.choice((0, 1, 2, 3, 4, 5, 5, 5))
+            case "join":
                 return random.randrange(6)
+            case "extreme":
+                return random.randrange(len(EXTREMES))
             case "leave":
                 return random.randrange(4)
             case "stall":

@@ -52,10 +52,19 @@ class Request:
 
     @property
     def error(self) -> ErrorCode:
-        """Of the whole request; some responses have errors of their parts beside, or only those."""
-        if isinstance(self.response, ErrorCode):
-            return self.response
-        return ErrorCode(getattr(self.response, "error_code", 0))
+        """Of the whole request; some responses have errors of their parts beside it."""
+        return error_of(self.response)
+
+
+def error_of(response: Any) -> ErrorCode:
+    """The error of a response, or the one that all its groups or partitions have."""
+    if isinstance(response, ErrorCode):
+        return response
+    if hasattr(response, "topics") and not hasattr(response, "groups"):
+        codes = {partition.error_code for topic in response.topics for partition in topic.partitions}
+        return ErrorCode(codes.pop()) if len(codes) == 1 else ErrorCode.NONE
+    (part,) = getattr(response, "groups", None) or getattr(response, "results", None) or (response,)
+    return ErrorCode(part.error_code)
 
 
 class Client:
@@ -77,6 +86,7 @@ class Client:
         """A new process: it knows nothing of what the last one was told."""
         self.member_id = ""
         self.generation_id = -1
+        self.protocol_name = PROTOCOLS[0][0]
         self.phase = Phase.OUT
         self.is_fenced = self.is_refused = False
         self.to_share: list[JoinGroupResponseMember] = []
@@ -112,6 +122,7 @@ class Client:
             member_id=self.member_id,
             group_instance_id=self.instance_id,
             protocol_type="consumer",
+            protocol_name=self.protocol_name,
             assignments=[
                 SyncGroupRequestAssignment(member_id=member_id, assignment=part) for member_id, part in plan.items()
             ],
@@ -165,6 +176,7 @@ class Client:
         response = request.response
         if request.api == "JoinGroup":
             self.member_id, self.generation_id = response.member_id, response.generation_id
+            self.protocol_name = response.protocol_name
             self.to_share = [] if response.skip_assignment else list(response.members)
             self.phase, self.is_refused = Phase.JOINED, False
         elif request.api == "SyncGroup" and request.message.generation_id == self.generation_id:

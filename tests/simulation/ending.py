@@ -50,11 +50,11 @@ def _at_work(stage: Stage, group_id: str) -> list[Client]:
 
 def _works(stage: Stage, group_id: str) -> bool:
     clients = _at_work(stage, group_id)
-    group = stage.server.groups.shard_of(group_id).groups.get(group_id)
-    if group is None or group.state is not GroupState.STABLE:
+    group = stage.server.coordinator.shard_of(group_id).machine.groups.get(group_id)
+    if group is None or group.classic.state is not GroupState.STABLE:
         return not clients
-    return group.members.keys() == {client.member_id for client in clients} and all(
-        client.phase is Phase.WORKING and client.generation_id == group.generation_id for client in clients
+    return group.classic.members.keys() == {client.member_id for client in clients} and all(
+        client.phase is Phase.WORKING and client.generation_id == group.classic.generation_id for client in clients
     )
 
 
@@ -70,11 +70,13 @@ def _check_shares(clients: list[Client]) -> None:
 def silence_ends_everything(stage: Stage) -> None:
     """Nobody says anything any more: sessions run out, whoever waits is answered, groups become Empty."""
     stage.play(Step("wait", 0, SILENCE_MS))
-    for shard in stage.server.groups.shards:
-        assert shard.loaded
-        assert {group.state for group in shard.groups.values()} <= {GroupState.EMPTY}
+    for shard in stage.server.coordinator.shards:
+        assert shard.is_active
+        assert {group.classic.state for group in shard.machine.groups.values()} <= {GroupState.EMPTY}
     assert len(stage.server.sessions) == 0
-    assert stage.server.wheel.pending == len(stage.server.groups.shards), "only looks at the age of offsets are left"
+    assert stage.server.wheel.pending == len(stage.server.coordinator.shards), (
+        "only looks at the age of offsets are left"
+    )
     for client in stage.clients:
         stage.crash(client, 0)
     assert not unanswered(stage.server.pending), "a request of a group that is gone"
@@ -83,7 +85,7 @@ def silence_ends_everything(stage: Stage) -> None:
 def nothing_is_left(stage: Stage) -> None:
     for number in range(len(stage.clients)):
         stage.play(Step("delete", number))
-    assert all(shard.groups == {} for shard in stage.server.groups.shards)
+    assert all(shard.machine.groups == {} for shard in stage.server.coordinator.shards)
     stage.play(Step("kill"))
-    assert all(shard.groups == {} for shard in stage.server.groups.shards)
+    assert all(shard.machine.groups == {} for shard in stage.server.coordinator.shards)
     invariants.check(stage)

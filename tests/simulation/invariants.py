@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from coordinator.core.decision import next_deadline_ms
-from coordinator.core.group import Group, TopicPartition
+from coordinator.core.classic_group import ClassicGroup
+from coordinator.core.committed_offsets import TopicPartition
+from coordinator.core.decision import OperationContext, next_deadline_ms
 from coordinator.core.offset_records import CommittedOffset
 from coordinator.core.rebalance import advance
 from coordinator.core.states import GroupState
+from coordinator.runtime.group_state_machine import GroupStateMachine
 from coordinator.runtime.shard import Shard
 from tests.simulation.consumers import partitions_of
 from tests.simulation.server import unanswered
@@ -20,38 +22,37 @@ if TYPE_CHECKING:
 
 
 def check(stage: "Stage") -> None:
-    for shard in stage.server.groups.shards:
-        if shard.loaded:
+    for shard in stage.server.coordinator.shards:
+        if shard.is_active:
             twins_are_equal(stage, shard)
             the_audit_tells_where_groups_are(stage, shard)
         else:
-            assert shard.groups == {}, "nothing is served before it is loaded"
-        for group in shard.groups.values():
-            counts_are_what_they_count(group)
-            states_say_who_waits(group)
-            nothing_more_follows(stage, group)
-            every_member_has_a_session_and_nobody_else(stage, group)
+            assert shard.machine.groups == {}, "nothing is served before it is loaded"
+        for group in shard.machine.groups.values():
+            counts_are_what_they_count(group.classic)
+            states_say_who_waits(group.classic)
+            nothing_more_follows(stage, group.classic)
+            every_member_has_a_session_and_nobody_else(stage, group.classic)
             check_offsets(stage, group.group_id, committed_offsets(group))
     what_is_acknowledged_has_a_group(stage)
     who_waits_is_known(stage)
     no_timer_is_lost_or_left(stage)
 
 
-def twins_are_equal(stage: "Stage", shard: Shard) -> None:
+def twins_are_equal(stage: "Stage", shard: Shard[GroupStateMachine]) -> None:
     """Replaying the events gives the groups; loading their records gives what is durable of them."""
     twins = stage.server.twins[shard.partition]
-    assert shard.groups == twins.replayed
-    assert shard.groups.keys() == twins.durable.groups.keys()
-    for group_id, group in shard.groups.items():
-        stored = twins.durable.groups[group_id]
-        assert stored.offsets == group.offsets, group_id
-        assert stored.pending_offsets == group.pending_offsets, group_id
+    assert shard.machine.groups == twins.replayed
+    assert shard.machine.groups.keys() == twins.durable.groups.keys()
+    for group_id, whole in shard.machine.groups.items():
+        assert twins.durable.groups[group_id].offsets == whole.offsets, group_id
+        stored, group = twins.durable.groups[group_id].classic, whole.classic
         if group.state in (GroupState.STABLE, GroupState.EMPTY):
             assert durable_part(stored) == durable_part(group), group_id
         assert stored.generation_id <= group.generation_id, group_id
 
 
-def durable_part(group: Group) -> object:
+def durable_part(group: ClassicGroup) -> object:
     members = [
         (
             member.member_id,
@@ -59,7 +60,8 @@ def durable_part(group: Group) -> object:
             member.client_id,
             member.client_host,
             member.session_timeout_ms,
-            member.rebalance_timeout_ms,
+            # As on Kafka -1 is read back as the session timeout, for the sake of values without the field.
+            member.session_timeout_ms if member.rebalance_timeout_ms == -1 else member.rebalance_timeout_ms,
             member.metadata_for(group.protocol_name),
             member.assignment,
         )
@@ -69,11 +71,11 @@ def durable_part(group: Group) -> object:
     return *where, group.protocol_type, group.protocol_name, members
 
 
-def the_audit_tells_where_groups_are(stage: "Stage", shard: Shard) -> None:
+def the_audit_tells_where_groups_are(stage: "Stage", shard: Shard[GroupStateMachine]) -> None:
     readers = stage.server.twins[shard.partition].readers
-    assert shard.groups.keys() == {group_id for group_id, each in readers.items() if each.state != "Dead"}
-    for group_id, group in shard.groups.items():
-        told = readers[group_id]
+    assert shard.machine.groups.keys() == {group_id for group_id, each in readers.items() if each.state != "Dead"}
+    for group_id, whole in shard.machine.groups.items():
+        told, group = readers[group_id], whole.classic
         assert (told.state, told.generation_id) == (group.state, group.generation_id), group_id
         assert told.members == group.members.keys(), group_id
         if group.state is GroupState.STABLE:
@@ -85,7 +87,7 @@ def flat_assignment(assignment: bytes) -> frozenset[tuple[str, int]]:
     return frozenset((topic, index) for topic, index in partitions_of(assignment))
 
 
-def counts_are_what_they_count(group: Group) -> None:
+def counts_are_what_they_count(group: ClassicGroup) -> None:
     members = group.members.values()
     assert group.awaiting_join_count == sum(member.awaiting_join is not None for member in members)
     counted: dict[str, int] = {}
@@ -100,7 +102,7 @@ def counts_are_what_they_count(group: Group) -> None:
     assert (group.leader in group.members) if group.members else group.leader is None
 
 
-def states_say_who_waits(group: Group) -> None:
+def states_say_who_waits(group: ClassicGroup) -> None:
     members = group.members.values()
     if any(member.awaiting_join is not None for member in members):
         assert group.state is GroupState.PREPARING_REBALANCE
@@ -114,13 +116,13 @@ def states_say_who_waits(group: Group) -> None:
         assert all(group.protocol_name in each for each in names)
 
 
-def nothing_more_follows(stage: "Stage", group: Group) -> None:
+def nothing_more_follows(stage: "Stage", group: ClassicGroup) -> None:
     server = stage.server
-    assert group.exists
-    assert group.trigger is None
-    assert not advance(group, server.now_ms, server.config).events
+    assert group.rebalance_reason is None
+    context = OperationContext(None, 0, "", "", server.environment, server.now_ms)
+    assert not advance(group, context).events
     rebalance = group.rebalance
-    if rebalance is not None and not rebalance.from_empty and not rebalance.held:
+    if rebalance is not None and not rebalance.from_empty and not rebalance.completion_deferred:
         waits = [member.awaiting_join is not None for member in group.members.values()]
         assert group.pending_members or not all(waits), "all have joined, and the generation did not start"
     deadline_ms = next_deadline_ms(group)
@@ -128,7 +130,7 @@ def nothing_more_follows(stage: "Stage", group: Group) -> None:
     assert deadline_ms is None or deadline_ms > server.now_ms
 
 
-def every_member_has_a_session_and_nobody_else(stage: "Stage", group: Group) -> None:
+def every_member_has_a_session_and_nobody_else(stage: "Stage", group: ClassicGroup) -> None:
     sessions, now_ms, twins = stage.server.sessions, stage.server.now_ms, stage.server.twins_of(group.group_id)
     with_session = sessions.members(group.group_id)
     assert set(with_session) == group.members.keys() | group.pending_members.keys()
@@ -164,8 +166,8 @@ def _still_acknowledged(talk: "Talk", group_id: str, found: Mapping[TopicPartiti
 
 def what_is_acknowledged_has_a_group(stage: "Stage") -> None:
     for group_id in stage.group_ids:
-        shard = stage.server.groups.shard_of(group_id)
-        if shard.loaded and group_id not in shard.groups:
+        shard = stage.server.coordinator.shard_of(group_id)
+        if shard.is_active and group_id not in shard.machine.groups:
             check_offsets(stage, group_id, {})
 
 
@@ -174,9 +176,9 @@ def who_waits_is_known(stage: "Stage") -> None:
     waiting = unanswered(stage.server.pending)
     parked = {
         request_id
-        for shard in stage.server.groups.shards
-        for group in shard.groups.values()
-        for member in group.members.values()
+        for shard in stage.server.coordinator.shards
+        for group in shard.machine.groups.values()
+        for member in group.classic.members.values()
         for request_id in (member.awaiting_join, member.awaiting_sync)
         if request_id is not None
     }
@@ -193,12 +195,13 @@ def no_timer_is_lost_or_left(stage: "Stage") -> None:
     server = stage.server
     sessions = len(server.sessions)
     wanted, waiting, unloaded = 0, 0, 0
-    for shard in server.groups.shards:
+    for shard in server.coordinator.shards:
         wanted += 1  # its next look at the age of offsets, or its next try to load
-        unloaded += not shard.loaded
-        for group in shard.groups.values():
-            wanted += next_deadline_ms(group) is not None
-            waiting += sum((each.awaiting_join or each.awaiting_sync) is not None for each in group.members.values())
+        unloaded += not shard.is_active
+        for group in shard.machine.groups.values():
+            wanted += next_deadline_ms(group.classic) is not None
+            members = group.classic.members.values()
+            waiting += sum((each.awaiting_join or each.awaiting_sync) is not None for each in members)
     known = sum(len(server.sessions.members(group_id)) for group_id in stage.group_ids)
     assert known == sessions, "a session of a group that is not there"
     assert sessions - waiting <= server.wheel.pending - wanted <= sessions + unloaded

@@ -4,8 +4,11 @@ from typing import Final
 
 from coordinator.core import events
 from coordinator.core.causes import Cause
+from coordinator.core.classic_group import ClassicGroup
+from coordinator.core.committed_offsets import TopicPartition
 from coordinator.core.events import Event
-from coordinator.core.group import Group, TopicPartition
+from coordinator.core.group import Group
+from coordinator.core.offset_events import OffsetsExpired
 from coordinator.core.states import GroupState
 from tests.simulation.consumers import topics_of
 
@@ -13,8 +16,9 @@ RETENTION_MS: Final = 60_000
 """`offsets.retention.minutes` of every simulated server."""
 
 
-def check_event(event: Event, group: Group) -> None:
+def check_event(event: Event, whole: Group) -> None:
     """What must be true of the group before the event may happen."""
+    group = whole.classic
     match event:
         case events.GenerationStarted():
             _check_generation(event, group)
@@ -29,16 +33,16 @@ def check_event(event: Event, group: Group) -> None:
             assert event.at_ms >= group.rebalance.deadline_ms, event
             member = group.members[event.member_id]
             assert (member.awaiting_join, member.group_instance_id) == (None, None), event
-        case events.OffsetsExpired():
+        case OffsetsExpired():
             assert event.partitions
             for where in event.partitions:
-                _check_age(event, group, where)
+                _check_age(event, whole, where)
         case events.MemberRemoved(cause=Cause.SYNC_TIMEOUT):
             assert event.at_ms >= group.sync_deadline_ms, event
             assert event.member_id in group.pending_sync, event
 
 
-def _check_generation(event: events.GenerationStarted, group: Group) -> None:
+def _check_generation(event: events.GenerationStarted, group: ClassicGroup) -> None:
     assert group.rebalance is not None, event
     members = group.members.values()
     if event.at_ms < group.rebalance.deadline_ms:
@@ -54,10 +58,10 @@ def _check_generation(event: events.GenerationStarted, group: Group) -> None:
     assert event.sync_deadline_ms == event.at_ms + longest_ms, event
 
 
-def _check_age(event: events.OffsetsExpired, group: Group, where: TopicPartition) -> None:
-    committed = group.committed_offset(where)
+def _check_age(event: OffsetsExpired, whole: Group, where: TopicPartition) -> None:
+    group, committed = whole.classic, whole.offsets.get(where)
     assert committed is not None, event
-    assert not group.has_pending_offset(where), event
+    assert not whole.offsets.has_pending(where), event
     if committed.expire_timestamp_ms is not None:
         assert event.at_ms >= committed.expire_timestamp_ms, event
         return

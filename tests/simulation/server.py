@@ -1,6 +1,6 @@
 """The real core, shards, sessions, wheel and logs on a virtual clock and a disk in memory: a server without sockets."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
@@ -8,13 +8,13 @@ from typing import Any, Final
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from coordinator.audit.trail import AuditTrail
 from coordinator.config import Config
-from coordinator.core import members
-from coordinator.core.decision import OperationContext
-from coordinator.core.stored import TransactionMarker
+from coordinator.core import operations
+from coordinator.core.decision import Environment, OperationContext
+from coordinator.core.operation import Answer, Operation, Scope
 from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
-from coordinator.runtime.asks import GroupDecision
-from coordinator.runtime.group_coordinator import Groups
+from coordinator.runtime.group_coordinator import GroupCoordinator
+from coordinator.runtime.group_state_machine import GroupStateMachine
 from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.interfaces import AuditRecord
 from coordinator.runtime.sessions import SessionTable
@@ -30,7 +30,34 @@ DATA: Final = Path("/data")
 OFFSETS: Final = "__consumer_offsets"
 AUDIT: Final = "__group_audit"
 
-Deciding = Callable[[OperationContext], GroupDecision]
+
+class AllTopicsBut:
+    """The names of topics that exist."""
+
+    def __init__(self, missing: Iterable[str]) -> None:
+        self._missing = frozenset(missing)
+
+    def __contains__(self, topic: object) -> bool:
+        return topic not in self._missing
+
+
+class AnyTopics:
+    """Every topic but the missing ones exists, with more partitions than any test names; its id is made of its name."""
+
+    def __init__(self) -> None:
+        self.missing: set[str] = set()
+
+    def partition_count(self, name: str) -> int:
+        return 0 if name in self.missing else 1 << 30
+
+    def names(self) -> Container[str]:
+        return AllTopicsBut(self.missing)
+
+    def topic_id(self, name: str) -> bytes:
+        return name.encode()[:16].ljust(16, b"\0")
+
+    def topic_name(self, topic_id: bytes) -> str | None:
+        return topic_id.rstrip(b"\0").decode() or None
 
 
 class SimulatedServer:
@@ -51,6 +78,8 @@ class SimulatedServer:
         self.clock = VirtualClock(START_MS)
         self.disk = MemoryFileSystem()
         self.gathering = False
+        self.topics = AnyTopics()
+        """All other topics exist."""
         self.turns = 0
         self.recovery_points: dict[tuple[str, int], int] = {}
         self._ids = count(1)
@@ -69,12 +98,16 @@ class SimulatedServer:
             for topic in (OFFSETS, AUDIT)
         }
         shards = [self._shard(partition) for partition in range(self.partitions)]
-        self.groups = Groups(
-            shards, self.wheel, self.timers, self.sessions, self.config, request_iteration=lambda: None
+        self.coordinator = GroupCoordinator(
+            shards, self.wheel, self.timers, self.sessions, self.environment, request_iteration=lambda: None
         )
-        self.groups.load(range(self.partitions))
+        self.coordinator.load(range(self.partitions))
         while any(shard.state is ShardState.LOADING for shard in shards):
-            self.groups.drain(self.now_ms)
+            self.coordinator.drain(self.now_ms)
+
+    @property
+    def environment(self) -> Environment:
+        return Environment(self.config, self.topics, self.sessions, lambda: f"{next(self._ids):08d}")
 
     def _open(self, topic: str, partition: int, clean: bool) -> PartitionLog:
         recovery_point = self.recovery_points.get((topic, partition), 0)
@@ -89,9 +122,9 @@ class SimulatedServer:
             lazy=True,
         )
 
-    def _shard(self, partition: int) -> Shard:
+    def _shard(self, partition: int) -> Shard[GroupStateMachine]:
         store, trail = self.make_store(partition), self.make_trail(partition)
-        return Shard(partition, store, trail, self.pending, self.sessions, self.timers, self.config)
+        return Shard(partition, GroupStateMachine(trail, self.sessions, self.timers), store, self.pending)
 
     def make_store(self, partition: int) -> LogStore:
         return LogStore(self.logs[OFFSETS, partition], self.logs[AUDIT, partition], 0, lambda log: None)
@@ -130,40 +163,50 @@ class SimulatedServer:
     def end_turn(self) -> None:
         self.turns += 1
         for key in self.wheel.advance(self.now_ms):
-            self.groups.due(key, self.now_ms)
-        self.groups.drain(self.now_ms)
+            self.coordinator.due(key, self.now_ms)
+        self.coordinator.drain(self.now_ms)
 
     # ---- what is asked
 
-    def ask(self, group_id: str, waiting: Waiting, name: str, api_version: int, deciding: Deciding) -> int:
-        """Queue a request; it is handled at once unless requests are `gathering`. Returns its number."""
+    def ask(self, operation: Operation, group_id: str, request: Any, waiting: Waiting, name: str, version: int) -> int:
+        """Queue a request; it is handled at once unless requests are `gathering`. Returns its id."""
         request_id = self.pending.register(waiting)
-        context = OperationContext(request_id, api_version, name, "/127.0.0.1", lambda: f"{next(self._ids):08d}")
-        self.groups.ask(group_id, deciding(context), request_id)
+        context = OperationContext(request_id, version, name, "/127.0.0.1", self.environment, 0)
+        if operation.scope is Scope.SHARD:
+            partition = self.coordinator.partition_of(group_id)
+            self.coordinator.enqueue_for_shard(operation, partition, request, context)
+        else:
+            prepared = request if operation.prepare is None else operation.prepare(request, context)
+            if isinstance(prepared, Answer):
+                self.pending.reply(request_id, prepared.response)
+            else:
+                self.coordinator.enqueue(operation, group_id, prepared, context)
         self._drain_unless_gathering()
         return request_id
 
-    def ask_end_of_transaction(self, partition: int, marker: TransactionMarker, waiting: Waiting) -> int:
-        """Queue a marker for all groups of a partition. Returns the request's number."""
-        request_id = self.pending.register(waiting)
-        self.groups.end_transaction(partition, marker, request_id)
+    def delete_topic(self, topic: str) -> None:
+        """Handled at once unless requests are `gathering`, and after those."""
+        self.topics.missing.add(topic)
+        self.coordinator.topics_deleted([topic])
         self._drain_unless_gathering()
-        return request_id
+
+    def create_topic(self, topic: str) -> None:
+        """Create a topic again that was deleted."""
+        self.topics.missing.remove(topic)
 
     def ask_heartbeat(self, request: HeartbeatRequest, waiting: Waiting, name: str) -> int:
-        """As a connection does it: from the lease if that is enough."""
-        deciding: Deciding = lambda context: lambda group, now_ms: members.heartbeat(group, request, context)  # noqa: E731
+        """As a connection does it: from the session table if that is enough."""
         known = (request.group_id, request.member_id, request.group_instance_id, request.generation_id)
         if not self.fast_path or not self.sessions.take_heartbeat(*known, self.now_ms):
-            return self.ask(request.group_id, waiting, name, 4, deciding)
-        # A number all the same, so that a history has the same numbers with the fast path and without.
+            return self.ask(operations.HEARTBEAT, request.group_id, request, waiting, name, 4)
+        # An id all the same, so that a history has the same ids with the fast path and without.
         request_id = self.pending.register(waiting)
         self.pending.reply(request_id, HeartbeatResponse())
         return request_id
 
     def _drain_unless_gathering(self) -> None:
         if not self.gathering:
-            self.groups.drain(self.now_ms)
+            self.coordinator.drain(self.now_ms)
 
     def replay_audit(self, partition: int = 0) -> Iterator[AuditRecord]:
         """The audit topic, from its beginning."""

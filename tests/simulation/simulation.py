@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
+from _wire.messages.delete_groups import DeleteGroupsRequest
+from _wire.messages.describe_groups import DescribeGroupsRequest
 from _wire.messages.heartbeat import HeartbeatRequest
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from _wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
@@ -22,15 +24,19 @@ from _wire.messages.txn_offset_commit import (
 from coordinator.audit import schema
 from coordinator.audit.trail import AuditTrail
 from coordinator.config import Config
-from coordinator.core import joining, members, offsets, transactional_offsets
+from coordinator.core import operations
+from coordinator.core.classic_group import ClassicGroup
+from coordinator.core.committed_offsets import CommittedOffsets, Producer, TransactionMarker
 from coordinator.core.events import Event
-from coordinator.core.group import Group, Producer
+from coordinator.core.group import Group
+from coordinator.core.operation import Operation
 from coordinator.core.states import GroupState
-from coordinator.core.stored import TransactionMarker
 from coordinator.log.partition_log import PartitionLog
+from coordinator.runtime.group_state_machine import GroupStateMachine
 from coordinator.runtime.interfaces import AuditRecord
 from coordinator.runtime.shard import Shard
-from tests.simulation.server import AUDIT, OFFSETS, Deciding, SimulatedServer
+from tests.simulation.clients import error_of
+from tests.simulation.server import AUDIT, OFFSETS, SimulatedServer
 
 GROUP_ID: Final = "orders"
 SESSION_TIMEOUT_MS: Final = 10_000
@@ -63,9 +69,8 @@ class Asked:
 
     @property
     def error(self) -> ErrorCode:
-        """The error code of the answer."""
-        response = self.response
-        return response if isinstance(response, ErrorCode) else ErrorCode(response.error_code)
+        """The error of the answer, or the one that all its groups or partitions have."""
+        return error_of(self.response)
 
 
 class RecordingTrail(AuditTrail):
@@ -76,7 +81,12 @@ class RecordingTrail(AuditTrail):
         self._history = history
 
     def observe(
-        self, event: Event, group: Group, state_before: GroupState, generation_before: int, into: list[AuditRecord]
+        self,
+        event: Event,
+        group: ClassicGroup,
+        state_before: GroupState,
+        generation_before: int,
+        into: list[AuditRecord],
     ) -> None:
         self._history.append(event)
         super().observe(event, group, state_before, generation_before, into)
@@ -100,8 +110,8 @@ class Simulation(SimulatedServer):
         return RecordingTrail(self.events)
 
     @property
-    def shard(self) -> Shard:
-        return self.groups.shards[0]
+    def shard(self) -> Shard[GroupStateMachine]:
+        return self.coordinator.shards[0]
 
     @property
     def offsets_log(self) -> PartitionLog:
@@ -112,8 +122,24 @@ class Simulation(SimulatedServer):
         return self.logs[AUDIT, 0]
 
     @property
-    def group(self) -> Group:
-        return self.shard.groups.get(GROUP_ID) or Group(GROUP_ID)
+    def exists(self) -> bool:
+        return GROUP_ID in self.shard.machine.groups
+
+    @property
+    def group(self) -> ClassicGroup:
+        """An empty one where there is none."""
+        group = self.shard.machine.groups.get(GROUP_ID)
+        return ClassicGroup(GROUP_ID) if group is None else group.classic
+
+    @property
+    def whole_group(self) -> Group:
+        """Membership and committed offsets. KeyError where there is no group."""
+        return self.shard.machine.groups[GROUP_ID]
+
+    @property
+    def offsets(self) -> CommittedOffsets:
+        group = self.shard.machine.groups.get(GROUP_ID)
+        return CommittedOffsets() if group is None else group.offsets
 
     # ---- what clients send
 
@@ -140,9 +166,7 @@ class Simulation(SimulatedServer):
             protocols=[JoinGroupRequestProtocol(name=each, metadata=metadata) for each in protocols],
             reason=reason,
         )
-        return self._ask(
-            name, version, lambda context: lambda group, now: joining.join(group, request, context, now, self.config)
-        )
+        return self._ask(operations.JOIN_GROUP, request, name, version)
 
     def sync(
         self, member_id: str, assignments: Mapping[str, bytes] | None = None, *, generation_id: int | None = None
@@ -156,7 +180,7 @@ class Simulation(SimulatedServer):
                 for each, assignment in (assignments or {}).items()
             ],
         )
-        return self._ask(member_id, 3, lambda context: lambda group, now: members.sync(group, request, context, now))
+        return self._ask(operations.SYNC_GROUP, request, member_id, 3)
 
     def heartbeat(self, member_id: str, *, generation_id: int | None = None, instance_id: str | None = None) -> Asked:
         request = HeartbeatRequest(
@@ -176,7 +200,7 @@ class Simulation(SimulatedServer):
                 MemberIdentity(member_id=each, group_instance_id=instance_id, reason=reason) for each in member_ids
             ],
         )
-        return self._ask("client", 5, lambda context: lambda group, now: members.leave(group, request, context, now))
+        return self._ask(operations.LEAVE_GROUP, request, "client", 5)
 
     def commit(
         self,
@@ -198,11 +222,7 @@ class Simulation(SimulatedServer):
             retention_time_ms=retention_time_ms,
             topics=[OffsetCommitRequestTopic(name="t", partitions=[partition])],
         )
-        return self._ask(
-            "client",
-            version,
-            lambda context: lambda group, now: offsets.commit(group, request, context, now, self.config),
-        )
+        return self._ask(operations.OFFSET_COMMIT, request, "client", version)
 
     def commit_in_transaction(
         self,
@@ -226,19 +246,21 @@ class Simulation(SimulatedServer):
             group_instance_id=instance_id,
             topics=[TxnOffsetCommitRequestTopic(name="t", partitions=[partition])],
         )
-        return self._ask(
-            "client",
-            5,
-            lambda context: lambda group, now: transactional_offsets.commit(group, request, context, now, self.config),
-        )
+        return self._ask(operations.TXN_OFFSET_COMMIT, request, "client", 5)
 
-    def end_transaction(self, producer: Producer, committed: bool = True) -> None:
-        self.groups.end_transaction(0, TransactionMarker(producer, committed, coordinator_epoch=0))
-        self.groups.drain(self.now_ms)
+    def end_transaction(self, producer: Producer, committed: bool = True) -> Asked:
+        marker = TransactionMarker(producer, committed, coordinator_epoch=0)
+        return self._ask(operations.COMPLETE_TRANSACTION, marker, "coordinator", 1)
 
-    def _ask(self, name: str, version: int, deciding: Deciding) -> Asked:
+    def delete_group(self) -> Asked:
+        return self._ask(operations.DELETE_GROUPS, DeleteGroupsRequest(groups_names=[GROUP_ID]), "admin", 2)
+
+    def describe(self) -> Asked:
+        return self._ask(operations.DESCRIBE_GROUPS, DescribeGroupsRequest(groups=[GROUP_ID]), "admin", 5)
+
+    def _ask(self, operation: Operation, request: Any, name: str, version: int) -> Asked:
         asked = Asked()
-        self.ask(GROUP_ID, asked, name, version, deciding)
+        self.ask(operation, GROUP_ID, request, asked, name, version)
         return asked
 
     @contextmanager

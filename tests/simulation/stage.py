@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from random import Random
 from typing import Final
 
+from _wire.messages.delete_groups import DeleteGroupsRequest
+from _wire.messages.describe_groups import DescribeGroupsRequest
 from _wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from _wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from _wire.messages.offset_delete import (
@@ -12,28 +14,33 @@ from _wire.messages.offset_delete import (
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
+from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from _wire.messages.sync_group import SyncGroupRequestAssignment
 from _wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from coordinator.core.group import Group, Producer, TopicPartition
-from coordinator.core.stored import TransactionMarker
+from coordinator.core.committed_offsets import Producer, TopicPartition, TransactionMarker
+from coordinator.core.states import GroupState
 from tests.model.memory_files import ProcessKilled
 from tests.simulation import invariants
 from tests.simulation.clients import Client, Phase
 from tests.simulation.consumers import PARTITIONS, PROTOCOLS, SUBSCRIPTIONS, assignment, partitions_of
+from tests.simulation.extremes import EXTREMES, message_of, set_number
 from tests.simulation.history import Step
 from tests.simulation.server import unanswered
 from tests.simulation.talk import Talk
-from tests.simulation.watched import config_of
+from tests.simulation.watched import RECORD_BATCH_BYTES_MAX, config_of
 
 COMMIT_VERSION: Final = 8
 RETENTION_VERSION: Final = 4
 NOBODY: Final = "nobody"
 PRODUCERS: Final = 2
 """So few that several clients write in one transaction, and several transactions to one partition."""
+
+
+TOO_MANY_PARTITIONS: Final = RECORD_BATCH_BYTES_MAX // 20
 
 
 class Stage(Talk):
@@ -98,17 +105,24 @@ class Stage(Talk):
         elif value == 4:
             message.member_id = NOBODY
         elif value == 5:
-            group = self.server.groups.shard_of(client.group_id).groups.get(client.group_id, Group(client.group_id))
+            group = self.group(client.group_id).classic
             message.generation_id = group.generation_id
             message.member_id = next(iter(group.pending_members), client.member_id)
         self.send(None, "Heartbeat", message, 4)
 
     def sync(self, client: Client, value: int) -> None:
-        """One that says something wrong, or comes again, or with assignments of somebody who is no leader."""
+        """One that says something wrong, or comes again, or with assignments of somebody who is no leader, or with one
+        that no record batch holds (5)."""
+        if value == 5:
+            # Of a leader that has not assigned yet, if there is one: its group alone takes assignments.
+            client = next(filter(self._is_about_to_assign, self.clients), client)
         message = client.sync_message()
         if value in (1, 2):
             message.generation_id += (-1, 1)[value - 1]
             message.assignments = []
+        elif value == 5:
+            assignment_bytes = bytes(RECORD_BATCH_BYTES_MAX)
+            message.assignments = [SyncGroupRequestAssignment(member_id=client.member_id, assignment=assignment_bytes)]
         elif value == 3:
             message.protocol_name = "other"
         elif value == 4 and not message.assignments:
@@ -119,6 +133,11 @@ class Stage(Talk):
                 if each.member_id
             ]
         self.send_beside(client, "SyncGroup", message, 5)
+
+    def _is_about_to_assign(self, client: Client) -> bool:
+        client.read_answers()
+        group = self.group(client.group_id).classic
+        return group.state is GroupState.COMPLETING_REBALANCE and group.leader == client.member_id
 
     def join(self, client: Client, value: int) -> None:
         """One that nothing asked for, or that says something wrong."""
@@ -142,32 +161,53 @@ class Stage(Talk):
 
     def commit(self, client: Client, value: int) -> None:
         """A commit of the client (0), with a wrong generation (1), of nobody (2), with a long text (3), with a
-        retention (4)."""
+        retention (4), of so many partitions that no record batch holds them (5)."""
         client.read_answers()
         if client.under_way:
             return
-        generation_id, member_id, instance_id = client.generation_id, client.member_id, client.instance_id
+        message = self._commit_message(client)
         if value == 1:
-            generation_id += 1
+            message.generation_id_or_member_epoch += 1
         elif value == 2:
-            generation_id, member_id, instance_id = -1, "", None
+            message.generation_id_or_member_epoch, message.member_id, message.group_instance_id = -1, "", None
+        elif value == 3:
+            message.topics[0].partitions[0].committed_metadata = "far too long"
+        elif value == 4:
+            message.retention_time_ms = 60_000
+        elif value == 5:
+            message.topics[0].partitions = [
+                OffsetCommitRequestPartition(partition_index=index, committed_offset=self.commits)
+                for index in range(TOO_MANY_PARTITIONS)
+            ]
+        self.send(client, "OffsetCommit", message, RETENTION_VERSION if value == 4 else COMMIT_VERSION)
+
+    def _commit_message(self, client: Client) -> OffsetCommitRequest:
+        """One that a member may send, of two of its partitions at most."""
         self.commits += 1
         owned = sorted(partitions_of(client.assigned)) or [TopicPartition("t", 0)]
         partitions: dict[str, list[OffsetCommitRequestPartition]] = {}
         for topic, index in owned[:2]:
             partition = OffsetCommitRequestPartition(partition_index=index, committed_offset=self.commits)
-            partition.committed_metadata = "far too long" if value == 3 and not partitions else f"m{self.commits}"
+            partition.committed_metadata = f"m{self.commits}"
             partitions.setdefault(topic, []).append(partition)
-        message = OffsetCommitRequest(
+        return OffsetCommitRequest(
             group_id=client.group_id,
-            generation_id_or_member_epoch=generation_id,
-            member_id=member_id,
-            group_instance_id=instance_id,
+            generation_id_or_member_epoch=client.generation_id,
+            member_id=client.member_id,
+            group_instance_id=client.instance_id,
             topics=[OffsetCommitRequestTopic(name=topic, partitions=each) for topic, each in partitions.items()],
         )
-        if value == 4:
-            message.retention_time_ms = 60_000
-        self.send(client, "OffsetCommit", message, RETENTION_VERSION if value == 4 else COMMIT_VERSION)
+
+    def extreme(self, client: Client, value: int) -> None:
+        """A request of the client with one number at a limit."""
+        client.read_answers()
+        if client.under_way:
+            return
+        field, number = EXTREMES[value % len(EXTREMES)]
+        message = message_of(client, field.api, self._commit_message(client))
+        set_number(message, field, number)
+        sender = None if field.api == "Heartbeat" else client
+        self.send(sender, field.api, message, field.version)
 
     def commit_in_transaction(self, client: Client, value: int) -> None:
         """Positions of the client (0) or of nobody (1) that count when its producer's transaction is committed."""
@@ -199,7 +239,7 @@ class Stage(Talk):
     def end_transaction(self, client: Client, value: int) -> None:
         """The client's producer commits (0) or aborts (1), in the partition of the client's group."""
         marker = TransactionMarker(self._producer_of(client), value == 0, coordinator_epoch=0)
-        self.send(None, "EndTransaction", marker, 1, group_id=client.group_id)
+        self.send(None, "complete transaction", marker, 1, group_id=client.group_id)
 
     def _producer_of(self, client: Client) -> Producer:
         return Producer(1 + self.clients.index(client) % PRODUCERS, 0)
@@ -213,7 +253,8 @@ class Stage(Talk):
 
     def fetch(self, client: Client, value: int) -> None:
         """All committed offsets of the client's group."""
-        self.send(None, "OffsetFetch", None, 8, group_id=client.group_id)
+        request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=client.group_id, topics=None)])
+        self.send(None, "OffsetFetch", request, 8, group_id=client.group_id)
 
     def leave(self, client: Client, value: int) -> None:
         """The client says goodbye alone (0, 1: in an old version), with others (2), or an administrator says it (3)."""
@@ -261,10 +302,13 @@ class Stage(Talk):
     # ---- administrators
 
     def delete(self, client: Client, value: int) -> None:
-        self.send(None, "DeleteGroups", None, 2, group_id=client.group_id)
+        self.send(
+            None, "DeleteGroups", DeleteGroupsRequest(groups_names=[client.group_id]), 2, group_id=client.group_id
+        )
 
     def describe(self, client: Client, value: int) -> None:
-        self.send(None, "DescribeGroups", None, 6 if value else 5, group_id=client.group_id)
+        request = DescribeGroupsRequest(groups=[client.group_id])
+        self.send(None, "DescribeGroups", request, 6 if value else 5, group_id=client.group_id)
 
     # ---- time
 
@@ -344,10 +388,8 @@ class Stage(Talk):
         self.server.disk.heal()
         self.server.start(clean=clean)
         for group_id in self.group_ids:
-            shard = self.server.groups.shard_of(group_id)
-            group = shard.groups.get(group_id)
             expired = self.server.twins_of(group_id).expired.pop(group_id, set())
-            self.ledger.reload(group_id, group or Group(group_id), expired, may_be_lost=power_was_lost)
+            self.ledger.reload(group_id, self.group(group_id), expired, may_be_lost=power_was_lost)
         self.ledger.undecided = []
         for twins in self.server.twins:
             twins.power_was_lost = False

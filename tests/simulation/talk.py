@@ -1,19 +1,16 @@
 """Clients and the server that they talk to: requests go out, answers come, and what was told is remembered."""
 
 from collections import Counter
-from collections.abc import Callable
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
-from _wire.messages.delete_groups import DeletableGroupResult
-from coordinator.core import admin, joining, members, offsets, transactional_offsets
-from coordinator.core.decision import Decision, Reply
-from coordinator.core.group import Group, TopicPartition
+from coordinator.core.committed_offsets import TopicPartition
+from coordinator.core.group import Group
+from coordinator.core.operations import OPERATIONS
 from tests.simulation import invariants
 from tests.simulation.clients import Client, Request
-from tests.simulation.consumers import PARTITIONS, identity
+from tests.simulation.consumers import identity
 from tests.simulation.history import Setup
-from tests.simulation.server import Deciding
 from tests.simulation.told import Generation, Ledger
 from tests.simulation.watched import WatchedServer
 
@@ -76,33 +73,11 @@ class Talk:
         if api == "Heartbeat":
             request.number = server.ask_heartbeat(message, request, name)
             return
-        if api == "EndTransaction":
-            partition = server.groups.shard_of(group_id).partition
-            request.number = server.ask_end_of_transaction(partition, message, request)
-            return
-        request.number = server.ask(group_id, request, name, version, self._deciding(request))
+        request.number = server.ask(OPERATIONS[api], group_id, message, request, name, version)
 
-    def _deciding(self, request: Request) -> Deciding:
-        message, config = request.message, self.server.config
-        match request.api:
-            case "JoinGroup":
-                return lambda c: lambda group, now: joining.join(group, message, c, now, config)
-            case "SyncGroup":
-                return lambda c: lambda group, now: members.sync(group, message, c, now)
-            case "LeaveGroup":
-                return lambda c: lambda group, now: members.leave(group, message, c, now)
-            case "OffsetCommit":
-                return lambda c: lambda group, now: offsets.commit(group, message, c, now, config)
-            case "TxnOffsetCommit":
-                return lambda c: lambda group, now: transactional_offsets.commit(group, message, c, now, config)
-            case "OffsetDelete":
-                return lambda c: lambda group, now: offsets.delete(group, message, c, now)
-            case "OffsetFetch":
-                return _reading(_positions_of)
-            case "DescribeGroups":
-                return _reading(lambda group, version: admin.describe(group, version, False))
-        assert request.api == "DeleteGroups"
-        return _deleting
+    def group(self, group_id: str) -> Group:
+        """An empty one where there is none."""
+        return self.server.coordinator.shard_of(group_id).machine.groups.get(group_id) or Group(group_id)
 
     def _note_plan(self, request: Request) -> None:
         message = request.message
@@ -127,10 +102,8 @@ class Talk:
         error = request.error
         self.seen[f"answer {request.api} {error.name}"] += 1
         self.answers.append((request.number, request.response))
-        if isinstance(request.response, ErrorCode):
-            assert error in REFUSALS or request.api == "EndTransaction", (request.api, error)
-            if error is not ErrorCode.NONE:
-                return
+        if error in REFUSALS:
+            return
         handler = self._AFTER.get(request.api)
         if handler is not None:
             handler(self, request, error)
@@ -153,7 +126,9 @@ class Talk:
         message = request.message
         if error in (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS):
             group = self.server.twins_of(message.group_id).replayed.get(message.group_id)
-            assert group is None or message.member_id not in group.pending_members, "a reserved member id is no member"
+            assert group is None or message.member_id not in group.classic.pending_members, (
+                "a reserved member id is no member"
+            )
             self._lives(message.group_id, message.member_id)
 
     def _committed(self, request: Request, error: ErrorCode) -> None:
@@ -165,15 +140,16 @@ class Talk:
             self._lives(message.group_id, message.member_id)
 
     def _fetched(self, request: Request, error: ErrorCode) -> None:
+        (group,) = request.response.groups
         found = {
-            TopicPartition(topic, each.partition_index): (each.committed_offset, each.metadata)
-            for topic, answers in request.response
-            for each in answers
+            TopicPartition(topic.name, each.partition_index): (each.committed_offset, each.metadata)
+            for topic in group.topics
+            for each in topic.partitions
         }
         invariants.check_fetched(self, request.group_id, found)
 
     def _deleted(self, request: Request, error: ErrorCode) -> None:
-        if error is ErrorCode.NONE:
+        if request.response.results[0].error_code == ErrorCode.NONE:
             self.ledger.forget(request.group_id)
 
     def _deleted_offsets(self, request: Request, error: ErrorCode) -> None:
@@ -190,9 +166,9 @@ class Talk:
 
     def _transaction_ended(self, request: Request, error: ErrorCode) -> None:
         """For all groups of the partition."""
-        partition = self.server.groups.shard_of(request.group_id).partition
+        partition = self.server.coordinator.shard_of(request.group_id).partition
         for group_id in self.group_ids:
-            if self.server.groups.shard_of(group_id).partition == partition:
+            if self.server.coordinator.shard_of(group_id).partition == partition:
                 marker = request.message
                 self.ledger.transaction_ended(group_id, marker.producer.producer_id, marker.committed)
 
@@ -208,23 +184,5 @@ class Talk:
         "DeleteGroups": _deleted,
         "OffsetDelete": _deleted_offsets,
         "TxnOffsetCommit": _committed_in_transaction,
-        "EndTransaction": _transaction_ended,
+        "complete transaction": _transaction_ended,
     }
-
-
-def _reading(read: Callable[[Any, int], Any]) -> Deciding:
-    return lambda context: (
-        lambda group, now_ms: Decision(replies=(Reply(context.request_id, read(group, context.api_version)),))
-    )
-
-
-def _positions_of(group: Group, version: int) -> list[tuple[str, Any]]:
-    return [(topic, offsets.fetch(group, topic, None, False)) for topic in PARTITIONS]
-
-
-def _deleting(context: Any) -> Any:
-    def decide(group: Any, now_ms: int) -> Decision:
-        error, events = admin.remove(group, now_ms)
-        return Decision(events, (Reply(context.request_id, DeletableGroupResult(error_code=error)),))
-
-    return decide

@@ -1,16 +1,18 @@
 """A batch of histories by chance, those that once found something, and whether the search would find anything."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
-from coordinator.core import events, members
+from coordinator.core import events, offset_events, operations
 from coordinator.core.causes import Cause
-from coordinator.core.decision import Decision
+from coordinator.core.decision import Decision, OperationContext
 from coordinator.core.events import MemberSynced
 from coordinator.core.group import Group
 from coordinator.core.states import LEGAL_PREDECESSORS, GroupState
 from tests.simulation.choosing import HEALING, history_of
+from tests.simulation.extremes import EXTREMES
 from tests.simulation.history import ClientSetup, History, Setup, Step, as_code
 from tests.simulation.playing import play
 from tests.simulation.shrinking import fewest, shrink, simplest, where_it_fails
@@ -44,7 +46,8 @@ def test_every_transition_happens(seen):
 
 
 def test_every_event_happens(seen):
-    kinds = [name for name, each in vars(events).items() if isinstance(each, type) and hasattr(each, "apply")]
+    classes = [*vars(events).items(), *vars(offset_events).items()]
+    kinds = [name for name, each in classes if isinstance(each, type) and hasattr(each, "apply")]
     assert {kind for kind in kinds if kind != "Event" and seen[f"event {kind}"] < 5} == set()
 
 
@@ -61,6 +64,11 @@ def test_members_go_and_rebalances_begin_for_every_reason(seen):
 def test_requests_are_refused_in_many_ways(seen, api):
     answers = {each for each in seen if each.startswith(f"answer {api} ")}
     assert len(answers) >= 6
+
+
+def test_clients_send_every_number_at_its_limits_and_more_than_the_log_takes(seen):
+    assert seen["step extreme"] > 3 * len(EXTREMES)
+    assert min(seen[f"answer {api} UNKNOWN_SERVER_ERROR"] for api in ("OffsetCommit", "SyncGroup")) > 5
 
 
 def test_servers_die(seen):
@@ -95,13 +103,15 @@ def test_heartbeats_taken_from_leases_change_nothing(seed):
 
 
 def test_an_answer_that_is_dropped_is_found_and_shrunk(monkeypatch):
-    sync = members.sync
+    sync = operations.SYNC_GROUP
 
-    def drop_answers_in_stable(group: Group, *others: object) -> Decision:
-        decision = sync(group, *others)
-        return Decision(decision.events, renewed=decision.renewed) if group.state is GroupState.STABLE else decision
+    def drop_answers_in_stable(group: Group | None, request: object, context: OperationContext) -> Decision:
+        decision = sync.decide(group, request, context)
+        if group is not None and group.classic.state is GroupState.STABLE:
+            decision.replies = ()
+        return decision
 
-    monkeypatch.setattr(members, "sync", drop_answers_in_stable)
+    monkeypatch.setitem(operations.OPERATIONS, "SyncGroup", replace(sync, decide=drop_answers_in_stable))
     history = first_failure()
     with pytest.raises(AssertionError, match="was forgotten"):
         play(history)
@@ -117,7 +127,7 @@ def test_what_the_shard_takes_for_a_defect_of_its_own_is_a_failure(monkeypatch):
     def broken(*arguments: object) -> None:
         raise ZeroDivisionError("a defect")
 
-    monkeypatch.setattr(members, "_assign", broken)
+    monkeypatch.setattr("coordinator.core.members._assign", broken)
     with pytest.raises(ZeroDivisionError):
         play(first_failure())
 

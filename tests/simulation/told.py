@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 from _wire.errors import ErrorCode
 from _wire.messages.join_group import JoinGroupResponse
-from coordinator.core.group import Group, TopicPartition
+from coordinator.core.committed_offsets import TopicPartition
+from coordinator.core.group import Group
 from coordinator.core.offset_records import CommittedOffset
 from tests.simulation.clients import Request
 from tests.simulation.consumers import identity, owners
@@ -163,7 +164,7 @@ class Ledger:
             where: Position(each.offset, each.metadata, each.expire_timestamp_ms)
             for where, each in committed_offsets(group).items()
         }
-        for (producer_id, where), each in group.pending_offsets.items():
+        for (producer_id, where), each in group.offsets.pending.items():
             if each is not None:
                 self._order += 1
                 said = Position(each.offset, each.metadata, each.expire_timestamp_ms, self._order)
@@ -173,7 +174,7 @@ class Ledger:
 def committed_offsets(group: Group) -> dict[TopicPartition, CommittedOffset]:
     return {
         TopicPartition(topic, partition): committed
-        for topic, partitions in group.offsets.items()
+        for topic, partitions in group.offsets.by_topic.items()
         for partition, committed in partitions.items()
     }
 
@@ -183,7 +184,9 @@ def positions(request: Any, now_ms: int) -> Positions:
     retention_ms = getattr(request, "retention_time_ms", -1)
     return {
         TopicPartition(topic.name, each.partition_index): Position(
-            each.committed_offset, each.committed_metadata or "", None if retention_ms < 0 else now_ms + retention_ms
+            each.committed_offset,
+            each.committed_metadata or "",
+            None if retention_ms == -1 else min(max(now_ms + retention_ms, 0), 2**63 - 1),
         )
         for topic in request.topics
         for each in topic.partitions

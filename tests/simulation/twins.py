@@ -7,9 +7,12 @@ from typing import TypeVar
 from coordinator.audit.schema import decode_event
 from coordinator.core import events
 from coordinator.core.causes import Cause
-from coordinator.core.decision import NEW_MEMBER_JOIN_TIMEOUT_MS
+from coordinator.core.classic_group import ClassicGroup
+from coordinator.core.committed_offsets import TopicPartition
 from coordinator.core.events import Event
-from coordinator.core.group import Group, TopicPartition
+from coordinator.core.group import Group
+from coordinator.core.joining import NEW_MEMBER_JOIN_TIMEOUT_MS
+from coordinator.core.offset_events import OffsetsExpired
 from coordinator.core.states import GroupState
 from coordinator.core.stored import Stored, StoredGroups
 from coordinator.runtime.interfaces import AuditRecord
@@ -20,7 +23,7 @@ from tests.simulation.told import Generation
 Record = TypeVar("Record")
 
 
-def session_timeout_ms(group: Group, member_id: str) -> int | None:
+def session_timeout_ms(group: ClassicGroup, member_id: str) -> int | None:
     """How long a member, or who its id is reserved for, may be silent; None when the group does not know the id."""
     member = group.members.get(member_id)
     return group.pending_members.get(member_id) if member is None else member.session_timeout_ms
@@ -60,7 +63,7 @@ class ShardTwins:
     def lives(self, group_id: str, member_id: str, now_ms: int) -> None:
         """The client was answered in a way that keeps its session alive."""
         group = self.replayed.get(group_id)
-        timeout_ms = None if group is None else session_timeout_ms(group, member_id)
+        timeout_ms = None if group is None else session_timeout_ms(group.classic, member_id)
         if timeout_ms is not None:
             self.may_be_silent_until_ms[group_id, member_id] = now_ms + timeout_ms
 
@@ -76,24 +79,25 @@ class ShardTwins:
             assert isinstance(event, events.GroupCreated), (event, "of a group that is not there")
             group = self.replayed[event.group_id] = Group(event.group_id)
             self.life[event.group_id] += 1
-        state = group.state
+        classic = group.classic
+        state = classic.state
         check_event(event, group)
-        self._check_session(event, group)
+        self._check_session(event, classic)
         event.apply(group)
         self.seen[f"event {type(event).__name__}"] += 1
-        if group.state is not state:
-            self.seen[f"state {state} → {group.state}"] += 1
+        if classic.state is not state:
+            self.seen[f"state {state} → {classic.state}"] += 1
         if isinstance(event, events.MemberRemoved | events.PendingMemberRemoved):
             self.seen[f"cause of {type(event).__name__}: {event.cause}"] += 1
         elif isinstance(event, events.RebalanceStarted):
-            self.seen[f"cause of RebalanceStarted: {event.trigger.cause}"] += 1
-        elif isinstance(event, events.OffsetsExpired):
+            self.seen[f"cause of RebalanceStarted: {event.rebalance_reason.cause}"] += 1
+        elif isinstance(event, OffsetsExpired):
             self.expired[event.group_id].update(event.partitions)
         elif isinstance(event, events.GroupRemoved):
             self.seen[f"cause of GroupRemoved: {event.cause}"] += 1
             del self.replayed[event.group_id]
 
-    def _check_session(self, event: Event, group: Group) -> None:
+    def _check_session(self, event: Event, group: ClassicGroup) -> None:
         """A session runs out when nothing was heard for its whole length."""
         match event:
             case events.MemberJoined():
@@ -150,8 +154,9 @@ class ShardTwins:
             self._read(found)
         self.in_flight = ([], [])
 
-    def loaded(self, groups: Mapping[str, Group]) -> None:
-        assert dict(groups) == self.durable.groups, "records are loaded one way only"
+    def loaded(self, groups: Mapping[str, ClassicGroup]) -> None:
+        durable = {group_id: group.classic for group_id, group in self.durable.groups.items()}
+        assert dict(groups) == durable, "records are loaded one way only"
         self.replayed = load_all(self.stored)
         # Each session is a new one.
         self.may_be_silent_until_ms.clear()
@@ -159,7 +164,7 @@ class ShardTwins:
         for group_id, group in groups.items():
             self._begin_anew(group_id, group)
 
-    def _begin_anew(self, group_id: str, group: Group) -> None:
+    def _begin_anew(self, group_id: str, group: ClassicGroup) -> None:
         told = self.generations.get((group_id, self.life[group_id], group.generation_id))
         self.life[group_id] += 1
         if group.state is GroupState.STABLE:

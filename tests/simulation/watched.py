@@ -2,26 +2,30 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Final
 
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
 from coordinator.audit.trail import AuditTrail
 from coordinator.config import Config
+from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.events import Event
-from coordinator.core.group import Group
 from coordinator.core.states import GroupState
 from coordinator.core.stored import Stored
 from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
-from coordinator.runtime.interfaces import AuditRecord
+from coordinator.runtime.interfaces import AuditRecord, StoreError
 from coordinator.runtime.store import LogStore
 from tests.model.memory_files import ProcessKilled
 from tests.simulation.history import Setup
 from tests.simulation.server import AUDIT, OFFSETS, SimulatedServer
 from tests.simulation.twins import ShardTwins
+
+RECORD_BATCH_BYTES_MAX: Final = 10_000
+"""`message.max.bytes`: more than what a history's groups need, and little enough to be exceeded."""
 
 
 class WatchedStore(LogStore):
@@ -31,10 +35,17 @@ class WatchedStore(LogStore):
         super().__init__(offsets, audit, 0, lambda log: None)
         self._twins = twins
 
-    def append(self, audit: list[AuditRecord], stored: Sequence[Stored], now_ms: int) -> None:
+    def append(
+        self,
+        audit: list[AuditRecord],
+        stored: Sequence[Stored],
+        now_ms: int,
+        completed: Callable[[StoreError | None], None],
+    ) -> None:
+        outcome: list[StoreError | None] = []
         audit_end, stored_end = self._audit.log_end_offset, self._offsets.log_end_offset
         try:
-            super().append(audit, stored, now_ms)
+            super().append(audit, stored, now_ms, outcome.append)
         except ProcessKilled:
             self._twins.in_flight = (list(stored), audit)
             raise
@@ -44,6 +55,7 @@ class WatchedStore(LogStore):
             assert was_audited or not audit or not was_stored, "stored, but not audited"
             if not self._twins.in_flight[0] and not self._twins.in_flight[1]:
                 self._twins.appended(list(stored) if was_stored else [], audit if was_audited else [])
+        completed(outcome[0])
 
     def replay(self) -> Iterator[Stored]:
         found = list(super().replay())
@@ -64,12 +76,17 @@ class WatchedTrail(AuditTrail):
         self._twins = twins
 
     def observe(
-        self, event: Event, group: Group, state_before: GroupState, generation_before: int, into: list[AuditRecord]
+        self,
+        event: Event,
+        group: ClassicGroup,
+        state_before: GroupState,
+        generation_before: int,
+        into: list[AuditRecord],
     ) -> None:
         self._twins.happened(event)
         super().observe(event, group, state_before, generation_before, into)
 
-    def resume(self, groups: Mapping[str, Group], now_ms: int) -> list[AuditRecord]:
+    def resume(self, groups: Mapping[str, ClassicGroup], now_ms: int) -> list[AuditRecord]:
         said = super().resume(groups, now_ms)
         self._twins.loaded(groups)
         return said
@@ -84,7 +101,11 @@ class WatchedServer(SimulatedServer):
             config_of(setup),
             partitions=setup.partitions,
             fast_path=setup.fast_path,
-            log_config=LogConfig(segment_bytes=setup.segment_bytes, index_interval_bytes=512),
+            log_config=LogConfig(
+                segment_bytes=setup.segment_bytes,
+                index_interval_bytes=512,
+                max_message_bytes=RECORD_BATCH_BYTES_MAX,
+            ),
         )
 
     def make_store(self, partition: int) -> LogStore:
@@ -94,7 +115,7 @@ class WatchedServer(SimulatedServer):
         return WatchedTrail(self.twins[partition])
 
     def twins_of(self, group_id: str) -> ShardTwins:
-        return self.twins[self.groups.shard_of(group_id).partition]
+        return self.twins[self.coordinator.shard_of(group_id).partition]
 
 
 def config_of(setup: Setup) -> Config:

@@ -23,6 +23,10 @@ request
   loud      bool      3+   default true   tag 0
   sound     bytes     3+   nullable   default null   tag 1
   echoes    [string]  3+   tag 2
+  cave      Cave      3+   nullable   tag 3
+    y       uint16
+  well      Well      3+   nullable   default null   tag 4
+    z       uint16
 response
 """
 
@@ -78,6 +82,14 @@ def test_sources_without_a_definition_are_removed(tmp_path: Path) -> None:
         "if self.sound is not None:",
         "if self.echoes is None or len(self.echoes) > 0:",
         "elif tag == 2:",
+        # a tagged struct that may be null has an unsigned varint before it; without `default null`, null is written
+        "if self.cave is None or self.cave != Cave():",
+        "self.cave = Cave() if cave is ... else cave",
+        "write_uvarint(w, 0 if self.cave is None else 1)",
+        'if read_uvarint(at(r, b"cave")) != 0:',
+        "m.cave = None",
+        "if self.well is not None:",
+        'if read_uvarint(at(r, b"well")) != 0:',
     ],
 )
 def test_the_code_reads_like_the_definition(line: str) -> None:

@@ -16,8 +16,11 @@ from _wire.messages.metadata import (
     MetadataResponseTopic,
 )
 from coordinator.broker.partitions import LEADER_EPOCH
-from coordinator.broker.topics import DEFAULT_COUNT, TopicError
 from coordinator.config import AUTO_CREATE_TOPICS_ENABLE
+from coordinator.core.admin import NO_AUTHORIZED_OPERATIONS
+from coordinator.internal_topics import INTERNAL_TOPICS
+from coordinator.log.errors import InvalidTopicName
+from coordinator.log.names import check_legal_name
 from coordinator.metadata.image import Topic
 from coordinator.server.dispatch import DispatchTable, Route
 from coordinator.server.node_context import NodeContext
@@ -30,6 +33,10 @@ SOFTWARE_NAME_VERSION: Final = 3
 GROUP_KEY: Final = 0
 TRANSACTION_KEY: Final = 1
 SHARE_KEY: Final = 2
+SHARE_KEY_VERSION: Final = 6
+"""The first version of FindCoordinator that knows the keys of share groups (KIP-932)."""
+SHARE_PARTITION: Final = re.compile(r".+:[A-Za-z0-9_-]{22}:-?[0-9]+")
+"""Group, topic id and partition."""
 KEYS_VERSION: Final = 4
 """From this version on FindCoordinator asks for many keys at once (KIP-699)."""
 
@@ -40,21 +47,28 @@ IDS_VERSION: Final = 12
 """From this version on topics can be asked for by id; v10 and v11 have the field, but no use for it (KIP-516)."""
 NO_NODE: Final = -1
 BROKER_ENDPOINTS: Final = 1
+CONTROLLER_ENDPOINTS: Final = 2
+
+CLUSTER_OPERATIONS: Final = sum(1 << operation for operation in (5, 7, 8, 9, 10, 11, 12))
+"""CREATE, ALTER, DESCRIBE, CLUSTER_ACTION, DESCRIBE_CONFIGS, ALTER_CONFIGS and IDEMPOTENT_WRITE as bits: what anybody
+may do with the cluster where no authorizer forbids it (KIP-430, `AclEntry.supportedOperations`)."""
+TOPIC_OPERATIONS: Final = sum(1 << operation for operation in (3, 4, 5, 6, 7, 8, 10, 11))
+"""READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS: the same for a topic."""
 
 
 class ClusterHandlers:
     """Answers from metadata and the dispatch table itself."""
 
-    def __init__(self, broker: NodeContext) -> None:
-        self._broker = broker
+    def __init__(self, node: NodeContext) -> None:
+        self._node = node
         self._routes: dict[int, Route] = {}
 
     def add_to(self, table: DispatchTable) -> None:
         self._routes = table.routes
-        table.add("ApiVersions", self.api_versions)
-        table.add("Metadata", self.metadata, _metadata_error)
-        table.add("DescribeCluster", self.describe_cluster)
-        table.add("FindCoordinator", self.find_coordinator, _find_error)
+        table.add("ApiVersions", self.api_versions, versions=(0, 4))
+        table.add("Metadata", self.metadata, _metadata_error, versions=(0, 13))
+        table.add("DescribeCluster", self.describe_cluster, versions=(0, 2))
+        table.add("FindCoordinator", self.find_coordinator, _find_error, versions=(0, 6))
 
     def api_versions(self, request: ApiVersionsRequest, call: RequestContext) -> ApiVersionsResponse:
         if call.api_version >= SOFTWARE_NAME_VERSION:
@@ -69,44 +83,62 @@ class ClusterHandlers:
         return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[own])
 
     def metadata(self, request: MetadataRequest, call: RequestContext) -> MetadataResponse:
-        image = self._broker.image
-        if call.api_version < IDS_VERSION and any(_is_by_id(topic) for topic in request.topics or ()):
-            return _metadata_error(request, ErrorCode.INVALID_REQUEST)
-        asks_all = request.topics is None or (call.api_version < NULL_MEANS_ALL_VERSION and not request.topics)
-        if asks_all:
-            topics = [self._described(topic) for topic in image.topics.values()]
+        wanted = request.topics
+        if wanted and call.api_version < IDS_VERSION and any(_is_by_id(topic) for topic in wanted):
+            return _metadata_error(request, ErrorCode.INVALID_REQUEST, call.api_version)
+        if wanted is None or (call.api_version < NULL_MEANS_ALL_VERSION and not wanted):
+            topics = [self._described(topic) for topic in self._node.image.topics.values()]
+        elif any(topic.topic_id != NO_ID for topic in wanted):
+            # A single id is enough for Kafka to ignore all names.
+            ids = dict.fromkeys(topic.topic_id for topic in wanted if topic.topic_id != NO_ID)
+            topics = [self._find_by_id(topic_id) for topic_id in ids]
         else:
-            may_create = request.allow_auto_topic_creation and self._broker.config[AUTO_CREATE_TOPICS_ENABLE]
-            topics = [self._find_topic(wanted, may_create) for wanted in request.topics or ()]
+            names = [topic.name for topic in wanted if topic.name is not None]
+            if len(names) < len(wanted):
+                # Neither a name nor an id: what Kafka answers, from a null pointer.
+                return _metadata_error(request, ErrorCode.UNKNOWN_SERVER_ERROR, call.api_version)
+            may_create = request.allow_auto_topic_creation and self._node.config[AUTO_CREATE_TOPICS_ENABLE]
+            topics = [self._find_by_name(name, may_create) for name in dict.fromkeys(names)]
+        if request.include_topic_authorized_operations:
+            for each in topics:
+                if each.name is not None:
+                    each.topic_authorized_operations = TOPIC_OPERATIONS
         endpoint = call.endpoint
         return MetadataResponse(
-            brokers=[MetadataResponseBroker(node_id=self._broker.node_id, host=endpoint.host, port=endpoint.port)],
-            cluster_id=self._broker.cluster_id,
-            controller_id=self._broker.node_id,
+            brokers=[MetadataResponseBroker(node_id=self._node.node_id, host=endpoint.host, port=endpoint.port)],
+            cluster_id=self._node.cluster_id,
+            controller_id=self._node.node_id,
             topics=topics,
+            cluster_authorized_operations=_cluster_operations(request.include_cluster_authorized_operations),
         )
 
-    def _find_topic(self, wanted: MetadataRequestTopic, may_create: bool) -> MetadataResponseTopic:
-        image = self._broker.image
-        if wanted.name is None or wanted.topic_id != NO_ID:
-            known = image.topics_by_id.get(wanted.topic_id)
-            if known is not None:
-                return self._described(known)
-            return MetadataResponseTopic(name=None, topic_id=wanted.topic_id, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
-        topic = image.topics.get(wanted.name)
+    def _find_by_id(self, topic_id: bytes) -> MetadataResponseTopic:
+        known = self._node.image.topics_by_id.get(topic_id)
+        if known is not None:
+            return self._described(known)
+        return MetadataResponseTopic(name=None, topic_id=topic_id, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
+
+    def _find_by_name(self, name: str, may_create: bool) -> MetadataResponseTopic:
+        """A topic that is created by this is unknown in this response and described in the next one, as on Kafka."""
+        topic = self._node.image.topics.get(name)
         if topic is not None:
             return self._described(topic)
+        unknown = MetadataResponseTopic(
+            name=name,
+            error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            is_internal=name in INTERNAL_TOPICS,
+        )
         try:
-            if may_create:
-                made = self._broker.topics.create(wanted.name, DEFAULT_COUNT, DEFAULT_COUNT, {}, self._broker.now_ms())
-                return self._described(made)
-            self._broker.topics.check_new(wanted.name, DEFAULT_COUNT, DEFAULT_COUNT)
-        except TopicError as problem:
-            return MetadataResponseTopic(name=wanted.name, error_code=problem.error)
-        return MetadataResponseTopic(name=wanted.name, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            check_legal_name(name)
+        except InvalidTopicName:
+            unknown.error_code = ErrorCode.INVALID_TOPIC_EXCEPTION
+            return unknown
+        if may_create:
+            self._node.topics.create_automatically(name, self._node.now_ms())
+        return unknown
 
     def _described(self, topic: Topic) -> MetadataResponseTopic:
-        node_id = self._broker.node_id
+        node_id = self._node.node_id
         return MetadataResponseTopic(
             name=topic.name,
             topic_id=topic.topic_id,
@@ -125,14 +157,17 @@ class ClusterHandlers:
 
     def describe_cluster(self, request: DescribeClusterRequest, call: RequestContext) -> DescribeClusterResponse:
         if request.endpoint_type != BROKER_ENDPOINTS:
+            of_controller = request.endpoint_type == CONTROLLER_ENDPOINTS
             return DescribeClusterResponse(
-                error_code=ErrorCode.MISMATCHED_ENDPOINT_TYPE, error_message="This is a broker's endpoint."
+                error_code=ErrorCode.MISMATCHED_ENDPOINT_TYPE if of_controller else ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
+                error_message="This is a broker's endpoint.",
             )
-        endpoint, node_id = call.endpoint, self._broker.node_id
+        endpoint, node_id = call.endpoint, self._node.node_id
         return DescribeClusterResponse(
-            cluster_id=self._broker.cluster_id,
+            cluster_id=self._node.cluster_id,
             controller_id=node_id,
             brokers=[DescribeClusterBroker(broker_id=node_id, host=endpoint.host, port=endpoint.port)],
+            cluster_authorized_operations=_cluster_operations(request.include_cluster_authorized_operations),
         )
 
     def find_coordinator(self, request: FindCoordinatorRequest, call: RequestContext) -> FindCoordinatorResponse:
@@ -149,17 +184,19 @@ class ClusterHandlers:
         )
 
     def _coordinator(self, key: str, key_type: int, call: RequestContext) -> Coordinator:
-        """This node leads every partition, so it coordinates every group and transaction. Share groups it has none."""
+        """This node leads every partition, so it coordinates every group and transaction, but no share group."""
         if key_type == TRANSACTION_KEY:
-            self._broker.topics.make_transactions_topic(self._broker.now_ms())
+            self._node.topics.make_transactions_topic(self._node.now_ms())
         elif key_type != GROUP_KEY:
-            error = ErrorCode.COORDINATOR_NOT_AVAILABLE if key_type == SHARE_KEY else ErrorCode.INVALID_REQUEST
+            is_known = key_type == SHARE_KEY and call.api_version >= SHARE_KEY_VERSION
+            is_valid = is_known and SHARE_PARTITION.fullmatch(key)
+            error = ErrorCode.COORDINATOR_NOT_AVAILABLE if is_valid else ErrorCode.INVALID_REQUEST
             return Coordinator(
                 key=key, node_id=NO_NODE, port=NO_NODE, error_code=error, error_message=error.description
             )
         return Coordinator(
             key=key,
-            node_id=self._broker.node_id,
+            node_id=self._node.node_id,
             host=call.endpoint.host,
             port=call.endpoint.port,
             error_message="" if call.api_version >= KEYS_VERSION else "NONE",
@@ -167,14 +204,18 @@ class ClusterHandlers:
 
 
 def _served(route: Route) -> ApiVersion:
-    return ApiVersion(api_key=route.api.key, min_version=route.min_version, max_version=route.max_version)
+    return ApiVersion(api_key=route.api.key, min_version=route.offered_from, max_version=route.max_version)
+
+
+def _cluster_operations(are_asked_for: bool) -> int:
+    return CLUSTER_OPERATIONS if are_asked_for else NO_AUTHORIZED_OPERATIONS
 
 
 def _is_by_id(wanted: MetadataRequestTopic) -> bool:
     return wanted.name is None or wanted.topic_id != NO_ID
 
 
-def _metadata_error(request: MetadataRequest, error: ErrorCode) -> MetadataResponse:
+def _metadata_error(request: MetadataRequest, error: ErrorCode, api_version: int) -> MetadataResponse:
     """Before v13 there is no error but that of a topic."""
     topics = [
         MetadataResponseTopic(name=topic.name or "", topic_id=topic.topic_id, error_code=error)
@@ -183,6 +224,6 @@ def _metadata_error(request: MetadataRequest, error: ErrorCode) -> MetadataRespo
     return MetadataResponse(error_code=error, topics=topics)
 
 
-def _find_error(request: FindCoordinatorRequest, error: ErrorCode) -> Any:
+def _find_error(request: FindCoordinatorRequest, error: ErrorCode, api_version: int) -> Any:
     found = [Coordinator(key=key, node_id=NO_NODE, port=NO_NODE, error_code=error) for key in request.coordinator_keys]
     return FindCoordinatorResponse(error_code=error, node_id=NO_NODE, port=NO_NODE, coordinators=found)

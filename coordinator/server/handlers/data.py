@@ -32,25 +32,36 @@ from coordinator.server.request_context import RequestContext
 
 FIRST_PRODUCE_WITH_BATCHES: Final = 3
 """Produce v0 to v2 carry the old message sets, which 4.x no longer takes (KIP-896)."""
+FIRST_PRODUCE_OFFERED: Final = 0
+"""Kafka also offers the versions that it does not take: without them librdkafka (2.6 for one) sends everything
+uncompressed (KAFKA-18659)."""
 FIRST_FETCH_WITH_BATCHES: Final = 4
 """Fetch v0 to v3 would need batches turned into the old message sets."""
+LAST_STABLE_INIT_PRODUCER_ID: Final = 5
+"""InitProducerId v6 is for two-phase commits (KIP-939), which Kafka 4.3 does not offer yet."""
 
 
 class DataHandlers:
     """Records in and out."""
 
-    def __init__(self, broker: NodeContext) -> None:
-        self._broker = broker
+    def __init__(self, node: NodeContext) -> None:
+        self._node = node
 
     def add_to(self, table: DispatchTable) -> None:
-        table.add("Produce", self.produce, _produce_error, min_version=FIRST_PRODUCE_WITH_BATCHES)
-        table.add("Fetch", self.fetch, _fetch_error, min_version=FIRST_FETCH_WITH_BATCHES)
-        table.add("ListOffsets", self.list_offsets, _list_error)
-        table.add("InitProducerId", self.init_producer_id)
-        table.add("OffsetForLeaderEpoch", self.offset_for_leader_epoch, _epoch_error)
+        table.add(
+            "Produce",
+            self.produce,
+            _produce_error,
+            versions=(FIRST_PRODUCE_WITH_BATCHES, 13),
+            offered_from=FIRST_PRODUCE_OFFERED,
+        )
+        table.add("Fetch", self.fetch, _fetch_error, versions=(FIRST_FETCH_WITH_BATCHES, 18))
+        table.add("ListOffsets", self.list_offsets, _list_error, versions=(0, 11))
+        table.add("InitProducerId", self.init_producer_id, versions=(0, LAST_STABLE_INIT_PRODUCER_ID))
+        table.add("OffsetForLeaderEpoch", self.offset_for_leader_epoch, _epoch_error, versions=(0, 4))
 
     def produce(self, request: ProduceRequest, call: RequestContext) -> Any:
-        response = self._broker.produce_service.produce(request, call.api_version, self._broker.now_ms())
+        response = self._node.produce_service.produce(request, call.api_version, self._node.now_ms())
         if request.acks != 0:
             return response
         refused = next(
@@ -62,21 +73,21 @@ class DataHandlers:
         return NO_RESPONSE
 
     def fetch(self, request: FetchRequest, call: RequestContext) -> Any:
-        connection, fetch_service = call.connection, self._broker.fetch_service
-        fetched = fetch_service.fetch(request, call.api_version, self._broker.now_ms(), connection.answer)
+        connection, fetch_service = call.connection, self._node.fetch_service
+        fetched = fetch_service.fetch(request, call.api_version, self._node.now_ms(), connection.answer)
         if isinstance(fetched, DelayedFetch):
             connection.on_close = lambda: fetch_service.drop(fetched)
             return DEFERRED
         return fetched
 
     def list_offsets(self, request: ListOffsetsRequest, call: RequestContext) -> ListOffsetsResponse:
-        return list_offsets(request, call.api_version, self._broker.partitions)
+        return list_offsets(request, call.api_version, self._node.partitions)
 
     def init_producer_id(self, request: InitProducerIdRequest, call: RequestContext) -> InitProducerIdResponse:
         if request.transactional_id is not None:
             # A final error: with a retriable one the producer would ask again until its timeout.
             return InitProducerIdResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, producer_id=-1, producer_epoch=-1)
-        producer_id = self._broker.metadata.take_producer_id(self._broker.now_ms())
+        producer_id = self._node.metadata.take_producer_id(self._node.now_ms())
         return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
 
     def offset_for_leader_epoch(
@@ -87,7 +98,7 @@ class DataHandlers:
         for topic in request.topics:
             answers = []
             for wanted in topic.partitions:
-                log = self._broker.partitions.find(topic.topic, wanted.partition)
+                log = self._node.partitions.find(topic.topic, wanted.partition)
                 if log is None:
                     error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
                     answers.append(EpochEndOffset(partition=wanted.partition, error_code=error))
@@ -102,7 +113,7 @@ class DataHandlers:
         return response
 
 
-def _produce_error(request: ProduceRequest, error: ErrorCode) -> ProduceResponse:
+def _produce_error(request: ProduceRequest, error: ErrorCode, api_version: int) -> ProduceResponse:
     return ProduceResponse(
         responses=[
             TopicProduceResponse(
@@ -118,7 +129,7 @@ def _produce_error(request: ProduceRequest, error: ErrorCode) -> ProduceResponse
     )
 
 
-def _fetch_error(request: FetchRequest, error: ErrorCode) -> FetchResponse:
+def _fetch_error(request: FetchRequest, error: ErrorCode, api_version: int) -> FetchResponse:
     return FetchResponse(
         error_code=error,
         responses=[
@@ -132,7 +143,7 @@ def _fetch_error(request: FetchRequest, error: ErrorCode) -> FetchResponse:
     )
 
 
-def _list_error(request: ListOffsetsRequest, error: ErrorCode) -> ListOffsetsResponse:
+def _list_error(request: ListOffsetsRequest, error: ErrorCode, api_version: int) -> ListOffsetsResponse:
     return ListOffsetsResponse(
         topics=[
             ListOffsetsTopicResponse(
@@ -147,7 +158,9 @@ def _list_error(request: ListOffsetsRequest, error: ErrorCode) -> ListOffsetsRes
     )
 
 
-def _epoch_error(request: OffsetForLeaderEpochRequest, error: ErrorCode) -> OffsetForLeaderEpochResponse:
+def _epoch_error(
+    request: OffsetForLeaderEpochRequest, error: ErrorCode, api_version: int
+) -> OffsetForLeaderEpochResponse:
     return OffsetForLeaderEpochResponse(
         topics=[
             OffsetForLeaderTopicResult(

@@ -1,87 +1,129 @@
-"""JoinGroup, SyncGroup, Heartbeat, LeaveGroup: to the shard of the group, and back through the PendingRequests."""
+"""The APIs of the group coordinator: requests go to the shards of their groups as operations, responses come back.
 
-from typing import Any
+No rule about groups stands here; `coordinator/core/operations.py` is the table of them.
+"""
 
-from _wire.errors import ErrorCode
-from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from _wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
-from _wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
-from _wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
-from coordinator.core import joining, members
-from coordinator.core.group import NO_GENERATION
-from coordinator.runtime.asks import GroupDecision
-from coordinator.server.dispatch import DEFERRED, DispatchTable
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from coordinator.core import admin, joining, offset_commit, offset_fetch, operations
+from coordinator.core.decision import OperationContext
+from coordinator.core.operation import Answer, Operation
+from coordinator.server.dispatch import DEFERRED, DispatchTable, Downgrade, ErrorResponse
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 
-NULLABLE_PROTOCOL_NAME_VERSION = 7
-"""Before it, JoinGroup has "" where there is no protocol."""
-SYNC_NAMES_PROTOCOL_VERSION = 5
-"""From it on SyncGroup says for which protocol it is (KIP-559)."""
+
+class OneGroup(NamedTuple):
+    """An API whose request is about the group that it names in `group_id`."""
+
+    operation: Operation
+    min_version: int
+    max_version: int
+    error_response: ErrorResponse | None = None
+    """Where it is not that of the operation, because the request is prepared for it."""
+    downgrade: Downgrade | None = None
+
+
+class ManyGroups(NamedTuple):
+    """An API whose request is about several groups: it is taken apart, and the responses are merged."""
+
+    operation: Operation
+    min_version: int
+    max_version: int
+    per_group: Callable[[Any], Iterable[tuple[str, Any]]]
+    """(request) → group id and request of each group."""
+    merge: Callable[[Iterable[Any]], Any]
+    error_response: ErrorResponse | None = None
+    downgrade: Downgrade | None = None
+
+
+ONE_GROUP: Final = (
+    OneGroup(operations.JOIN_GROUP, 0, 9, downgrade=joining.downgrade),
+    OneGroup(operations.SYNC_GROUP, 0, 5),
+    OneGroup(operations.HEARTBEAT, 0, 4),
+    OneGroup(operations.LEAVE_GROUP, 0, 5),
+    OneGroup(operations.OFFSET_COMMIT, 0, 10, offset_commit.request_error),
+    OneGroup(operations.OFFSET_DELETE, 0, 0),
+)
+MANY_GROUPS: Final = (
+    ManyGroups(
+        operations.OFFSET_FETCH,
+        0,
+        10,
+        offset_fetch.per_group,
+        offset_fetch.merge,
+        offset_fetch.request_error,
+        offset_fetch.downgrade,
+    ),
+    ManyGroups(operations.DESCRIBE_GROUPS, 0, 6, admin.describe_per_group, admin.merge_described),
+    ManyGroups(operations.DELETE_GROUPS, 0, 2, admin.delete_per_group, admin.merge_deleted),
+)
 
 
 class GroupHandlers:
-    """The four requests that members send."""
+    """Decode and authorization have happened; here requests are split and queued, and responses gathered."""
 
-    def __init__(self, broker: NodeContext) -> None:
-        self._broker = broker
+    def __init__(self, node: NodeContext) -> None:
+        self._node = node
 
     def add_to(self, table: DispatchTable) -> None:
-        table.add("JoinGroup", self.join, _join_error, downgrade=_downgrade_join)
-        table.add("SyncGroup", self.sync, _sync_error)
-        table.add("Heartbeat", self.heartbeat, _heartbeat_error)
-        table.add("LeaveGroup", self.leave)
+        for api in (*ONE_GROUP, *MANY_GROUPS):
+            operation = api.operation
+            handler = partial(self._ask_group, api) if isinstance(api, OneGroup) else partial(self._ask_groups, api)
+            table.add(
+                operation.name,
+                handler,
+                api.error_response or operation.error_response,
+                downgrade=api.downgrade,
+                versions=(api.min_version, api.max_version),
+            )
+        table.add("ListGroups", self._list, operations.LIST_GROUPS.error_response, versions=(0, 5))
 
-    def join(self, request: JoinGroupRequest, call: RequestContext) -> Any:
-        config = self._broker.config
-        return self._ask(
-            request.group_id, lambda group, now_ms: joining.join(group, request, call, now_ms, config), call
-        )
+    def _ask_group(self, api: OneGroup, request: Any, context: RequestContext) -> Any:
+        operation = api.operation
+        if operation.prepare is not None:
+            prepared = operation.prepare(request, context)
+            if isinstance(prepared, Answer):
+                return prepared.response
+        else:
+            prepared = request
+        context.request_id = self._node.pending.register(context.connection)
+        self._node.coordinator.enqueue(operation, request.group_id, prepared, context)
+        return DEFERRED
 
-    def sync(self, request: SyncGroupRequest, call: RequestContext) -> Any:
-        unnamed = request.protocol_type is None or request.protocol_name is None
-        if call.api_version >= SYNC_NAMES_PROTOCOL_VERSION and unnamed:
-            return SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-        if not request.group_id:
-            return SyncGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)
-        return self._ask(request.group_id, lambda group, now_ms: members.sync(group, request, call, now_ms), call)
+    def _ask_groups(self, api: ManyGroups, request: Any, context: RequestContext) -> Any:
+        operation = api.operation
+        if operation.prepare is not None:
+            request = operation.prepare(request, context)
+            if isinstance(request, Answer):
+                return request.response
+        parts = list(api.per_group(request))
+        if not parts:
+            return api.merge(())
+        request_id = context.request_id = self._node.pending.register(context.connection)
+        if len(parts) == 1:
+            # What nearly every client sends: the response needs no merging.
+            ((group_id, part),) = parts
+            self._node.coordinator.enqueue(operation, group_id, part, context)
+            return DEFERRED
+        part_ids = self._node.pending.fan_out(request_id, len(parts), api.merge)
+        for part_id, (group_id, part) in zip(part_ids, parts, strict=True):
+            self._node.coordinator.enqueue(operation, group_id, part, _part_of(context, part_id))
+        return DEFERRED
 
-    def heartbeat(self, request: HeartbeatRequest, call: RequestContext) -> Any:
-        if not request.group_id:
-            return HeartbeatResponse(error_code=ErrorCode.INVALID_GROUP_ID)
-        return self._ask(request.group_id, lambda group, now_ms: members.heartbeat(group, request, call), call)
-
-    def leave(self, request: LeaveGroupRequest, call: RequestContext) -> Any:
-        if not request.group_id:
-            return LeaveGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)
-        return self._ask(request.group_id, lambda group, now_ms: members.leave(group, request, call, now_ms), call)
-
-    def _ask(self, group_id: str, decide: GroupDecision, call: RequestContext) -> Any:
-        call.request_id = self._broker.pending.register(call.connection)
-        self._broker.groups.ask(group_id, decide, call.request_id)
+    def _list(self, request: Any, context: RequestContext) -> Any:
+        request_id = context.request_id = self._node.pending.register(context.connection)
+        shards = self._node.coordinator.shards
+        part_ids = self._node.pending.fan_out(request_id, len(shards), admin.merge_listed)
+        for part_id, shard in zip(part_ids, shards, strict=True):
+            part = _part_of(context, part_id)
+            self._node.coordinator.enqueue_for_shard(operations.LIST_GROUPS, shard.partition, request, part)
         return DEFERRED
 
 
-def _join_error(request: JoinGroupRequest, error: ErrorCode) -> JoinGroupResponse:
-    return JoinGroupResponse(
-        error_code=error, generation_id=NO_GENERATION, member_id=request.member_id, protocol_name=None
+def _part_of(context: RequestContext, part_id: int) -> OperationContext:
+    return OperationContext(
+        part_id, context.api_version, context.client_id, context.client_host, context.environment, 0
     )
-
-
-def _sync_error(request: SyncGroupRequest, error: ErrorCode) -> SyncGroupResponse:
-    """While groups are loaded a member is sent back to JoinGroup, which then waits, as on Kafka."""
-    if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
-        error = ErrorCode.REBALANCE_IN_PROGRESS
-    return SyncGroupResponse(error_code=error)
-
-
-def _heartbeat_error(request: HeartbeatRequest, error: ErrorCode) -> HeartbeatResponse:
-    """While groups are loaded every member counts as alive: loading gives it a new session."""
-    if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
-        error = ErrorCode.NONE
-    return HeartbeatResponse(error_code=error)
-
-
-def _downgrade_join(response: JoinGroupResponse, api_version: int) -> None:
-    if api_version < NULLABLE_PROTOCOL_NAME_VERSION and response.protocol_name is None:
-        response.protocol_name = ""

@@ -1,6 +1,7 @@
 """CreateTopics and DeleteTopics."""
 
 from collections import Counter
+from typing import Final
 
 from _wire.errors import ErrorCode
 from _wire.messages.create_topics import (
@@ -17,13 +18,11 @@ from _wire.messages.delete_topics import (
 )
 from coordinator.broker.topics import DEFAULT_COUNT, TopicError
 from coordinator.config import NUM_PARTITIONS
-from coordinator.core import offsets
-from coordinator.core.decision import Decision
-from coordinator.core.group import Group
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 
+NO_ID: Final = bytes(16)
 STATES_VERSION = 6
 """From this version on DeleteTopics names topics by name or id (KIP-516)."""
 
@@ -31,12 +30,12 @@ STATES_VERSION = 6
 class TopicHandlers:
     """Topics made and removed."""
 
-    def __init__(self, broker: NodeContext) -> None:
-        self._broker = broker
+    def __init__(self, node: NodeContext) -> None:
+        self._node = node
 
     def add_to(self, table: DispatchTable) -> None:
-        table.add("CreateTopics", self.create, _create_error)
-        table.add("DeleteTopics", self.delete, _delete_error)
+        table.add("CreateTopics", self.create, _create_error, versions=(0, 7))
+        table.add("DeleteTopics", self.delete, _delete_error, versions=(0, 6))
 
     def create(self, request: CreateTopicsRequest, call: RequestContext) -> CreateTopicsResponse:
         times = Counter(topic.name for topic in request.topics)
@@ -51,19 +50,19 @@ class TopicHandlers:
 
     def _create_one(self, wanted: CreatableTopic, validate_only: bool) -> CreatableTopicResult:
         try:
-            partitions, replication_factor = _counts(wanted, self._broker.node_id)
-            topic_id = bytes(16)
+            partitions, replication_factor = _counts(wanted, self._node.node_id)
+            topic_id = NO_ID
             if validate_only:
-                self._broker.topics.check_new(wanted.name, partitions, replication_factor)
+                self._node.topics.check_new(wanted.name, partitions, replication_factor)
             else:
                 configs = {config.name: config.value for config in wanted.configs if config.value is not None}
-                made = self._broker.topics.create(
-                    wanted.name, partitions, replication_factor, configs, self._broker.now_ms()
+                made = self._node.topics.create(
+                    wanted.name, partitions, replication_factor, configs, self._node.now_ms()
                 )
                 topic_id = made.topic_id
         except TopicError as problem:
             return _not_created(wanted, problem.error, str(problem))
-        count = self._broker.config[NUM_PARTITIONS] if partitions == DEFAULT_COUNT else partitions
+        count = self._node.config[NUM_PARTITIONS] if partitions == DEFAULT_COUNT else partitions
         return CreatableTopicResult(
             name=wanted.name,
             topic_id=topic_id,
@@ -77,34 +76,36 @@ class TopicHandlers:
         wanted = request.topics
         if call.api_version < STATES_VERSION:
             wanted = [DeleteTopicState(name=name) for name in request.topic_names]
-        return DeleteTopicsResponse(responses=[self._delete_one(each) for each in wanted])
+        valid, responses = _split_valid(wanted)
+        return DeleteTopicsResponse(responses=responses + self._delete_each_once(valid))
 
-    def _delete_one(self, wanted: DeleteTopicState) -> DeletableTopicResult:
-        name = wanted.name
-        if name is None:
-            known = self._broker.image.topics_by_id.get(wanted.topic_id)
-            if known is None:
-                return DeletableTopicResult(name=None, topic_id=wanted.topic_id, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
-            name = known.name
+    def _delete_each_once(self, wanted: list[DeleteTopicState]) -> list[DeletableTopicResult]:
+        """Delete topics that are named by name or by id, each at most once; one that is named by both stays."""
+        image = self._node.image
+        named = [(each, image.topics_by_id.get(each.topic_id) if each.name is None else None) for each in wanted]
+        names = Counter(each.name if topic is None else topic.name for each, topic in named)
+        responses = []
+        for each, topic in named:
+            name = each.name if topic is None else topic.name
+            if name is None:
+                unknown = ErrorCode.UNKNOWN_TOPIC_ID
+                responses.append(_not_deleted(None, each.topic_id, unknown, unknown.description))
+            elif names[name] == 1:
+                responses.append(self._delete_one(name))
+            elif topic is not None:
+                message = "The topic is named by its name and by its id."
+                responses.append(_not_deleted(name, topic.topic_id, ErrorCode.INVALID_REQUEST, message))
+        return responses
+
+    def _delete_one(self, name: str) -> DeletableTopicResult:
+        topic = self._node.image.topics.get(name)
+        topic_id = NO_ID if topic is None else topic.topic_id
         try:
-            self._broker.topics.remove(name, self._broker.now_ms())
+            self._node.topics.remove(name, self._node.now_ms())
         except TopicError as problem:
-            return DeletableTopicResult(
-                name=name, topic_id=wanted.topic_id, error_code=problem.error, error_message=str(problem)
-            )
-        self._forget_offsets(name)
-        return DeletableTopicResult(name=name, topic_id=wanted.topic_id)
-
-    def _forget_offsets(self, topic: str) -> None:
-        """Positions in a topic that is gone mean nothing in one that is made anew under its name."""
-
-        def decide(group: Group, now_ms: int) -> Decision:
-            return Decision(offsets.forget_topic(group, topic, now_ms))
-
-        for shard in self._broker.groups.shards:
-            for group in shard.groups.values():
-                if topic in group.offsets or group.pending_offsets:
-                    self._broker.groups.ask(group.group_id, decide)
+            return _not_deleted(name, topic_id, problem.error, str(problem))
+        self._node.coordinator.topics_deleted([name])
+        return DeletableTopicResult(name=name, topic_id=topic_id)
 
 
 def _counts(wanted: CreatableTopic, node_id: int) -> tuple[int, int]:
@@ -128,10 +129,32 @@ def _not_created(wanted: CreatableTopic, error: ErrorCode, message: str) -> Crea
     return CreatableTopicResult(name=wanted.name, error_code=error, error_message=message)
 
 
-def _create_error(request: CreateTopicsRequest, error: ErrorCode) -> CreateTopicsResponse:
+def _split_valid(wanted: list[DeleteTopicState]) -> tuple[list[DeleteTopicState], list[DeletableTopicResult]]:
+    """The topics that are named once, by a name or an id, and the answers for the others."""
+    times = Counter((each.name, each.topic_id) for each in wanted)
+    valid, refused = [], []
+    for (name, topic_id), count in times.items():
+        if name is not None and topic_id != NO_ID:
+            problem = "A topic is named by its name or by its id, not by both."
+        elif name is None and topic_id == NO_ID:
+            problem = "Neither a name nor an id."
+        elif count > 1:
+            problem = "Duplicate topic."
+        else:
+            valid.append(DeleteTopicState(name=name, topic_id=topic_id))
+            continue
+        refused.append(_not_deleted(name, topic_id, ErrorCode.INVALID_REQUEST, problem))
+    return valid, refused
+
+
+def _not_deleted(name: str | None, topic_id: bytes, error: ErrorCode, message: str) -> DeletableTopicResult:
+    return DeletableTopicResult(name=name, topic_id=topic_id, error_code=error, error_message=message)
+
+
+def _create_error(request: CreateTopicsRequest, error: ErrorCode, api_version: int) -> CreateTopicsResponse:
     return CreateTopicsResponse(topics=[_not_created(topic, error, error.description) for topic in request.topics])
 
 
-def _delete_error(request: DeleteTopicsRequest, error: ErrorCode) -> DeleteTopicsResponse:
+def _delete_error(request: DeleteTopicsRequest, error: ErrorCode, api_version: int) -> DeleteTopicsResponse:
     names = [topic.name for topic in request.topics] or list(request.topic_names)
     return DeleteTopicsResponse(responses=[DeletableTopicResult(name=name, error_code=error) for name in names])

@@ -1,0 +1,202 @@
+"""The members and generations of a group in the classic protocol. Only events (`events.py`) change them.
+
+Counterpart in Kafka: `ClassicGroup`.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from coordinator.core.causes import Cause
+from coordinator.core.states import EMPTY, PREPARING_REBALANCE, GroupState, check_transition
+
+NO_GENERATION = -1
+NO_MEMBER_ID = ""
+CONSUMER_PROTOCOL_TYPE = "consumer"
+"""The protocol type whose metadata are subscriptions; of any other a coordinator knows no topics."""
+
+
+class Protocol(NamedTuple):
+    """One assignor that a member offers, with what that assignor wants to know of the member."""
+
+    name: str
+    metadata: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RebalanceReason:
+    """Why a rebalance is necessary: the cause, the member behind it and the text that its client gave (KIP-800)."""
+
+    cause: Cause
+    member_id: str
+    client_id: str
+    client_host: str
+    group_instance_id: str | None
+    reason: str
+
+
+@dataclass(slots=True)
+class Member:
+    """A member of a group.
+
+    `awaiting_join` and `awaiting_sync` are the request ids of its parked JoinGroup and SyncGroup. `is_new` lasts from
+    its first JoinGroup to its first generation: until then it may know no member id to send heartbeats with.
+    """
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocols: tuple[Protocol, ...]
+    assignment: bytes = b""
+    awaiting_join: int | None = None
+    awaiting_sync: int | None = None
+    is_new: bool = True
+
+    def metadata_for(self, protocol_name: str | None) -> bytes:
+        for name, metadata in self.protocols:
+            if name == protocol_name:
+                return metadata
+        return b""
+
+
+@dataclass(slots=True)
+class Rebalance:
+    """A rebalance in its join phase.
+
+    `from_empty`: it began in Empty and completes only at its deadline, which new members extend by at most
+    `remaining_delay_ms` (`group.initial.rebalance.delay.ms`, KIP-134). `completion_deferred`: all members have
+    joined because one was rejected; Kafka 4.3 then completes the phase only when somebody joins, leaves or expires, or
+    at the deadline.
+    """
+
+    reason: RebalanceReason
+    deadline_ms: int
+    from_empty: bool
+    delay_ms: int = 0
+    remaining_delay_ms: int = 0
+    new_member_came: bool = False
+    completion_deferred: bool = False
+
+
+@dataclass(slots=True)
+class ClassicGroup:
+    """A group of the classic protocol, from Empty on."""
+
+    group_id: str
+    state: GroupState = EMPTY
+    state_since_ms: int | None = None
+    generation_id: int = 0
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    leader: str | None = None
+    members: dict[str, Member] = field(default_factory=dict)
+    static_members: dict[str, str] = field(default_factory=dict)
+    """Instance id → member id."""
+    pending_members: dict[str, int] = field(default_factory=dict)
+    """Member ids handed out with MEMBER_ID_REQUIRED that have not joined yet → session timeout in ms (KIP-394)."""
+    pending_sync: set[str] = field(default_factory=set)
+    """Members of this generation that have not sent SyncGroup."""
+    sync_deadline_ms: int = 0
+    """When those in `pending_sync` are removed."""
+    rebalance: Rebalance | None = None
+    rebalance_reason: RebalanceReason | None = None
+    """Why the group has to rebalance; None once the rebalance has started."""
+    subscriptions: tuple[bytes, ...] | None = None
+    """What the last generation read: its members' metadata for its protocol.
+
+    None before the first, and when its protocol type was another than the consumers'.
+    """
+    protocol_support: dict[str, int] = field(default_factory=dict)
+    """Protocol name → how many members offer it."""
+    awaiting_join_count: int = 0
+
+    # Decisions read these.
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """The longest rebalance timeout among the members, 0 without any."""
+        return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
+
+    @property
+    def all_have_joined(self) -> bool:
+        return self.awaiting_join_count == len(self.members) and not self.pending_members
+
+    def accepts_protocols(self, protocol_type: str, names: Sequence[str]) -> bool:
+        """Whether a member with these protocols can be in the group: its type fits and all members share one name."""
+        if self.state is EMPTY:
+            return bool(protocol_type and names)
+        offered_by = [self.protocol_support.get(name, 0) for name in names]
+        return protocol_type == self.protocol_type and len(self.members) in offered_by
+
+    # Events change the group by these.
+
+    def move_to(self, state: GroupState, at_ms: int) -> None:
+        check_transition(self.group_id, self.state, state)
+        self.state, self.state_since_ms = state, at_ms
+
+    def add_member(self, member: Member) -> None:
+        assert member.member_id not in self.members, (self.group_id, member.member_id)
+        if member.group_instance_id is not None:
+            assert member.group_instance_id not in self.static_members, (self.group_id, member.group_instance_id)
+            self.static_members[member.group_instance_id] = member.member_id
+        self.members[member.member_id] = member
+        self._count_protocols(member.protocols, +1)
+        if member.awaiting_join is not None:
+            self.awaiting_join_count += 1
+        if self.leader is None:
+            self.leader = member.member_id
+
+    def remove_member(self, member_id: str) -> Member:
+        member = self.members.pop(member_id)
+        self._count_protocols(member.protocols, -1)
+        if member.awaiting_join is not None:
+            self.awaiting_join_count -= 1
+        if member.group_instance_id is not None:
+            del self.static_members[member.group_instance_id]
+        self.pending_sync.discard(member_id)
+        if self.leader == member_id:
+            self.leader = next(iter(self.members), None)
+        return member
+
+    def update_protocols(self, member: Member, protocols: tuple[Protocol, ...]) -> None:
+        self._count_protocols(member.protocols, -1)
+        member.protocols = protocols
+        self._count_protocols(protocols, +1)
+
+    def park_join(self, member: Member, request_id: int | None) -> None:
+        """Remember the JoinGroup a member waits with; None when it waits no longer."""
+        self.awaiting_join_count += (request_id is not None) - (member.awaiting_join is not None)
+        member.awaiting_join = request_id
+
+    def keep_subscriptions(self, metadata: Iterable[bytes]) -> None:
+        """Those of a generation that begins, or that was loaded."""
+        self.subscriptions = tuple(metadata) if self.protocol_type == CONSUMER_PROTOCOL_TYPE else None
+
+    def request_rebalance(self, cause: Cause, member: Member, reason: str) -> None:
+        """Remember why the group has to rebalance; the first reason before a rebalance counts.
+
+        During a rebalance none is remembered: members that join or leave then belong to the one under way.
+        """
+        self.allow_join_completion()
+        if self.rebalance_reason is None and self.state is not PREPARING_REBALANCE:
+            who = (member.member_id, member.client_id, member.client_host, member.group_instance_id)
+            self.rebalance_reason = RebalanceReason(cause, *who, reason)
+
+    def defer_join_completion(self) -> None:
+        if self.rebalance is not None:
+            self.rebalance.completion_deferred = True
+
+    def allow_join_completion(self) -> None:
+        if self.rebalance is not None:
+            self.rebalance.completion_deferred = False
+
+    def _count_protocols(self, protocols: tuple[Protocol, ...], by: int) -> None:
+        for name in {protocol.name for protocol in protocols}:
+            count = self.protocol_support.get(name, 0) + by
+            if count:
+                self.protocol_support[name] = count
+            else:
+                del self.protocol_support[name]

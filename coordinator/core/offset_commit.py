@@ -1,0 +1,195 @@
+"""OffsetCommit: offsets of a member, or of a consumer that assigns itself its partitions.
+
+Counterpart in Kafka: `OffsetMetadataManager.commitOffset`, and `KafkaApis.handleOffsetCommitRequest` for the topics
+that exist.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from _wire.errors import NONE, ErrorCode
+from _wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from coordinator.config import INT64_MAX, OFFSET_METADATA_MAX_BYTES
+from coordinator.core.classic_group import NO_MEMBER_ID, ClassicGroup
+from coordinator.core.decision import Decision, OperationContext, Reply, Topics
+from coordinator.core.events import GroupCreated
+from coordinator.core.group import Group
+from coordinator.core.members import check_member, renewal
+from coordinator.core.offset_events import OffsetsCommitted
+from coordinator.core.offset_records import accept_offsets, are_partitions
+from coordinator.core.operation import Answer
+from coordinator.core.states import COMPLETING_REBALANCE, EMPTY
+
+NO_RETENTION_TIME: Final = -1
+GROUP_ID_NOT_FOUND_VERSION: Final = 9
+"""From this version on a commit of a generation to an unknown group says so (KIP-848)."""
+TOPIC_ID_VERSION: Final = 10
+"""From this version on topics are named by id alone (KIP-848)."""
+ZOOKEEPER_VERSION: Final = 0
+"""Version 0 kept offsets in ZooKeeper, which no Kafka without one can do; 3.9 lists it and says so."""
+
+
+@dataclass(slots=True)
+class KnownTopics:
+    """An OffsetCommit, the partitions of it that exist, and the answers for the others."""
+
+    request: OffsetCommitRequest
+    topics: list[OffsetCommitRequestTopic]
+    rejected: list[OffsetCommitResponseTopic]
+
+
+def prepare(request: OffsetCommitRequest, context: OperationContext) -> KnownTopics | Answer:
+    """Reject partitions that do not exist; a commit of nothing else is answered without its group."""
+    if context.api_version == ZOOKEEPER_VERSION:
+        return Answer(_reject_all(request.topics, ErrorCode.UNSUPPORTED_VERSION))
+    by_id = context.api_version >= TOPIC_ID_VERSION
+    known, rejected = _split_known(request.topics, context.topics, by_id)
+    if not known:
+        return Answer(OffsetCommitResponse(topics=rejected))
+    return KnownTopics(request, known, rejected)
+
+
+def error_response(prepared: KnownTopics, error: ErrorCode, api_version: int) -> OffsetCommitResponse:
+    return _with_rejected(_reject_all(prepared.topics, error), prepared.rejected)
+
+
+def request_error(request: OffsetCommitRequest, error: ErrorCode, api_version: int) -> OffsetCommitResponse:
+    """The same error for every partition of a commit that was not prepared."""
+    return _reject_all(request.topics, error)
+
+
+def commit(group: Group | None, prepared: KnownTopics, context: OperationContext) -> Decision:
+    """A partition whose metadata text is too long is rejected by itself."""
+    request, now_ms = prepared.request, context.now_ms
+    assert context.request_id is not None
+    error = _check(group, request, context.api_version)
+    if error is not NONE:
+        return Decision(replies=(Reply(context.request_id, error_response(prepared, error, context.api_version)),))
+    expire_ms = _expire_timestamp_ms(request.retention_time_ms, now_ms)
+    accepted, answered = accept_offsets(prepared.topics, now_ms, expire_ms, context.config[OFFSET_METADATA_MAX_BYTES])
+    response = _with_rejected(OffsetCommitResponse(topics=answered), prepared.rejected)
+    replies = (Reply(context.request_id, response),)
+    if group is not None:
+        sessions = renewal(group.classic, request.member_id)
+        events = (OffsetsCommitted(group.group_id, now_ms, accepted),) if accepted else ()
+        return Decision(events, replies, sessions)
+    if not accepted:
+        # A commit of which nothing is accepted creates no group.
+        return Decision((), replies)
+    group_id = request.group_id
+    return Decision((GroupCreated(group_id, now_ms), OffsetsCommitted(group_id, now_ms, accepted)), replies)
+
+
+def _check(group: Group | None, request: OffsetCommitRequest, api_version: int) -> ErrorCode:
+    generation_id = request.generation_id_or_member_epoch
+    if group is None:
+        if generation_id < 0:
+            return NONE
+        too_old = api_version < GROUP_ID_NOT_FOUND_VERSION
+        return ErrorCode.ILLEGAL_GENERATION if too_old else ErrorCode.GROUP_ID_NOT_FOUND
+    classic = group.classic
+    if generation_id < 0 and classic.state is EMPTY:
+        return NONE
+    if generation_id < 0 and not names_member(request.member_id, request.group_instance_id):
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    error = check_generation(classic, request.member_id, request.group_instance_id, generation_id)
+    if error is NONE and classic.state is COMPLETING_REBALANCE:
+        # The member knows the generation, so it does work; it may come again when it has its assignment.
+        return ErrorCode.REBALANCE_IN_PROGRESS
+    return error
+
+
+def names_member(member_id: str, group_instance_id: str | None) -> bool:
+    return member_id != NO_MEMBER_ID or group_instance_id is not None
+
+
+def check_generation(
+    group: ClassicGroup, member_id: str, group_instance_id: str | None, generation_id: int
+) -> ErrorCode:
+    """Whether the commit comes from a member of the group's generation."""
+    error = check_member(group, member_id, group_instance_id)
+    if error is NONE and generation_id != group.generation_id:
+        return ErrorCode.ILLEGAL_GENERATION
+    return error
+
+
+def _expire_timestamp_ms(retention_time_ms: int, now_ms: int) -> int | None:
+    """When the offsets of a commit expire by its own retention time (v2 to v4); None when it has none (-1)."""
+    if retention_time_ms == NO_RETENTION_TIME:
+        return None
+    return min(max(now_ms + retention_time_ms, 0), INT64_MAX)
+
+
+def _split_known(
+    requested: list[OffsetCommitRequestTopic], topics: Topics, by_id: bool
+) -> tuple[list[OffsetCommitRequestTopic], list[OffsetCommitResponseTopic]]:
+    """The partitions that exist, and the answers for the others: a topic has one entry among these.
+
+    An unknown topic has its entry even without partitions; a known one without partitions is left out.
+    """
+    known: list[OffsetCommitRequestTopic] = []
+    rejected: dict[object, OffsetCommitResponseTopic] = {}
+    for topic in requested:
+        error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if by_id:
+            name = topics.topic_name(topic.topic_id)
+            topic.name = name or ""
+            error = ErrorCode.UNKNOWN_TOPIC_ID if name is None else error
+        count = topics.partition_count(topic.name) if topic.name else 0
+        if count and are_partitions(topic.partitions, count):
+            if topic.partitions:
+                known.append(topic)
+            continue
+        missing = [
+            OffsetCommitResponsePartition(partition_index=each.partition_index, error_code=error)
+            for each in topic.partitions
+            if not 0 <= each.partition_index < count
+        ]
+        _add_topics(rejected, [OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=missing)])
+        existing = [each for each in topic.partitions if 0 <= each.partition_index < count]
+        if existing:
+            known.append(OffsetCommitRequestTopic(name=topic.name, topic_id=topic.topic_id, partitions=existing))
+    return known, list(rejected.values())
+
+
+def _add_topics(
+    responses: dict[object, OffsetCommitResponseTopic], topics: Iterable[OffsetCommitResponseTopic]
+) -> None:
+    """A topic is in a response once; an unknown topic id has no name to be known by."""
+    for topic in topics:
+        known = responses.setdefault((topic.name, topic.topic_id), topic)
+        if known is not topic:
+            known.partitions.extend(topic.partitions)
+
+
+def _with_rejected(response: OffsetCommitResponse, rejected: list[OffsetCommitResponseTopic]) -> OffsetCommitResponse:
+    """What was rejected before the group was asked comes first; only then are topics merged, as on Kafka."""
+    if not rejected:
+        return response
+    topics: dict[object, OffsetCommitResponseTopic] = {}
+    _add_topics(topics, rejected)
+    _add_topics(topics, response.topics)
+    return OffsetCommitResponse(topics=list(topics.values()))
+
+
+def _reject_all(topics: Iterable[OffsetCommitRequestTopic], error: ErrorCode) -> OffsetCommitResponse:
+    return OffsetCommitResponse(
+        topics=[
+            OffsetCommitResponseTopic(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partitions=[
+                    OffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=error)
+                    for partition in topic.partitions
+                ],
+            )
+            for topic in topics
+        ]
+    )

@@ -1,0 +1,116 @@
+"""OffsetDelete and whatever else makes a group forget committed offsets: its deletion, that of a topic.
+
+Counterpart in Kafka: `deleteOffsets`, `deleteAllOffsets` and `onPartitionsDeleted` of `OffsetMetadataManager`.
+"""
+
+from collections.abc import Container, Iterable, Mapping
+from typing import NamedTuple
+
+from _wire.errors import NONE, ErrorCode
+from _wire.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+)
+from coordinator.core.classic_group import CONSUMER_PROTOCOL_TYPE
+from coordinator.core.committed_offsets import TopicPartition
+from coordinator.core.decision import Decision, OperationContext, replying
+from coordinator.core.events import Event
+from coordinator.core.group import Group
+from coordinator.core.offset_events import OffsetsDeleted
+from coordinator.core.states import EMPTY
+from coordinator.core.subscriptions import is_subscribed, subscribed_topics
+
+
+def error_response(request: OffsetDeleteRequest, error: ErrorCode, api_version: int) -> OffsetDeleteResponse:
+    return OffsetDeleteResponse(error_code=error)
+
+
+def delete(group: Group | None, request: OffsetDeleteRequest, context: OperationContext) -> Decision:
+    """Forget offsets of topics that the group does not read (KIP-496)."""
+    error = _check(group, request)
+    if error is not NONE or group is None:
+        return replying(context, OffsetDeleteResponse(error_code=error))
+    subscribed = subscribed_topics(group.classic)
+    deleted: list[TopicPartition] = []
+    unknown: dict[str, OffsetDeleteResponseTopic] = {}
+    answered: list[OffsetDeleteResponseTopic] = []
+    for topic in request.topics:
+        count = context.topics.partition_count(topic.name)
+        indexes = [each.partition_index for each in topic.partitions]
+        missing = [index for index in indexes if not 0 <= index < count]
+        if missing or not count:
+            rejected = unknown.setdefault(topic.name, OffsetDeleteResponseTopic(name=topic.name))
+            rejected.partitions += _answers(missing, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        existing = [index for index in indexes if 0 <= index < count]
+        if not existing:
+            continue
+        verdict = NONE
+        if is_subscribed(group.classic, subscribed, topic.name):
+            verdict = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+        else:
+            deleted += (TopicPartition(topic.name, index) for index in existing)
+        answered.append(OffsetDeleteResponseTopic(name=topic.name, partitions=_answers(existing, verdict)))
+    decision = replying(context, OffsetDeleteResponse(topics=_merge(unknown, answered)))
+    decision.events = forget(group, deleted, context.now_ms)
+    return decision
+
+
+def _answers(indexes: Iterable[int], error: ErrorCode) -> list[OffsetDeleteResponsePartition]:
+    return [OffsetDeleteResponsePartition(partition_index=index, error_code=error) for index in indexes]
+
+
+def _merge(
+    unknown: dict[str, OffsetDeleteResponseTopic], answered: list[OffsetDeleteResponseTopic]
+) -> list[OffsetDeleteResponseTopic]:
+    """Only where something is unknown is a topic in the response once, as on Kafka."""
+    if not unknown:
+        return answered
+    for topic in answered:
+        known = unknown.setdefault(topic.name, topic)
+        if known is not topic:
+            known.partitions.extend(topic.partitions)
+    return list(unknown.values())
+
+
+def _check(group: Group | None, request: OffsetDeleteRequest) -> ErrorCode:
+    if not request.group_id:
+        return ErrorCode.INVALID_GROUP_ID
+    if group is None:
+        return ErrorCode.GROUP_ID_NOT_FOUND
+    if group.classic.state is not EMPTY and group.classic.protocol_type != CONSUMER_PROTOCOL_TYPE:
+        return ErrorCode.NON_EMPTY_GROUP
+    return NONE
+
+
+def forget(group: Group, partitions: Iterable[TopicPartition], now_ms: int) -> tuple[Event, ...]:
+    """The event that forgets those of `partitions` that have an offset, committed or pending."""
+    known = group.offsets.partitions_with_any()
+    forgotten = tuple(tp for tp in dict.fromkeys(partitions) if tp in known)
+    return (OffsetsDeleted(group.group_id, now_ms, forgotten),) if forgotten else ()
+
+
+def forget_all(group: Group, now_ms: int) -> tuple[Event, ...]:
+    """The event that forgets all offsets of the group, before the group is removed."""
+    return forget(group, group.offsets.partitions_with_any(), now_ms)
+
+
+class GoneTopics(NamedTuple):
+    """Topics in which committed offsets mean nothing any more, also if topics of the same names were created since."""
+
+    deleted: frozenset[str]
+    existing: Container[str] | None = None
+    """All topics that were there; None when only the deleted ones are gone."""
+
+    def has(self, topic: str) -> bool:
+        return topic in self.deleted or (self.existing is not None and topic not in self.existing)
+
+
+def forget_topics(groups: Mapping[str, Group], gone: GoneTopics, context: OperationContext) -> Decision:
+    """Forget the committed offsets, pending ones too, in topics that are gone."""
+    events: list[Event] = []
+    for group in groups.values():
+        forgotten = [tp for tp in group.offsets.partitions_with_any() if gone.has(tp.topic)]
+        events += forget(group, forgotten, context.now_ms)
+    return Decision(tuple(events))

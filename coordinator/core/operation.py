@@ -1,0 +1,46 @@
+"""What can be asked of a coordinator, as data: a name, a pure decision and the response that reports an error.
+
+Counterpart in Kafka: the read and write operations of `CoordinatorRuntime`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any, NamedTuple
+
+from _wire.errors import ErrorCode
+from coordinator.core.decision import Decision, OperationContext
+
+
+class Scope(Enum):
+    """What a decision is made over."""
+
+    GROUP = auto()
+    """One group: the decision gets the group, or None when there is none of that id."""
+    SHARD = auto()
+    """All groups of a shard: the decision gets them by group id. Its events may be those of several groups."""
+
+
+class Answer(NamedTuple):
+    """What a request is answered without its group."""
+
+    response: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One kind of operation.
+
+    `decide(group or groups, request, context)` reads and changes nothing. `error_response(request, error, api_version)`
+    makes the response that reports an error; None when nobody waits for one. `prepare(request, context)` runs before
+    the operation is queued, so also where the group is not coordinated or not loaded yet: it returns the request to
+    queue, or an Answer. `too_large` decides instead of `decide` when the records of a decision are larger than the log
+    takes.
+    """
+
+    name: str
+    decide: Callable[[Any, Any, OperationContext], Decision]
+    error_response: Callable[[Any, ErrorCode, int], Any] | None = None
+    prepare: Callable[[Any, OperationContext], Any] | None = None
+    too_large: Callable[[Any, Any, OperationContext], Decision] | None = None
+    scope: Scope = Scope.GROUP

@@ -1,0 +1,127 @@
+"""The groups of one partition of `__consumer_offsets`. Counterpart in Kafka: `GroupCoordinatorShard`."""
+
+from collections.abc import Iterator
+
+from coordinator.core.classic_group import ClassicGroup
+from coordinator.core.decision import NOTHING, Decision, OperationContext, next_deadline_ms
+from coordinator.core.events import Event, GroupCreated, GroupRemoved
+from coordinator.core.group import Group
+from coordinator.core.members import sessions_of_loaded_group
+from coordinator.core.operation import Scope
+from coordinator.core.rebalance import advance
+from coordinator.core.states import STABLE
+from coordinator.core.stored import StoredBatch, StoredGroups, records_of
+from coordinator.runtime.batch import Batch, QueuedOperation
+from coordinator.runtime.group_timers import GroupTimers
+from coordinator.runtime.interfaces import AuditRecord, Store, Trail
+from coordinator.runtime.sessions import SessionTable
+
+
+class GroupStateMachine:
+    """Groups by group id, with their sessions, their timers and their audit."""
+
+    def __init__(self, trail: Trail, sessions: SessionTable, timers: GroupTimers) -> None:
+        self.groups: dict[str, Group] = {}
+        self._trail = trail
+        self._sessions = sessions
+        self._timers = timers
+        self._loading = StoredGroups()
+
+    # ------------------------------------------------------------------------------------------------------- operations
+
+    def decide(self, queued: QueuedOperation) -> Decision:
+        operation = queued.operation
+        target = self.groups if operation.scope is Scope.SHARD else self.groups.get(queued.key)  # type: ignore[arg-type]
+        return operation.decide(target, queued.request, queued.context)
+
+    def decide_too_large(self, queued: QueuedOperation) -> Decision | None:
+        decide = queued.operation.too_large
+        return None if decide is None else decide(self.groups.get(queued.key or ""), queued.request, queued.context)
+
+    def records(self, key: str | None, decision: Decision) -> list[StoredBatch]:
+        return records_of(decision.events, None if key is None else self.groups.get(key))
+
+    def apply(self, key: str | None, decision: Decision, now_ms: int, batch: Batch) -> None:
+        for event in decision.events:
+            self._apply_event(event, batch)
+        if key is not None:
+            # At once: an expiry later in the same batch finds the member alive. A batch that fails ends all sessions.
+            for change in decision.sessions:
+                change.apply(self._sessions, key, now_ms)
+        batch.replies.extend(decision.replies)
+
+    def _apply_event(self, event: Event, batch: Batch) -> None:
+        group_id = event.group_id
+        group = self.groups.get(group_id)
+        if group is None:
+            assert isinstance(event, GroupCreated), (event, "of a group that does not exist")
+            group = self.groups[group_id] = Group(group_id)
+        classic = group.classic
+        state, generation_id = classic.state, classic.generation_id
+        event.apply(group)
+        self._trail.observe(event, classic, state, generation_id, batch.audit)
+        if classic.state is not state or classic.generation_id != generation_id:
+            self._close_fast_path(classic, batch)
+            if isinstance(event, GroupRemoved):
+                del self.groups[group_id]
+                self._sessions.end_all(group_id)
+
+    def _close_fast_path(self, group: ClassicGroup, batch: Batch) -> None:
+        """At once; it opens again when a stable generation is stored."""
+        self._sessions.set_group(group.group_id, group.generation_id, False)
+        if group.state is STABLE:
+            batch.newly_stable[group.group_id] = group.generation_id
+        else:
+            batch.newly_stable.pop(group.group_id, None)
+
+    def advance(self, key: str, context: OperationContext) -> Decision:
+        group = self.groups.get(key)
+        return NOTHING if group is None else advance(group.classic, context)
+
+    def settled(self, key: str) -> None:
+        group = self.groups.get(key)
+        self._timers.arm(key, None if group is None else next_deadline_ms(group.classic))
+
+    def stored(self, batch: Batch) -> None:
+        for group_id, generation_id in batch.newly_stable.items():
+            self._sessions.set_group(group_id, generation_id, True)
+
+    # ---------------------------------------------------------------------------------------------------------- loading
+
+    def start_loading(self) -> None:
+        self._loading = StoredGroups()
+
+    def load(self, store: Store) -> Iterator[None]:
+        for stored in store.replay():
+            self._loading.apply(stored)
+            yield
+        self._trail.forget()
+        for record in store.replay_audit():
+            self._trail.take(record)
+            yield
+
+    def finish_loading(self, now_ms: int) -> list[AuditRecord]:
+        groups = {group_id: group.classic for group_id, group in self._loading.groups.items()}
+        return self._trail.resume(groups, now_ms)
+
+    def activate(self, now_ms: int) -> None:
+        self.groups, self._loading = self._loading.groups, StoredGroups()
+        for group in self.groups.values():
+            classic = group.classic
+            self._sessions.set_group(group.group_id, classic.generation_id, classic.state is STABLE)
+            for started in sessions_of_loaded_group(classic):
+                started.apply(self._sessions, group.group_id, now_ms)
+
+    def unload(self) -> list[int]:
+        waiting = [
+            request_id
+            for group in self.groups.values()
+            for member in group.classic.members.values()
+            for request_id in (member.awaiting_join, member.awaiting_sync)
+            if request_id is not None
+        ]
+        for group_id in self.groups:
+            self._sessions.end_all(group_id)
+            self._timers.arm(group_id, None)
+        self.groups, self._loading = {}, StoredGroups()
+        return waiting

@@ -1,0 +1,30 @@
+"""Groups and contexts for tests that call a decision by itself, without a shard."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from coordinator.config import Config
+from coordinator.core.decision import Environment, OperationContext
+from coordinator.core.group import Group
+from tests.simulation.server import AnyTopics
+
+
+class NoSessions:
+    """Every session is over."""
+
+    def is_over(self, group_id: str, member_id: str, now_ms: int) -> bool:
+        return True
+
+
+def context(now_ms: int = 0, version: int = 0, settings: Mapping[str, str] | None = None) -> OperationContext:
+    environment = Environment(Config(settings or {}), AnyTopics(), NoSessions(), lambda: "uuid")
+    return OperationContext(1, version, "client", "/127.0.0.1", environment, now_ms)
+
+
+def group_with(group_id: str = "g", **fields: Any) -> Group:
+    """A group whose membership has these fields."""
+    group = Group(group_id)
+    for name, value in fields.items():
+        assert hasattr(group.classic, name), name
+        setattr(group.classic, name, value)
+    return group
