@@ -76,9 +76,9 @@ class Member:
 class Rebalance:
     """A rebalance in its join phase.
 
-    `from_empty`: it began in Empty and completes only at its deadline, which new members extend by at most
-    `remaining_delay_ms` (`group.initial.rebalance.delay.ms`, KIP-134). `held`: all members have joined because one was
-    refused; Kafka 4.3 then completes the phase only when somebody joins, leaves or expires, or at the deadline.
+    `from_empty`: it began in Empty and completes only at its deadline, which new members prolong within
+    `remaining_delay_ms` (`group.initial.rebalance.delay.ms`, KIP-134). `held`: a refused member left the barrier complete,
+    and Kafka 4.3 looks at it again only when somebody joins, leaves or expires, or at the deadline.
     """
 
     trigger: RebalanceReason

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from coordinator.core.decision import Decision, Reply
 from coordinator.core.group import Group
 from coordinator.core.stored import TransactionMarker
+from coordinator.runtime.interfaces import AuditRecord
 
 GroupDecision = Callable[[Group, int], Decision]
 ShardDecision = Callable[[Mapping[str, Group], int], Sequence[Reply]]
@@ -36,4 +37,13 @@ class MarkerAsk:
     marker: TransactionMarker
 
 
-Ask = GroupAsk | ShardAsk | MarkerAsk
+@dataclass(slots=True)
+class AuditAsk:
+    """Records for the audit topic about groups as they are before the events of a batch: it goes first in its batch."""
+
+    write: Callable[[Mapping[str, Group], int], list[AuditRecord]]
+    """(groups of the shard, now in ms) → records."""
+    request_id: None = None
+
+
+Ask = GroupAsk | ShardAsk | MarkerAsk | AuditAsk

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final
 
-from coordinator.config import OFFSETS_RETENTION_CHECK_INTERVAL_MS, Config
+from coordinator.config import GROUP_AUDIT_OFFSETS_INTERVAL_MS, OFFSETS_RETENTION_CHECK_INTERVAL_MS, Config
 from coordinator.core.decision import NOTHING, Decision
 from coordinator.core.group import Group
 from coordinator.core.members import expire_session
@@ -13,11 +13,21 @@ from coordinator.core.offset_expiry import expire
 from coordinator.core.partitioning import partition_for
 from coordinator.core.rebalance import is_too_large, rebalance_oversized_group
 from coordinator.core.stored import TransactionMarker
-from coordinator.runtime.asks import Ask, GroupAsk, GroupDecision, MarkerAsk, ShardAsk, ShardDecision
+from coordinator.runtime.asks import Ask, AuditAsk, GroupAsk, GroupDecision, MarkerAsk, ShardAsk, ShardDecision
+from coordinator.runtime.audit_checkpoints import AuditCheckpoints
+from coordinator.runtime.audit_schedule import AuditSchedule
 from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.sessions import SessionTable
 from coordinator.runtime.shard import LOAD_RETRY_MS_AT_MOST, Shard, ShardState
-from coordinator.runtime.timer_keys import GroupTimerKey, LoadRetryKey, OffsetsCheckKey, SessionKey
+from coordinator.runtime.timer_keys import (
+    AuditCheckpointFileKey,
+    AuditSnapshotKey,
+    CommitReportKey,
+    GroupTimerKey,
+    LoadRetryKey,
+    OffsetsCheckKey,
+    SessionKey,
+)
 from coordinator.timers.wheel import TimerWheel
 
 GROUPS_CHECKED_AT_ONCE: Final = 1_000
@@ -25,10 +35,7 @@ GROUPS_CHECKED_AT_ONCE: Final = 1_000
 
 
 class Groups:
-    """The group coordinator of one node.
-
-    It knows no loop: it is told the time, and calls `request_iteration` when work is queued.
-    """
+    """The group coordinator of one node. Knows no loop: it is told the time, and says by `request_iteration` that work is queued."""
 
     def __init__(
         self,
@@ -37,6 +44,7 @@ class Groups:
         timers: GroupTimers,
         sessions: SessionTable,
         config: Config,
+        checkpoints: AuditCheckpoints,
         request_iteration: Callable[[], None],
     ) -> None:
         self.shards = tuple(shards)
@@ -49,6 +57,8 @@ class Groups:
         self._loading: deque[Shard] = deque()
         self._checks: dict[int, int] = {}
         """Partition → number on the wheel of its next look at the age of offsets."""
+        interval_ms = config[GROUP_AUDIT_OFFSETS_INTERVAL_MS]
+        self.audit = AuditSchedule(wheel, interval_ms, checkpoints, self._submit_first)
 
     def load(self, partitions: Iterable[int]) -> None:
         """Lead these partitions from now on. They are read in slices, at each `drain`, one after the other."""
@@ -92,6 +102,8 @@ class Groups:
             for shard in shards.values():
                 if not shard.drain(now_ms):
                     self._retry_later(shard, now_ms)
+                elif shard.audit.is_checkpoint_due or self.audit.is_writing:
+                    self.audit.drained(shard, now_ms)
             for shard in shards.values():
                 shard.release()
 
@@ -109,6 +121,12 @@ class Groups:
                     self.load([partition])
             case OffsetsCheckKey(partition, group_ids):
                 self._check_offsets(self.shards[partition], group_ids, now_ms)
+            case CommitReportKey() | AuditSnapshotKey() | AuditCheckpointFileKey():
+                self.audit.due(key, now_ms)
+
+    def stop(self, now_ms: int) -> None:
+        """Before a clean stop: write what makes the next start cheap. Nothing may be asked any more."""
+        self.audit.finish(self.shards, now_ms, self.drain)
 
     def _expiry(self, member_id: str) -> GroupDecision:
         def decide(group: Group, now_ms: int) -> Decision:
@@ -120,6 +138,12 @@ class Groups:
 
     def _submit(self, shard: Shard, ask: Ask) -> None:
         shard.submit(ask)
+        if not self._dirty:
+            self._request_iteration()
+        self._dirty[shard.partition] = shard
+
+    def _submit_first(self, shard: Shard, ask: AuditAsk) -> None:
+        shard.submit_first(ask)
         if not self._dirty:
             self._request_iteration()
         self._dirty[shard.partition] = shard
@@ -141,6 +165,7 @@ class Groups:
             if is_too_large(group, self._config):
                 self.ask(group.group_id, partial(rebalance_oversized_group, config=self._config))
         self._check_later(shard, (), now_ms + self._check_interval_ms)
+        self.audit.loaded(shard, now_ms)
 
     def _retry_later(self, shard: Shard, now_ms: int) -> None:
         self._wheel.start(LoadRetryKey(shard.partition), now_ms + shard.retry_ms)

@@ -3,13 +3,14 @@
 from collections import deque
 from collections.abc import Iterator
 from enum import Enum, auto
-from itertools import islice
+from itertools import islice, repeat
 from typing import Final
 
 import structlog
 
 from _wire.errors import ErrorCode, MalformedMessage
 from coordinator.config import Config
+from coordinator.core.causes import Cause
 from coordinator.core.decision import (
     NEW_MEMBER_JOIN_TIMEOUT_MS,
     Decision,
@@ -29,9 +30,9 @@ from coordinator.core.rebalance import advance
 from coordinator.core.states import DEAD, STABLE
 from coordinator.core.stored import Stored, StoredBatch, StoredGroups, records_of
 from coordinator.core.transactional_offsets import end
-from coordinator.runtime.asks import Ask, GroupAsk, MarkerAsk, ShardAsk
+from coordinator.runtime.asks import Ask, AuditAsk, GroupAsk, MarkerAsk, ShardAsk
 from coordinator.runtime.group_timers import GroupTimers
-from coordinator.runtime.interfaces import Answers, AuditRecord, Store, StoreError, Trail
+from coordinator.runtime.interfaces import Answers, AuditProjector, AuditRecord, Store, StoreError
 from coordinator.runtime.sessions import SessionTable
 
 log = structlog.get_logger()
@@ -102,7 +103,7 @@ class Shard:
         self,
         partition: int,
         store: Store,
-        trail: Trail,
+        audit: AuditProjector,
         answers: Answers,
         sessions: SessionTable,
         timers: GroupTimers,
@@ -117,7 +118,9 @@ class Shard:
         self._queue: deque[Ask] = deque()
         self._appended: Batch | None = None
         self._store = store
-        self._trail = trail
+        self.audit = audit
+        self._load_cause: Cause | None = None
+        """Why the next load happens, for the audit; None: for no failure."""
         self._answers = answers
         self._sessions = sessions
         self._timers = timers
@@ -131,6 +134,19 @@ class Shard:
     def submit(self, ask: Ask) -> None:
         self._queue.append(ask)
 
+    def submit_first(self, ask: AuditAsk) -> None:
+        """Queue something that goes before the events of the next batch."""
+        self._queue.appendleft(ask)
+
+    @property
+    def offsets_end_offset(self) -> int:
+        """The end of the partition of `__consumer_offsets`."""
+        return self._store.offsets_end_offset
+
+    def note_audit_checkpoint(self) -> bool:
+        """Let later starts read the audit from its last checkpoint on; False if they do already."""
+        return self._store.note_audit_checkpoint(self.audit.checkpoint_offset)
+
     def start_loading(self) -> None:
         """This node leads the partition from now on, or tries again to read it."""
         self.state, self._stored = ShardState.LOADING, StoredGroups()
@@ -141,10 +157,13 @@ class Shard:
         for batch in self._store.replay():
             stored.apply(batch)
             yield
-        self._trail.forget()
-        for record in self._store.replay_audit():
-            self._trail.take(record)
-            yield
+        for from_offset in self._store.audit_replay_offsets():
+            self.audit.start_replay(from_offset)
+            for records in self._store.replay_audit(from_offset):
+                self.audit.apply(records)
+                yield from repeat(None, len(records))
+            if self.audit.starts_at_checkpoint:
+                break
 
     def load_next_slice(self, now_ms: int) -> bool:
         """Some steps of the replay. False when there are more: other work goes between, so that a long log stalls none.
@@ -157,14 +176,16 @@ class Shard:
                 continue
             if next(self._replay, self) is not self:
                 return False
-            said = self._trail.resume(self._stored.groups, now_ms)
-            if said:
-                self._store.append(said, [], now_ms)
+            end_offset = self._store.audit_end_offset
+            records = self.audit.resume(self._stored.groups, now_ms, end_offset, self._load_cause)
+            if records:
+                self._store.append(records, [], now_ms)
         except (StoreError, MalformedMessage) as problem:
             log.error("cannot load groups", partition=self.partition, problem=str(problem), retry_ms=self.retry_ms)
             self.state = ShardState.FAILED
         else:
             self._activate(self._stored.groups, now_ms)
+            self._load_cause = None
         self._replay, self._stored = iter(()), StoredGroups()
         return True
 
@@ -180,6 +201,8 @@ class Shard:
         """Another node leads the partition now: everybody who waits is sent to it, and nothing is kept."""
         waiting = self._forget_groups()
         self.state, self._replay, self._stored = ShardState.INACTIVE, iter(()), StoredGroups()
+        self.audit.clear()
+        self._load_cause = None
         for request_id in waiting:
             self._answers.fail(request_id, ErrorCode.NOT_COORDINATOR)
         self._refuse_all()
@@ -200,6 +223,7 @@ class Shard:
                 self._store.append(batch.audit, batch.stored, now_ms)
         except StoreError as problem:
             log.error("cannot store groups; they are loaded anew", partition=self.partition, problem=str(problem))
+            self._load_cause = Cause.STORE_FAILED
             self._give_up(batch)
             return False
         except Exception:
@@ -231,6 +255,8 @@ class Shard:
             self._ask_group(ask, now_ms, batch)
         elif isinstance(ask, ShardAsk):
             self._ask_all(ask, now_ms, batch)
+        elif isinstance(ask, AuditAsk):
+            batch.audit.extend(ask.write(self.groups, now_ms))
         else:
             self._end_transaction(ask, now_ms, batch)
 
@@ -268,7 +294,7 @@ class Shard:
         for event in decision.events:
             state, generation_id = group.state, group.generation_id
             event.apply(group)
-            self._trail.observe(event, group, state, generation_id, batch.audit)
+            self.audit.project(event, group, state, generation_id, batch.audit)
             batch.store(event, group)
             if type(event) in BEGIN_OR_END_SESSIONS:
                 self._begin_or_end_session(event, now_ms)

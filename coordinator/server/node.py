@@ -9,7 +9,7 @@ from typing import Final
 import structlog
 
 from _wire.compression import COMPRESSIONS
-from coordinator.audit.trail import AuditTrail
+from coordinator.audit.projector import AuditProjector
 from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.fetch import FetchService, FetchTimeoutKey
 from coordinator.broker.partitions import LEADER_EPOCH, Partitions
@@ -23,10 +23,12 @@ from coordinator.config import (
     Config,
 )
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
+from coordinator.log.checkpoints import GROUP_AUDIT
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
 from coordinator.log.errors import LogFlushError
 from coordinator.metadata.store import METADATA_TOPIC, MetadataStore
+from coordinator.runtime.audit_checkpoints import AuditCheckpoints
 from coordinator.runtime.group_coordinator import Groups
 from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.sessions import SessionTable
@@ -95,6 +97,7 @@ class Node:
         groups = self._groups(
             partitions, metadata.image.topics[OFFSETS_TOPIC].partitions, notifier, pending, sessions, wheel
         )
+        self._coordinator = groups
         fetch_service = FetchService(metadata.image, partitions, notifier, self._scheduler)
         produce_service = ProduceService(metadata.image, partitions, notifier)
         broker = NodeContext(
@@ -134,6 +137,7 @@ class Node:
         wheel: TimerWheel,
     ) -> Groups:
         timers = GroupTimers(wheel)
+        checkpoints = AuditCheckpoints(self._directory.checkpoint_file(GROUP_AUDIT))
         shards = [
             Shard(
                 index,
@@ -144,8 +148,9 @@ class Node:
                     notifier.mark_appended,
                     COMPRESSIONS[self._config[OFFSETS_TOPIC_COMPRESSION_CODEC]],
                     self._config[OFFSETS_LOAD_BUFFER_SIZE],
+                    checkpoints,
                 ),
-                AuditTrail(self._config[NODE_ID], LEADER_EPOCH),
+                AuditProjector(self._config[NODE_ID], LEADER_EPOCH),
                 pending,
                 sessions,
                 timers,
@@ -153,7 +158,7 @@ class Node:
             )
             for index in range(count)
         ]
-        return Groups(shards, wheel, timers, sessions, self._config, self._scheduler.request_iteration)
+        return Groups(shards, wheel, timers, sessions, self._config, checkpoints, self._scheduler.request_iteration)
 
     def _give_up(self, problem: LogFlushError) -> None:
         if not self.flush_failure.done():
@@ -174,6 +179,7 @@ class Node:
         deadline = self._clock.now_ms() + DRAIN_SECONDS * 1000
         while self._host.connections and self._clock.now_ms() < deadline:
             await asyncio.sleep(0.01)
+        self._coordinator.stop(self._clock.now_ms())
         self._directory.close()
         log.info("stopped")
 

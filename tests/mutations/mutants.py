@@ -23,10 +23,12 @@ OFFSET_EXPIRY = "coordinator/core/offset_expiry.py"
 STORED = "coordinator/core/stored.py"
 ADMIN = "coordinator/core/admin.py"
 SHARD = "coordinator/runtime/shard.py"
-GROUPS = "coordinator/runtime/group_coordinator.py"
+GROUPS = "coordinator/runtime/groups.py"
 GROUP_TIMERS = "coordinator/runtime/group_timers.py"
 STORE = "coordinator/runtime/store.py"
-TRAIL = "coordinator/audit/trail.py"
+PROJECTIONS = "coordinator/audit/projections.py"
+SNAPSHOTS = "coordinator/audit/snapshots.py"
+AUDIT_SCHEDULE = "coordinator/runtime/audit_schedule.py"
 RESUME = "coordinator/audit/resume.py"
 PARTITION_LOG = "coordinator/log/partition_log.py"
 RECOVERY = "coordinator/log/recovery.py"
@@ -692,45 +694,123 @@ MUTANTS = (
     # ---- the audit
     Mutant(
         "the audit's numbers have gaps",
-        TRAIL,
-        "trail = GroupTrail() if end is None else GroupTrail(end.seq, end.created_seq)",
-        "trail = GroupTrail() if end is None else GroupTrail(end.seq + 1, end.created_seq)",
+        RESUME,
+        "GroupAuditState(cursor.seq, cursor.created_seq)",
+        "GroupAuditState(cursor.seq + 1, cursor.created_seq)",
     ),
     Mutant(
         "a rebalance that was cut short is not told",
-        TRAIL,
-        "if state_before is not COMPLETING_REBALANCE:",
-        "if state_before is not DEAD:",
+        PROJECTIONS,
+        "if before is not COMPLETING_REBALANCE:",
+        "if before is not STABLE:",
     ),
     Mutant(
         "a static member's partitions are lost to the audit",
-        TRAIL,
-        "trail.know(member, owned)",
-        "trail.know(member, ())",
+        PROJECTIONS,
+        "state.replace_member(event.old_member_id, member)",
+        "state.members.pop(event.old_member_id)\n    state.remember_member(member, (), 0)",
     ),
     Mutant(
         "groups that only the audit knows go on",
-        TRAIL,
-        "if end.state is not DEAD:",
-        "if end.state is DEAD:",
+        RESUME,
+        "if group_id not in groups and cursor.state is not DEAD:",
+        "if group_id not in groups and cursor.state is DEAD:",
     ),
     Mutant(
         "one event too many is void",
         RESUME,
-        "return None if at is None else at + 1",
-        "return at",
+        "return None if seq is None else seq + 1",
+        "return seq",
     ),
     Mutant(
         "a static member's return that was not stored goes unnoticed",
         RESUME,
-        "return (self.generation_id, self.state, self.members) == _where(group)",
-        "return (self.generation_id, self.state) == _where(group)[:2]",
+        "(self.generation_id, self.state, self.members) == state_key(group)\n",
+        "(self.generation_id, self.state) == state_key(group)[:2]\n",
     ),
     Mutant(
         "the audit begins anew at each start",
-        TRAIL,
-        "trail = GroupTrail() if end is None else GroupTrail(end.seq, end.created_seq)",
-        "trail = GroupTrail()",
+        RESUME,
+        "cursor = cursors.get(group_id)\n",
+        "cursor = None\n",
+    ),
+    Mutant(
+        "a group that is created again gets numbers of its predecessor",
+        RESUME,
+        "return GroupAuditState(next_offset) if cursor is None",
+        "return GroupAuditState() if cursor is None",
+    ),
+    Mutant(
+        "a removal that was not stored begins another incarnation",
+        RESUME,
+        "self._removed.add(group_id)",
+        "del self.cursors[group_id]",
+    ),
+    Mutant(
+        "removed groups are remembered while the audit is read",
+        RESUME,
+        "                del self.cursors[group_id]\n",
+        "                continue\n",
+    ),
+    Mutant(
+        "a snapshot in a rebalance does not say what is stored",
+        PROJECTIONS,
+        "if group.state not in (EMPTY, STABLE) and state.stored_state is not None:",
+        "if group.state in (EMPTY, STABLE):",
+    ),
+    Mutant(
+        "a replacement that a rebalance will store counts as stored",
+        PROJECTIONS,
+        "return group.state is STABLE and group.trigger is None",
+        "return group.state is STABLE",
+    ),
+    Mutant(
+        "a checkpoint that was not completed counts",
+        RESUME,
+        "self.starts_at_checkpoint |= event.checkpoint_offset == self._from_offset",
+        "self.starts_at_checkpoint = True",
+    ),
+    Mutant(
+        "a start trusts the checkpoint file",
+        SHARD,
+        "            if self.audit.starts_at_checkpoint:\n                break\n",
+        "            break\n",
+    ),
+    Mutant(
+        "a checkpoint is completed by its first slice",
+        SNAPSHOTS,
+        "last = chosen[-1] if chosen and self.is_over else None",
+        "last = chosen[-1] if chosen else None",
+    ),
+    Mutant(
+        "snapshots go behind the events of their batch",
+        SHARD,
+        "self._queue.appendleft(ask)",
+        "self._queue.append(ask)",
+    ),
+    Mutant(
+        "a reload does not say that an append failed",
+        SHARD,
+        "            self._load_cause = Cause.STORE_FAILED\n",
+        "",
+    ),
+    Mutant(
+        "idle groups get no snapshot before retention removes their events",
+        AUDIT_SCHEDULE,
+        "if shard.audit.checkpoint_ms + HALF_RETENTION_MS <= now_ms + self._interval_ms:",
+        "if shard.audit.checkpoint_ms + HALF_RETENTION_MS < 0:",
+    ),
+    Mutant(
+        "checkpoints are not kept over a start",
+        AUDIT_SCHEDULE,
+        "                self._checkpoints.write()\n",
+        "",
+    ),
+    Mutant(
+        "commits of the last interval are not reported at a stop",
+        AUDIT_SCHEDULE,
+        "report.group_ids + shard.audit.take_committed_groups()",
+        "report.group_ids",
     ),
     # ---- the log
     Mutant(
@@ -742,8 +822,8 @@ MUTANTS = (
     Mutant(
         "the names of files that a failed append left are not flushed",
         PARTITION_LOG,
-        "self._fsync_later(self.folder)\n",
-        "self._fsync_later(self.folder.parent)\n",
+        "self._note_new_names_in(self.folder)\n",
+        "self._note_new_names_in(self.folder.parent)\n",
     ),
     Mutant(
         "names are flushed only with a segment",

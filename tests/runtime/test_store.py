@@ -8,8 +8,10 @@ import pytest
 from _wire.records import batch_headers, build_batch
 from coordinator.core.group import Producer
 from coordinator.core.stored import StoredBatch, TransactionMarker
+from coordinator.log.checkpoints import GROUP_AUDIT, CheckpointFile
 from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
+from coordinator.runtime.audit_checkpoints import AuditCheckpoints
 from coordinator.runtime.interfaces import StoreError
 from coordinator.runtime.store import LogStore
 from tests.model.memory_files import MemoryFile, MemoryFileSystem
@@ -58,13 +60,18 @@ class Stage:
     def open(self, **config: int) -> None:
         self.offsets = self._log("__consumer_offsets", **config)
         self.audit = self._log("__group_audit", **config)
-        self.store = LogStore(self.offsets, self.audit, 0, lambda log: self.grown.append(log.name))
+        self.checkpoints = AuditCheckpoints(CheckpointFile(self.disk, ROOT / GROUP_AUDIT))
+        self.store = LogStore(
+            self.offsets, self.audit, 0, lambda log: self.grown.append(log.name), checkpoints=self.checkpoints
+        )
 
     def _log(self, topic: str, **config: int) -> PartitionLog:
         return PartitionLog.open(self.disk, ROOT, topic, 0, LogConfig(**config), lazy=True)
 
     def read(self) -> tuple[list[Any], list[Any]]:
-        return list(self.store.replay_audit()), list(self.store.replay())
+        start = self.audit.log_start_offset
+        audit = [record for records in self.store.replay_audit(start) for record in records]
+        return audit, list(self.store.replay())
 
 
 @pytest.fixture
@@ -198,4 +205,47 @@ def test_a_log_that_cannot_be_read_is_a_store_error(stage):
     with pytest.raises(StoreError, match="__consumer_offsets-0"):
         list(stage.store.replay())
     with pytest.raises(StoreError, match="__group_audit-0"):
-        list(stage.store.replay_audit())
+        list(stage.store.replay_audit(0))
+
+
+# ---- where a start reads the audit from
+
+
+def test_a_checkpoint_within_the_log_is_tried_before_its_start(stage):
+    for _ in range(5):
+        stage.store.append(AUDIT, [], NOW_MS)
+    assert stage.store.audit_replay_offsets() == [0]
+    assert stage.store.note_audit_checkpoint(3)
+    assert not stage.store.note_audit_checkpoint(3), "it is known already"
+    assert stage.store.audit_replay_offsets() == [3, 0]
+    assert len(list(stage.store.replay_audit(3))) == 2
+
+
+def test_a_checkpoint_beyond_the_end_of_the_log_is_passed_over(stage):
+    """A power loss cut the log, but not the file."""
+    stage.store.append(AUDIT, [], NOW_MS)
+    stage.store.note_audit_checkpoint(2)
+    assert stage.store.audit_replay_offsets() == [0]
+
+
+def test_a_checkpoint_in_deleted_segments_is_passed_over(stage):
+    stage.open(segment_bytes=1000)
+    for _ in range(20):
+        stage.store.append(AUDIT, [], NOW_MS)
+    first, second = stage.audit.segments[:2]
+    stage.store.note_audit_checkpoint(second.base_offset - 1)
+    assert stage.store.audit_replay_offsets() == [second.base_offset - 1, 0]
+    for name in stage.disk.names(stage.audit.folder):
+        if name.startswith(f"{first.base_offset:020d}"):
+            stage.disk.remove(stage.audit.folder / name)
+    stage.checkpoints.write()
+    stage.open(segment_bytes=1000)
+    assert stage.store.audit_replay_offsets() == [second.base_offset]
+    assert not stage.store.note_audit_checkpoint(second.base_offset), "the start of the log needs no checkpoint"
+
+
+def test_without_checkpoints_all_is_read(stage):
+    store = LogStore(stage.offsets, stage.audit, 0, lambda log: None)
+    store.append(AUDIT * 2, [], NOW_MS)
+    assert not store.note_audit_checkpoint(1)
+    assert store.audit_replay_offsets() == [0]

@@ -10,7 +10,7 @@ from coordinator.core.rebalance import advance
 from coordinator.core.states import GroupState
 from coordinator.runtime.shard import Shard
 from tests.simulation.consumers import partitions_of
-from tests.simulation.server import unanswered
+from tests.simulation.server import AUDIT, unanswered
 from tests.simulation.told import Positions, committed_offsets
 from tests.simulation.twins import session_timeout_ms
 
@@ -71,6 +71,8 @@ def durable_part(group: Group) -> object:
 
 def the_audit_tells_where_groups_are(stage: "Stage", shard: Shard) -> None:
     readers = stage.server.twins[shard.partition].readers
+    assert shard.audit.next_offset == stage.server.logs[AUDIT, shard.partition].log_end_offset
+    assert shard.audit.groups.keys() == shard.groups.keys(), "nothing is remembered of a group that is gone"
     assert shard.groups.keys() == {group_id for group_id, each in readers.items() if each.state != "Dead"}
     for group_id, group in shard.groups.items():
         told = readers[group_id]
@@ -192,7 +194,7 @@ def no_timer_is_lost_or_left(stage: "Stage") -> None:
     """Each session has one timer (but for members that wait: they count as alive), each group those its state wants."""
     server = stage.server
     sessions = len(server.sessions)
-    wanted, waiting, unloaded = 0, 0, 0
+    wanted, waiting, unloaded = server.groups.audit.running_timers, 0, 0
     for shard in server.groups.shards:
         wanted += 1  # its next look at the age of offsets, or its next try to load
         unloaded += not shard.loaded

@@ -1,19 +1,21 @@
 """The real core, shards, sessions, wheel and logs on a virtual clock and a disk in memory: a server without sockets."""
 
 from collections.abc import Callable, Iterator
-from itertools import count
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any, Final
 
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from coordinator.audit.trail import AuditTrail
+from coordinator.audit.projector import AuditProjector
 from coordinator.config import Config
 from coordinator.core import members
 from coordinator.core.decision import OperationContext
 from coordinator.core.stored import TransactionMarker
+from coordinator.log.checkpoints import GROUP_AUDIT, CheckpointFile
 from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.asks import GroupDecision
+from coordinator.runtime.audit_checkpoints import AuditCheckpoints
 from coordinator.runtime.group_coordinator import Groups
 from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.interfaces import AuditRecord
@@ -68,9 +70,16 @@ class SimulatedServer:
             for partition in range(self.partitions)
             for topic in (OFFSETS, AUDIT)
         }
+        self.checkpoints = AuditCheckpoints(CheckpointFile(self.disk, DATA / GROUP_AUDIT))
         shards = [self._shard(partition) for partition in range(self.partitions)]
         self.groups = Groups(
-            shards, self.wheel, self.timers, self.sessions, self.config, request_iteration=lambda: None
+            shards,
+            self.wheel,
+            self.timers,
+            self.sessions,
+            self.config,
+            self.checkpoints,
+            request_iteration=lambda: None,
         )
         self.groups.load(range(self.partitions))
         while any(shard.state is ShardState.LOADING for shard in shards):
@@ -90,14 +99,15 @@ class SimulatedServer:
         )
 
     def _shard(self, partition: int) -> Shard:
-        store, trail = self.make_store(partition), self.make_trail(partition)
-        return Shard(partition, store, trail, self.pending, self.sessions, self.timers, self.config)
+        store, audit = self.make_store(partition), self.make_projector(partition)
+        return Shard(partition, store, audit, self.pending, self.sessions, self.timers, self.config)
 
     def make_store(self, partition: int) -> LogStore:
-        return LogStore(self.logs[OFFSETS, partition], self.logs[AUDIT, partition], 0, lambda log: None)
+        logs = self.logs[OFFSETS, partition], self.logs[AUDIT, partition]
+        return LogStore(*logs, 0, lambda log: None, checkpoints=self.checkpoints)
 
-    def make_trail(self, partition: int) -> AuditTrail:
-        return AuditTrail(node_id=1)
+    def make_projector(self, partition: int) -> AuditProjector:
+        return AuditProjector(node_id=1)
 
     def flush(self) -> None:
         """What was appended survives a power loss from now on."""
@@ -107,10 +117,29 @@ class SimulatedServer:
 
     def stop(self) -> None:
         """A clean stop; the next start may trust the logs."""
+        self.groups.stop(self.now_ms)
         for key, log in self.logs.items():
             log.finish()
             self.recovery_points[key] = log.recovery_point
             log.close()
+
+    def delete_old_audit(self) -> int:
+        """Delete the segments of the audit topic before the last checkpoint, after a flush; returns how many.
+
+        The next start finds them gone.
+        """
+        count = 0
+        for (topic, partition), log in self.logs.items():
+            checkpoint = self.checkpoints.offset(partition)
+            if topic != AUDIT or checkpoint is None:
+                continue
+            for segment, next_segment in pairwise(log.segments):
+                if next_segment.base_offset <= checkpoint:
+                    for name in self.disk.names(log.folder):
+                        if name.startswith(f"{segment.base_offset:020d}"):
+                            self.disk.remove(log.folder / name)
+                    count += 1
+        return count
 
     # ---- time
 
@@ -167,7 +196,10 @@ class SimulatedServer:
 
     def replay_audit(self, partition: int = 0) -> Iterator[AuditRecord]:
         """The audit topic, from its beginning."""
-        return LogStore(self.logs[OFFSETS, partition], self.logs[AUDIT, partition], 0, lambda log: None).replay_audit()
+        log = self.logs[AUDIT, partition]
+        store = LogStore(self.logs[OFFSETS, partition], log, 0, lambda log: None)
+        for records in store.replay_audit(log.log_start_offset):
+            yield from records
 
 
 def unanswered(pending: PendingRequests) -> dict[int, Any]:

@@ -20,9 +20,11 @@ from _wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequestTopic,
 )
 from coordinator.audit import schema
-from coordinator.audit.trail import AuditTrail
+from coordinator.audit.projector import AuditProjector
+from coordinator.audit.snapshots import CHECKPOINT_RECORDS
 from coordinator.config import Config
-from coordinator.core import joining, members, offsets, transactional_offsets
+from coordinator.core import admin, joining, members, offsets, transactional_offsets
+from coordinator.core.decision import Decision
 from coordinator.core.events import Event
 from coordinator.core.group import Group, Producer
 from coordinator.core.states import GroupState
@@ -68,24 +70,31 @@ class Asked:
         return response if isinstance(response, ErrorCode) else ErrorCode(response.error_code)
 
 
-class RecordingTrail(AuditTrail):
+class RecordingProjector(AuditProjector):
     """The audit of the product; keeps the core's own events beside."""
 
-    def __init__(self, history: list[Event]) -> None:
-        super().__init__(node_id=1)
+    def __init__(self, history: list[Event], checkpoint_records: int) -> None:
+        super().__init__(node_id=1, checkpoint_records=checkpoint_records)
         self._history = history
 
-    def observe(
-        self, event: Event, group: Group, state_before: GroupState, generation_before: int, into: list[AuditRecord]
+    def project(
+        self, event: Event, group: Group, state_before: GroupState, generation_before: int, records: list[AuditRecord]
     ) -> None:
         self._history.append(event)
-        super().observe(event, group, state_before, generation_before, into)
+        super().project(event, group, state_before, generation_before, records)
 
 
 class Simulation(SimulatedServer):
     """One partition's shard; `restart` is kill -9 and a new start on the same disk."""
 
-    def __init__(self, settings: Mapping[str, str] | None = None, *, fast_path: bool = True) -> None:
+    def __init__(
+        self,
+        settings: Mapping[str, str] | None = None,
+        *,
+        fast_path: bool = True,
+        checkpoint_records: int = CHECKPOINT_RECORDS,
+    ) -> None:
+        self.checkpoint_records = checkpoint_records
         quick = {"group.initial.rebalance.delay.ms": "0", "group.min.session.timeout.ms": "1"}
         super().__init__(Config(quick | dict(settings or {})), fast_path=fast_path)
 
@@ -96,8 +105,8 @@ class Simulation(SimulatedServer):
 
     restart = start
 
-    def make_trail(self, partition: int) -> AuditTrail:
-        return RecordingTrail(self.events)
+    def make_projector(self, partition: int) -> AuditProjector:
+        return RecordingProjector(self.events, self.checkpoint_records)
 
     @property
     def shard(self) -> Shard:
@@ -286,6 +295,13 @@ class Simulation(SimulatedServer):
     def kinds(self) -> list[str]:
         """The kinds of the audited events, in order."""
         return [str(type(event).__struct_config__.tag) for event in self.audited()]
+
+
+def delete_group(sim: Simulation) -> None:
+    """As DeleteGroups does it with an empty group."""
+    sim.groups.ask(GROUP_ID, lambda group, now_ms: Decision(admin.remove(group, now_ms)[1]))
+    sim.groups.drain(sim.now_ms)
+    assert not sim.group.exists
 
 
 def replay(events: list[Event], group_id: str = GROUP_ID) -> Group:
