@@ -143,6 +143,13 @@ OFFSETS_RETENTION_MINUTES = ConfigKey(
 OFFSETS_RETENTION_CHECK_INTERVAL_MS = ConfigKey(
     "offsets.retention.check.interval.ms", 600_000, "How often offsets are looked at for their age.", 1, INT64_MAX
 )
+GROUP_AUDIT_OFFSETS_INTERVAL_MS = ConfigKey(
+    "group.audit.offsets.interval.ms",
+    60_000,
+    "Interval at which the offset commits of each group are reported to the audit topic (no setting of Kafka's).",
+    1000,
+    24 * 3600 * 1000,
+)
 OFFSETS_TOPIC_COMPRESSION_CODEC = ConfigKey(
     "offsets.topic.compression.codec",
     0,

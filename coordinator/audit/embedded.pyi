@@ -1,11 +1,19 @@
-def subscribed_topics(protocol_type: str | None, metadata: bytes) -> list[str]:
-    """The topics a member subscribes to; none when the bytes are not a subscription."""
+def read_subscription(protocol_type: str | None, metadata: bytes, topics_max: int) -> tuple[list[str], int]:
+    """The topics that a member subscribes to, in ascending order, and 0; none if `metadata` is no subscription.
 
-def count_claimed(protocol_type: str | None, metadata: bytes, partitions: set[tuple[str, int]]) -> int:
-    """How many of the partitions a member says it still owned while it rejoined (KIP-429); none for eager assignors."""
+    If there are more than `topics_max`: no topic, and how many there are. No object is made for each then.
+    """
 
-def assigned_partitions(protocol_type: str | None, assignment: bytes) -> set[tuple[str, int]] | None:
-    """The partitions (topic, index) a member is assigned; None when the bytes are no consumer's assignment.
+def count_claimed(protocol_type: str | None, metadata: bytes, partitions: set[tuple[str, int]], claims_max: int) -> int:
+    """How many of `partitions` a member says it still owned while it rejoined (KIP-429); none for eager assignors.
 
-    Empty bytes are nothing.
+    Of a member that claims more than `claims_max`, no claim is counted.
+    """
+
+def read_assignment(
+    protocol_type: str | None, assignment: bytes, partitions_max: int
+) -> tuple[bool, set[tuple[str, int]], int]:
+    """Whether `assignment` is that of a consumer, its partitions (topic, index), and 0. Empty bytes assign nothing.
+
+    If there are more than `partitions_max`: no partition, and how many there are. No object is made for each then.
     """

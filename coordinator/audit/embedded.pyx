@@ -1,19 +1,17 @@
 """What consumers write into the bytes that a coordinator passes on unread: subscriptions and assignments.
 
-Clients write them, so they may be anything; what cannot be read is told apart from what is empty. Compiled: in a
-rebalance it is done twice for each member.
+Clients write them, so they may be anything, and as long as a request may be. They are read in two passes: the first one
+counts and checks without making an object, the second one makes objects if the count is within the caller's bound.
+Compiled: in a rebalance it is done twice for each member.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport int16_t, uint8_t
 
-from _wire.messages.consumer_protocol_assignment cimport (
-    ConsumerProtocolAssignment, TopicPartition as Assigned, decode_consumer_protocol_assignment,
+from _wire.primitives cimport (
+    Reader, load_uint16, raise_malformed, read_bytes_length, read_count, read_int32, read_string, read_string_length,
+    reader_over, take,
 )
-from _wire.messages.consumer_protocol_subscription cimport (
-    ConsumerProtocolSubscription, TopicPartition as Owned, decode_consumer_protocol_subscription,
-)
-from _wire.primitives cimport Reader, load_uint16, reader_over
 
 from _wire.errors import MalformedMessage
 from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment as AssignmentMessage
@@ -25,6 +23,12 @@ cdef int16_t SUBSCRIPTION_NEWEST = SubscriptionMessage.MAX_VERSION
 
 cdef enum:
     VERSION_BYTES = 2
+    STRING_BYTES_MIN = 2
+    INT32_BYTES = 4
+    TOPIC_BYTES_MIN = 6                 # a name and a count of partitions
+    OWNED_PARTITIONS_VERSION = 1        # of a subscription: the first with them
+    GENERATION_ID_VERSION = 2
+    RACK_ID_VERSION = 3
 
 
 cdef int16_t open_peer(Reader *r, bytes data, const char *message, int16_t newest) except -1:
@@ -41,52 +45,125 @@ cdef int16_t open_peer(Reader *r, bytes data, const char *message, int16_t newes
     return version
 
 
-cdef ConsumerProtocolSubscription subscription_in(str protocol_type, bytes metadata):
-    """None when the protocol type is another, or the bytes are no subscription."""
-    cdef Reader r
-    cdef int16_t version
-    if protocol_type != CONSUMER_PROTOCOL_TYPE:
-        return None
-    try:
-        version = open_peer(&r, metadata, b"ConsumerProtocolSubscription", SUBSCRIPTION_NEWEST)
-        return decode_consumer_protocol_subscription(&r, version)
-    except MalformedMessage:
-        return None
+cdef int skip_string(Reader *r) except -1:
+    """UTF-8 is not checked here; `read_string` does when the string is made."""
+    cdef Py_ssize_t length = read_string_length(r, False)
+    if length < 0:
+        raise_malformed(r, "null, but not nullable")
+    take(r, length)
+    return 0
 
 
-def subscribed_topics(str protocol_type, bytes metadata not None):
-    cdef ConsumerProtocolSubscription subscription = subscription_in(protocol_type, metadata)
-    return [] if subscription is None else sorted(subscription.topics)
+cdef int skip_nullable_bytes(Reader *r) except -1:
+    cdef Py_ssize_t length = read_bytes_length(r, False)
+    if length > 0:
+        take(r, length)
+    return 0
 
 
-def count_claimed(str protocol_type, bytes metadata not None, set partitions not None):
-    cdef ConsumerProtocolSubscription subscription = subscription_in(protocol_type, metadata)
-    cdef Owned owned
-    cdef set claimed = set()
-    if subscription is None or not subscription.owned_partitions:
-        return 0
-    for owned in subscription.owned_partitions:
-        for index in owned.partitions:
-            claimed.add((owned.topic, index))
-    return len(partitions & claimed)
+cdef Py_ssize_t skip_partitions(Reader *r) except -1:
+    """Skip an array of topics with their partitions; returns how many partitions there are."""
+    cdef Py_ssize_t topics = read_count(r, False, TOPIC_BYTES_MIN), count = 0, indexes
+    while topics > 0:
+        skip_string(r)
+        indexes = read_count(r, False, INT32_BYTES)
+        take(r, indexes * INT32_BYTES)
+        count += indexes
+        topics -= 1
+    return count
 
 
-def assigned_partitions(str protocol_type, bytes assignment not None):
-    cdef Reader r
-    cdef int16_t version
-    cdef ConsumerProtocolAssignment decoded
-    cdef Assigned assigned
+cdef set read_partitions(Reader *r):
+    """An array of topics with their partitions, as (topic, index)."""
+    cdef Py_ssize_t topics = read_count(r, False, TOPIC_BYTES_MIN), indexes
     cdef set partitions = set()
-    if protocol_type != CONSUMER_PROTOCOL_TYPE:
-        return None
-    if not assignment:
-        return partitions
-    try:
-        version = open_peer(&r, assignment, b"ConsumerProtocolAssignment", ASSIGNMENT_NEWEST)
-        decoded = decode_consumer_protocol_assignment(&r, version)
-    except MalformedMessage:
-        return None
-    for assigned in decoded.assigned_partitions:
-        for index in assigned.partitions:
-            partitions.add((assigned.topic, index))
+    while topics > 0:
+        topic = read_string(r, False)
+        indexes = read_count(r, False, INT32_BYTES)
+        while indexes > 0:
+            partitions.add((topic, read_int32(r)))
+            indexes -= 1
+        topics -= 1
     return partitions
+
+
+cdef Py_ssize_t skip_topics(Reader *r) except -1:
+    """Skip an array of topic names; returns how many there are."""
+    cdef Py_ssize_t count = read_count(r, False, STRING_BYTES_MIN), left = count
+    while left > 0:
+        skip_string(r)
+        left -= 1
+    return count
+
+
+cdef struct Subscription:
+    Reader topics                       # from the array of topics on
+    Py_ssize_t topic_count
+    Reader owned                        # from the array of owned partitions on
+    Py_ssize_t owned_count
+
+
+cdef int find_subscription(Subscription *found, bytes metadata) except -1:
+    """Check and count the whole subscription."""
+    cdef Reader r
+    cdef int16_t version = open_peer(&r, metadata, b"ConsumerProtocolSubscription", SUBSCRIPTION_NEWEST)
+    found.topics = r
+    found.topic_count = skip_topics(&r)
+    skip_nullable_bytes(&r)
+    found.owned = r
+    found.owned_count = skip_partitions(&r) if version >= OWNED_PARTITIONS_VERSION else 0
+    if version >= GENERATION_ID_VERSION:
+        read_int32(&r)
+    if version >= RACK_ID_VERSION:
+        take(&r, max(read_string_length(&r, False), 0))
+    return 0
+
+
+def read_subscription(str protocol_type, bytes metadata not None, Py_ssize_t topics_max):
+    cdef Subscription found
+    cdef list names = []
+    if protocol_type != CONSUMER_PROTOCOL_TYPE:
+        return names, 0
+    try:
+        find_subscription(&found, metadata)
+        if found.topic_count > topics_max:
+            return names, found.topic_count
+        for _ in range(read_count(&found.topics, False, STRING_BYTES_MIN)):
+            names.append(read_string(&found.topics, False))
+    except MalformedMessage:
+        return [], 0
+    names.sort()
+    return names, 0
+
+
+def count_claimed(str protocol_type, bytes metadata not None, set partitions not None, Py_ssize_t claims_max):
+    cdef Subscription found
+    if protocol_type != CONSUMER_PROTOCOL_TYPE or not partitions:
+        return 0
+    try:
+        find_subscription(&found, metadata)
+        if found.owned_count == 0 or found.owned_count > claims_max:
+            return 0
+        return len(partitions & read_partitions(&found.owned))
+    except MalformedMessage:
+        return 0
+
+
+def read_assignment(str protocol_type, bytes assignment not None, Py_ssize_t partitions_max):
+    cdef Reader r, partitions
+    cdef Py_ssize_t count
+    cdef set found = set()
+    if protocol_type != CONSUMER_PROTOCOL_TYPE:
+        return False, found, 0
+    if not assignment:
+        return True, found, 0
+    try:
+        open_peer(&r, assignment, b"ConsumerProtocolAssignment", ASSIGNMENT_NEWEST)
+        partitions = r
+        count = skip_partitions(&r)
+        skip_nullable_bytes(&r)
+        if count > partitions_max:
+            return True, found, count
+        return True, read_partitions(&partitions), 0
+    except MalformedMessage:
+        return False, found, 0

@@ -1,7 +1,7 @@
 cimport cython
 from libc.stdint cimport int64_t
 
-from coordinator.audit.group_trail cimport GroupTrail
+from coordinator.audit.group_state cimport GroupAuditState
 
 
 @cython.final
@@ -10,6 +10,6 @@ cdef class RecordWriter:
     cdef tuple source
 
     cdef tuple write(
-        self, event_class, group_id, GroupTrail trail, int64_t time_ms, state_before,
-        int64_t generation_id_before, state, int64_t generation_id, dict said,
+        self, event_class, group_id, GroupAuditState audit_state, int64_t time_ms, state_before,
+        int64_t generation_id_before, state, int64_t generation_id, dict fields,
     )

@@ -1,6 +1,6 @@
 from typing import Any
 
-from coordinator.audit.group_trail import GroupTrail
+from coordinator.audit.group_state import GroupAuditState
 from coordinator.audit.schema import AuditEvent, Record
 
 class RecordWriter:
@@ -11,16 +11,19 @@ class RecordWriter:
         self,
         event_class: type[AuditEvent],
         group_id: str,
-        trail: GroupTrail,
+        audit_state: GroupAuditState,
         time_ms: int,
         state_before: str,
         generation_id_before: int,
         state: str,
         generation_id: int,
-        said: dict[str, Any],
+        fields: dict[str, Any],
     ) -> Record:
-        """Key, value and headers of the group's next event, whose own fields are `said`, in the order of its struct.
+        """Key, value and headers of the group's next event, whose own `fields` come in the order of its struct.
 
-        A field that is a struct may be any object with that struct's attributes. Raises TypeError for fields that the
-        event does not have.
+        The event gets the next `seq` of `audit_state`. A field that is a struct may be any object with that struct's
+        attributes.
+
+        Raises:
+            TypeError: the event has other fields, or a value is none that JSON has.
         """

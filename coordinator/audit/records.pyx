@@ -1,7 +1,7 @@
-"""Audit events → records of the topic. Compiled: a group of one member is six of them before it works.
+"""Fields of audit events → records of the topic. Compiled: a group of one member is six of them before it works.
 
-What an event looks like is said by the structs of `schema.py` alone: their fields are read once, at import. An event is
-then written from the values of its fields, without being made first; the bytes are those of `schema.encode_event`.
+The structs of `schema.py` alone define an event: their fields are read once, at import. An event is then written from
+the values of its fields, without making its struct first; the bytes are those of `schema.encode_event`.
 """
 
 cimport cython
@@ -11,7 +11,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from _wire.primitives cimport Writer, bytes_written, close_writer, finish_writer, open_writer, reserve, write_raw
-from coordinator.audit.group_trail cimport GroupTrail
+from coordinator.audit.group_state cimport GroupAuditState
 
 from datetime import UTC, datetime
 from typing import get_args
@@ -77,7 +77,7 @@ cdef class Kind:
     """What all events of a kind have in common."""
     cdef Layout layout                  # of its own fields, those behind the envelope
     cdef bytes opening
-    cdef bint is_creation
+    cdef bint is_never_void
     cdef tuple type_header
     cdef Py_ssize_t last_bytes
 
@@ -88,7 +88,7 @@ cdef class Kind:
         assert fields[:len(envelope)] == envelope, event_class
         self.layout = Layout(fields[len(envelope):], b",")
         self.opening = b'{"%b":"%b",' % (event_class.__struct_config__.tag_field.encode(), tag)
-        self.is_creation = event_class is schema.GroupCreated
+        self.is_never_void = event_class in schema.NEVER_VOID
         self.type_header = ("ce_type", tag)
         self.last_bytes = FIRST_BYTES
 
@@ -133,30 +133,31 @@ cdef class RecordWriter:
         self.source = ("ce_source", f"/kafka-group-coordinator/nodes/{node_id}".encode())
 
     def record(
-        self, event_class, group_id, GroupTrail trail not None, int64_t time_ms, state_before,
-        int64_t generation_id_before, state, int64_t generation_id, dict said not None,
+        self, event_class, group_id, GroupAuditState audit_state not None, int64_t time_ms, state_before,
+        int64_t generation_id_before, state, int64_t generation_id, dict fields not None,
     ):
         return self.write(
-            event_class, group_id, trail, time_ms, state_before, generation_id_before, state, generation_id, said
+            event_class, group_id, audit_state, time_ms, state_before, generation_id_before, state, generation_id,
+            fields,
         )
 
     cdef tuple write(
-        self, event_class, group_id, GroupTrail trail, int64_t time_ms, state_before,
-        int64_t generation_id_before, state, int64_t generation_id, dict said,
+        self, event_class, group_id, GroupAuditState audit_state, int64_t time_ms, state_before,
+        int64_t generation_id_before, state, int64_t generation_id, dict fields,
     ):
         cdef Kind kind = KINDS[event_class]
         cdef bytes key = utf8_of(group_id)
         cdef tuple texts = self.texts
         cdef bytes value
         cdef Writer w
-        trail.number(kind.is_creation)
+        audit_state.start_event(kind.is_never_void)
         open_writer(&w, min(kind.last_bytes + SPARE_BYTES, LIKELY_BYTES_MAX), b"AuditEvent")
         try:
             write_bytes(&w, kind.opening)
             write_bytes(&w, texts[0])
             write_text(&w, group_id)
-            write_integer(&w, texts[1], trail.seq)
-            write_integer(&w, texts[2], trail.created_seq)
+            write_integer(&w, texts[1], audit_state.seq)
+            write_integer(&w, texts[2], audit_state.created_seq)
             write_integer(&w, texts[3], time_ms)
             write_integer(&w, texts[4], generation_id_before)
             write_integer(&w, texts[5], generation_id)
@@ -164,12 +165,12 @@ cdef class RecordWriter:
             write_text(&w, state_before)
             write_bytes(&w, texts[7])
             write_text(&w, state)
-            write_said(&w, kind.layout, said)
+            write_fields(&w, kind.layout, fields)
             kind.last_bytes = bytes_written(&w)
             value = finish_writer(&w)
         finally:
             close_writer(&w)
-        ce_id = ("ce_id", event_id(key, trail.seq))
+        ce_id = ("ce_id", event_id(key, audit_state.seq))
         return key, value, (SPEC_VERSION, ce_id, kind.type_header, self.source, time_header(time_ms), CONTENT_TYPE)
 
 
@@ -248,22 +249,22 @@ cdef int write_escaped(Writer *w, uint8_t byte) except -1:
     return 0
 
 
-cdef int write_said(Writer *w, Layout layout, dict said) except -1:
+cdef int write_fields(Writer *w, Layout layout, dict fields) except -1:
     """The fields that an event has beside the envelope, which must be in the order of its struct."""
     cdef Py_ssize_t at = 0, count = len(layout.names)
-    for name, value in said.items():
+    for name, value in fields.items():
         if at == count or name != layout.names[at]:
-            raise_not_the_fields(layout, said)
+            raise_not_the_fields(layout, fields)
         write_bytes(w, layout.texts[at])
         write_value(w, value, layout.within[at])
         at += 1
     if at < count:
-        raise_not_the_fields(layout, said)
+        raise_not_the_fields(layout, fields)
     return write_byte(w, c"}")
 
 
-cdef int raise_not_the_fields(Layout layout, dict said) except -1:
-    raise TypeError(f"the fields are {layout.names}, not {tuple(said)}")
+cdef int raise_not_the_fields(Layout layout, dict fields) except -1:
+    raise TypeError(f"the fields are {layout.names}, not {tuple(fields)}")
 
 
 cdef int write_struct(Writer *w, Layout layout, source) except -1:
@@ -289,7 +290,7 @@ cdef int write_value(Writer *w, value, Layout within) except -1:
     if isinstance(value, dict):
         return write_mapping(w, value, within)
     if within is None:
-        raise TypeError(f"cannot be told: {value!r}")
+        raise TypeError(f"no value of an audit event: {value!r}")
     return write_struct(w, within, value)
 
 

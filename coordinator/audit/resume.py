@@ -1,50 +1,78 @@
-"""Where the audit topic ends for each group, and whether that is where the group is."""
+"""Where the audit topic ends for each group, and whether that is the state in which the group was loaded."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import xor
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from _wire.errors import MalformedMessage
-from coordinator.audit.schema import SCHEMA_VERSION
+from coordinator.audit.group_state import GroupAuditState
+from coordinator.audit.projections import remember_group, whole_group
+from coordinator.audit.schema import NEVER_VOID, SCHEMA_VERSION, TAGS, GroupLoaded, GroupRemoved, Record
+from coordinator.core.causes import Cause
 from coordinator.core.classic_group import ClassicGroup
-from coordinator.core.states import EMPTY, STABLE, GroupState
+from coordinator.core.states import DEAD, EMPTY, STABLE, GroupState
 
-REMEMBERED_STATES_AT_MOST: Final = 16
+if TYPE_CHECKING:
+    from coordinator.audit.projector import AuditProjector
+
+STATES_REMEMBERED_MAX: Final = 16
 """How far back a stored state is looked for; a crash undoes one batch, which holds few."""
 
 STORED_KINDS: Final = frozenset(
-    {"group.created", "generation.stable", "group.emptied", "group.loaded", "static_member.replaced"}
+    {
+        "group.created",
+        "generation.stable",
+        "group.emptied",
+        "group.loaded",
+        "group.snapshot",
+        "static_member.replaced",
+    }
 )
-"""Events after which the group stands in `__consumer_offsets` as audited."""
+"""Events after which `__consumer_offsets` may hold the group as it is."""
+
+NEVER_VOID_KINDS: Final = frozenset(TAGS[kind] for kind in NEVER_VOID)
 
 
-class ToldMember(msgspec.Struct):
+class ReadMember(msgspec.Struct):
     member_id: str
 
 
-class ToldSnapshot(msgspec.Struct):
-    member: ToldMember
+class ReadSnapshot(msgspec.Struct):
+    member: ReadMember
 
 
-class Told(msgspec.Struct):
-    """The part of an audit event that says where its group was."""
+class ReadStored(msgspec.Struct):
+    seq: int
+    generation_id: int
+    state: str
+    member_ids: list[str]
+
+
+class ReadEvent(msgspec.Struct):
+    """The part of an audit event that says in which state its group was."""
 
     kind: str
     seq: int
     created_seq: int
+    time_ms: int
     generation_id: int
     state: str
-    member: ToldMember | None = None
+    member: ReadMember | None = None
     old_member_id: str = ""
-    members: int | list[ToldSnapshot] = 0
+    members: int | list[ReadSnapshot] = 0
     """How many, where an event only counts them."""
+    stored: ReadStored | None = None
+    checkpoint_offset: int | None = None
 
 
-_decode = msgspec.json.Decoder(Told).decode
+_decode = msgspec.json.Decoder(ReadEvent).decode
+
+StateKey = tuple[int, GroupState, int]
+"""Generation, state, and the fingerprint of the members."""
 
 
 def fingerprint(member_ids: Iterable[str]) -> int:
@@ -52,9 +80,13 @@ def fingerprint(member_ids: Iterable[str]) -> int:
     return reduce(xor, map(hash, member_ids), 0)
 
 
+def state_key(group: ClassicGroup) -> StateKey:
+    return group.generation_id, group.state, fingerprint(group.members)
+
+
 @dataclass(slots=True)
-class AuditEnd:
-    """The last that was told of a group, and at which `seq` it was last as `__consumer_offsets` may hold it."""
+class AuditCursor:
+    """The last event of a group, and at which `seq` the group was last as `__consumer_offsets` may hold it."""
 
     seq: int = 0
     created_seq: int = 0
@@ -62,55 +94,158 @@ class AuditEnd:
     state: GroupState = EMPTY
     members: int = 0
     """Their fingerprint."""
-    stored_at: dict[tuple[int, GroupState, int], int] = field(default_factory=dict)
-    """Generation, state and members → `seq`, the latest last."""
+    knows_members: bool = False
+    """False until an event says who all members are: the events before may be deleted, or lie before a checkpoint."""
+    last_seq_by_state: dict[StateKey, int] = field(default_factory=dict)
+    """The latest last."""
 
-    def take(self, told: Told) -> None:
-        self.seq, self.created_seq = told.seq, told.created_seq
-        self.generation_id, self.state = told.generation_id, GroupState(told.state)
-        self._take_members(told)
-        if told.kind in STORED_KINDS and self.state in (EMPTY, STABLE):
-            where = (self.generation_id, self.state, self.members)
-            self.stored_at.pop(where, None)
-            self.stored_at[where] = told.seq
-            if len(self.stored_at) > REMEMBERED_STATES_AT_MOST:
-                del self.stored_at[next(iter(self.stored_at))]
+    unconfirmed: tuple[StateKey, int] | None = None
+    """A `last_seq_by_state` that holds if the batch of that event was stored."""
 
-    def _take_members(self, told: Told) -> None:
-        if told.kind in ("member.joined", "member.removed") and told.member is not None:
-            self.members ^= hash(told.member.member_id)
-        elif told.kind == "static_member.replaced" and told.member is not None:
-            self.members ^= hash(told.old_member_id) ^ hash(told.member.member_id)
-        elif isinstance(told.members, list):
-            self.members = fingerprint(each.member.member_id for each in told.members)
-        elif told.kind in ("group.created", "group.removed"):
-            self.members = 0
+    def apply(self, event: ReadEvent) -> None:
+        self._apply_members(event)
+        self.seq, self.created_seq = event.seq, event.created_seq
+        self.generation_id, self.state = event.generation_id, GroupState(event.state)
+        if event.stored is not None:
+            stored = event.stored
+            key = (stored.generation_id, GroupState(stored.state), fingerprint(stored.member_ids))
+            self._note_stored(key, stored.seq)
+        elif self.knows_members and self.state in (EMPTY, STABLE):
+            key = (self.generation_id, self.state, self.members)
+            if event.kind in STORED_KINDS:
+                self._note_stored(key, event.seq)
+            elif event.kind in NEVER_VOID_KINDS and self._last_seq_of(key) == event.seq - 1:
+                self.unconfirmed = key, event.seq
+
+    def confirm(self) -> None:
+        """The batch of the last event was stored: events that left the group as stored are not void."""
+        if self.unconfirmed is not None:
+            key, seq = self.unconfirmed
+            if key in self.last_seq_by_state:
+                self.last_seq_by_state[key] = seq
+            self.unconfirmed = None
+
+    def _last_seq_of(self, key: StateKey) -> int | None:
+        if self.unconfirmed is not None and self.unconfirmed[0] == key:
+            return self.unconfirmed[1]
+        return self.last_seq_by_state.get(key)
+
+    def _note_stored(self, key: StateKey, seq: int) -> None:
+        self.last_seq_by_state.pop(key, None)
+        self.last_seq_by_state[key] = seq
+        if len(self.last_seq_by_state) > STATES_REMEMBERED_MAX:
+            del self.last_seq_by_state[next(iter(self.last_seq_by_state))]
+
+    def _apply_members(self, event: ReadEvent) -> None:
+        if event.kind in ("member.joined", "member.removed") and event.member is not None:
+            self.members ^= hash(event.member.member_id)
+        elif event.kind == "static_member.replaced" and event.member is not None:
+            self.members ^= hash(event.old_member_id) ^ hash(event.member.member_id)
+        elif isinstance(event.members, list):
+            self.members, self.knows_members = fingerprint(each.member.member_id for each in event.members), True
+        elif event.kind in ("group.created", "group.emptied", "group.removed"):
+            self.members, self.knows_members = 0, True
 
     def agrees_with(self, group: ClassicGroup) -> bool:
-        return (self.generation_id, self.state, self.members) == _where(group)
+        return self.knows_members and (self.generation_id, self.state, self.members) == state_key(group)
 
     def void_from(self, group: ClassicGroup) -> int | None:
-        """The first event after the group was last told to be as it is; None when it never was."""
-        at = self.stored_at.get(_where(group))
-        return None if at is None else at + 1
+        """The first event after the group was last audited as it is; None when it never was."""
+        seq = self.last_seq_by_state.get(state_key(group))
+        return None if seq is None else seq + 1
 
 
-def _where(group: ClassicGroup) -> tuple[int, GroupState, int]:
-    return group.generation_id, group.state, fingerprint(group.members)
+class AuditReplay:
+    """The cursors of all groups of a partition, from the records of its topic from some offset on, in order.
+
+    A removed group is forgotten when the next batch is read: a crash undoes one batch at most, so until then the group
+    may still be loaded.
+    """
+
+    def __init__(self, from_offset: int) -> None:
+        self.cursors: dict[str, AuditCursor] = {}
+        self.checkpoint_offset = from_offset
+        """Of the latest checkpoint that was completed; `from_offset` if none was."""
+        self.checkpoint_ms: int | None = None
+        """When the latest checkpoint was completed, in ms since the epoch; if none was, the time of the first event."""
+        self.starts_at_checkpoint = False
+        """Whether a checkpoint that began at `from_offset` was completed: all live groups are known."""
+        self._from_offset = from_offset
+        self._removed: set[str] = set()
+        self._unconfirmed: list[AuditCursor] = []
+
+    def apply(self, records: Sequence[Record]) -> None:
+        """Read the next batch.
+
+        Raises:
+            MalformedMessage: a record that no coordinator can have written.
+        """
+        self._confirm_last_batch()
+        for key, value, _ in records:
+            try:
+                self._apply_event(key.decode(), _decode(value))
+            except (msgspec.MsgspecError, ValueError) as problem:
+                raise MalformedMessage("AuditEvent", SCHEMA_VERSION, "", 0, f"key {key!r}: {problem}") from None
+
+    def _apply_event(self, group_id: str, event: ReadEvent) -> None:
+        cursor = self.cursors.get(group_id)
+        if cursor is None:
+            cursor = self.cursors[group_id] = AuditCursor()
+        cursor.apply(event)
+        if cursor.state is DEAD:
+            self._removed.add(group_id)
+        if cursor.unconfirmed is not None:
+            self._unconfirmed.append(cursor)
+        if self.checkpoint_ms is None:
+            self.checkpoint_ms = event.time_ms
+        if event.checkpoint_offset is not None:
+            self.checkpoint_offset, self.checkpoint_ms = event.checkpoint_offset, event.time_ms
+            self.starts_at_checkpoint |= event.checkpoint_offset == self._from_offset
+
+    def _confirm_last_batch(self) -> None:
+        """The batch before was stored, or another one would not follow it."""
+        for group_id in self._removed:
+            if self.cursors[group_id].state is DEAD:
+                del self.cursors[group_id]
+        self._removed.clear()
+        for cursor in self._unconfirmed:
+            cursor.confirm()
+        self._unconfirmed.clear()
 
 
-class AuditEnds:
-    """Group id → where its events end, from the records of the topic in order."""
+def resume(
+    projector: "AuditProjector",
+    cursors: Mapping[str, AuditCursor],
+    groups: Mapping[str, ClassicGroup],
+    now_ms: int,
+    cause: Cause | None,
+) -> list[Record]:
+    """Give `projector` the state of each loaded group; returns records about those that differ from the audit."""
+    records = []
+    for group_id, group in groups.items():
+        cursor = cursors.get(group_id)
+        state = projector.groups[group_id] = _resumed_state(cursor, projector.next_offset)
+        remember_group(group, state)
+        if cursor is None or not cursor.agrees_with(group):
+            before = (DEAD, 0) if cursor is None else (cursor.state, cursor.generation_id)
+            after = (group.state, group.generation_id)
+            fields = whole_group(group, state) | _difference(cursor, group) | {"cause": cause}
+            records.append(projector.write_event(GroupLoaded, group_id, state, now_ms, *before, *after, fields))
+        state.mark_stored(group)
+    for group_id, cursor in cursors.items():
+        if group_id not in groups and cursor.state is not DEAD:
+            state = _resumed_state(cursor, projector.next_offset)
+            before, after = (cursor.state, cursor.generation_id), (DEAD, cursor.generation_id)
+            fields = {"cause": cause or Cause.NOT_STORED}
+            records.append(projector.write_event(GroupRemoved, group_id, state, now_ms, *before, *after, fields))
+    return records
 
-    def __init__(self) -> None:
-        self.ends: dict[str, AuditEnd] = {}
 
-    def take(self, key: bytes, value: bytes) -> None:
-        """Raises MalformedMessage for a record that this coordinator cannot have written."""
-        try:
-            group_id = key.decode()
-            if group_id not in self.ends:
-                self.ends[group_id] = AuditEnd()
-            self.ends[group_id].take(_decode(value))
-        except (msgspec.MsgspecError, ValueError) as problem:
-            raise MalformedMessage("AuditEvent", SCHEMA_VERSION, "", 0, f"key {key!r}: {problem}") from None
+def _resumed_state(cursor: AuditCursor | None, next_offset: int) -> GroupAuditState:
+    """A group that the audit does not know begins an incarnation (`AuditProjector.state_of`)."""
+    return GroupAuditState(next_offset) if cursor is None else GroupAuditState(cursor.seq, cursor.created_seq)
+
+
+def _difference(cursor: AuditCursor | None, group: ClassicGroup) -> dict[str, Any]:
+    void_from_seq = None if cursor is None else cursor.void_from(group)
+    return {"void_from_seq": void_from_seq, "lost": cursor is not None and void_from_seq is None}

@@ -21,4 +21,3 @@ class Cause(StrEnum):
     STORE_FAILED = "store_failed"
     NOT_STORED = "not_stored"
     ADMIN = "admin"
-    FAULT = "fault"

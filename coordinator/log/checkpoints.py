@@ -13,16 +13,33 @@ from coordinator.log.files import FileSystem, read_file, write_file_atomically
 
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 LOG_START_OFFSETS = "log-start-offset-checkpoint"
+GROUP_AUDIT = "group-audit-checkpoint"
 VERSION = 0
 
 TopicPartition = tuple[str, int]
 
 
-def write_checkpoint(fs: FileSystem, path: Path, offsets: Mapping[TopicPartition, int]) -> None:
-    """Replace the file in one step. Raises OSError."""
+class CheckpointFile:
+    """A checkpoint file of hints: it is never flushed, so a power loss may damage it."""
+
+    def __init__(self, fs: FileSystem, path: Path) -> None:
+        self._fs = fs
+        self._path = path
+
+    def read(self) -> dict[TopicPartition, int]:
+        """As `read_checkpoint`."""
+        return read_checkpoint(self._fs, self._path)
+
+    def write(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """As `write_checkpoint`, without a flush."""
+        write_checkpoint(self._fs, self._path, offsets, flush=False)
+
+
+def write_checkpoint(fs: FileSystem, path: Path, offsets: Mapping[TopicPartition, int], *, flush: bool = True) -> None:
+    """Replace the file in one step (`flush`: as in `write_file_atomically`). Raises OSError."""
     lines = [str(VERSION), str(len(offsets))]
     lines += [f"{topic} {partition} {offset}" for (topic, partition), offset in sorted(offsets.items())]
-    write_file_atomically(fs, path, ("\n".join(lines) + "\n").encode("ascii"))
+    write_file_atomically(fs, path, ("\n".join(lines) + "\n").encode("ascii"), flush=flush)
 
 
 def read_checkpoint(fs: FileSystem, path: Path) -> dict[TopicPartition, int]:

@@ -10,6 +10,7 @@ from typing import Self
 from coordinator.log.checkpoints import (
     LOG_START_OFFSETS,
     RECOVERY_POINTS,
+    CheckpointFile,
     TopicPartition,
     read_checkpoint,
     write_checkpoint,
@@ -115,6 +116,10 @@ class LogDirectory:
     def logs(self) -> list[PartitionLog]:
         """The logs that are open, by topic and partition."""
         return [self._logs[key] for key in sorted(self._logs)]
+
+    def checkpoint_file(self, name: str) -> CheckpointFile:
+        """A checkpoint file of this folder, for hints."""
+        return CheckpointFile(self._fs, self.root / name)
 
     def stored_partitions(self) -> list[TopicPartition]:
         """Topic and partition of every folder, open or not. Raises OSError."""

@@ -180,9 +180,13 @@ def write_file(fs: FileSystem, path: Path, data: bytes, *, flush: bool = False) 
         file.close()
 
 
-def write_file_atomically(fs: FileSystem, path: Path, data: bytes) -> None:
-    """Whoever opens `path`, after any crash, finds the old content or the new one, whole."""
+def write_file_atomically(fs: FileSystem, path: Path, data: bytes, *, flush: bool = True) -> None:
+    """Replace the content of `path`: after any crash the file has the old content or the new one, whole.
+
+    Without `flush` that holds for a crash of the process; a power loss may leave any part of the content.
+    """
     temporary = path.with_name(path.name + ".tmp")
-    write_file(fs, temporary, data, flush=True)
+    write_file(fs, temporary, data, flush=flush)
     fs.rename(temporary, path)
-    fs.flush_directory(path.parent)
+    if flush:
+        fs.flush_directory(path.parent)

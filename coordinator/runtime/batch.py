@@ -1,10 +1,11 @@
 """What one drained queue of a shard comes to. Counterpart in Kafka: `CoordinatorRuntime.CoordinatorBatch`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
+from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.decision import OperationContext, Reply
 from coordinator.core.offset_records import records_bytes
 from coordinator.core.operation import Operation
@@ -28,6 +29,14 @@ class QueuedOperation:
         make = self.operation.error_response
         assert make is not None, f"{self.operation.name} has a request id and no error response"
         return make(self.request, error, self.context.api_version)
+
+
+@dataclass(slots=True)
+class AuditWrite:
+    """Audit records about groups as they are before the events of a batch: it goes first in its batch."""
+
+    write: Callable[[Mapping[str, ClassicGroup], int], list[AuditRecord]]
+    """(groups of the shard, now in ms) → records."""
 
 
 class RecordsTooLarge(ValueError):

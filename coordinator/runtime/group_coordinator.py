@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from coordinator.config import OFFSETS_RETENTION_CHECK_INTERVAL_MS
+from coordinator.config import GROUP_AUDIT_OFFSETS_INTERVAL_MS, OFFSETS_RETENTION_CHECK_INTERVAL_MS
 from coordinator.core import operations
 from coordinator.core.decision import Environment, OperationContext
 from coordinator.core.members import SessionExpired
@@ -16,13 +16,23 @@ from coordinator.core.operation import Operation
 from coordinator.core.partitioning import partition_for
 from coordinator.core.rebalance import is_oversized
 from coordinator.deadlines import deadline_after
-from coordinator.runtime.batch import QueuedOperation
+from coordinator.runtime.audit_checkpoints import AuditCheckpoints
+from coordinator.runtime.audit_schedule import AuditSchedule
+from coordinator.runtime.batch import AuditWrite, QueuedOperation
 from coordinator.runtime.deleted_topics import DeletedTopics
 from coordinator.runtime.group_state_machine import GroupStateMachine
 from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.sessions import SessionTable
 from coordinator.runtime.shard import LOAD_RETRY_MS_AT_MOST, Shard, ShardState
-from coordinator.runtime.timer_keys import GroupTimerKey, LoadRetryKey, OffsetsCheckKey, SessionKey
+from coordinator.runtime.timer_keys import (
+    AuditCheckpointFileKey,
+    AuditSnapshotKey,
+    CommitReportKey,
+    GroupTimerKey,
+    LoadRetryKey,
+    OffsetsCheckKey,
+    SessionKey,
+)
 from coordinator.timers.wheel import TimerWheel
 
 GROUPS_CHECKED_AT_ONCE: Final = 1_000
@@ -42,6 +52,7 @@ class GroupCoordinator:
         timers: GroupTimers,
         sessions: SessionTable,
         environment: Environment,
+        checkpoints: AuditCheckpoints,
         request_iteration: Callable[[], None],
     ) -> None:
         self.shards = tuple(shards)
@@ -55,6 +66,8 @@ class GroupCoordinator:
         self._deleted_topics = DeletedTopics(environment.topics.names)
         self._checks: dict[int, int] = {}
         """Partition → number on the wheel of its next check of the age of offsets."""
+        interval_ms = environment.config[GROUP_AUDIT_OFFSETS_INTERVAL_MS]
+        self.audit = AuditSchedule(wheel, interval_ms, checkpoints, self._submit_first)
         for shard in self.shards:
             shard.completed_later = self._mark_dirty
 
@@ -138,6 +151,8 @@ class GroupCoordinator:
                     self._retry_later(shard, now_ms)
                 elif shard.is_idle:
                     self._deleted_topics.forgotten(shard.partition)
+                    if shard.machine.audit.is_checkpoint_due or self.audit.is_writing:
+                        self.audit.drained(shard, now_ms)
 
     # ---------------------------------------------------------------------------------------------------------- time
 
@@ -155,6 +170,16 @@ class GroupCoordinator:
                     self.load([partition])
             case OffsetsCheckKey(partition, group_ids):
                 self._check_offsets(self.shards[partition], group_ids, now_ms)
+            case CommitReportKey() | AuditSnapshotKey() | AuditCheckpointFileKey():
+                self.audit.due(key, now_ms)
+
+    def stop(self, now_ms: int) -> None:
+        """Before a clean stop: write what makes the next start cheap. Nothing may be asked any more."""
+        self.audit.finish(self.shards, now_ms, self.drain)
+
+    def _submit_first(self, shard: Shard[GroupStateMachine], queued: QueuedOperation | AuditWrite) -> None:
+        shard.submit_first(queued)
+        self._mark_dirty(shard)
 
     def _load_next_slice(self, now_ms: int) -> None:
         while self._loading:
@@ -171,12 +196,12 @@ class GroupCoordinator:
     def _loaded(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
         # First of all: operations that were queued during the load may commit to topics that were created again.
         gone = self._deleted_topics.gone_for(shard.partition)
-        shard.submit_first(QueuedOperation(operations.FORGET_TOPICS, None, gone, self._internal_context()))
-        self._mark_dirty(shard)
+        self._submit_first(shard, QueuedOperation(operations.FORGET_TOPICS, None, gone, self._internal_context()))
         for group in shard.machine.groups.values():
             if is_oversized(group.classic, self.environment.config):
                 self._enqueue_internal(operations.REBALANCE_OVERSIZED_GROUP, group.group_id)
         self._check_later(shard, (), deadline_after(now_ms, self._check_interval_ms))
+        self.audit.loaded(shard, now_ms)
 
     def _retry_later(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
         shard.needs_retry = False

@@ -1,7 +1,9 @@
 """The groups of one partition of `__consumer_offsets`. Counterpart in Kafka: `GroupCoordinatorShard`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import repeat
 
+from coordinator.core.causes import Cause
 from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.decision import NOTHING, Decision, OperationContext, next_deadline_ms
 from coordinator.core.events import Event, GroupCreated, GroupRemoved
@@ -11,18 +13,34 @@ from coordinator.core.operation import Scope
 from coordinator.core.rebalance import advance
 from coordinator.core.states import STABLE
 from coordinator.core.stored import StoredBatch, StoredGroups, records_of
-from coordinator.runtime.batch import Batch, QueuedOperation
+from coordinator.runtime.batch import AuditWrite, Batch, QueuedOperation
 from coordinator.runtime.group_timers import GroupTimers
-from coordinator.runtime.interfaces import AuditRecord, Store, Trail
+from coordinator.runtime.interfaces import AuditProjector, AuditRecord, Store
 from coordinator.runtime.sessions import SessionTable
+
+
+class ClassicGroups(Mapping[str, ClassicGroup]):
+    """The membership of groups, by group id."""
+
+    def __init__(self, groups: Mapping[str, Group]) -> None:
+        self._groups = groups
+
+    def __getitem__(self, group_id: str) -> ClassicGroup:
+        return self._groups[group_id].classic
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._groups)
+
+    def __len__(self) -> int:
+        return len(self._groups)
 
 
 class GroupStateMachine:
     """Groups by group id, with their sessions, their timers and their audit."""
 
-    def __init__(self, trail: Trail, sessions: SessionTable, timers: GroupTimers) -> None:
+    def __init__(self, audit: AuditProjector, sessions: SessionTable, timers: GroupTimers) -> None:
         self.groups: dict[str, Group] = {}
-        self._trail = trail
+        self.audit = audit
         self._sessions = sessions
         self._timers = timers
         self._loading = StoredGroups()
@@ -59,7 +77,7 @@ class GroupStateMachine:
         classic = group.classic
         state, generation_id = classic.state, classic.generation_id
         event.apply(group)
-        self._trail.observe(event, classic, state, generation_id, batch.audit)
+        self.audit.project(event, classic, state, generation_id, batch.audit)
         if classic.state is not state or classic.generation_id != generation_id:
             self._close_fast_path(classic, batch)
             if isinstance(event, GroupRemoved):
@@ -95,14 +113,19 @@ class GroupStateMachine:
         for stored in store.replay():
             self._loading.apply(stored)
             yield
-        self._trail.forget()
-        for record in store.replay_audit():
-            self._trail.take(record)
-            yield
+        for from_offset in store.audit_replay_offsets():
+            self.audit.start_replay(from_offset)
+            for records in store.replay_audit(from_offset):
+                self.audit.apply(records)
+                yield from repeat(None, len(records))
+            if self.audit.starts_at_checkpoint:
+                break
 
-    def finish_loading(self, now_ms: int) -> list[AuditRecord]:
-        groups = {group_id: group.classic for group_id, group in self._loading.groups.items()}
-        return self._trail.resume(groups, now_ms)
+    def finish_loading(self, now_ms: int, store: Store, cause: Cause | None) -> list[AuditRecord]:
+        return self.audit.resume(ClassicGroups(self._loading.groups), now_ms, store.audit_end_offset, cause)
+
+    def write_audit(self, audit_write: AuditWrite, now_ms: int) -> list[AuditRecord]:
+        return audit_write.write(ClassicGroups(self.groups), now_ms)
 
     def activate(self, now_ms: int) -> None:
         self.groups, self._loading = self._loading.groups, StoredGroups()
@@ -124,4 +147,5 @@ class GroupStateMachine:
             self._sessions.end_all(group_id)
             self._timers.arm(group_id, None)
         self.groups, self._loading = {}, StoredGroups()
+        self.audit.clear()
         return waiting

@@ -1,9 +1,10 @@
 """What a shard needs from outside: a log, an audit, and a way to send responses."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from _wire.errors import ErrorCode
+from coordinator.core.causes import Cause
 from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.events import Event
 from coordinator.core.states import GroupState
@@ -39,31 +40,98 @@ class Store(Protocol):
     def replay(self) -> Iterator[Stored]:
         """What `__consumer_offsets` holds, in order. Raises StoreError."""
 
-    def replay_audit(self) -> Iterator[AuditRecord]:
-        """The records of the audit topic, in order. Raises StoreError."""
+    def audit_replay_offsets(self) -> Sequence[int]:
+        """Where to start to read the audit topic: first a checkpoint if one is known, last the start of the log."""
+
+    def replay_audit(self, from_offset: int) -> Iterator[Sequence[AuditRecord]]:
+        """The batches of the audit topic, in order, each as its records. Raises StoreError."""
+
+    @property
+    def audit_end_offset(self) -> int:
+        """The offset that the next record of the audit topic will get."""
+
+    @property
+    def offsets_end_offset(self) -> int:
+        """The offset that the next record of `__consumer_offsets` will get."""
+
+    def note_audit_checkpoint(self, offset: int) -> bool:
+        """Let later starts read the audit topic from `offset` on; False if they do already."""
 
 
-class Trail(Protocol):
-    """Tells the audit topic what happened, in its own words."""
+class AuditProjector(Protocol):
+    """Projects the events of one partition to records of the audit topic.
 
-    def observe(
+    Records are appended in the order in which they are returned; when an append fails, the partition is loaded again.
+    """
+
+    @property
+    def groups(self) -> Mapping[str, object]:
+        """Group id → whatever is remembered of a live group."""
+
+    @property
+    def next_offset(self) -> int:
+        """The offset that the next record will get."""
+
+    def project(
         self,
         event: Event,
         group: ClassicGroup,
         state_before: GroupState,
         generation_before: int,
-        into: list[AuditRecord],
+        records: list[AuditRecord],
     ) -> None:
-        """Append the audit records for an event that was just applied to `group`."""
+        """Append the records for an event that was just applied to `group`."""
 
-    def forget(self) -> None:
-        """Begin anew: the topic is about to be read."""
+    def clear(self) -> None:
+        """Forget all groups: another node leads the partition now."""
 
-    def take(self, record: AuditRecord) -> None:
-        """The next record of the topic. Raises MalformedMessage for one that this coordinator cannot have written."""
+    def start_replay(self, from_offset: int) -> None:
+        """Forget all groups; the topic is about to be read from `from_offset` on."""
 
-    def resume(self, groups: Mapping[str, ClassicGroup], now_ms: int) -> list[AuditRecord]:
-        """Take up where the topic ends; returns what has to be said about groups that are not as audited."""
+    def apply(self, records: Sequence[AuditRecord]) -> None:
+        """Read the next batch of the topic.
+
+        Raises:
+            MalformedMessage: a record that no coordinator can have written.
+        """
+
+    @property
+    def starts_at_checkpoint(self) -> bool:
+        """Whether the replay began at a completed checkpoint, so that it knows all live groups."""
+
+    def resume(
+        self, groups: Mapping[str, ClassicGroup], now_ms: int, end_offset: int, cause: Cause | None
+    ) -> list[AuditRecord]:
+        """Continue where the topic ends; returns records about groups that were not loaded as audited."""
+
+    @property
+    def is_checkpoint_due(self) -> bool:
+        """Whether `write_snapshots` has to be called (again)."""
+
+    @property
+    def checkpoint_offset(self) -> int:
+        """From where a start has to read the topic."""
+
+    @property
+    def checkpoint_ms(self) -> int:
+        """Each live group was written as a whole at this time or later, in ms since the epoch."""
+
+    def write_snapshots(self, groups: Mapping[str, ClassicGroup], now_ms: int) -> list[AuditRecord]:
+        """The next slice of a checkpoint, a new one if none is under way."""
+
+    def take_committed_groups(self) -> list[str]:
+        """The groups with offset commits since the last call."""
+
+    def write_commits(
+        self,
+        groups: Mapping[str, ClassicGroup],
+        group_ids: Iterable[str],
+        now_ms: int,
+        interval_ms: int,
+        first_log_offset: int,
+        last_log_offset: int,
+    ) -> list[AuditRecord]:
+        """Report the offset commits of these groups, and count from 0 again."""
 
 
 class Responses(Protocol):

@@ -13,9 +13,10 @@ from typing import Any, Final, Generic, TypeVar
 import structlog
 
 from _wire.errors import ErrorCode, MalformedMessage
+from coordinator.core.causes import Cause
 from coordinator.core.decision import Decision, OperationContext, Reply
 from coordinator.core.stored import StoredBatch
-from coordinator.runtime.batch import Batch, QueuedOperation, RecordsTooLarge
+from coordinator.runtime.batch import AuditWrite, Batch, QueuedOperation, RecordsTooLarge
 from coordinator.runtime.interfaces import Responses, Store, StoreError
 from coordinator.runtime.state_machine import StateMachine
 
@@ -79,9 +80,11 @@ class Shard(Generic[Machine]):
         self.machine = machine
         self.state = ShardState.INACTIVE
         self.retry_ms = LOAD_RETRY_MS_AT_FIRST
-        self._store = store
+        self.store = store
         self._responses = responses
-        self._queue: deque[QueuedOperation] = deque()
+        self._queue: deque[QueuedOperation | AuditWrite] = deque()
+        self._load_cause: Cause | None = None
+        """Why the next load happens, for the audit; None: for no failure."""
         self._load: Iterator[None] = iter(())
         self._load_is_appending = False
         self.completed_later = completed_later
@@ -98,7 +101,7 @@ class Shard(Generic[Machine]):
     def submit(self, queued: QueuedOperation) -> None:
         self._queue.append(queued)
 
-    def submit_first(self, queued: QueuedOperation) -> None:
+    def submit_first(self, queued: QueuedOperation | AuditWrite) -> None:
         """Queue an operation before all that is queued already."""
         self._queue.appendleft(queued)
 
@@ -113,7 +116,7 @@ class Shard(Generic[Machine]):
         """This node leads the partition from now on, or tries again to read it."""
         self.state, self._in_flight, self._load_is_appending = ShardState.LOADING, None, False
         self.machine.start_loading()
-        self._load = self.machine.load(self._store)
+        self._load = self.machine.load(self.store)
 
     def load_next_slice(self, now_ms: int) -> bool:
         """Take some steps of the load; False when there are more, so that a long log stalls no other work.
@@ -128,7 +131,7 @@ class Shard(Generic[Machine]):
                 continue
             if next(self._load, self) is not self:
                 return False
-            audit = self.machine.finish_loading(now_ms)
+            audit = self.machine.finish_loading(now_ms, self.store, self._load_cause)
         except (StoreError, MalformedMessage) as problem:
             self._loading_failed(problem)
             return True
@@ -136,7 +139,7 @@ class Shard(Generic[Machine]):
             self._activate(now_ms)
             return True
         self._load_is_appending = True
-        self._store.append(audit, [], now_ms, partial(self._load_appended, self._load, now_ms))
+        self.store.append(audit, [], now_ms, partial(self._load_appended, self._load, now_ms))
         return not self._load_is_appending
 
     def _load_appended(self, load: Iterator[None], now_ms: int, problem: StoreError | None) -> None:
@@ -149,7 +152,7 @@ class Shard(Generic[Machine]):
             self._loading_failed(problem)
 
     def _activate(self, now_ms: int) -> None:
-        self._load = iter(())
+        self._load, self._load_cause = iter(()), None
         self.machine.activate(now_ms)
         self.state, self.retry_ms = ShardState.ACTIVE, LOAD_RETRY_MS_AT_FIRST
 
@@ -163,7 +166,7 @@ class Shard(Generic[Machine]):
         """Another node leads the partition now: whoever waits is sent to it, and nothing is kept."""
         batch = self._in_flight or self._appended or Batch(0)
         self._in_flight = self._appended = None
-        self.state, self._load = ShardState.INACTIVE, iter(())
+        self.state, self._load, self._load_cause = ShardState.INACTIVE, iter(()), None
         self._fail_all(batch, ErrorCode.NOT_COORDINATOR)
 
     # ------------------------------------------------------------------------------------------------------- operations
@@ -179,10 +182,14 @@ class Shard(Generic[Machine]):
         if self._in_flight is not None:
             return
         self.release()  # a batch that was appended since the last call
-        batch = Batch(self._store.batch_bytes_max)
+        batch = Batch(self.store.batch_bytes_max)
         try:
             while self._queue:
-                self._handle(self._queue.popleft(), now_ms, batch)
+                queued = self._queue.popleft()
+                if isinstance(queued, AuditWrite):
+                    batch.audit.extend(self.machine.write_audit(queued, now_ms))
+                else:
+                    self._handle(queued, now_ms, batch)
         except Exception:
             log.exception("invariant violated while applying events; reloading the partition", partition=self.partition)
             self._fail_batch(batch)
@@ -192,7 +199,7 @@ class Shard(Generic[Machine]):
             return
         self._in_flight = batch
         self._draining = True
-        self._store.append(batch.audit, batch.stored, now_ms, partial(self._append_completed, batch))
+        self.store.append(batch.audit, batch.stored, now_ms, partial(self._append_completed, batch))
         self._draining = False
 
     def _append_completed(self, batch: Batch, problem: StoreError | None) -> None:
@@ -203,6 +210,7 @@ class Shard(Generic[Machine]):
             self._appended = batch
         else:
             log.error("cannot append; reloading the partition", partition=self.partition, problem=str(problem))
+            self._load_cause = Cause.STORE_FAILED
             self._fail_batch(batch)
         if not self._draining:
             self.completed_later(self)
@@ -272,7 +280,9 @@ class Shard(Generic[Machine]):
 
     def _refuse_all(self) -> None:
         while self._queue:
-            self._fail(self._queue.popleft(), REFUSALS[self.state])
+            queued = self._queue.popleft()
+            if not isinstance(queued, AuditWrite):
+                self._fail(queued, REFUSALS[self.state])
 
     def _fail(self, queued: QueuedOperation, error: ErrorCode) -> None:
         if queued.context.request_id is not None:

@@ -6,9 +6,10 @@ Counterpart in Kafka: `CoordinatorShard`, which `CoordinatorRuntime` is generic 
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
+from coordinator.core.causes import Cause
 from coordinator.core.decision import Decision, OperationContext
 from coordinator.core.stored import StoredBatch
-from coordinator.runtime.batch import Batch, QueuedOperation
+from coordinator.runtime.batch import AuditWrite, Batch, QueuedOperation
 from coordinator.runtime.interfaces import AuditRecord, Store
 
 
@@ -38,6 +39,9 @@ class StateMachine(Protocol):
 
     def start_loading(self) -> None: ...
 
+    def write_audit(self, audit_write: AuditWrite, now_ms: int) -> list[AuditRecord]:
+        """Audit records that no event causes."""
+
     def load(self, store: Store) -> Iterator[None]:
         """Read what is stored, in steps; nothing is served before `finish_loading`.
 
@@ -45,8 +49,11 @@ class StateMachine(Protocol):
             StoreError, MalformedMessage: it cannot be read.
         """
 
-    def finish_loading(self, now_ms: int) -> list[AuditRecord]:
-        """All is read. Returns what the audit has to be told before anything is served."""
+    def finish_loading(self, now_ms: int, store: Store, cause: Cause | None) -> list[AuditRecord]:
+        """All is read. Returns audit records that have to be appended before anything is served.
+
+        `cause` says why the partition is loaded, if it failed before.
+        """
 
     def activate(self, now_ms: int) -> None:
         """Serve what was loaded: timers and sessions begin."""

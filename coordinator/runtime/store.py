@@ -11,6 +11,7 @@ from coordinator.core.stored import Stored, StoredBatch, StoredRecord
 from coordinator.log.errors import LogAppendError, RecordListTooLarge
 from coordinator.log.partition_log import REPLAY_BYTES, PartitionLog
 from coordinator.log.segment import PrebuiltBatch
+from coordinator.runtime.audit_checkpoints import AuditCheckpoints
 from coordinator.runtime.interfaces import AuditRecord, StoreError
 
 NO_PRODUCER: Final = Producer(-1, -1)
@@ -27,10 +28,11 @@ class LogStore:
         appended: Callable[[PartitionLog], None],
         compression: str = "none",
         load_bytes: int = REPLAY_BYTES,
+        checkpoints: AuditCheckpoints | None = None,
     ) -> None:
         """`compression` is that of `__consumer_offsets`, by the name that the wire layer gives it.
 
-        A replay reads `load_bytes` at once.
+        A replay reads `load_bytes` at once. Without `checkpoints` it reads all of the audit topic.
         """
         self._offsets = offsets
         self._audit = audit
@@ -38,6 +40,7 @@ class LogStore:
         self._appended = appended
         self._compression = compression
         self._load_bytes = load_bytes
+        self._checkpoints = checkpoints
 
     @property
     def batch_bytes_max(self) -> int:
@@ -74,7 +77,7 @@ class LogStore:
 
     def replay(self) -> Iterator[Stored]:
         """What `__consumer_offsets` holds, in order. Raises StoreError when it cannot be read."""
-        for header, records in self._batches(self._offsets):
+        for header, records in self._batches(self._offsets, self._offsets.log_start_offset):
             producer = Producer(header.producer_id, header.producer_epoch) if header.is_transactional else None
             if not header.is_control:
                 yield StoredBatch(producer, [(record.key or b"", record.value) for record in records])
@@ -82,12 +85,33 @@ class LogStore:
                 marker = self._marker_in(records)
                 yield TransactionMarker(producer, marker.committed, marker.coordinator_epoch)
 
-    def replay_audit(self) -> Iterator[AuditRecord]:
-        """The records of the audit topic, in order. Raises StoreError when they cannot be read."""
-        for header, records in self._batches(self._audit):
+    def audit_replay_offsets(self) -> list[int]:
+        """A checkpoint outside of the log is passed over: a power loss cut the log, or old segments were deleted."""
+        start = self._audit.log_start_offset
+        checkpoint = self._checkpoints.offset(self._audit.partition) if self._checkpoints is not None else None
+        if checkpoint is None or not start < checkpoint <= self._audit.log_end_offset:
+            return [start]
+        return [checkpoint, start]
+
+    def replay_audit(self, from_offset: int) -> Iterator[list[AuditRecord]]:
+        """The batches of the audit topic, in order, each as its records. Raises StoreError when one cannot be read."""
+        for header, records in self._batches(self._audit, from_offset):
             if not header.is_control:
-                for record in records:
-                    yield record.key or b"", record.value or b"", record.headers
+                yield [(record.key or b"", record.value or b"", record.headers) for record in records]
+
+    @property
+    def audit_end_offset(self) -> int:
+        return self._audit.log_end_offset
+
+    @property
+    def offsets_end_offset(self) -> int:
+        return self._offsets.log_end_offset
+
+    def note_audit_checkpoint(self, offset: int) -> bool:
+        """Let later starts read the audit topic from `offset` on; False if they do already."""
+        if self._checkpoints is None or offset <= self._audit.log_start_offset:
+            return False
+        return self._checkpoints.note(self._audit.partition, offset)
 
     def _marker_in(self, records: list[Record]) -> EndTxnMarker:
         """The marker in a control batch of a transaction."""
@@ -110,9 +134,9 @@ class LogStore:
         return built
 
     def _build_audit(self, audit: Sequence[AuditRecord], base_offset: int, now_ms: int) -> list[PrebuiltBatch]:
-        """One record batch, or halves of halves where one would be larger than a consumer expects of the topic."""
+        """One record batch, or halves of halves where one would be larger than a segment."""
         built = self._build(audit, base_offset, None, now_ms)
-        if len(built.data) <= self._audit.config.max_message_bytes or len(audit) == 1:
+        if len(built.data) <= self._audit.config.segment_bytes or len(audit) == 1:
             return [built]
         half = len(audit) // 2
         first = self._build_audit(audit[:half], base_offset, now_ms)
@@ -155,9 +179,9 @@ class LogStore:
         log.append_prebuilt(piece, now_ms)
         self._appended(log)
 
-    def _batches(self, log: PartitionLog) -> Iterator[tuple[BatchHeader, list[Record]]]:
+    def _batches(self, log: PartitionLog, from_offset: int) -> Iterator[tuple[BatchHeader, list[Record]]]:
         try:
-            for header, batch in log.batches(log.log_start_offset, self._load_bytes):
+            for header, batch in log.batches(from_offset, self._load_bytes):
                 yield header, parse_records(batch)
         except (OSError, MalformedMessage) as problem:
             raise StoreError(f"{log.name}: {problem}") from problem

@@ -22,6 +22,20 @@ class LoadRetryKey(NamedTuple):
     partition: int
 
 
+class CommitReportKey(NamedTuple):
+    """Report the offset commits of a partition of __consumer_offsets to the audit topic."""
+
+    partition: int
+
+
+class AuditSnapshotKey(NamedTuple):
+    """Write the next snapshots of groups to the audit topic."""
+
+
+class AuditCheckpointFileKey(NamedTuple):
+    """Write the checkpoint file of the audit topic."""
+
+
 class OffsetsCheckKey(NamedTuple):
     """Look for committed offsets of a partition of __consumer_offsets that are too old (KIP-211)."""
 

@@ -9,7 +9,7 @@ from typing import Final
 import structlog
 
 from _wire.compression import COMPRESSIONS
-from coordinator.audit.trail import AuditTrail
+from coordinator.audit.projector import AuditProjector
 from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.fetch import FetchService, FetchTimeoutKey
 from coordinator.broker.partitions import LEADER_EPOCH, Partitions
@@ -24,10 +24,12 @@ from coordinator.config import (
 )
 from coordinator.core.decision import Environment
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
+from coordinator.log.checkpoints import GROUP_AUDIT
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
 from coordinator.log.errors import LogFlushError
 from coordinator.metadata.store import MetadataStore
+from coordinator.runtime.audit_checkpoints import AuditCheckpoints
 from coordinator.runtime.group_coordinator import GroupCoordinator
 from coordinator.runtime.group_state_machine import GroupStateMachine
 from coordinator.runtime.group_timers import GroupTimers
@@ -93,7 +95,8 @@ class Node:
         pending = PendingRequests()
         sessions = SessionTable(wheel, random.SystemRandom().getrandbits(64))
         environment = Environment(config, metadata.image, sessions, _new_id)
-        coordinator = self._coordinator(partitions, environment, notifier, pending, sessions, wheel)
+        coordinator = self._make_coordinator(partitions, environment, notifier, pending, sessions, wheel)
+        self._coordinator = coordinator
         fetch_service = FetchService(metadata.image, partitions, notifier, self._scheduler)
         produce_service = ProduceService(metadata.image, partitions, notifier)
         broker = NodeContext(
@@ -123,7 +126,7 @@ class Node:
         self._listeners = Listeners(config, self._host, sessions, now_ms)
         await self._listeners.open()
 
-    def _coordinator(
+    def _make_coordinator(
         self,
         partitions: Partitions,
         environment: Environment,
@@ -133,6 +136,7 @@ class Node:
         wheel: TimerWheel,
     ) -> GroupCoordinator:
         timers = GroupTimers(wheel)
+        checkpoints = AuditCheckpoints(self._directory.checkpoint_file(GROUP_AUDIT))
         shards = []
         for index in range(environment.topics.partition_count(OFFSETS_TOPIC)):
             store = LogStore(
@@ -142,11 +146,12 @@ class Node:
                 notifier.mark_appended,
                 COMPRESSIONS[self._config[OFFSETS_TOPIC_COMPRESSION_CODEC]],
                 self._config[OFFSETS_LOAD_BUFFER_SIZE],
+                checkpoints,
             )
-            machine = GroupStateMachine(AuditTrail(self._config[NODE_ID], LEADER_EPOCH), sessions, timers)
+            machine = GroupStateMachine(AuditProjector(self._config[NODE_ID], LEADER_EPOCH), sessions, timers)
             shards.append(Shard(index, machine, store, pending))
         request_iteration = self._scheduler.request_iteration
-        return GroupCoordinator(shards, wheel, timers, sessions, environment, request_iteration)
+        return GroupCoordinator(shards, wheel, timers, sessions, environment, checkpoints, request_iteration)
 
     def _give_up(self, problem: LogFlushError) -> None:
         if not self.flush_failure.done():
@@ -167,6 +172,7 @@ class Node:
         deadline = self._clock.now_ms() + DRAIN_SECONDS * 1000
         while self._host.connections and self._clock.now_ms() < deadline:
             await asyncio.sleep(0.01)
+        self._coordinator.stop(self._clock.now_ms())
         self._directory.close()
         log.info("stopped")
 

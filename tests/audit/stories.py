@@ -8,6 +8,8 @@ from _wire.messages.consumer_protocol_assignment import TopicPartition as Assign
 from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from _wire.messages.consumer_protocol_subscription import TopicPartition as Owned
 from coordinator.audit import schema
+from coordinator.core.causes import Cause
+from coordinator.core.events import Event, GroupCreated, GroupRemoved
 from coordinator.core.states import GroupState
 from tests.simulation.simulation import Simulation
 
@@ -58,3 +60,13 @@ def assigned(events: list[schema.AuditEvent]) -> dict[str, schema.MemberAssigned
 def stable(events: list[schema.AuditEvent]) -> schema.GenerationStable:
     (event,) = (event for event in events if isinstance(event, schema.GenerationStable))
     return event
+
+
+def created(group_id: str, now_ms: int) -> list[Event]:
+    """For `queue_events`: an empty group, as its first commit makes it."""
+    return [GroupCreated(group_id, now_ms)]
+
+
+def removed(group_id: str, now_ms: int) -> list[Event]:
+    """For `queue_events`: as DeleteGroups removes an empty group without offsets."""
+    return [GroupRemoved(group_id, now_ms, Cause.ADMIN)]

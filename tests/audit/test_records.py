@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coordinator.audit import schema
-from coordinator.audit.group_trail import GroupTrail
+from coordinator.audit.group_state import GroupAuditState
 from coordinator.audit.records import RecordWriter
 from coordinator.core.causes import Cause
+from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.states import GroupState
 
 KINDS: tuple[type[schema.AuditEvent], ...] = get_args(schema.AnyAuditEvent)
@@ -38,8 +39,12 @@ VALUES: dict[Any, st.SearchStrategy[Any]] = {
     int | None: st.none() | INT64,
     schema.TopicPartitions: TOPIC_PARTITIONS,
     list[schema.MemberSnapshot]: st.lists(
-        st.builds(schema.MemberSnapshot, MEMBERS, st.lists(TEXT, max_size=2), TOPIC_PARTITIONS), max_size=3
+        st.builds(schema.MemberSnapshot, MEMBERS, st.lists(TEXT, max_size=2), TOPIC_PARTITIONS, INT64, INT64),
+        max_size=3,
     ),
+    schema.StoredState | None: st.none()
+    | st.builds(schema.StoredState, INT64, INT32, st.sampled_from(GroupState), st.lists(TEXT, max_size=2)),
+    Cause | None: st.none() | st.sampled_from(Cause),
 }
 """What a field of each type may hold."""
 
@@ -73,18 +78,16 @@ def own_fields(kind: type[schema.AuditEvent]) -> list[msgspec.structs.FieldInfo]
     return [field for field in msgspec.structs.fields(kind) if field not in envelope]
 
 
-def write(kind: type[schema.AuditEvent], envelope: dict[str, Any], said: dict[str, Any]) -> schema.Record:
+def write(kind: type[schema.AuditEvent], envelope: dict[str, Any], fields: dict[str, Any]) -> schema.Record:
     """As the next event of a group whose last one had the number before."""
     given = dict(envelope)
-    trail = GroupTrail(given.pop("seq") - 1, given.pop("created_seq"))
-    return RecordWriter(NODE_ID, EPOCH).record(kind, trail=trail, **given, said=said)
+    state = GroupAuditState(given.pop("seq") - 1, given.pop("created_seq"))
+    return RecordWriter(NODE_ID, EPOCH).record(kind, audit_state=state, **given, fields=fields)
 
 
-def check(kind: type[schema.AuditEvent], envelope: dict[str, Any], said: dict[str, Any]) -> None:
-    key, value, headers = write(kind, envelope, said)
-    if kind is schema.GroupCreated:
-        envelope = envelope | {"created_seq": envelope["seq"]}
-    struct = kind(node_id=NODE_ID, coordinator_epoch=EPOCH, **envelope, **said)
+def check(kind: type[schema.AuditEvent], envelope: dict[str, Any], fields: dict[str, Any]) -> None:
+    key, value, headers = write(kind, envelope, fields)
+    struct = kind(node_id=NODE_ID, coordinator_epoch=EPOCH, **envelope, **fields)
     assert value == schema.encode_event(struct)
     assert schema.decode_event(value) == struct
     time = datetime.fromtimestamp(envelope["time_ms"] / 1000, UTC).isoformat(timespec="milliseconds")
@@ -103,32 +106,35 @@ def check(kind: type[schema.AuditEvent], envelope: dict[str, Any], said: dict[st
 @given(st.data())
 @settings(max_examples=50)
 def test_an_event_is_written_as_its_struct_is_encoded(kind, data):
-    said = {field.name: data.draw(VALUES[field.type], field.name) for field in own_fields(kind)}
-    check(kind, data.draw(ENVELOPES, "envelope"), said)
+    fields = {field.name: data.draw(VALUES[field.type], field.name) for field in own_fields(kind)}
+    check(kind, data.draw(ENVELOPES, "envelope"), fields)
 
 
 @pytest.mark.parametrize("text", [STRANGE, *map(chr, range(0x100)), "long " * 50_000, "\x00" * 50_000])
 def test_any_text_is_escaped_as_in_the_struct(text):
     member = schema.MemberRef(text, text, text, text)
     check(schema.StaticMemberReplaced, AN_ENVELOPE | {"group_id": text}, {"member": member, "old_member_id": text})
-    check(schema.OffsetsExpired, AN_ENVELOPE, {"partitions": {text: [0]}})
+    check(schema.OffsetsExpired, AN_ENVELOPE, {"partitions": {text: [0]}, "unnamed_partitions": 0})
 
 
 def test_a_long_event_and_then_a_short_one_of_its_kind():
     for topics in (10_000, 1):
-        check(schema.OffsetsDeleted, AN_ENVELOPE, {"partitions": {f"topic-{i}": [i, -i] for i in range(topics)}})
+        partitions = {f"topic-{i}": [i, -i] for i in range(topics)}
+        check(schema.OffsetsDeleted, AN_ENVELOPE, {"partitions": partitions, "unnamed_partitions": 0})
 
 
 def test_a_member_is_told_by_whatever_names_it():
     """A core member is; so that no struct has to be made of it."""
     member = SimpleNamespace(member_id="m", client_id="c", client_host="h", group_instance_id=None, awaiting_join=None)
-    said = {"member": schema.MemberRef("m", "c", "h", None), "old_member_id": "o"}
-    struct = schema.StaticMemberReplaced(node_id=NODE_ID, coordinator_epoch=EPOCH, **AN_ENVELOPE, **said)
-    assert write(schema.StaticMemberReplaced, AN_ENVELOPE, said | {"member": member})[1] == schema.encode_event(struct)
+    fields = {"member": schema.MemberRef("m", "c", "h", None), "old_member_id": "o"}
+    struct = schema.StaticMemberReplaced(node_id=NODE_ID, coordinator_epoch=EPOCH, **AN_ENVELOPE, **fields)
+    assert write(schema.StaticMemberReplaced, AN_ENVELOPE, fields | {"member": member})[1] == schema.encode_event(
+        struct
+    )
 
 
 @pytest.mark.parametrize(
-    "said",
+    "fields",
     [
         {},
         {"cause": Cause.ADMIN, "more": 1},
@@ -138,9 +144,9 @@ def test_a_member_is_told_by_whatever_names_it():
     ],
     ids=["none", "too many", "another", "a number that is no integer", "no value of JSON"],
 )
-def test_fields_that_the_event_does_not_have_are_refused(said):
+def test_fields_that_the_event_does_not_have_are_refused(fields):
     with pytest.raises(TypeError):
-        write(schema.GroupRemoved, AN_ENVELOPE, said)
+        write(schema.GroupRemoved, AN_ENVELOPE, fields)
 
 
 def test_fields_are_said_in_the_order_of_the_struct():
@@ -159,17 +165,31 @@ def test_text_that_is_no_unicode_is_refused():
         write(schema.GroupRemoved, AN_ENVELOPE, {"cause": "\ud800"})
 
 
-def test_the_first_event_that_is_known_counts_as_the_creation():
-    """Nobody knows better when the beginning of the topic is gone."""
-    trail = GroupTrail()
+def test_the_first_event_of_an_incarnation_gives_it_its_number():
+    state = GroupAuditState(7)
     given = {name: value for name, value in AN_ENVELOPE.items() if name not in ("seq", "created_seq")}
     writer = RecordWriter(NODE_ID, EPOCH)
-    for kind, seq, created_seq in (
-        (schema.GroupEmptied, 1, 1),
-        (schema.GroupEmptied, 2, 1),
-        (schema.GroupCreated, 3, 3),
-        (schema.GroupEmptied, 4, 3),
+    for kind, fields, seq in (
+        (schema.GroupCreated, {}, 8),
+        (schema.GroupEmptied, {"rebalance_ms": 0}, 9),
+        (schema.GroupEmptied, {"rebalance_ms": 0}, 10),
     ):
-        said = {} if kind is schema.GroupCreated else {"rebalance_ms": 0}
-        event = schema.decode_event(writer.record(kind, trail=trail, **given, said=said)[1])
-        assert (event.seq, event.created_seq) == (trail.seq, trail.created_seq) == (seq, created_seq)
+        event = schema.decode_event(writer.record(kind, audit_state=state, **given, fields=fields)[1])
+        assert (event.seq, event.created_seq) == (state.seq, state.created_seq) == (seq, 8)
+
+
+def test_events_that_are_never_void_belong_to_what_was_stored_before_them():
+    state = GroupAuditState()
+    given = {name: value for name, value in AN_ENVELOPE.items() if name not in ("seq", "created_seq")}
+    writer = RecordWriter(NODE_ID, EPOCH)
+
+    def write(kind: type[schema.AuditEvent], **fields: Any) -> int:
+        writer.record(kind, audit_state=state, **given, fields=fields)
+        return state.stored_seq
+
+    write(schema.GroupCreated)
+    state.mark_stored(ClassicGroup("g"))
+    assert write(schema.OffsetsExpired, partitions={}, unnamed_partitions=0) == 2
+    assert write(schema.OffsetsDeleted, partitions={}, unnamed_partitions=0) == 3
+    assert write(schema.GroupEmptied, rebalance_ms=0) == 3
+    assert write(schema.OffsetsDeleted, partitions={}, unnamed_partitions=0) == 3

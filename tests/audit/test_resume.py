@@ -5,9 +5,13 @@ from collections.abc import Callable
 import pytest
 
 from coordinator.audit import schema
+from coordinator.core.committed_offsets import TopicPartition
+from coordinator.core.offset_events import OffsetsExpired
 from coordinator.core.states import GroupState
-from tests.audit.stories import assigned, rejoin, stable, subscription, sync
-from tests.simulation.simulation import NEWEST_JOIN, Simulation
+from coordinator.log.errors import RecordListTooLarge
+from coordinator.log.segment import PrebuiltBatch
+from tests.audit.stories import assigned, rejoin, removed, stable, subscription, sync
+from tests.simulation.simulation import GROUP_ID, NEWEST_JOIN, Simulation
 
 
 @pytest.fixture
@@ -186,3 +190,78 @@ def test_a_replacement_of_an_earlier_generation_is_no_matter_any_more(sim, stati
     sync(sim, {})
     assert new_id not in sim.group.members
     assert after_restart(sim) == []
+
+
+def fail_to_store(sim: Simulation) -> None:
+    """The next batch is audited, but its records of __consumer_offsets are refused."""
+
+    def refuse(stored: object, now_ms: int) -> list[PrebuiltBatch]:
+        raise RecordListTooLarge("no room")
+
+    sim.shard.store._build_all = refuse  # type: ignore[attr-defined]
+
+
+def reload(sim: Simulation) -> list[schema.AuditEvent]:
+    """What is audited when the partition is loaded again after the failure."""
+    assert not sim.shard.is_active
+    del sim.shard.store._build_all  # type: ignore[attr-defined]
+    before = len(sim.audited())
+    sim.advance(100)
+    assert sim.shard.is_active
+    return sim.audited()[before:]
+
+
+def test_a_group_that_is_loaded_again_after_a_failed_append_says_so(sim, member_id):
+    stable_seq = sim.audited()[-1].seq
+    rejoin(sim)
+    fail_to_store(sim)
+    sim.sync(member_id, {})
+    (loaded,) = reload(sim)
+    assert isinstance(loaded, schema.GroupLoaded)
+    assert (loaded.cause, loaded.void_from_seq) == ("store_failed", stable_seq + 1)
+    rejoin(sim)
+    (loaded,) = after_restart(sim)
+    assert loaded.cause is None, "a start is no failed append"
+
+
+def test_a_group_whose_creation_could_not_be_stored_is_removed_for_that_reason(sim):
+    fail_to_store(sim)
+    sim.commit()
+    (removed,) = reload(sim)
+    assert isinstance(removed, schema.GroupRemoved)
+    assert removed.cause == "store_failed"
+
+
+def test_a_removal_that_was_not_stored_is_void(sim):
+    """The group goes on in the same incarnation."""
+    sim.commit()
+    seq = sim.audited()[-1].seq
+    (loaded,) = crash_between_appends(sim, sim.delete_group)
+    assert isinstance(loaded, schema.GroupLoaded)
+    assert (loaded.created_seq, loaded.state_before, loaded.void_from_seq) == (1, "Dead", seq + 1)
+    assert after_restart(sim) == []
+
+
+def test_a_removal_and_a_creation_that_were_not_stored_are_void(sim, member_id):
+    sim.leave(member_id)
+    seq = sim.audited()[-1].seq
+
+    def create_again() -> None:
+        with sim.one_turn():
+            sim.queue_events(GROUP_ID, removed)
+            sim.join("a")
+
+    (loaded,) = crash_between_appends(sim, create_again)
+    assert isinstance(loaded, schema.GroupLoaded)
+    assert (loaded.void_from_seq, loaded.state, loaded.lost) == (seq + 1, "Empty", False)
+
+
+def test_what_happened_to_offsets_is_not_void(sim, member_id):
+    """Expired offsets are gone, also when a crash cuts the next rebalance off."""
+    partitions = (TopicPartition("t", 0),)
+    sim.queue_events(GROUP_ID, lambda group_id, now_ms: (OffsetsExpired(group_id, now_ms, partitions),))
+    sim.coordinator.drain(sim.now_ms)
+    expired_seq = sim.audited()[-1].seq
+    sim.join("b", metadata=subscription("t"))
+    (loaded,) = after_restart(sim)
+    assert loaded.void_from_seq == expired_seq + 1

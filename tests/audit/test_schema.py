@@ -21,6 +21,8 @@ SAMPLES: dict[Any, Any] = {
     int | None: 7,
     schema.TopicPartitions: {"orders": [0, 1]},
     list[schema.MemberSnapshot]: [schema.MemberSnapshot(MEMBER, ["orders"], {"orders": [0]})],
+    schema.StoredState | None: schema.StoredState(6, 3, "Stable", ["a-1"]),
+    Cause | None: Cause.STORE_FAILED,
 }
 
 

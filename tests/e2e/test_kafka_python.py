@@ -17,6 +17,7 @@ from _wire.records import parse_records
 from coordinator.audit import schema
 from coordinator.core.partitioning import partition_for
 from coordinator.internal_topics import AUDIT_TOPIC
+from coordinator.log.checkpoints import GROUP_AUDIT
 from tests.e2e.members import Member, steady, stop_all
 from tests.servers import RunningServer
 from tests.waiting import wait_for
@@ -57,14 +58,20 @@ def produce(bootstrap: str, topic: str, values: range) -> None:
 
 
 def audit_of(server: RunningServer, group_id: str) -> list[schema.AuditEvent]:
-    """All events of a group; their `seq` has no gap."""
+    """All events of a group, which was created once; their `seq` has no gap."""
     with WireClient(server.bootstrap) as client:
         partition = partition_for(group_id, AUDIT_PARTITIONS)
         answer = client.ask(fetch_request(AUDIT_TOPIC, partition=partition, max_bytes=1 << 24), 11)
     records = parse_records(answer.responses[0].partitions[0].records)
     events = [schema.decode_event(record.value or b"") for record in records if record.key == group_id.encode()]
-    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    first = events[0].created_seq
+    assert [event.seq for event in events] == list(range(first, first + len(events)))
     return events
+
+
+def changes(server: RunningServer, group_id: str) -> list[schema.AuditEvent]:
+    """The events of a group but for snapshots and what is about its offsets."""
+    return [event for event in audit_of(server, group_id) if type(event) not in schema.NEVER_VOID]
 
 
 def kinds(events: list[schema.AuditEvent]) -> list[str]:
@@ -178,14 +185,17 @@ def test_a_group_goes_on_after_the_server_was_started_anew(tmp_path, end):
         with running(*couple) as members:
             generation_id = steady(members, PARTITIONS, "two members")
             wait_for(lambda: sum(committed(server, "group", "orders").values()) == 60, 20, "all to be committed")
-            before, group, memberships = audit_of(server, "group"), described(server, "group"), memberships_of(members)
+            before, group, memberships = changes(server, "group"), described(server, "group"), memberships_of(members)
 
             getattr(server, end)()
             server.start()
 
             assert described(server, "group") == group == ("Stable", group[1])
             assert committed(server, "group", "orders") == dict.fromkeys(range(PARTITIONS), 10)
-            assert audit_of(server, "group") == before
+            assert changes(server, "group") == before
+            snapshots = [event for event in audit_of(server, "group") if isinstance(event, schema.GroupSnapshot)]
+            assert [event.checkpoint_offset is not None for event in snapshots] == [True] * (end == "stop")
+            assert (server.data / GROUP_AUDIT).exists() == (end == "stop")
             produce(server.bootstrap, "orders", range(60, 120))
             wait_for(lambda: sum(committed(server, "group", "orders").values()) == 120, 20, "commits after the restart")
             sessions_would_be_over = threading.Event()
@@ -193,7 +203,7 @@ def test_a_group_goes_on_after_the_server_was_started_anew(tmp_path, end):
             assert described(server, "group") == group, "their heartbeats are taken"
             assert memberships_of(members) == memberships
             assert steady(members, PARTITIONS, "the same two members") == generation_id
-            assert audit_of(server, "group") == before, "nothing happened to the group"
+            assert changes(server, "group") == before, "nothing happened to the group"
             read = sorted(value for member in members for value in member.values)
         assert read == list(range(120)), "each record once"
         assert kinds(audit_of(server, "group"))[len(before) :][-1] == "group.emptied"

@@ -13,6 +13,7 @@ from coordinator.audit.schema import (
     Cause,
     MemberRef,
     MemberSnapshot,
+    StoredState,
     TopicPartitions,
     encode_event,
 )
@@ -29,7 +30,9 @@ SAMPLES: dict[Any, Any] = {
     int: 7,
     str: "words",
     bool: True,
-    Cause: Cause.FAULT,
+    Cause: Cause.STORE_FAILED,
+    Cause | None: Cause.STORE_FAILED,
+    StoredState | None: StoredState(6, 3, "Stable", ["a-id"]),
     MemberRef: MEMBER,
     MemberRef | None: MEMBER,
     int | None: 3,

@@ -125,7 +125,7 @@ def test_a_partition_that_is_given_up_meanwhile_ignores_the_completion(sim):
 
 
 def test_a_partition_serves_when_what_its_load_reports_is_appended(sim, monkeypatch):
-    monkeypatch.setattr(sim.shard.machine, "finish_loading", lambda now_ms: [(b"g", b"reported", ())])
+    monkeypatch.setattr(sim.shard.machine, "finish_loading", lambda *loaded: [(b"g", b"reported", ())])
     sim.coordinator.unload(0)
     sim.coordinator.load([0])
     sim.coordinator.drain(sim.now_ms)

@@ -121,7 +121,7 @@ def test_offsets_are_looked_at_once_per_interval_and_an_empty_group_goes():
     assert sim.exists
     sim.advance(1)
     assert not sim.exists
-    assert sim.kinds() == ["group.created", "offsets.expired", "group.removed"]
+    assert sim.kinds() == ["group.created", "offsets.committed", "offsets.expired", "group.removed"]
     sim.restart()
     assert not sim.exists
 

@@ -281,8 +281,8 @@ class Unreadable:
         self.sim.stable_with("a")
         self.attempts: list[int] = []
         self.broken = True
-        self._replay_whole = self.sim.shard._store.replay
-        self.sim.shard._store.replay = self._replay  # type: ignore[method-assign]
+        self._replay_whole = self.sim.shard.store.replay
+        self.sim.shard.store.replay = self._replay  # type: ignore[method-assign]
 
     def _replay(self) -> Iterator[StoredRecord]:
         self.attempts.append(self.sim.now_ms)

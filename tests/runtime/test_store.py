@@ -9,8 +9,10 @@ from crc32c import crc32c
 from _wire.records import BATCH_HEADER_BYTES, batch_headers, build_batch
 from coordinator.core.committed_offsets import Producer, TransactionMarker
 from coordinator.core.stored import StoredBatch
+from coordinator.log.checkpoints import GROUP_AUDIT, CheckpointFile
 from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
+from coordinator.runtime.audit_checkpoints import AuditCheckpoints
 from coordinator.runtime.interfaces import StoreError
 from coordinator.runtime.store import LogStore
 from tests.model.memory_files import MemoryFile, MemoryFileSystem
@@ -59,7 +61,10 @@ class Stage:
     def open(self, **config: int) -> None:
         self.offsets = self._log("__consumer_offsets", **config)
         self.audit = self._log("__group_audit", **config)
-        self.store = LogStore(self.offsets, self.audit, 0, lambda log: self.grown.append(log.name))
+        self.checkpoints = AuditCheckpoints(CheckpointFile(self.disk, ROOT / GROUP_AUDIT))
+        self.store = LogStore(
+            self.offsets, self.audit, 0, lambda log: self.grown.append(log.name), checkpoints=self.checkpoints
+        )
 
     def _log(self, topic: str, **config: int) -> PartitionLog:
         return PartitionLog.open(self.disk, ROOT, topic, 0, LogConfig(**config), lazy=True)
@@ -73,7 +78,9 @@ class Stage:
             raise problem
 
     def read(self) -> tuple[list[Any], list[Any]]:
-        return list(self.store.replay_audit()), list(self.store.replay())
+        start = self.audit.log_start_offset
+        audit = [record for records in self.store.replay_audit(start) for record in records]
+        return audit, list(self.store.replay())
 
 
 @pytest.fixture
@@ -147,13 +154,11 @@ def test_a_single_record_of_the_audit_may_be_larger_than_what_clients_may_produc
     assert stage.read() == (large, STORED)
 
 
-def test_an_audit_that_is_larger_goes_into_several_batches(stage):
-    stage.open(max_message_bytes=1000)
+def test_an_audit_that_outgrows_a_segment_goes_into_several_batches(stage):
+    stage.open(segment_bytes=1000)
     audit = [(b"g", bytes([index]) * 300, ()) for index in range(10)]
     stage.append(audit, [])
-    headers = batch_headers(stage.audit.read(0, 1 << 20))
-    assert len(headers) > 3
-    assert all(header.size_in_bytes <= 1000 for header in headers)
+    assert len(stage.audit.segments) > 3
     assert stage.read()[0] == audit
 
 
@@ -231,7 +236,7 @@ def test_a_log_that_cannot_be_read_is_a_store_error(stage):
     with pytest.raises(StoreError, match="__consumer_offsets-0"):
         list(stage.store.replay())
     with pytest.raises(StoreError, match="__group_audit-0"):
-        list(stage.store.replay_audit())
+        list(stage.store.replay_audit(0))
 
 
 @pytest.mark.parametrize("bit", range(32))
@@ -246,7 +251,7 @@ def test_a_flipped_bit_in_the_length_of_a_batch_is_a_store_error(stage, bit):
     with pytest.raises(StoreError, match="__consumer_offsets-0"):
         list(stage.store.replay())
     with pytest.raises(StoreError, match="__group_audit-0"):
-        list(stage.store.replay_audit())
+        list(stage.store.replay_audit(0))
 
 
 @pytest.mark.parametrize("records", [[(b"\0\0\0\x03", b"no marker")], [(None, b"")]], ids=["another type", "no key"])
@@ -276,3 +281,46 @@ def test_a_control_batch_without_records_is_a_store_error(stage):
     stage.open()
     with pytest.raises(StoreError, match="without a record"):
         list(stage.store.replay())
+
+
+# ---- where a start reads the audit from
+
+
+def test_a_checkpoint_within_the_log_is_tried_before_its_start(stage):
+    for _ in range(5):
+        stage.append(AUDIT, [])
+    assert stage.store.audit_replay_offsets() == [0]
+    assert stage.store.note_audit_checkpoint(3)
+    assert not stage.store.note_audit_checkpoint(3), "it is known already"
+    assert stage.store.audit_replay_offsets() == [3, 0]
+    assert len(list(stage.store.replay_audit(3))) == 2
+
+
+def test_a_checkpoint_beyond_the_end_of_the_log_is_passed_over(stage):
+    """A power loss cut the log, but not the file."""
+    stage.append(AUDIT, [])
+    stage.store.note_audit_checkpoint(2)
+    assert stage.store.audit_replay_offsets() == [0]
+
+
+def test_a_checkpoint_in_deleted_segments_is_passed_over(stage):
+    stage.open(segment_bytes=1000)
+    for _ in range(20):
+        stage.append(AUDIT, [])
+    first, second = stage.audit.segments[:2]
+    stage.store.note_audit_checkpoint(second.base_offset - 1)
+    assert stage.store.audit_replay_offsets() == [second.base_offset - 1, 0]
+    for name in stage.disk.names(stage.audit.folder):
+        if name.startswith(f"{first.base_offset:020d}"):
+            stage.disk.remove(stage.audit.folder / name)
+    stage.checkpoints.write()
+    stage.open(segment_bytes=1000)
+    assert stage.store.audit_replay_offsets() == [second.base_offset]
+    assert not stage.store.note_audit_checkpoint(second.base_offset), "the start of the log needs no checkpoint"
+
+
+def test_without_checkpoints_all_is_read(stage):
+    store = LogStore(stage.offsets, stage.audit, 0, lambda log: None)
+    store.append(AUDIT * 2, [], NOW_MS, lambda problem: None)
+    assert not store.note_audit_checkpoint(1)
+    assert store.audit_replay_offsets() == [0]

@@ -1,4 +1,4 @@
-"""A reader of the audit topic that believes nothing: what it is told must fit what it was told before."""
+"""A reader of the audit topic that trusts nothing: each event must fit the events before it."""
 
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ def flat(partitions: schema.TopicPartitions) -> Partitions:
 
 
 class AuditReader:
-    """One group, as its events tell it."""
+    """One group, over all its incarnations, as its events describe it."""
 
     def __init__(self) -> None:
         self.seq = self.created_seq = self.time_ms = 0
@@ -28,34 +28,43 @@ class AuditReader:
         self.state = "Dead"
         self.members: set[str] = set()
         self.owned: dict[str, Partitions] = {}
-        self.told: list[Told] = []
+        self.told: dict[int, Told] = {}
+        """By `seq`."""
         self.assigned_in_generation = 0
 
-    def take(self, event: Any, *, may_be_lost: bool = False) -> None:
-        """The next event of the group. `may_be_lost`: a power loss may have taken more than the last batch."""
-        assert event.seq == self.seq + 1, f"seq {event.seq} after {self.seq}"
-        self._check_where(event)
+    def apply(self, event: Any, offset: int, *, may_be_lost: bool = False) -> None:
+        """The next event of the group, and its offset. `may_be_lost`: a power loss took more than the last batch."""
+        self._check_seq(event, offset)
+        self._check_state_before(event)
         self.seq, self.created_seq, self.time_ms = event.seq, event.created_seq, event.time_ms
         self.generation_id, self.state = event.generation_id, event.state
         if isinstance(event, schema.GroupLoaded):
             self._loaded(event, may_be_lost)
         else:
-            self._take(event)
-        self.told.append(Told(self.generation_id, self.state, frozenset(self.members)))
+            self._apply(event, offset)
+        self.told[event.seq] = Told(self.generation_id, self.state, frozenset(self.members))
 
-    def _check_where(self, event: Any) -> None:
-        began = isinstance(event, schema.GroupCreated)
-        assert event.created_seq == (event.seq if began or not self.created_seq else self.created_seq), event
+    def _check_seq(self, event: Any, offset: int) -> None:
+        """Contiguous within an incarnation; a new one begins with a larger number than any before."""
         assert event.time_ms >= self.time_ms, event
-        if began:
-            assert (event.state_before, event.generation_id_before, event.state) == ("Empty", 0, "Empty"), event
+        if event.seq == event.created_seq:
+            assert isinstance(event, schema.GroupCreated | schema.GroupLoaded), event
             assert self.state == "Dead", event
+            assert event.seq == offset + 1 > self.seq, event
+            self.generation_id = 0
             self.members.clear()
             self.owned.clear()
         else:
+            assert (event.seq, event.created_seq) == (self.seq + 1, self.created_seq), event
+
+    def _check_state_before(self, event: Any) -> None:
+        if isinstance(event, schema.GroupCreated):
+            assert (event.state_before, event.generation_id_before, event.state) == ("Empty", 0, "Empty"), event
+            assert event.seq == event.created_seq, event
+        else:
             assert (event.state_before, event.generation_id_before) == (self.state, self.generation_id), event
 
-    def _take(self, event: Any) -> None:
+    def _apply(self, event: Any, offset: int) -> None:
         match event:
             case schema.MemberJoined():
                 assert event.member.member_id not in self.members
@@ -88,6 +97,11 @@ class AuditReader:
             case schema.GroupRemoved():
                 self.members.clear()
                 self.owned.clear()
+            case schema.GroupSnapshot():
+                self._check_snapshot(event, offset)
+            case schema.OffsetsCommitted():
+                assert min(event.commits, event.partitions) > 0 <= event.interval_ms, event
+                assert event.first_log_offset <= event.last_log_offset, event
 
     def _assigned(self, event: schema.MemberAssigned) -> None:
         member_id = event.member.member_id
@@ -98,6 +112,17 @@ class AuditReader:
         self.owned[member_id] = now
         self.assigned_in_generation += len(now)
 
+    def _check_snapshot(self, event: schema.GroupSnapshot, offset: int) -> None:
+        """It repeats what the events before it say, and what of it is stored."""
+        assert (event.generation_id, event.state) == (self.generation_id, self.state), event
+        owned = {each.member.member_id: flat(each.partitions) for each in event.members}
+        assert owned == {member_id: self.owned.get(member_id, frozenset()) for member_id in self.members}, event
+        assert (event.stored is None) == (event.state in ("Empty", "Stable")), event
+        if event.stored is not None:
+            stored = Told(event.stored.generation_id, event.stored.state, frozenset(event.stored.member_ids))
+            assert self.told[event.stored.seq] == stored, event
+        assert event.checkpoint_offset is None or event.checkpoint_offset <= offset, event
+
     def _loaded(self, event: schema.GroupLoaded, may_be_lost: bool) -> None:
         """What is not void tells the group as it was loaded."""
         self.members = {each.member.member_id for each in event.members}
@@ -107,4 +132,4 @@ class AuditReader:
         assert event.void_from_seq is not None, event
         assert not event.lost, event
         loaded = Told(event.generation_id, event.state, frozenset(self.members))
-        assert self.told[event.void_from_seq - 2] == loaded, event
+        assert self.told[event.void_from_seq - 1] == loaded, event

@@ -38,6 +38,7 @@ LIVELY: Final[Mapping[str, float]] = {
     "kill": 0.6,
     "flush": 0.5,
     "stop": 0.3,
+    "delete_old_audit": 0.3,
 }
 """Kind of step → how often, relative to the others."""
 FAULTY: Final = LIVELY | {

@@ -74,9 +74,9 @@ def silence_ends_everything(stage: Stage) -> None:
         assert shard.is_active
         assert {group.classic.state for group in shard.machine.groups.values()} <= {GroupState.EMPTY}
     assert len(stage.server.sessions) == 0
-    assert stage.server.wheel.pending == len(stage.server.coordinator.shards), (
-        "only looks at the age of offsets are left"
-    )
+    coordinator = stage.server.coordinator
+    left = len(coordinator.shards) + coordinator.audit.running_timers
+    assert stage.server.wheel.pending == left, "only looks at the age of offsets and timers of the audit are left"
     for client in stage.clients:
         stage.crash(client, 0)
     assert not unanswered(stage.server.pending), "a request of a group that is gone"

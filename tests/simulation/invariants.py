@@ -12,7 +12,7 @@ from coordinator.core.states import GroupState
 from coordinator.runtime.group_state_machine import GroupStateMachine
 from coordinator.runtime.shard import Shard
 from tests.simulation.consumers import partitions_of
-from tests.simulation.server import unanswered
+from tests.simulation.server import AUDIT, unanswered
 from tests.simulation.told import Positions, committed_offsets
 from tests.simulation.twins import session_timeout_ms
 
@@ -73,6 +73,9 @@ def durable_part(group: ClassicGroup) -> object:
 
 def the_audit_tells_where_groups_are(stage: "Stage", shard: Shard[GroupStateMachine]) -> None:
     readers = stage.server.twins[shard.partition].readers
+    audit = shard.machine.audit
+    assert audit.next_offset == stage.server.logs[AUDIT, shard.partition].log_end_offset
+    assert audit.groups.keys() == shard.machine.groups.keys(), "nothing is remembered of a group that is gone"
     assert shard.machine.groups.keys() == {group_id for group_id, each in readers.items() if each.state != "Dead"}
     for group_id, whole in shard.machine.groups.items():
         told, group = readers[group_id], whole.classic
@@ -194,7 +197,7 @@ def no_timer_is_lost_or_left(stage: "Stage") -> None:
     """Each session has one timer (but for members that wait: they count as alive), each group those its state wants."""
     server = stage.server
     sessions = len(server.sessions)
-    wanted, waiting, unloaded = 0, 0, 0
+    wanted, waiting, unloaded = server.coordinator.audit.running_timers, 0, 0
     for shard in server.coordinator.shards:
         wanted += 1  # its next look at the age of offsets, or its next try to load
         unloaded += not shard.is_active

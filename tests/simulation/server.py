@@ -1,18 +1,22 @@
 """The real core, shards, sessions, wheel and logs on a virtual clock and a disk in memory: a server without sockets."""
 
-from collections.abc import Container, Iterable, Iterator
-from itertools import count
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any, Final
 
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from coordinator.audit.trail import AuditTrail
+from coordinator.audit.projector import AuditProjector
 from coordinator.config import Config
 from coordinator.core import operations
-from coordinator.core.decision import Environment, OperationContext
+from coordinator.core.decision import Decision, Environment, OperationContext
+from coordinator.core.events import Event
+from coordinator.core.group import Group
 from coordinator.core.operation import Answer, Operation, Scope
+from coordinator.log.checkpoints import GROUP_AUDIT, CheckpointFile
 from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
+from coordinator.runtime.audit_checkpoints import AuditCheckpoints
 from coordinator.runtime.group_coordinator import GroupCoordinator
 from coordinator.runtime.group_state_machine import GroupStateMachine
 from coordinator.runtime.group_timers import GroupTimers
@@ -97,9 +101,16 @@ class SimulatedServer:
             for partition in range(self.partitions)
             for topic in (OFFSETS, AUDIT)
         }
+        self.checkpoints = AuditCheckpoints(CheckpointFile(self.disk, DATA / GROUP_AUDIT))
         shards = [self._shard(partition) for partition in range(self.partitions)]
         self.coordinator = GroupCoordinator(
-            shards, self.wheel, self.timers, self.sessions, self.environment, request_iteration=lambda: None
+            shards,
+            self.wheel,
+            self.timers,
+            self.sessions,
+            self.environment,
+            self.checkpoints,
+            request_iteration=lambda: None,
         )
         self.coordinator.load(range(self.partitions))
         while any(shard.state is ShardState.LOADING for shard in shards):
@@ -123,14 +134,15 @@ class SimulatedServer:
         )
 
     def _shard(self, partition: int) -> Shard[GroupStateMachine]:
-        store, trail = self.make_store(partition), self.make_trail(partition)
-        return Shard(partition, GroupStateMachine(trail, self.sessions, self.timers), store, self.pending)
+        store, audit = self.make_store(partition), self.make_projector(partition)
+        return Shard(partition, GroupStateMachine(audit, self.sessions, self.timers), store, self.pending)
 
     def make_store(self, partition: int) -> LogStore:
-        return LogStore(self.logs[OFFSETS, partition], self.logs[AUDIT, partition], 0, lambda log: None)
+        logs = self.logs[OFFSETS, partition], self.logs[AUDIT, partition]
+        return LogStore(*logs, 0, lambda log: None, checkpoints=self.checkpoints)
 
-    def make_trail(self, partition: int) -> AuditTrail:
-        return AuditTrail(node_id=1)
+    def make_projector(self, partition: int) -> AuditProjector:
+        return AuditProjector(node_id=1)
 
     def flush(self) -> None:
         """What was appended survives a power loss from now on."""
@@ -140,10 +152,29 @@ class SimulatedServer:
 
     def stop(self) -> None:
         """A clean stop; the next start may trust the logs."""
+        self.coordinator.stop(self.now_ms)
         for key, log in self.logs.items():
             log.finish()
             self.recovery_points[key] = log.recovery_point
             log.close()
+
+    def delete_old_audit(self) -> int:
+        """Delete the segments of the audit topic before the last checkpoint, after a flush; returns how many.
+
+        The next start finds them gone.
+        """
+        count = 0
+        for (topic, partition), log in self.logs.items():
+            checkpoint = self.checkpoints.offset(partition)
+            if topic != AUDIT or checkpoint is None:
+                continue
+            for segment, next_segment in pairwise(log.segments):
+                if next_segment.base_offset <= checkpoint:
+                    for name in self.disk.names(log.folder):
+                        if name.startswith(f"{segment.base_offset:020d}"):
+                            self.disk.remove(log.folder / name)
+                    count += 1
+        return count
 
     # ---- time
 
@@ -184,6 +215,15 @@ class SimulatedServer:
         self._drain_unless_gathering()
         return request_id
 
+    def queue_events(self, group_id: str, events_of: Callable[[str, int], Sequence[Event]]) -> None:
+        """Let the events that `events_of(group_id, now_ms)` makes happen to a group at the next drain."""
+
+        def decide(group: Group | None, request: None, context: OperationContext) -> Decision:
+            return Decision(tuple(events_of(group_id, context.now_ms)))
+
+        context = OperationContext(None, 0, "", "", self.environment, 0)
+        self.coordinator.enqueue(Operation("test", decide), group_id, None, context)
+
     def delete_topic(self, topic: str) -> None:
         """Handled at once unless requests are `gathering`, and after those."""
         self.topics.missing.add(topic)
@@ -210,7 +250,10 @@ class SimulatedServer:
 
     def replay_audit(self, partition: int = 0) -> Iterator[AuditRecord]:
         """The audit topic, from its beginning."""
-        return LogStore(self.logs[OFFSETS, partition], self.logs[AUDIT, partition], 0, lambda log: None).replay_audit()
+        log = self.logs[AUDIT, partition]
+        store = LogStore(self.logs[OFFSETS, partition], log, 0, lambda log: None)
+        for records in store.replay_audit(log.log_start_offset):
+            yield from records
 
 
 def unanswered(pending: PendingRequests) -> dict[int, Any]:

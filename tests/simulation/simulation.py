@@ -22,7 +22,8 @@ from _wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequestTopic,
 )
 from coordinator.audit import schema
-from coordinator.audit.trail import AuditTrail
+from coordinator.audit.projector import AuditProjector
+from coordinator.audit.snapshots import CHECKPOINT_RECORDS
 from coordinator.config import Config
 from coordinator.core import operations
 from coordinator.core.classic_group import ClassicGroup
@@ -73,29 +74,36 @@ class Asked:
         return error_of(self.response)
 
 
-class RecordingTrail(AuditTrail):
+class RecordingProjector(AuditProjector):
     """The audit of the product; keeps the core's own events beside."""
 
-    def __init__(self, history: list[Event]) -> None:
-        super().__init__(node_id=1)
+    def __init__(self, history: list[Event], checkpoint_records: int) -> None:
+        super().__init__(node_id=1, checkpoint_records=checkpoint_records)
         self._history = history
 
-    def observe(
+    def project(
         self,
         event: Event,
         group: ClassicGroup,
         state_before: GroupState,
         generation_before: int,
-        into: list[AuditRecord],
+        records: list[AuditRecord],
     ) -> None:
         self._history.append(event)
-        super().observe(event, group, state_before, generation_before, into)
+        super().project(event, group, state_before, generation_before, records)
 
 
 class Simulation(SimulatedServer):
     """One partition's shard; `restart` is kill -9 and a new start on the same disk."""
 
-    def __init__(self, settings: Mapping[str, str] | None = None, *, fast_path: bool = True) -> None:
+    def __init__(
+        self,
+        settings: Mapping[str, str] | None = None,
+        *,
+        fast_path: bool = True,
+        checkpoint_records: int = CHECKPOINT_RECORDS,
+    ) -> None:
+        self.checkpoint_records = checkpoint_records
         quick = {"group.initial.rebalance.delay.ms": "0", "group.min.session.timeout.ms": "1"}
         super().__init__(Config(quick | dict(settings or {})), fast_path=fast_path)
 
@@ -106,8 +114,8 @@ class Simulation(SimulatedServer):
 
     restart = start
 
-    def make_trail(self, partition: int) -> AuditTrail:
-        return RecordingTrail(self.events)
+    def make_projector(self, partition: int) -> AuditProjector:
+        return RecordingProjector(self.events, self.checkpoint_records)
 
     @property
     def shard(self) -> Shard[GroupStateMachine]:

@@ -372,6 +372,16 @@ class Stage(Talk):
                 twins.note_flushed()
             self._start_again(clean=True)
 
+    def delete_old_audit(self, client: Client, value: int) -> None:
+        """What retention does to the audit topic: the next start finds segments before the last checkpoint deleted."""
+        if not self.disk_is_faulty:
+            self.end_gathering()
+            self.server.flush()
+            for twins in self.server.twins:
+                twins.note_flushed()
+            self.seen["segment of the audit deleted"] += self.server.delete_old_audit()
+            self._start_again()
+
     @property
     def disk_is_faulty(self) -> bool:
         disk = self.server.disk

@@ -76,6 +76,12 @@ def test_servers_die(seen):
     assert min(seen[f"step {kind}"] for kind in ("kill", "lose_power", "stop", "fill_disk", "break_reads")) > 20
 
 
+def test_starts_read_from_checkpoints_and_old_segments_are_deleted(seen):
+    wanted = ("checkpoint", "replay from a checkpoint", "replay of a whole topic", "segment of the audit deleted")
+    assert {each for each in wanted if seen[each] < 3} == set()
+    assert seen["slice of a checkpoint"] > seen["checkpoint"]
+
+
 # ---- a history can be told again
 
 

@@ -12,7 +12,7 @@ from coordinator.core.committed_offsets import TopicPartition
 from coordinator.core.events import Event
 from coordinator.core.group import Group
 from coordinator.core.joining import NEW_MEMBER_JOIN_TIMEOUT_MS
-from coordinator.core.offset_events import OffsetsExpired
+from coordinator.core.offset_events import OffsetsCommitted, OffsetsExpired, TransactionalOffsetsCommitted
 from coordinator.core.states import GroupState
 from coordinator.core.stored import Stored, StoredGroups
 from coordinator.runtime.interfaces import AuditRecord
@@ -41,6 +41,8 @@ class ShardTwins:
         self.seen = seen
         self.stored: list[Stored] = []
         self.audited: list[AuditRecord] = []
+        self.audit_batches: list[int] = []
+        """The offset at which each batch of `audited` begins."""
         self.flushed_stored = self.flushed_audited = 0
         self.in_flight: tuple[list[Stored], list[AuditRecord]] = ([], [])
         self.power_was_lost = False
@@ -55,6 +57,8 @@ class ShardTwins:
         """Group id → partitions whose offsets expired since somebody looked."""
         self.generations: dict[tuple[str, int, int], Generation] = {}
         """Group id, life and generation id → what was told of it."""
+        self.committed: dict[str, tuple[int, int]] = {}
+        """Group id → commits and committed offsets since they were last reported, or since the load."""
         self.may_be_silent_until_ms: dict[tuple[str, str], int] = {}
         """Group and member id → when its session may end, by what its client was answered."""
         self.first_session_until_ms: dict[tuple[str, str], int] = {}
@@ -91,11 +95,15 @@ class ShardTwins:
             self.seen[f"cause of {type(event).__name__}: {event.cause}"] += 1
         elif isinstance(event, events.RebalanceStarted):
             self.seen[f"cause of RebalanceStarted: {event.rebalance_reason.cause}"] += 1
+        elif isinstance(event, OffsetsCommitted | TransactionalOffsetsCommitted):
+            commits, partitions = self.committed.get(event.group_id, (0, 0))
+            self.committed[event.group_id] = commits + 1, partitions + sum(map(len, event.offsets.values()))
         elif isinstance(event, OffsetsExpired):
             self.expired[event.group_id].update(event.partitions)
         elif isinstance(event, events.GroupRemoved):
             self.seen[f"cause of GroupRemoved: {event.cause}"] += 1
             del self.replayed[event.group_id]
+            self.committed.pop(event.group_id, None)
 
     def _check_session(self, event: Event, group: ClassicGroup) -> None:
         """A session runs out when nothing was heard for its whole length."""
@@ -124,20 +132,23 @@ class ShardTwins:
 
     def appended(self, stored: list[Stored], audited: list[AuditRecord]) -> None:
         self.stored += stored
+        first_offset = len(self.audited)
+        if audited:
+            self.audit_batches.append(first_offset)
         self.audited += audited
         for each in stored:
             self.durable.apply(each)
-        self._read(audited)
+        self._read(audited, first_offset)
 
-    def _read(self, audited: list[AuditRecord]) -> None:
-        for key, value, _ in audited:
+    def _read(self, audited: list[AuditRecord], first_offset: int) -> None:
+        for offset, (key, value, _) in enumerate(audited, first_offset):
             event = decode_event(value)
             assert key.decode() == event.group_id
             self.seen[f"audit {type(event).__struct_config__.tag}"] += 1
             reader = self.readers.get(event.group_id)
             if reader is None:
                 reader = self.readers[event.group_id] = AuditReader()
-            reader.take(event, may_be_lost=self.power_was_ever_lost)
+            reader.apply(event, offset, may_be_lost=self.power_was_ever_lost)
 
     def found_stored(self, found: list[Stored]) -> None:
         """A start or a reload reads these from `__consumer_offsets`."""
@@ -146,18 +157,23 @@ class ShardTwins:
             self.stored = found
             self.durable.groups = load_all(found)
 
-    def found_audited(self, found: list[AuditRecord]) -> None:
-        """A start or a reload reads these from the audit topic, after those from `__consumer_offsets`."""
-        if found != self.audited:
-            assert_survived(found, self.audited, self.in_flight[1], self.flushed_audited, self.power_was_lost)
-            self.audited, self.readers = found, {}
-            self._read(found)
+    def found_audited(self, found: list[AuditRecord], start: int) -> None:
+        """A start or a reload finds these in the audit topic from `start` on; what was before is deleted."""
+        written = self.audited[start:]
+        if found != written:
+            assert_survived(found, written, self.in_flight[1], self.flushed_audited - start, self.power_was_lost)
+            self.audit_batches = [each for each in self.audit_batches if each < start + len(found)]
+            if len(found) > len(written):
+                self.audit_batches.append(start + len(written))
+            self.audited[start:], self.readers = found, {}
+            self._read(self.audited, 0)
         self.in_flight = ([], [])
 
     def loaded(self, groups: Mapping[str, ClassicGroup]) -> None:
         durable = {group_id: group.classic for group_id, group in self.durable.groups.items()}
         assert dict(groups) == durable, "records are loaded one way only"
         self.replayed = load_all(self.stored)
+        self.committed.clear()
         # Each session is a new one.
         self.may_be_silent_until_ms.clear()
         self.first_session_until_ms.clear()

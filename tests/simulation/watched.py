@@ -2,21 +2,26 @@
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Final
 
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
-from coordinator.audit.trail import AuditTrail
+from coordinator.audit.projector import AuditProjector
+from coordinator.audit.resume import AuditReplay
+from coordinator.audit.schema import OffsetsCommitted, decode_event
 from coordinator.config import Config
+from coordinator.core.causes import Cause
 from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.events import Event
 from coordinator.core.states import GroupState
 from coordinator.core.stored import Stored
 from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
+from coordinator.runtime.audit_checkpoints import AuditCheckpoints
 from coordinator.runtime.interfaces import AuditRecord, StoreError
 from coordinator.runtime.store import LogStore
 from tests.model.memory_files import ProcessKilled
@@ -26,13 +31,18 @@ from tests.simulation.twins import ShardTwins
 
 RECORD_BATCH_BYTES_MAX: Final = 10_000
 """`message.max.bytes`: more than what a history's groups need, and little enough to be exceeded."""
+CHECKPOINT_RECORDS: Final = 20
+MEMBERS_AT_ONCE: Final = 2
+"""So few that checkpoints are frequent and take several turns."""
 
 
 class WatchedStore(LogStore):
     """The product's store; its twins learn what is in the logs."""
 
-    def __init__(self, offsets: PartitionLog, audit: PartitionLog, twins: ShardTwins) -> None:
-        super().__init__(offsets, audit, 0, lambda log: None)
+    def __init__(
+        self, offsets: PartitionLog, audit: PartitionLog, checkpoints: AuditCheckpoints, twins: ShardTwins
+    ) -> None:
+        super().__init__(offsets, audit, 0, lambda log: None, checkpoints=checkpoints)
         self._twins = twins
 
     def append(
@@ -62,38 +72,84 @@ class WatchedStore(LogStore):
         self._twins.found_stored(found)
         return iter(found)
 
-    def replay_audit(self) -> Iterator[AuditRecord]:
-        found = list(super().replay_audit())
-        self._twins.found_audited(found)
-        return iter(found)
+    def replay_audit(self, from_offset: int) -> Iterator[list[AuditRecord]]:
+        """The twins see the whole topic, wherever the product reads from."""
+        start = self._audit.log_start_offset
+        found = [record for records in super().replay_audit(start) for record in records]
+        self._twins.found_audited(found, start)
+        return super().replay_audit(from_offset)
 
 
-class WatchedTrail(AuditTrail):
+class WatchedProjector(AuditProjector):
     """The product's audit; its twins see every event, and the groups of every load."""
 
     def __init__(self, twins: ShardTwins) -> None:
-        super().__init__(node_id=1)
+        super().__init__(node_id=1, checkpoint_records=CHECKPOINT_RECORDS, members_at_once=MEMBERS_AT_ONCE)
         self._twins = twins
 
-    def observe(
+    def project(
         self,
         event: Event,
         group: ClassicGroup,
         state_before: GroupState,
         generation_before: int,
-        into: list[AuditRecord],
+        records: list[AuditRecord],
     ) -> None:
         self._twins.happened(event)
-        super().observe(event, group, state_before, generation_before, into)
+        super().project(event, group, state_before, generation_before, records)
 
-    def resume(self, groups: Mapping[str, ClassicGroup], now_ms: int) -> list[AuditRecord]:
-        said = super().resume(groups, now_ms)
+    def resume(
+        self, groups: Mapping[str, ClassicGroup], now_ms: int, end_offset: int, cause: Cause | None = None
+    ) -> list[AuditRecord]:
+        self._check_replay(groups)
+        records = super().resume(groups, now_ms, end_offset, cause)
         self._twins.loaded(groups)
-        return said
+        return records
+
+    def _check_replay(self, groups: Mapping[str, ClassicGroup]) -> None:
+        """Wherever the product began to read, it knows of each group what the whole history says."""
+        self._twins.seen["replay from a checkpoint" if self.starts_at_checkpoint else "replay of a whole topic"] += 1
+        whole = AuditReplay(0)
+        for start, end in pairwise([*self._twins.audit_batches, len(self._twins.audited)]):
+            whole.apply(self._twins.audited[start:end])
+        for group_id, group in groups.items():
+            expected, found = whole.cursors.get(group_id), self.replay.cursors.get(group_id)
+            if expected is None or expected.state is GroupState.DEAD:
+                assert found is None or found.state is GroupState.DEAD, group_id
+                continue
+            assert found is not None, group_id
+            assert (found.seq, found.created_seq) == (expected.seq, expected.created_seq), group_id
+            assert found.agrees_with(group) == expected.agrees_with(group), group_id
+            if not self._twins.power_was_ever_lost:
+                assert found.void_from(group) == expected.void_from(group), group_id
+
+    def write_snapshots(self, groups: Mapping[str, ClassicGroup], now_ms: int) -> list[AuditRecord]:
+        before = self.checkpoint_offset
+        records = super().write_snapshots(groups, now_ms)
+        self._twins.seen["slice of a checkpoint"] += 1
+        self._twins.seen["checkpoint"] += self.checkpoint_offset != before
+        return records
+
+    def write_commits(
+        self,
+        groups: Mapping[str, ClassicGroup],
+        group_ids: Iterable[str],
+        now_ms: int,
+        interval_ms: int,
+        first_log_offset: int,
+        last_log_offset: int,
+    ) -> list[AuditRecord]:
+        bounds = (interval_ms, first_log_offset, last_log_offset)
+        records = super().write_commits(groups, group_ids, now_ms, *bounds)
+        for _, value, _ in records:
+            event = decode_event(value)
+            assert isinstance(event, OffsetsCommitted)
+            assert (event.commits, event.partitions) == self._twins.committed.pop(event.group_id)
+        return records
 
 
 class WatchedServer(SimulatedServer):
-    """A server whose stores and trails tell the twins of its shards, over all its lives."""
+    """A server whose stores and projectors tell the twins of its shards, over all its lives."""
 
     def __init__(self, setup: Setup, seen: Counter[str]) -> None:
         self.twins = [ShardTwins(partition, seen) for partition in range(setup.partitions)]
@@ -109,10 +165,11 @@ class WatchedServer(SimulatedServer):
         )
 
     def make_store(self, partition: int) -> LogStore:
-        return WatchedStore(self.logs[OFFSETS, partition], self.logs[AUDIT, partition], self.twins[partition])
+        logs = self.logs[OFFSETS, partition], self.logs[AUDIT, partition]
+        return WatchedStore(*logs, self.checkpoints, self.twins[partition])
 
-    def make_trail(self, partition: int) -> WatchedTrail:
-        return WatchedTrail(self.twins[partition])
+    def make_projector(self, partition: int) -> WatchedProjector:
+        return WatchedProjector(self.twins[partition])
 
     def twins_of(self, group_id: str) -> ShardTwins:
         return self.twins[self.coordinator.shard_of(group_id).partition]

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coordinator.audit import schema
-from coordinator.audit.embedded import assigned_partitions, count_claimed, subscribed_topics
-from tests.audit.stories import assigned, assignment, rejoin, stable, subscription, sync
+from coordinator.core.committed_offsets import Producer, TopicPartition
+from coordinator.core.offset_events import OffsetsDeleted
+from tests.audit.stories import assigned, assignment, created, rejoin, stable, subscription, sync
 from tests.simulation.server import START_MS
 from tests.simulation.simulation import GROUP_ID, NEWEST_JOIN, Simulation
 
@@ -128,9 +129,6 @@ def test_no_assignment_at_all_is_readable_and_empty(sim, pair):
 
 @given(st.binary(max_size=60))
 def test_no_bytes_of_a_client_break_the_audit(data):
-    for read in (assigned_partitions, subscribed_topics):
-        read("consumer", data)
-    count_claimed("consumer", data, {("t", 0)})
     sim = Simulation()
     member_id = sim.join("a", metadata=data).response.member_id
     sync(sim, {member_id: data})
@@ -144,6 +142,7 @@ def test_any_series_of_plans_is_told_as_a_naive_reader_would(plans):
     ids = dict(zip("ab", sim.stable_with("a", "b"), strict=True))
     owned: dict[str, set[int]] = {"a": set(), "b": set()}
     last_owner: dict[int, str] = {}
+    unassigned: set[int] = set()
     for plan in plans:
         rejoin(sim)
         now = {name: {index for index, to in zip(PARTITIONS, plan, strict=True) if to == name} for name in "ab"}
@@ -156,6 +155,9 @@ def test_any_series_of_plans_is_told_as_a_naive_reader_would(plans):
         assert stable(events).partitions_moved == moved
         owned = now
         last_owner |= {index: name for name in "ab" for index in now[name]}
+        unassigned_before, unassigned = unassigned, last_owner.keys() - now["a"] - now["b"]
+        for index in unassigned & unassigned_before:
+            del last_owner[index]
 
 
 def test_a_static_member_that_restarts_keeps_what_it_owns(sim):
@@ -218,3 +220,153 @@ def test_records_carry_cloudevents_headers(sim, pair):
             "ce_time": datetime.fromtimestamp(START_MS / 1000, UTC).isoformat(timespec="milliseconds").encode(),
             "content-type": b"application/json",
         }
+
+
+# ---- incarnations
+
+
+def test_a_group_that_is_created_again_goes_on_from_a_larger_number(sim):
+    sim.commit()
+    sim.delete_group()
+    sim.commit()
+    sim.join("a")
+    first, second = [event for event in sim.audited() if isinstance(event, schema.GroupCreated)]
+    assert (first.seq, first.created_seq) == (1, 1)
+    offset = sim.audited().index(second)
+    assert second.seq == second.created_seq == offset + 1
+    after = sim.audited()[offset:]
+    assert [event.seq for event in after] == list(range(offset + 1, offset + 1 + len(after)))
+    assert {event.created_seq for event in after} == {second.created_seq}
+
+
+def test_nothing_is_remembered_of_a_group_that_is_gone(sim):
+    sim.commit()
+    assert sim.shard.machine.audit.groups.keys() == {GROUP_ID}
+    sim.delete_group()
+    assert sim.shard.machine.audit.groups == {}
+    sim.restart()
+    assert sim.shard.machine.audit.groups == {}
+
+
+def test_a_group_gets_its_number_from_the_offset_of_its_record_in_a_batch_with_others(sim):
+    with sim.one_turn():
+        sim.commit()
+        sim.queue_events("other", created)
+    seqs = [(event.group_id, event.seq) for event in sim.audited()]
+    assert seqs == [(GROUP_ID, 1), ("other", 2)]
+
+
+def test_a_partition_that_is_given_up_forgets_its_groups(sim):
+    sim.commit()
+    sim.coordinator.unload(0)
+    assert sim.shard.machine.audit.groups == {}
+
+
+# ---- bounds
+
+
+def test_a_subscription_of_too_many_topics_is_counted(sim):
+    topics = [f"t{index:04d}" for index in range(schema.TOPICS_NAMED_MAX + 1)]
+    sim.join("a", metadata=subscription(*topics[1:]))
+    sim.join("b", metadata=subscription(*topics))
+    a, b = [event for event in sim.audited() if isinstance(event, schema.MemberJoined)]
+    assert (a.subscribed_topics, a.unnamed_topics) == (topics[1:], 0)
+    assert (b.subscribed_topics, b.unnamed_topics) == ([], len(topics))
+
+
+def test_a_generation_of_too_many_partitions_names_as_many_as_it_may(sim, pair):
+    a, b = pair
+    rejoin(sim)
+    most = list(range(schema.PARTITIONS_NAMED_MAX - 1))
+    events = sync(sim, {a: {"t": most}, b: {"u": [0, 1]}})
+    told = assigned(events)
+    assert (told[a].partitions, told[a].unnamed_partitions) == ({"t": most}, 0)
+    assert (told[b].partitions, told[b].lost, told[b].unnamed_partitions) == ({}, {}, 2)
+    assert stable(events).partitions == len(most) + 2
+    rejoin(sim)
+    told = assigned(sync(sim, {a: {"t": most}, b: {"u": [0]}}))
+    assert (told[b].gained, told[b].unnamed_partitions) == ({"u": [0]}, 0)
+
+
+def test_what_was_not_named_is_not_named_after_a_restart_either(sim, pair):
+    a, b = pair
+    rejoin(sim)
+    sync(sim, {a: {"t": list(range(schema.PARTITIONS_NAMED_MAX + 1))}, b: {"u": [0]}})
+    sim.restart()
+    members = sim.shard.machine.audit.groups[GROUP_ID].members
+    assert (members[a].owned, members[a].unnamed_partitions) == ((), schema.PARTITIONS_NAMED_MAX + 1)
+    assert (members[b].owned, members[b].unnamed_partitions) == ((("u", 0),), 0)
+
+
+def test_too_many_deleted_offsets_are_counted(sim):
+    def deletes(count: int) -> schema.OffsetsDeleted:
+        partitions = tuple(TopicPartition("t", index) for index in range(count))
+        sim.queue_events(GROUP_ID, lambda group_id, now_ms: (OffsetsDeleted(group_id, now_ms, partitions),))
+        sim.coordinator.drain(sim.now_ms)
+        return sim.audited()[-1]
+
+    sim.commit()
+    event = deletes(schema.PARTITIONS_NAMED_MAX)
+    assert (len(event.partitions["t"]), event.unnamed_partitions) == (schema.PARTITIONS_NAMED_MAX, 0)
+    event = deletes(schema.PARTITIONS_NAMED_MAX + 1)
+    assert (event.partitions, event.unnamed_partitions) == ({}, schema.PARTITIONS_NAMED_MAX + 1)
+
+
+# ---- offset commits
+
+
+def reports(sim: Simulation) -> list[schema.OffsetsCommitted]:
+    return [event for event in sim.audited() if isinstance(event, schema.OffsetsCommitted)]
+
+
+def test_offset_commits_are_reported_once_per_interval(sim):
+    for offset in range(3):
+        sim.commit(offset=offset)
+    sim.advance(59_999)
+    assert reports(sim) == []
+    sim.advance(1)
+    (report,) = reports(sim)
+    assert (report.interval_ms, report.commits, report.partitions) == (60_000, 3, 3)
+    assert (report.first_log_offset, report.last_log_offset) == (0, sim.offsets_log.log_end_offset - 1)
+    assert (report.state_before, report.state) == ("Empty", "Empty")
+    sim.advance(60_000)
+    assert len(reports(sim)) == 1, "nothing was committed"
+    end = sim.offsets_log.log_end_offset
+    sim.commit_in_transaction(Producer(7, 0))
+    sim.advance(60_000)
+    second = reports(sim)[1]
+    assert (second.commits, second.first_log_offset, second.last_log_offset) == (1, end, end)
+    assert second.seq == report.seq + 1
+
+
+def test_the_interval_is_a_setting():
+    sim = Simulation({"group.audit.offsets.interval.ms": "2000"})
+    sim.commit()
+    sim.advance(2_000)
+    assert [report.interval_ms for report in reports(sim)] == [2_000]
+
+
+def test_commits_of_a_group_that_is_gone_are_not_reported_for_its_successor(sim):
+    sim.commit()
+    sim.delete_group()
+    sim.queue_events(GROUP_ID, created)
+    sim.advance(60_000)
+    assert reports(sim) == []
+    sim.commit()
+    sim.advance(60_000)
+    assert [report.commits for report in reports(sim)] == [1]
+
+
+def test_commits_before_a_crash_are_not_reported(sim):
+    sim.commit()
+    sim.restart()
+    sim.advance(60_000)
+    assert reports(sim) == []
+
+
+def test_commits_before_a_clean_stop_are_reported(sim):
+    sim.commit()
+    sim.advance(10)
+    sim.stop()
+    sim.restart(clean=True)
+    assert [(report.interval_ms, report.commits) for report in reports(sim)] == [(10, 1)]

@@ -1,0 +1,191 @@
+"""From core events to records of the audit topic.
+
+Compiled: all classes of events pass here, and the interpreter is fast only where it sees the same class each time.
+"""
+
+from libc.stdint cimport int64_t
+
+from coordinator.audit.group_state cimport GroupAuditState
+from coordinator.audit.records cimport RecordWriter
+
+from coordinator.audit import schema
+from coordinator.audit.projections import PROJECTIONS, snapshot
+from coordinator.audit.resume import AuditReplay, resume
+from coordinator.audit.snapshots import (
+    CHECKPOINT_RECORDS, CHECKPOINT_RECORDS_PER_GROUP, MEMBERS_AT_ONCE, SnapshotRound,
+)
+from coordinator.core import offset_events
+
+cdef object SUPERSEDED = schema.RebalanceSuperseded     # describes the group before the rebalance that replaces its own
+cdef object REMOVED = schema.GroupRemoved
+cdef object OFFSETS_COMMITTED = offset_events.OffsetsCommitted
+cdef object OFFSETS_HELD_BACK = offset_events.TransactionalOffsetsCommitted
+cdef int64_t RECORDS_PER_GROUP = CHECKPOINT_RECORDS_PER_GROUP
+
+
+cdef class AuditProjector:
+    cdef readonly dict groups
+    cdef readonly int64_t next_offset
+    cdef readonly int64_t checkpoint_offset
+    cdef readonly int64_t checkpoint_ms
+    cdef readonly list committed_groups
+    cdef RecordWriter writer
+    cdef dict projections
+    cdef int64_t checkpoint_records
+    cdef object members_at_once
+    cdef readonly object replay
+    cdef object snapshot_round
+
+    def __init__(
+        self, node_id, coordinator_epoch=0, dict projections not None=PROJECTIONS,
+        checkpoint_records=CHECKPOINT_RECORDS, members_at_once=MEMBERS_AT_ONCE,
+    ):
+        self.groups = {}
+        self.committed_groups = []
+        self.writer = RecordWriter(node_id, coordinator_epoch)
+        # Exact tuples are unpacked faster than named ones.
+        self.projections = {each: tuple([tuple(one) for one in several]) for each, several in projections.items()}
+        self.checkpoint_records = checkpoint_records
+        self.members_at_once = members_at_once
+        self.replay = AuditReplay(0)
+
+    def project(self, event, group, state_before, int64_t generation_before, list records not None):
+        cdef object event_type = type(event)
+        cdef tuple projections = self.projections.get(event_type)
+        cdef GroupAuditState state
+        if projections is None:
+            if event_type is OFFSETS_COMMITTED or event_type is OFFSETS_HELD_BACK:
+                self.count_commit(group.group_id, event.offsets)
+            return
+        group_id = group.group_id
+        state = self.state_of(group_id)
+        for projection in projections:
+            event_class, fields_of, is_stored = <tuple>projection
+            fields = fields_of(event, group, state, state_before)
+            if fields is not None:
+                records.append(self.write(
+                    event_class, group_id, state, event.at_ms, state_before, generation_before,
+                    state_before if event_class is SUPERSEDED else group.state, group.generation_id, fields,
+                ))
+                if is_stored is not False and (is_stored is True or is_stored(group)):
+                    state.set_stored(group)
+                elif event_class is REMOVED:
+                    del self.groups[group_id]
+
+    cdef GroupAuditState state_of(self, group_id):
+        """The state of a group, a new one before its first event: that gets the offset of its record plus 1 as `seq`.
+
+        Every event takes an offset, so no `seq` of an earlier incarnation is as large.
+        """
+        cdef GroupAuditState state = self.groups.get(group_id)
+        if state is None:
+            state = self.groups[group_id] = GroupAuditState(self.next_offset)
+        return state
+
+    cdef tuple write(
+        self, event_class, group_id, GroupAuditState state, int64_t at_ms, state_before, int64_t generation_before,
+        state_after, int64_t generation_after, dict fields,
+    ):
+        self.next_offset += 1
+        return self.writer.write(
+            event_class, group_id, state, at_ms, state_before, generation_before, state_after, generation_after, fields
+        )
+
+    cdef tuple write_unchanged(self, event_class, group, GroupAuditState state, int64_t now_ms, dict fields):
+        """An event that does not change the group."""
+        cdef int64_t generation_id = group.generation_id
+        return self.write(
+            event_class, group.group_id, state, now_ms, group.state, generation_id, group.state, generation_id, fields
+        )
+
+    # ---- replay
+
+    def clear(self):
+        self.groups.clear()
+        self.committed_groups.clear()
+        self.snapshot_round = None
+        self.replay = AuditReplay(0)
+
+    def start_replay(self, int64_t from_offset):
+        self.clear()
+        self.replay = AuditReplay(from_offset)
+
+    def apply(self, records):
+        self.replay.apply(records)
+
+    @property
+    def starts_at_checkpoint(self):
+        return self.replay.starts_at_checkpoint
+
+    def resume(self, groups, int64_t now_ms, int64_t end_offset, cause=None):
+        replay, self.replay = self.replay, AuditReplay(0)
+        self.next_offset = end_offset
+        self.checkpoint_offset = replay.checkpoint_offset
+        self.checkpoint_ms = now_ms if replay.checkpoint_ms is None else replay.checkpoint_ms
+        return resume(self, replay.cursors, groups, now_ms, cause)
+
+    def write_event(
+        self, event_class, group_id, GroupAuditState state not None, int64_t at_ms, state_before,
+        int64_t generation_before, state_after, int64_t generation_after, dict fields not None,
+    ):
+        return self.write(
+            event_class, group_id, state, at_ms, state_before, generation_before, state_after, generation_after, fields
+        )
+
+    # ---- checkpoints
+
+    @property
+    def is_checkpoint_due(self):
+        cdef int64_t records_max
+        if self.snapshot_round is not None:
+            return True
+        if not self.groups:
+            return False
+        records_max = max(self.checkpoint_records, RECORDS_PER_GROUP * len(self.groups))
+        return self.next_offset - self.checkpoint_offset > records_max
+
+    def write_snapshots(self, groups, int64_t now_ms):
+        cdef list records = []
+        cdef GroupAuditState state
+        if self.snapshot_round is None:
+            self.snapshot_round = SnapshotRound(self.next_offset, self.groups, self.members_at_once)
+        for group, checkpoint_offset in self.snapshot_round.next_slice(groups):
+            state = self.state_of(group.group_id)
+            fields = snapshot(group, state, checkpoint_offset)
+            records.append(self.write_unchanged(schema.GroupSnapshot, group, state, now_ms, fields))
+            if checkpoint_offset is not None:
+                self.checkpoint_offset = checkpoint_offset
+        if self.snapshot_round.is_over:
+            self.checkpoint_ms, self.snapshot_round = now_ms, None
+        return records
+
+    # ---- offset commits
+
+    cdef int count_commit(self, group_id, offsets) except -1:
+        cdef GroupAuditState state = self.state_of(group_id)
+        if state.commits == 0:
+            self.committed_groups.append(group_id)
+        return state.count_commit(offsets)
+
+    def take_committed_groups(self):
+        group_ids, self.committed_groups = self.committed_groups, []
+        return group_ids
+
+    def write_commits(
+        self, groups, group_ids, int64_t now_ms, int64_t interval_ms, int64_t first_log_offset, int64_t last_log_offset,
+    ):
+        cdef list records = []
+        cdef GroupAuditState state
+        for group_id in group_ids:
+            group, state = groups.get(group_id), self.groups.get(group_id)
+            if group is not None and state is not None and state.commits:
+                fields = {
+                    "interval_ms": interval_ms,
+                    "commits": state.commits,
+                    "partitions": state.committed_partitions,
+                    "first_log_offset": first_log_offset,
+                    "last_log_offset": last_log_offset,
+                }
+                records.append(self.write_unchanged(schema.OffsetsCommitted, group, state, now_ms, fields))
+                state.reset_commits()
+        return records

@@ -1,0 +1,123 @@
+"""What clients write into subscriptions and assignments, read beside the generated decoders, and bounded."""
+
+import tracemalloc
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from _wire.embedded import decode_versioned, encode_versioned
+from _wire.errors import MalformedMessage
+from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
+from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from coordinator.audit.embedded import count_claimed, read_assignment, read_subscription
+from tests.audit.stories import assignment, subscription
+
+MANY = 1_000_000
+VERSION_BYTES = 2
+ASCII = st.text(st.characters(max_codepoint=127), max_size=4)
+PARTITIONS = st.dictionaries(ASCII, st.lists(st.integers(-(2**31), 2**31 - 1), max_size=4), max_size=4)
+CUTS = st.integers(0, 200)
+
+
+def cut(data: bytes, at: int) -> bytes:
+    """Some bytes less, or some that follow."""
+    return data[:at] + b"more" * (at - len(data) > 100)
+
+
+def decoded_by_the_codec(kind: Any, data: bytes) -> Any:
+    """By the generated decoder; bytes after the last field are ignored, as those of a later version."""
+    if len(data) < VERSION_BYTES:
+        raise MalformedMessage(kind.NAME, 0, "", 0, "there is no version")
+    return kind.decode(data, int.from_bytes(data[:VERSION_BYTES]), VERSION_BYTES, whole=False)
+
+
+def flat(partitions: dict[str, list[int]]) -> set[tuple[str, int]]:
+    return {(topic, index) for topic, indexes in partitions.items() for index in indexes}
+
+
+@given(PARTITIONS, st.integers(0, 3), st.none() | st.binary(max_size=5), CUTS)
+def test_an_assignment_is_read_as_the_generated_decoder_does(partitions, version, user_data, at):
+    message = ConsumerProtocolAssignment(user_data=user_data)
+    message.assigned_partitions = decode_versioned(
+        ConsumerProtocolAssignment, assignment(partitions)
+    ).assigned_partitions
+    data = cut(encode_versioned(message, version), at)
+    try:
+        decoded = decoded_by_the_codec(ConsumerProtocolAssignment, data)
+    except MalformedMessage:
+        expected = (False, set(), 0) if data else (True, set(), 0)
+    else:
+        owned = {(each.topic, index) for each in decoded.assigned_partitions for index in each.partitions}
+        expected = (True, owned, 0)
+    assert read_assignment("consumer", data, MANY) == expected
+
+
+@given(st.lists(ASCII, max_size=4), PARTITIONS, st.integers(0, 3), CUTS)
+def test_a_subscription_is_read_as_the_generated_decoder_does(topics, owned, version, at):
+    message = decode_versioned(ConsumerProtocolSubscription, subscription(*topics, owned=owned))
+    message.generation_id, message.rack_id = 7, "rack"
+    data = cut(encode_versioned(message, version), at)
+    claims = {("t", 0), *list(flat(owned))[:3]}
+    try:
+        decoded = decoded_by_the_codec(ConsumerProtocolSubscription, data)
+    except MalformedMessage:
+        assert read_subscription("consumer", data, MANY) == ([], 0)
+        assert count_claimed("consumer", data, claims, MANY) == 0
+    else:
+        assert read_subscription("consumer", data, MANY) == (sorted(topics), 0)
+        claimed = {(each.topic, index) for each in decoded.owned_partitions for index in each.partitions}
+        assert count_claimed("consumer", data, claims, MANY) == len(claims & claimed)
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_can_be_read(data):
+    read_assignment("consumer", data, MANY)
+    read_subscription("consumer", data, MANY)
+    count_claimed("consumer", data, {("t", 0)}, MANY)
+
+
+def test_names_that_are_no_text_make_it_unreadable():
+    assert read_assignment("consumer", assignment({"t\x01": [0]}).replace(b"\x01", b"\xff"), MANY) == (False, set(), 0)
+    assert read_subscription("consumer", subscription("t\x01").replace(b"\x01", b"\xff"), MANY) == ([], 0)
+
+
+def test_bytes_of_another_protocol_type_are_not_read():
+    assert read_assignment("connect", assignment({"t": [0]}), MANY) == (False, set(), 0)
+    assert read_subscription(None, subscription("t"), MANY) == ([], 0)
+    assert count_claimed(None, subscription("t", owned={"t": [0]}), {("t", 0)}, MANY) == 0
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(3, (True, {("t", 0), ("t", 1), ("u", 0)}, 0)), (2, (True, set(), 3))])
+def test_more_partitions_than_asked_for_are_counted(limit, expected):
+    assert read_assignment("consumer", assignment({"t": [0, 1], "u": [0]}), limit) == expected
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(2, (["t", "u"], 0)), (1, ([], 2))])
+def test_more_topics_than_asked_for_are_counted(limit, expected):
+    assert read_subscription("consumer", subscription("u", "t"), limit) == expected
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(2, 1), (1, 0)])
+def test_more_claims_than_asked_for_count_as_none(limit, expected):
+    metadata = subscription("t", owned={"t": [0, 1]})
+    assert count_claimed("consumer", metadata, {("t", 0)}, limit) == expected
+
+
+def test_counting_makes_no_objects():
+    """Megabytes of a client cost the time to walk over them, and no memory."""
+    large_assignment = assignment({"t": list(range(MANY))})
+    many_topics = assignment({f"{index:x}": [] for index in range(100_000)})
+    large_subscription = subscription(*(["t"] * MANY))
+    claims = subscription("t", owned={"t": list(range(MANY))})
+    tracemalloc.start()
+    try:
+        assert read_assignment("consumer", large_assignment, 10_000) == (True, set(), MANY)
+        assert read_assignment("consumer", many_topics, 10_000) == (True, set(), 0)
+        assert read_subscription("consumer", large_subscription, 1_000) == ([], MANY)
+        assert count_claimed("consumer", claims, {("t", 0)}, 10_000) == 0
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 100_000
