@@ -18,16 +18,19 @@ PYTHON ?= $(shell for python in /usr/bin/python3 python3 python3.13 python3.12 p
 		header = pathlib.Path(sysconfig.get_path("include"), "Python.h"); \
 		sys.exit(sys.version_info < (3, 11) or not header.exists())' 2>/dev/null && { echo "$$python"; break; }; done)
 
-COMPILED := $(shell find _wire coordinator tests \( -path '*/messages' -prune \) -o -type f \
+COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -type f \
 	\( -name '*.pyx' -o -name '*.pxd' -o -name '*.schema' -o -path "_wire/generate.py" -o -path "_wire/notation.py" -o -path "_wire/codegen/*.py" \) -print 2>/dev/null)
+COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help build demo run test conformance-kafka fuzz simulate mutate lint format docs bench bench-assignors bench-coordinator bench-timers bench-wire lock clean java python
+.PHONY: help build build-tests demo run check test conformance-kafka fuzz simulate mutate lint format docs bench bench-assignors bench-coordinator bench-timers bench-wire lock clean java python
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
 
 build: $(DONE)/extensions $(DONE)/command ## virtual environment, locked packages, compiled extensions, the `coordinator` command
+
+build-tests: build $(DONE)/test-extensions
 
 demo: java ## the whole story: a server, consumers that come, leave and die, and the table of what happened
 	@$(MAKE) --no-print-directory build
@@ -36,20 +39,24 @@ demo: java ## the whole story: a server, consumers that come, leave and die, and
 run: build ## serve on 127.0.0.1:9092 with the data in ./coordinator-data, until Ctrl-C
 	@exec $(BIN)/coordinator serve --listen 127.0.0.1:9092 --data-dir coordinator-data
 
-test: build ## all tests (Spark's too)
+check: build-tests ## lint, and all tests that need neither Spark nor real waits
+	@$(MAKE) --no-print-directory lint
+	@$(BIN)/python -m pytest -m "not spark and not realtime"
+
+test: build-tests ## all tests (Spark's too)
 	@$(BIN)/python -m pytest
 
 HISTORIES ?= 500
 SEED ?= 1
 
-conformance-kafka: build ## HISTORIES (500) random ones from SEED (1) on, on a real Kafka and on our server (Java, Maven)
+conformance-kafka: build-tests ## HISTORIES (500) random ones from SEED (1) on, on a real Kafka and on our server (Java, Maven)
 	@$(BIN)/python -m tests.differential --histories $(HISTORIES) --seed $(SEED)
 
 # Each target for FUZZ_SECONDS; what was learnt, and an input that failed, is in .fuzz.
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS := $(sort $(wildcard tests/fuzz/fuzz_*.py))
 
-fuzz: build ## feed the codec wrong bytes, FUZZ_SECONDS (60) for each target of tests/fuzz
+fuzz: build-tests ## feed the codec wrong bytes, FUZZ_SECONDS (60) for each target of tests/fuzz
 	@for target in $(FUZZ_TARGETS); do echo "== $$target"; \
 		FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m "tests.fuzz.$$(basename "$$target" .py)" 2>&1 \
 			| grep -vE '^(INFO|WARNING|Loaded|#|")|^$$'; done
@@ -58,33 +65,33 @@ fuzz: build ## feed the codec wrong bytes, FUZZ_SECONDS (60) for each target of 
 SECONDS ?= 60
 SEED ?=
 
-simulate: build ## random histories of clients, disks and crashes against the core, for SECONDS (60), from SEED on
+simulate: build-tests ## random histories of clients, disks and crashes against the core, for SECONDS (60), from SEED on
 	@$(BIN)/python -m tests.simulation --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
-mutate: build ## break the coordinator in many ways, one at a time: a test must notice each (some ten minutes)
+mutate: build-tests ## break the coordinator in many ways, one at a time: a test must notice each (some ten minutes)
 	@$(BIN)/python -m tests.mutations
 
-lint: build ## ruff, formatting, cython-lint, mypy --strict
+lint: build-tests ## ruff, formatting, cython-lint, mypy --strict
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@PATH="$(abspath $(BIN)):$$PATH" cython-lint $(filter %.pyx %.pxd,$(COMPILED))
+	@PATH="$(abspath $(BIN)):$$PATH" cython-lint $(filter %.pyx %.pxd,$(COMPILED) $(COMPILED_TESTS))
 	@$(BIN)/mypy
 
 format: $(DONE)/packages ## format and sort imports in place
 	@$(BIN)/ruff check --select I --fix .
 	@$(BIN)/ruff format .
 
-bench-assignors: build ## the assignors against kafka-python's, and Kafka's own where its jars are
+bench-assignors: build-tests ## the assignors against kafka-python's, and Kafka's own where its jars are
 	@$(BIN)/python tests/bench/bench_assignors.py
 
 # What these take from the environment (ROUNDS, ONLY, PEERS, ...) is said at the top of the scripts.
-bench-coordinator: build ## our server under load beside Apache Kafka, kfake and a bare floor (Go; Java and Maven for Kafka)
+bench-coordinator: build-tests ## our server under load beside Apache Kafka, kfake and a bare floor (Go; Java and Maven for Kafka)
 	@$(BIN)/python tests/bench/bench_coordinator.py
 
-bench-timers: build ## the timing wheel against asyncio, uvloop, heapq, and Kafka's own where Java is
+bench-timers: build-tests ## the timing wheel against asyncio, uvloop, heapq, and Kafka's own where Java is
 	@$(BIN)/python tests/bench/bench_timers.py
 
-bench-wire: build ## the codec against kafka-python, franz-go's kmsg and aiokafka
+bench-wire: build-tests ## the codec against kafka-python, franz-go's kmsg and aiokafka
 	@$(BIN)/python tests/bench/bench_wire.py
 
 docs: build ## write docs/configuration.md, docs/protocol.md and docs/states.md anew
@@ -92,7 +99,7 @@ docs: build ## write docs/configuration.md, docs/protocol.md and docs/states.md 
 	@$(BIN)/python docs/make_configuration.py
 	@$(BIN)/python docs/make_states.py
 
-bench: build ## run each benchmark of tests/bench and print its figures
+bench: build-tests ## run each benchmark of tests/bench and print its figures
 	@for bench in $(BENCHES); do echo "== $$bench"; $(BIN)/python "$$bench"; done
 
 lock: python ## choose versions anew for pyproject.toml and write requirements.lock
@@ -107,7 +114,7 @@ lock: python ## choose versions anew for pyproject.toml and write requirements.l
 
 clean: ## remove what was built, measured or demonstrated (not .venv and not coordinator-data)
 	@rm -rf build dist *.egg-info .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz _wire/messages
-	@rm -f $(DONE)/extensions $(DONE)/command
+	@rm -f $(DONE)/extensions $(DONE)/test-extensions $(DONE)/command
 	@find _wire coordinator tests \( -name '*.so' -o -name '*.c' -not -path 'tests/bench/*' \) -type f -delete
 	@find _wire coordinator tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -126,10 +133,14 @@ $(DONE)/packages: requirements.lock | python
 
 $(DONE)/extensions: $(DONE)/packages setup.py $(COMPILED)
 	@echo "compiling the extensions"
-	@$(BIN)/python setup.py --quiet build_ext --inplace -j2
+	@$(BIN)/python setup.py --quiet build_ext --inplace --build-lib build/inplace -j2
 	@touch $@
 
-$(DONE)/command: $(DONE)/packages pyproject.toml setup.py | $(DONE)/extensions
+$(DONE)/test-extensions: $(DONE)/extensions $(COMPILED_TESTS)
+	@COMPILE_TESTS=1 $(BIN)/python setup.py --quiet build_ext --inplace --build-lib build/inplace -j2
+	@touch $@
+
+$(DONE)/command: $(DONE)/packages pyproject.toml setup.py coordinator/__init__.py | $(DONE)/extensions
 	@EXTENSIONS_ARE_BUILT=1 \
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@

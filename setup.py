@@ -1,23 +1,34 @@
 """Build of the compiled half: message modules from their definitions, then an extension beside every .pyx.
 
-    python setup.py build_ext --inplace -j2
+    python setup.py build_ext --inplace --build-lib build/inplace -j2                  # what `make build` does
+    COMPILE_TESTS=1 python setup.py build_ext --inplace --build-lib build/inplace -j2  # for tests and benchmarks too
 
-Incremental: a definition that did not change leaves its module as it is, and an unchanged .pyx is not compiled again.
+The build is incremental: a definition that did not change leaves its module as it is, and an unchanged .pyx is not
+compiled again.
 """
 
 import os
+import shutil
 import sys
 from pathlib import Path
+from typing import Final
 
 from Cython.Build import cythonize
 from setuptools import Extension, find_packages, setup
+from setuptools.command.build import build
 
-ROOT = Path(__file__).resolve().parent
+ROOT: Final = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT))
 
-from _wire.generate import generate  # noqa: E402  (the build may run from anywhere)
+from _wire.generate import generate  # noqa: E402  (the build may run from any directory)
 
-DIRECTIVES = {
+PACKAGES: Final = ("_wire", "coordinator")
+"""What is installed. The tests are not: their extensions exist only beside their sources."""
+
+PACKAGE_DATA: Final = {"": ["*.pxd", "*.pyi", "*.pyx", "py.typed"], "_wire": ["schemas/*.schema"]}
+"""`python -m _wire describe` reads the definitions at run time."""
+
+DIRECTIVES: Final = {
     "language_level": 3,
     "auto_pickle": False,
     "binding": False,
@@ -25,12 +36,16 @@ DIRECTIVES = {
     "wraparound": False,
     "cdivision": True,
 }
-CYTHON_THREADS = 2
+CYTHON_THREADS: Final = 2
 
 
-def extensions() -> list[Extension]:
-    """Every .pyx of the packages; of the tests' too where they are at hand (not in a source distribution's build)."""
-    sources = sorted(path for package in ("_wire", "coordinator", "tests") for path in (ROOT / package).rglob("*.pyx"))
+def installed_packages() -> list[str]:
+    return find_packages(str(ROOT), include=[pattern for top in PACKAGES for pattern in (top, f"{top}.*")])
+
+
+def extensions(folders: tuple[str, ...] = PACKAGES) -> list[Extension]:
+    """One extension for every .pyx below `folders`."""
+    sources = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.pyx"))
     return [
         Extension(
             ".".join(path.relative_to(ROOT).with_suffix("").parts),
@@ -42,22 +57,37 @@ def extensions() -> list[Extension]:
 
 
 def compiled() -> list[Extension]:
-    """All extensions; none where EXTENSIONS_ARE_BUILT says that they lie beside their sources already.
+    """The extensions that this build makes; none where EXTENSIONS_ARE_BUILT says that they are beside their sources.
 
-    An editable install would compile each of them once more, one after the other, only to leave them where they are.
+    An editable install would otherwise compile each of them again, one after the other.
     """
     if os.environ.get("EXTENSIONS_ARE_BUILT"):
         return []
     generate()
+    folders = (*PACKAGES, "tests") if os.environ.get("COMPILE_TESTS") else PACKAGES
     modules: list[Extension] = cythonize(
-        extensions(), nthreads=CYTHON_THREADS, build_dir="build/cython", compiler_directives=DIRECTIVES
+        extensions(folders), nthreads=CYTHON_THREADS, build_dir="build/cython", compiler_directives=DIRECTIVES
     )
     return modules
 
 
-setup(
-    packages=find_packages(include=["_wire", "_wire.*", "coordinator", "coordinator.*"]),
-    package_data={"": ["*.pxd", "*.pyi", "*.pyx", "py.typed"], "_wire": ["schemas/*.schema"]},
-    ext_modules=compiled(),
-    zip_safe=False,
-)
+class CleanBuild(build):
+    """Build from an empty directory.
+
+    Everything in the build directory gets into the wheel, and setuptools leaves what earlier builds made there: modules
+    that have since been deleted, and extensions of the tests.
+    """
+
+    def run(self) -> None:
+        shutil.rmtree(self.build_lib, ignore_errors=True)
+        super().run()
+
+
+if __name__ == "__main__":
+    setup(
+        packages=installed_packages(),
+        package_data=PACKAGE_DATA,
+        ext_modules=compiled(),
+        cmdclass={"build": CleanBuild},
+        zip_safe=False,
+    )

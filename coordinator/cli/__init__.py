@@ -5,6 +5,8 @@ from typing import Final
 
 import click
 
+from coordinator import __version__
+
 VERBS: Final = {
     "serve": "Serve Kafka clients until stopped.",
     "groups": "Ask a server about its consumer groups.",
@@ -31,6 +33,6 @@ class Verbs(click.Group):
 
 
 @click.command(cls=Verbs)
-@click.version_option(package_name="kafka-group-coordinator")
+@click.version_option(__version__)
 def main() -> None:
     """A Kafka-wire-compatible group coordinator."""
