@@ -13,8 +13,8 @@ from _wire.errors import MalformedMessage
 from _wire.notation import Definition, Field, Struct
 from _wire.primitives import Message
 from _wire.records import Record, build_batch, parse_batch
+from tests.wire.api_vectors import API_FILES, Vector, by_api, check_each, kind_of, vectors_of
 from tests.wire.kafka_json import DEFINITIONS
-from tests.wire.test_golden import VECTORS, kind_of
 
 BYTES_PER_BYTE_MAX = 64
 """Worst is an array of structs that hold an empty array each: 2 bytes become a struct, a list and a place in a list."""
@@ -23,7 +23,6 @@ ELEMENTS = 3_000
 TIMES = 5
 EMPTY: dict[str, Any] = {"string": "", "bytes": b"", "records": b"", "uuid": bytes(16), "bool": False, "int8": 1}
 ANY_INTEGER = 1_000
-TYPICAL = [each for each in VECTORS if each["variant"] == "typical" and len(each["body_hex"]) > 8]
 
 Path = tuple[Field, ...]
 
@@ -85,9 +84,18 @@ def test_an_array_of_the_smallest_elements(definition: Definition) -> None:
                 assert taken < BYTES_PER_BYTE_MAX * len(body), (name, version, [each.name for each in path])
 
 
-@pytest.mark.parametrize("vector", TYPICAL, ids=lambda each: f"{each['api']}-{each['kind']}-v{each['version']}")
-def test_a_count_as_high_as_the_bytes_left_allow(vector: dict[str, Any]) -> None:
+def typical(api: str) -> list[Vector]:
+    """The vectors with ordinary values, without those that hold hardly more than an error code."""
+    return [vector for vector in vectors_of(api) if vector["variant"] == "typical" and len(vector["body_hex"]) > 8]
+
+
+@by_api
+def test_a_count_as_high_as_the_bytes_left_allow(api: str) -> None:
     """Written wherever a count may be: also where the elements that follow are arrays with such a count themselves."""
+    check_each(typical(api), high_counts_take_little_memory)
+
+
+def high_counts_take_little_memory(vector: Vector) -> None:
     kind, version, body = kind_of(vector), vector["version"], bytes.fromhex(vector["body_hex"])
     wrong = [body[:at] + (len(body) - at - 4).to_bytes(4, "big") + body[at + 4 :] for at in range(len(body) - 4)]
     wrong += [body[:at] + bytes([min(len(body) - at, 0x7F)]) * (len(body) - at) for at in range(len(body))]
@@ -117,8 +125,10 @@ def test_a_record_of_the_smallest_headers() -> None:
 
 
 def test_neither_reading_nor_refusing_keeps_anything() -> None:
+    vectors = [vector for api in API_FILES for vector in typical(api)]
+
     def read_and_refuse_all() -> None:
-        for vector in TYPICAL:
+        for vector in vectors:
             body = bytes.fromhex(vector["body_hex"])
             for cut in (len(body), len(body) // 2, len(body) - 1):
                 read_or_refuse(kind_of(vector), body[:cut], vector["version"])
@@ -137,6 +147,6 @@ def test_neither_reading_nor_refusing_keeps_anything() -> None:
         for _ in range(TIMES):
             read_and_refuse_all()
         # An object kept from each reading would be 16 bytes at least; the interpreter itself may keep a little.
-        assert kept() - before < TIMES * len(TYPICAL)
+        assert kept() - before < TIMES * len(vectors)
     finally:
         tracemalloc.stop()
