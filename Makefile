@@ -39,9 +39,11 @@ demo: java ## the whole story: a server, consumers that come, leave and die, and
 run: build ## serve on 127.0.0.1:9092 with the data in ./coordinator-data, until Ctrl-C
 	@exec $(BIN)/coordinator serve --listen 127.0.0.1:9092 --data-dir coordinator-data
 
-check: build-tests ## lint, and all tests that need neither Spark nor real waits
-	@$(MAKE) --no-print-directory lint
-	@$(BIN)/python -m pytest -m "not spark and not realtime"
+# A file is run by one worker, because its tests share servers.
+WORKERS ?= 2
+
+check: lint ## lint, and all tests that need neither Spark nor real waits (about a minute)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not spark and not realtime"
 
 test: build-tests ## all tests (Spark's too)
 	@$(BIN)/python -m pytest

@@ -61,8 +61,10 @@ class Actor:
 class Stage:
     """All processes of one story. Leaving the context ends those that still run, the last one first."""
 
-    def __init__(self, logs: Path) -> None:
+    def __init__(self, logs: Path, close_seconds: float = CLOSE_SECONDS) -> None:
+        """`close_seconds`: how long a process has to stop when it is asked to, before it is killed."""
         self._logs = logs
+        self._close_seconds = close_seconds
         self._actors: list[Actor] = []
         self._news = threading.Condition()
 
@@ -76,7 +78,7 @@ class Stage:
             for actor in reversed(self._actors):  # a server was there first and stays until its clients are gone
                 actor.ask_to_stop()
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    actor.process.wait(CLOSE_SECONDS)
+                    actor.process.wait(self._close_seconds)
                 # Each leads a process group of its own, so this also takes what it started itself: Spark's JVM.
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(actor.process.pid, signal.SIGKILL)

@@ -40,6 +40,7 @@ def demo(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
         process.wait()
 
 
+@pytest.mark.spark
 @pytest.mark.timeout(150)
 def test_the_demo_tells_its_whole_story_in_time(demo: "subprocess.Popen[str]", tmp_path: Path):
     started = monotonic()
@@ -55,6 +56,7 @@ def test_the_demo_tells_its_whole_story_in_time(demo: "subprocess.Popen[str]", t
     assert processes_of(tmp_path) == set()
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_demo_leaves_nothing_running(demo: "subprocess.Popen[str]", tmp_path: Path, number: int):
     assert demo.stdout

@@ -77,7 +77,7 @@ def test_leaving_the_stage_ends_processes_and_their_children(tmp_path: Path, pla
     class Left(Exception):
         pass
 
-    with pytest.raises(error or Left), Stage(tmp_path) as stage:
+    with pytest.raises(error or Left), Stage(tmp_path, close_seconds=0.1) as stage:
         actor = play(stage, "parent", WITH_A_CHILD)
         child = stage.wait_until("the child", lambda: actor.last("child"), 20)["pid"]
         assert runs(child)

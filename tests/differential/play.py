@@ -79,8 +79,11 @@ class Retelling:
 class Player:
     """One playing of one history on two sides."""
 
-    def __init__(self, sides: tuple[Side, Side], gate: asyncio.Semaphore) -> None:
+    def __init__(
+        self, sides: tuple[Side, Side], gate: asyncio.Semaphore, patience_seconds: float = PATIENCE_SECONDS
+    ) -> None:
         """`gate` bounds how many histories take steps at one time, so that a burst is short; rests need no place."""
+        self._patience_seconds = patience_seconds
         self._sides = sides
         self._gate = gate
         self._now = time.monotonic
@@ -164,7 +167,7 @@ class Player:
             first, second = (side.answers.keys() - self._known for side in self._sides)
             if first == second and groups[0] == groups[1]:
                 return groups[0]
-            deadline = deadline or self._now() + PATIENCE_SECONDS
+            deadline = deadline or self._now() + self._patience_seconds
             if self._now() > deadline:
                 self._tell_difference(first, second, groups)
             await asyncio.sleep(0.02)

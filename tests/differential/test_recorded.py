@@ -14,6 +14,8 @@ from tests.differential.sides import LiveSide, RecordedSide, Server, Side, new_p
 from tests.differential.steps import History, Rest
 from tests.servers import RunningServer
 
+pytestmark = pytest.mark.realtime
+
 RECORDED: Final = read()
 NAMES: Final = [f"{history.profile}-{history.seed}" for history in RECORDED]
 

@@ -19,6 +19,8 @@ from tests.e2e.members import Member, steady, stop_all
 from tests.servers import RunningServer
 from tests.wire_client import WireClient
 
+pytestmark = pytest.mark.realtime
+
 PARTITIONS: Final = 7
 _GROUPS = (f"assignors-{number}" for number in count(1))
 

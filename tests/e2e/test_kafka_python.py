@@ -23,6 +23,8 @@ from tests.servers import RunningServer
 from tests.waiting import wait_for
 from tests.wire_client import WireClient, fetch_request, join_request
 
+pytestmark = pytest.mark.realtime
+
 PARTITIONS: Final = 6
 AUDIT_PARTITIONS: Final = 50
 SESSION_MS: Final = 1500

@@ -12,6 +12,8 @@ from tests.servers import RunningServer
 from tests.waiting import wait_for
 from tests.wire_client import WireClient
 
+pytestmark = pytest.mark.realtime
+
 PARTITIONS: Final = 3
 RECORDS: Final = 60
 SECONDS: Final = 20

@@ -26,6 +26,13 @@ def spark() -> Iterator[SparkSession]:
         pytest.fail(str(missing), pytrace=False)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that use Spark, so that `make check` can leave them out."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
+
+
 @pytest.fixture
 def raw(spark: SparkSession) -> Bronze:
     """Values as the rows of bronze, as far as the other tables read them."""
