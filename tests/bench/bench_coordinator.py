@@ -15,6 +15,7 @@ says so. Prints the tables of docs/benchmarks.md at the end. Exit status 1: a ru
 failure.
 """
 
+import io
 import os
 import resource
 import shutil
@@ -216,6 +217,7 @@ def main() -> None:
     if shutil.which("go") is None:
         sys.exit("Go is missing: install it (https://go.dev/dl), the load generator is written in it")
     signal.signal(signal.SIGTERM, terminated)
+    assert isinstance(sys.stdout, io.TextIOWrapper)
     sys.stdout.reconfigure(line_buffering=True)  # a pipe sees each round when it is over
     names = chosen("ONLY", [*(load.key for load in LOADS), *CHECKS])
     loads = [load for load in LOADS if load.key in names]

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from coordinator.audit.schema import Cause  # noqa: E402
+from coordinator.core.causes import Cause  # noqa: E402
 from coordinator.pipeline.bronze import COLUMNS  # noqa: E402
 from coordinator.pipeline.generations import generations_query  # noqa: E402
 from coordinator.pipeline.session import spark_session  # noqa: E402

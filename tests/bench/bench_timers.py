@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -56,8 +57,9 @@ def measured(command: Iterable[str], count: int) -> Figures:
 
 
 def medians(rounds: Iterable[Figures]) -> Figures:
-    columns = zip(*rounds, strict=True)
-    return Figures(*(None if None in column else statistics.median(column) for column in columns))
+    """The median of each figure; None where a peer does not have it."""
+    columns: Iterable[tuple[Any, ...]] = zip(*rounds, strict=True)
+    return Figures._make(None if None in column else statistics.median(column) for column in columns)
 
 
 def verdicts(count: int, found: Mapping[str, Figures]) -> None:

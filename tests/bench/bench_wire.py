@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from importlib import import_module, util
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -134,10 +135,10 @@ def messages_table() -> None:
 def in_place_table() -> None:
     """The Heartbeat of a steady member, from the receive buffer into the send buffer."""
     pair = next(pair for pair in pairs() if pair.name.startswith("Heartbeat"))
-    request = pair.request
+    request: Any = pair.request
     frame = encode_request(1, "bench", request, pair.version)[LENGTH_BYTES:]
     sessions = SessionTable(TimerWheel(0), seed=1)
-    sessions.renew(request.group_id, request.member_id, request.group_instance_id, 10_000, 0)
+    sessions.start(request.group_id, request.member_id, request.group_instance_id, 10_000, 10_000, True, 0)
     sessions.set_group(request.group_id, request.generation_id, True)
     print(f"\n{f'{pair.name} in place, ns':36}{'median':>10}")
     for name, table in (("read and answer", None), ("with its session found and renewed", sessions)):

@@ -36,10 +36,13 @@ def produce(bootstrap: str, topics: list[str]) -> set[tuple[str, bytes]]:
     producer = Producer({"bootstrap.servers": bootstrap})
     failed: list[object] = []
     sent = {(topic, str(number).encode()) for topic in topics for number in range(RECORDS)}
+
+    def delivered(error: object, _: object) -> None:
+        if error is not None:
+            failed.append(error)
+
     for topic, value in sorted(sent):
-        producer.produce(
-            topic, value, partition=int(value) % PARTITIONS, on_delivery=lambda error, _: error and failed.append(error)
-        )
+        producer.produce(topic, value, partition=int(value) % PARTITIONS, on_delivery=delivered)
     assert producer.flush(SECONDS) == 0
     assert failed == []
     return sent
@@ -62,7 +65,9 @@ def consume_until(consumer: Consumer, enough: Callable[[set[tuple[str, bytes]]],
         message = consumer.poll(POLL_SECONDS)
         if message is not None:
             assert message.error() is None, message.error()
-            consumed.add((message.topic(), message.value()))
+            topic, value = message.topic(), message.value()
+            assert topic is not None and value is not None
+            consumed.add((topic, value))
         return enough(consumed)
 
     wait_for(has_enough, SECONDS, "the records")

@@ -1,6 +1,6 @@
 """Batches for logs of tests."""
 
-from _wire.records import build_batch, parse_records
+from _wire.records import Record, build_batch, parse_records
 from coordinator.log.partition_log import PartitionLog
 
 START_MS = 1_700_000_000_000
@@ -14,7 +14,12 @@ def batch(*values: str, timestamp_ms: int = START_MS, padding_bytes: int = 0) ->
 
 
 def values(data: bytes) -> list[str]:
-    return [record.value.decode() for record in parse_records(data)]
+    return [text(record) for record in parse_records(data)]
+
+
+def text(record: Record) -> str:
+    assert record.value is not None, record
+    return record.value.decode()
 
 
 def everything(log: PartitionLog) -> list[str]:
@@ -25,7 +30,7 @@ def everything(log: PartitionLog) -> list[str]:
         for record in parse_records(data):
             if record.offset >= log.log_start_offset:
                 assert record.offset == expected
-                found.append(record.value.decode())
+                found.append(text(record))
                 expected += 1
     assert expected == log.log_end_offset
     return found

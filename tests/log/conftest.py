@@ -1,5 +1,6 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ def open_log(fs: FaultyFileSystem, tmp_path: Path) -> Iterator[OpenLog]:
     """Opens `topic-0` in the test's folder, again and again; whatever is open at the end is closed."""
     opened: list[PartitionLog] = []
 
-    def open_topic(config: LogConfig | None = None, **options: object) -> PartitionLog:
+    def open_topic(config: LogConfig | None = None, **options: Any) -> PartitionLog:
         opened.append(PartitionLog.open(fs, tmp_path, "topic", 0, config or LogConfig(), **options))
         return opened[-1]
 

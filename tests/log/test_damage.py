@@ -83,10 +83,10 @@ class Disk(MemoryFileSystem):
         return PartitionLog.open(self, ROOT, "topic", 0, CONFIG, clean=clean)
 
 
-def tried(call: Callable[[], Any]) -> Any:
+def tried(call: Callable[..., Any], *arguments: Any) -> Any:
     """The result, or None where the damage is reported."""
     try:
-        return call()
+        return call(*arguments)
     except REPORTED:
         return None
 
@@ -100,18 +100,18 @@ def use_in_every_way(log: PartitionLog) -> None:
             assert header.base_offset > last_offset
             assert len(data) == header.size_in_bytes
             last_offset = header.last_offset
-            tried(lambda data=data: parse_records(data))
+            tried(parse_records, data)
         assert last_offset == log.log_end_offset - 1
 
     tried(replay)
     for offset in range(log.log_start_offset, min(log.log_end_offset, END_OFFSET + 5) + 1):
         for max_bytes in (0, 100, 10_000):
-            data = tried(lambda offset=offset, max_bytes=max_bytes: log.read(offset, max_bytes))
+            data = tried(log.read, offset, max_bytes)
             assert data is None or data or offset == log.log_end_offset
-            headers = tried(lambda data=data: batch_headers(data or b"", 0, False))
+            headers = tried(batch_headers, data or b"", 0, False)
             assert not headers or headers[0].last_offset >= offset
     for timestamp_ms in range(START_MS - 1, START_MS + 32):
-        tried(lambda timestamp_ms=timestamp_ms: log.offset_for_timestamp(timestamp_ms))
+        tried(log.offset_for_timestamp, timestamp_ms)
     tried(log.max_timestamp)
 
 
@@ -165,7 +165,7 @@ def test_a_wrong_length_is_reported_by_every_read_of_the_batch(length):
         log.read(header.base_offset, 10_000)
     with pytest.raises(CorruptBatch):
         log.read(header.base_offset, 0)
-    replayed = []
+    replayed: list[int] = []
     with pytest.raises(CorruptBatch):
         replayed.extend(found.base_offset for found, _ in log.batches(0))
     assert replayed == list(range(0, header.base_offset, 3)), "the batches before it are read"

@@ -2,6 +2,7 @@
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -35,11 +36,12 @@ class LogMachine(RuleBasedStateMachine):
         self.flushed = 0  # records that a power loss does not take
         self.open(lazy=lazy)
 
-    def open(self, **options: object) -> None:
+    def open(self, **options: Any) -> None:
         self.log = PartitionLog.open(self.fs, Path(self.folder.name), "topic", 0, self.config, **options)
 
     def new_batches(self, shapes: list[tuple[int, int, int, str]]) -> tuple[bytearray, list[Record]]:
-        data, records = bytearray(), []
+        data = bytearray()
+        records: list[Record] = []
         for count, value_bytes, time_ms, compression in shapes:
             first = len(self.records) + len(records)
             new = [

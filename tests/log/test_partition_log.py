@@ -17,7 +17,7 @@ from coordinator.log.errors import (
 )
 from coordinator.log.partition_log import AppendResult, PartitionLog
 from coordinator.log.segment import PrebuiltBatch
-from tests.log.batches import START_MS, batch, everything, filled, values
+from tests.log.batches import START_MS, batch, everything, filled, text, values
 from tests.model.memory_files import MemoryFileSystem
 
 SMALL_SEGMENTS = LogConfig(segment_bytes=1_000, index_interval_bytes=200)
@@ -80,7 +80,8 @@ def test_a_batch_of_our_own_is_written_as_it_is(open_log):
         log.append_prebuilt([PrebuiltBatch(build_batch(records, base_offset=end - 2, timestamp_ms=end), end - 1)], end)
         assert log.log_end_offset == end
     assert everything(log) == ["0", "1", "2", "3"]
-    assert log.offset_for_timestamp(3).offset == 2
+    found = log.offset_for_timestamp(3)
+    assert found is not None and found.offset == 2
 
 
 def test_a_batch_of_our_own_is_not_larger_than_a_segment(open_log):
@@ -143,7 +144,7 @@ def test_every_offset_is_found_in_every_segment(open_log):
     for offset in range(200):
         first = parse_records(log.read(offset, 1))
         assert first[0].offset <= offset <= first[-1].offset
-        assert next(record.value.decode() for record in first if record.offset >= offset) == expected[offset]
+        assert next(text(record) for record in first if record.offset >= offset) == expected[offset]
 
 
 def test_a_read_stays_within_its_bytes_but_for_the_first_batch(open_log):
@@ -351,6 +352,7 @@ def test_a_clean_stop_covers_the_names_that_a_failed_append_left():
 def test_a_flush_may_finish_after_further_appends(open_log):
     log = filled(open_log(), 2)
     flush = log.start_flush()
+    assert flush is not None
     filled(log, 3)
     flush.run()
     log.finish_flush(flush)

@@ -5,7 +5,6 @@ from typing import Any
 
 from coordinator.audit.schema import (
     AuditEvent,
-    Cause,
     GenerationStable,
     GenerationStarted,
     GroupCreated,
@@ -18,6 +17,7 @@ from coordinator.audit.schema import (
     RebalanceSuperseded,
     encode_event,
 )
+from coordinator.core.causes import Cause
 
 
 def member(name: str, instance_id: str | None = None) -> MemberRef:
@@ -69,19 +69,19 @@ class History:
         return self
 
     def started(self, members: int = 1, leader: str = "a-id") -> "History":
-        own = {"protocol_type": "consumer", "protocol_name": "range", "leader": leader}
+        own: dict[str, Any] = {"protocol_type": "consumer", "protocol_name": "range", "leader": leader}
         self.add(GenerationStarted, "CompletingRebalance", next_generation=True, members=members, join_ms=10, **own)
         return self
 
     def assigned(self, to: MemberRef, partitions: list[int]) -> "History":
         owned = {"orders": partitions}
-        own = {"readable": True, "partitions": owned, "gained": owned, "lost": {}, "kept": {}}
+        own: dict[str, Any] = {"readable": True, "partitions": owned, "gained": owned, "lost": {}, "kept": {}}
         self.add(MemberAssigned, "CompletingRebalance", member=to, **own)
         return self
 
     def stable(self, members: int = 1, moved: int = 0) -> "History":
-        took = {"join_ms": 10, "sync_ms": 20, "rebalance_ms": 30}
-        counted = {"partitions": 6, "partitions_moved": moved, "unowned_partition_ms": 180}
+        took: dict[str, Any] = {"join_ms": 10, "sync_ms": 20, "rebalance_ms": 30}
+        counted: dict[str, Any] = {"partitions": 6, "partitions_moved": moved, "unowned_partition_ms": 180}
         self.add(GenerationStable, "Stable", members=members, **took, **counted)
         return self
 

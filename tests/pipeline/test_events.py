@@ -10,13 +10,13 @@ from pyspark.sql.types import ArrayType, BooleanType, DataType, LongType, MapTyp
 from coordinator.audit.schema import (
     AnyAuditEvent,
     AuditEvent,
-    Cause,
     MemberRef,
     MemberSnapshot,
     StoredState,
     TopicPartitions,
     encode_event,
 )
+from coordinator.core.causes import Cause
 from coordinator.pipeline.events import envelope_type, event_types, kind_column, typed_events
 from coordinator.pipeline.generations import KINDS
 from tests.pipeline.conftest import Bronze

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from coordinator.audit.schema import Cause, encode_event
+from coordinator.audit.schema import encode_event
+from coordinator.core.causes import Cause
 from coordinator.pipeline.events import typed_events
 from coordinator.pipeline.generations import COLUMNS, KEY, KINDS, generation_rows, merge_generations, take_back
 from coordinator.pipeline.show import read_generations

@@ -17,6 +17,8 @@ INT64_MAX = 2**63 - 1
 class Key:
     """Something a weak reference can point at."""
 
+    wheel: TimerWheel
+
 
 def test_an_empty_wheel_has_nothing_to_say():
     wheel = TimerWheel(5)

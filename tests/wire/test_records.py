@@ -127,7 +127,7 @@ def uncompressed(vector: dict) -> bool:
     return all(batch["magic"] == 2 and batch["compression"] == "none" for batch in vector["batches"])
 
 
-@pytest.mark.parametrize("vector", list(filter(uncompressed, VECTORS)), ids=lambda vector: vector["name"])
+@pytest.mark.parametrize("vector", [each for each in VECTORS if uncompressed(each)], ids=lambda vector: vector["name"])
 def test_uncompressed_batches_are_written_as_kafka_writes_them(vector):
     assert b"".join(map(built, vector["batches"])).hex() == vector["hex"]
 
@@ -236,7 +236,7 @@ def test_a_small_batch_cannot_take_much_memory(compression):
     tracemalloc.stop()
     assert peak_bytes < 3_000_000
     _, records = parse_batch(bomb)
-    assert len(records[0].value) == 30_000_000
+    assert len(records[0].value or b"") == 30_000_000
 
 
 def test_a_record_count_is_not_trusted():
