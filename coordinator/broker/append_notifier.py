@@ -1,4 +1,4 @@
-"""Which logs grew, and who waits for that."""
+"""Which logs grew or were removed, and who waits for that."""
 
 from collections.abc import Callable, Iterable
 
@@ -8,15 +8,15 @@ Listener = Callable[[], None]
 
 
 class AppendNotifier:
-    """Logs that grew are noted at once; whoever watches them is called once per loop turn (`notify`).
+    """Changes of logs are noted at once; the listeners of a log are called once per loop iteration (`notify`).
 
-    `request_iteration` is called when there is something to tell.
+    `request_iteration` is called when there is something to notify of.
     """
 
     def __init__(self, request_iteration: Callable[[], None]) -> None:
         self._request_iteration = request_iteration
         self._listeners: dict[PartitionLog, dict[Listener, None]] = {}
-        self._appended: dict[PartitionLog, None] = {}
+        self._changed: dict[PartitionLog, None] = {}
 
     def add_listener(self, logs: Iterable[PartitionLog], listener: Listener) -> None:
         for log in logs:
@@ -31,15 +31,22 @@ class AppendNotifier:
                     del self._listeners[log]
 
     def mark_appended(self, log: PartitionLog) -> None:
+        self._mark_changed(log)
+
+    def mark_removed(self, log: PartitionLog) -> None:
+        """The topic of the log was deleted: what waits for the log would wait in vain."""
+        self._mark_changed(log)
+
+    def _mark_changed(self, log: PartitionLog) -> None:
         if log in self._listeners:
-            if not self._appended:
+            if not self._changed:
                 self._request_iteration()
-            self._appended[log] = None
+            self._changed[log] = None
 
     def notify(self, now_ms: int) -> None:
-        """Call each listener of a log that grew, once."""
-        if not self._appended:
+        """Call each listener of a log that changed, once."""
+        if not self._changed:
             return
-        appended, self._appended = self._appended, {}
-        for listener in {listener: None for log in appended for listener in self._listeners.get(log, ())}:
+        changed, self._changed = self._changed, {}
+        for listener in {listener: None for log in changed for listener in self._listeners.get(log, ())}:
             listener()

@@ -68,6 +68,8 @@ class FetchService:
         self._partitions = partitions
         self._notifier = notifier
         self._timers = timers
+        # As on Kafka, a deletion completes the fetches that wait for the topic: they are answered with an error.
+        partitions.add_removal_listener(notifier.mark_removed)
 
     def fetch(
         self, request: FetchRequest, api_version: int, now_ms: int, answer: Callable[[FetchResponse], None]

@@ -1,5 +1,7 @@
 """The partition logs that this node leads."""
 
+from collections.abc import Callable
+
 from coordinator.config import (
     LOG_INDEX_INTERVAL_BYTES,
     LOG_ROLL_MS,
@@ -26,6 +28,11 @@ class Partitions:
         self._image = image
         self._config = config
         self._logs: dict[tuple[str, int], PartitionLog] = {}
+        self._removal_listeners: list[Callable[[PartitionLog], None]] = []
+
+    def add_removal_listener(self, listener: Callable[[PartitionLog], None]) -> None:
+        """Call `listener` with each log that was open and is removed with its topic."""
+        self._removal_listeners.append(listener)
 
     def find(self, topic: str, partition: int) -> PartitionLog | None:
         """The log of a partition led here; None when there is no such partition."""
@@ -43,8 +50,11 @@ class Partitions:
     def forget(self, topic: Topic) -> None:
         """Close and delete the logs of a topic that is gone."""
         for partition in range(topic.partitions):
-            self._logs.pop((topic.name, partition), None)
+            log = self._logs.pop((topic.name, partition), None)
             self._directory.delete_log(topic.name, partition)
+            if log is not None:
+                for listener in self._removal_listeners:
+                    listener(log)
 
     def _open(self, topic: Topic, partition: int) -> PartitionLog:
         segment_bytes = OFFSETS_TOPIC_SEGMENT_BYTES if topic.name == OFFSETS_TOPIC else LOG_SEGMENT_BYTES

@@ -96,6 +96,10 @@ class MemoryFileSystem:
             self._flushed_bytes[path] = len(content)
         self._unflushed_names.clear()
 
+    def paths(self) -> list[Path]:
+        """Every file, in order."""
+        return sorted(self._files)
+
     def content(self, path: Path) -> bytearray:
         """What is in the file, made if it is not there."""
         if path not in self._files:
@@ -141,10 +145,24 @@ class MemoryFileSystem:
         self._directories.update((path, *path.parents))
 
     def rename(self, path: Path, target: Path) -> None:
+        if path in self._directories:
+            self._rename_directory(path, target)
+            return
         self._files[target] = self._files.pop(path)
         self._flushed_bytes[target] = self._flushed_bytes.pop(path, 0)
         self._unflushed_names.discard(path)
         self._unflushed_names.add(target)
+
+    def _rename_directory(self, path: Path, target: Path) -> None:
+        """Every name within it changes; what was flushed stays flushed."""
+
+        def moved(name: Path) -> Path:
+            return target / name.relative_to(path) if name.is_relative_to(path) else name
+
+        self._files = {moved(name): content for name, content in self._files.items()}
+        self._flushed_bytes = {moved(name): size for name, size in self._flushed_bytes.items()}
+        self._directories = {moved(name) for name in self._directories}
+        self._unflushed_names = {moved(name) for name in self._unflushed_names}
 
     def remove(self, path: Path) -> None:
         if path not in self._files:

@@ -1,0 +1,221 @@
+"""What ProduceService appends and rejects; the sequence rules of idempotent producers (KIP-98)."""
+
+from typing import Any, Final
+
+import pytest
+
+from _wire.errors import ErrorCode
+from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from tests.broker.virtual_broker import BY_NAME, VirtualBroker, batch
+from tests.wire_client import fetch_request
+
+NONE: Final = ErrorCode.NONE
+GAP: Final = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+FENCED: Final = ErrorCode.INVALID_PRODUCER_EPOCH
+LAST_SEQUENCE: Final = 2**31 - 1
+PRODUCER: Final = 7
+
+
+@pytest.fixture
+def broker() -> VirtualBroker:
+    broker = VirtualBroker()
+    broker.create_topic("orders", 2)
+    return broker
+
+
+class Producer:
+    """Sends batches of `records` records and returns error and base offset."""
+
+    def __init__(self, broker: VirtualBroker, producer_id: int = PRODUCER) -> None:
+        self._broker = broker
+        self._producer_id = producer_id
+
+    def send(self, sequence: int, records: int = 1, epoch: int = 0, partition: int = 0) -> tuple[ErrorCode, int]:
+        fields = {"producer_id": self._producer_id, "producer_epoch": epoch, "base_sequence": sequence}
+        answer = self._broker.produce("orders", batch(*[b"a"] * records, **fields), partition)
+        return ErrorCode(answer.error_code), answer.base_offset
+
+
+@pytest.fixture
+def producer(broker: VirtualBroker) -> Producer:
+    return Producer(broker)
+
+
+def records_in(broker: VirtualBroker, partition: int = 0) -> int:
+    return len(broker.fetch(fetch_request("orders", partition=partition)).values)
+
+
+# ---- in order
+
+
+def test_batches_in_order_are_appended(broker, producer):
+    assert [producer.send(0, 3), producer.send(3), producer.send(4, 2)] == [(NONE, 0), (NONE, 3), (NONE, 4)]
+    assert records_in(broker) == 6
+
+
+def test_a_producer_that_is_not_known_may_start_anywhere(producer):
+    """Its state may have been removed with the records that held it, as on Kafka."""
+    assert producer.send(41) == (NONE, 0)
+    assert producer.send(42) == (NONE, 1)
+
+
+@pytest.mark.parametrize("sequence", [0, 1, 3, 4, LAST_SEQUENCE])
+def test_a_batch_that_does_not_follow_the_last_one_is_rejected(broker, producer, sequence):
+    producer.send(0, 2)
+    assert producer.send(sequence) == (GAP, -1)
+    assert records_in(broker) == 2
+
+
+def test_after_a_rejected_batch_the_one_in_order_is_appended(producer):
+    producer.send(0)
+    assert producer.send(2) == (GAP, -1)
+    assert producer.send(1) == (NONE, 1)
+
+
+def test_sequences_wrap_around_after_the_largest(producer):
+    assert producer.send(LAST_SEQUENCE) == (NONE, 0)
+    assert producer.send(1) == (GAP, -1)
+    assert producer.send(0) == (NONE, 1)
+
+
+def test_a_batch_whose_own_sequences_wrap_around_is_followed_and_recognized(producer):
+    assert producer.send(LAST_SEQUENCE - 1, 4) == (NONE, 0)
+    assert producer.send(LAST_SEQUENCE - 1, 4) == (NONE, 0)
+    assert producer.send(2) == (NONE, 4)
+
+
+# ---- duplicates
+
+
+def test_each_of_the_last_five_batches_is_answered_with_its_offset_and_not_appended(broker, producer):
+    sent = [producer.send(2 * number, 2) for number in range(6)]
+    assert [producer.send(2 * number, 2) for number in range(1, 6)] == sent[1:]
+    assert producer.send(0, 2) == (GAP, -1), "older than five batches"
+    assert records_in(broker) == 12
+
+
+@pytest.mark.parametrize(("sequence", "records"), [(0, 2), (0, 4), (1, 2), (2, 1)])
+def test_a_batch_that_only_overlaps_is_no_duplicate(broker, producer, sequence, records):
+    producer.send(0, 3)
+    assert producer.send(sequence, records) == (GAP, -1)
+    assert records_in(broker) == 3
+
+
+# ---- epochs
+
+
+def test_an_older_epoch_is_fenced_also_with_the_next_sequence(producer):
+    assert producer.send(0, epoch=2) == (NONE, 0)
+    for sequence in (0, 1):
+        assert producer.send(sequence, epoch=1) == (FENCED, -1)
+    assert producer.send(1, epoch=2) == (NONE, 1)
+
+
+def test_a_newer_epoch_starts_at_zero(producer):
+    producer.send(0, 5)
+    assert producer.send(5, epoch=1) == (GAP, -1)
+    assert producer.send(0, epoch=1) == (NONE, 5)
+    assert producer.send(1, epoch=1) == (NONE, 6)
+
+
+def test_a_batch_of_an_older_epoch_is_no_duplicate_in_a_newer_one(producer):
+    producer.send(0)
+    assert producer.send(0, epoch=1) == (NONE, 1)
+    assert producer.send(0, epoch=1) == (NONE, 1)
+    assert producer.send(0, epoch=0) == (FENCED, -1)
+
+
+# ---- who counts together
+
+
+def test_producers_and_partitions_count_for_themselves(broker, producer):
+    other = Producer(broker, PRODUCER + 1)
+    assert producer.send(0, 2) == (NONE, 0)
+    assert other.send(0) == (NONE, 2)
+    assert producer.send(0, partition=1) == (NONE, 0)
+    assert producer.send(2) == (NONE, 3)
+
+
+def test_batches_without_a_producer_id_are_never_duplicates(broker):
+    for offset in range(3):
+        answer = broker.produce("orders", batch(b"a"))
+        assert (answer.error_code, answer.base_offset) == (NONE, offset)
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_a_restart_reads_the_producers_from_the_log(broker, producer, clean):
+    producer.send(0, 2)
+    producer.send(2)
+    producer.send(0, epoch=1)
+    broker.close(clean=clean)
+    again = Producer(VirtualBroker(fs=broker.fs))
+    assert again.send(0, epoch=1) == (NONE, 3), "the duplicate"
+    assert again.send(2, epoch=1) == (GAP, -1)
+    assert again.send(3, epoch=0) == (FENCED, -1)
+    assert again.send(1, epoch=1) == (NONE, 4)
+
+
+def test_producers_of_a_deleted_topic_are_forgotten(broker, producer):
+    producer.send(0, 5)
+    broker.topics.remove("orders", broker.clock.now_ms())
+    broker.create_topic("orders")
+    assert producer.send(0) == (NONE, 0)
+
+
+def test_a_failed_append_leaves_the_sequence_as_it_was(broker, producer):
+    producer.send(0)
+    broker.fs.is_full = True
+    assert producer.send(1) == (ErrorCode.KAFKA_STORAGE_ERROR, -1)
+    broker.fs.is_full = False
+    assert producer.send(2) == (GAP, -1)
+    assert producer.send(1) == (NONE, 1)
+
+
+# ---- requests
+
+
+@pytest.mark.parametrize("acks", [-2, 2, 127])
+def test_acks_that_do_not_exist_are_rejected(broker, acks):
+    answer = broker.produce("orders", batch(b"a"), acks=acks)
+    assert (answer.error_code, answer.base_offset) == (ErrorCode.INVALID_REQUIRED_ACKS, -1)
+    assert records_in(broker) == 0
+
+
+@pytest.mark.parametrize(
+    ("records", "error"),
+    [
+        (None, ErrorCode.INVALID_RECORD),
+        (b"", ErrorCode.INVALID_RECORD),
+        (batch(b"a") + batch(b"b"), ErrorCode.INVALID_RECORD),
+        (batch(b"a", is_control=True), ErrorCode.INVALID_RECORD),
+        (batch(b"a")[:-1], ErrorCode.INVALID_RECORD),
+        (batch(b"a")[:-1] + b"?", ErrorCode.CORRUPT_MESSAGE),
+    ],
+    ids=["null", "nothing", "two batches", "a control batch", "cut short", "a wrong checksum"],
+)
+def test_anything_but_one_whole_batch_is_rejected(broker, records, error):
+    answer = broker.produce("orders", records)
+    assert (answer.error_code, answer.base_offset) == (error, -1)
+    assert records_in(broker) == 0
+
+
+def test_a_batch_larger_than_message_max_bytes_is_rejected():
+    broker = VirtualBroker({"message.max.bytes": "100"})
+    broker.create_topic("orders")
+    assert broker.produce("orders", batch(bytes(200))).error_code == ErrorCode.MESSAGE_TOO_LARGE
+    assert broker.produce("orders", batch(b"a")).base_offset == 0
+
+
+def test_of_a_partition_that_is_named_twice_the_last_batch_is_appended(broker):
+    def data(*values: bytes) -> Any:
+        return PartitionProduceData(index=0, records=batch(*values))
+
+    topics = [TopicProduceData(name="orders", partition_data=[data(b"a"), data(b"b", b"c")])]
+    response = broker.produce_service.produce(ProduceRequest(acks=-1, topic_data=topics), BY_NAME, 0)
+    assert [len(topic.partition_responses) for topic in response.responses] == [1]
+    assert records_in(broker) == 2
+
+
+def test_an_append_without_listeners_requests_no_iteration(broker):
+    broker.produce("orders", batch(b"a"))
+    assert broker.iterations_requested == 0

@@ -1,0 +1,112 @@
+"""Topics are created and removed in the image, on the disk and over restarts, or not at all."""
+
+import pytest
+
+from _wire.errors import ErrorCode
+from coordinator.broker.topics import PARTITIONS_AT_MOST, TopicError
+from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
+from coordinator.log.errors import LogAppendError
+from tests.broker.virtual_broker import DATA, VirtualBroker, batch
+
+
+@pytest.fixture
+def broker() -> VirtualBroker:
+    return VirtualBroker({"num.partitions": "3", "offsets.topic.num.partitions": "5"})
+
+
+def error_of(broker: VirtualBroker, name: str, partitions: int = 1, replication_factor: int = 1) -> ErrorCode:
+    with pytest.raises(TopicError) as refused:
+        broker.topics.create(name, partitions, replication_factor, {}, 0)
+    return refused.value.error
+
+
+def test_defaults_are_taken_where_minus_one_is_asked_for(broker):
+    assert broker.topics.create("orders", -1, -1, {}, 0).partitions == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("", ErrorCode.INVALID_TOPIC_EXCEPTION),
+        (".", ErrorCode.INVALID_TOPIC_EXCEPTION),
+        ("a/b", ErrorCode.INVALID_TOPIC_EXCEPTION),
+        ("x" * 250, ErrorCode.INVALID_TOPIC_EXCEPTION),
+        ("__cluster_metadata", ErrorCode.INVALID_REQUEST),
+        ("a.b", ErrorCode.TOPIC_ALREADY_EXISTS),
+        ("a_b", ErrorCode.INVALID_TOPIC_EXCEPTION),
+    ],
+)
+def test_a_name_that_cannot_be_used_is_rejected(broker, name, error):
+    broker.create_topic("a.b")
+    assert error_of(broker, name) == error
+
+
+@pytest.mark.parametrize("partitions", [0, -2, PARTITIONS_AT_MOST + 1])
+def test_a_number_of_partitions_that_cannot_be_is_rejected(broker, partitions):
+    assert error_of(broker, "orders", partitions) == ErrorCode.INVALID_PARTITIONS
+    broker.create_topic("orders", PARTITIONS_AT_MOST)
+
+
+@pytest.mark.parametrize("replication_factor", [0, 2, -2])
+def test_a_replication_factor_other_than_one_is_rejected(broker, replication_factor):
+    assert error_of(broker, "orders", 1, replication_factor) == ErrorCode.INVALID_REPLICATION_FACTOR
+
+
+def test_a_creation_that_the_disk_refuses_did_not_happen(broker):
+    broker.fs.is_full = True
+    with pytest.raises(LogAppendError):
+        broker.create_topic("orders")
+    assert broker.partitions.find("orders", 0) is None
+    broker.fs.is_full = False
+    broker.create_topic("orders")
+    assert broker.produce("orders", batch(b"a")).base_offset == 0
+
+
+def test_a_removed_topic_leaves_nothing_on_the_disk(broker):
+    broker.create_topic("orders", 2)
+    for partition in (0, 1):
+        broker.produce("orders", batch(b"a"), partition)
+    assert [name for name in broker.fs.names(DATA) if "orders" in name] == ["orders-0", "orders-1"]
+    broker.topics.remove("orders", 0)
+    assert [name for name in broker.fs.names(DATA) if "orders" in name] == []
+    assert broker.produce("orders", batch(b"a")).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_a_topic_that_is_created_again_is_empty_and_another_one(broker):
+    first = broker.create_topic("orders")
+    broker.produce("orders", batch(b"a"))
+    broker.topics.remove("orders", 0)
+    assert broker.create_topic("orders") != first
+    assert broker.produce("orders", batch(b"b")).base_offset == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("unknown", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (OFFSETS_TOPIC, ErrorCode.INVALID_TOPIC_EXCEPTION),
+        (AUDIT_TOPIC, ErrorCode.INVALID_TOPIC_EXCEPTION),
+    ],
+)
+def test_a_topic_that_cannot_be_removed_is_rejected(broker, name, error):
+    broker.topics.make_internal(0)
+    with pytest.raises(TopicError) as refused:
+        broker.topics.remove(name, 0)
+    assert refused.value.error == error
+
+
+def test_internal_topics_are_created_once_and_with_the_same_number_of_partitions(broker):
+    for _ in range(2):
+        broker.topics.make_internal(0)
+    broker.close(clean=True)
+    again = VirtualBroker({"offsets.topic.num.partitions": "7"}, broker.fs)
+    again.topics.make_internal(0)
+    for name in (OFFSETS_TOPIC, AUDIT_TOPIC):
+        assert (again.partitions.find(name, 4) is None, again.partitions.find(name, 5) is None) == (False, True)
+
+
+def test_automatic_creation_passes_over_names_that_no_topic_may_have(broker):
+    broker.topics.create_automatically("il legal", 0)
+    broker.topics.create_automatically("orders", 0)
+    assert broker.partitions.find("il legal", 0) is None
+    assert broker.partitions.find("orders", 2) is not None

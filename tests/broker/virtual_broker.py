@@ -1,0 +1,111 @@
+"""The services of the data plane on a virtual clock and a disk in memory: no sockets, no threads, no waiting."""
+
+from collections.abc import Mapping
+from itertools import count
+from pathlib import Path
+from typing import Any, Final
+
+from _wire.messages.fetch import FetchResponse
+from _wire.messages.produce import PartitionProduceData, PartitionProduceResponse, ProduceRequest, TopicProduceData
+from _wire.records import build_batch, parse_records
+from coordinator.broker.append_notifier import AppendNotifier
+from coordinator.broker.fetch import DelayedFetch, FetchService, FetchTimeoutKey
+from coordinator.broker.partitions import Partitions
+from coordinator.broker.produce import ProduceService
+from coordinator.broker.topics import Topics
+from coordinator.config import LOG_DIRS, Config
+from coordinator.log.config import LogConfig
+from coordinator.log.directory import LogDirectory
+from coordinator.metadata.store import MetadataStore
+from coordinator.timers.clock import VirtualClock
+from coordinator.timers.wheel import TimerWheel
+from tests.model.memory_files import MemoryFileSystem
+
+BY_NAME: Final = 11
+START_MS: Final = 1_700_000_000_000
+DATA: Final = Path("/data")
+
+
+class VirtualBroker:
+    """What the node puts together of the broker, with an event loop that runs when a test says so."""
+
+    def __init__(self, settings: Mapping[str, str] | None = None, fs: MemoryFileSystem | None = None) -> None:
+        self.fs = fs or MemoryFileSystem()
+        self.clock = VirtualClock(START_MS)
+        self.wheel = TimerWheel(START_MS)
+        self.iterations_requested = 0
+        ids = count(1)
+        config = Config({LOG_DIRS.name: str(DATA)} | dict(settings or {}))
+        self._directory = LogDirectory.open(DATA, fs=self.fs)
+        metadata = MetadataStore(self._directory.open_metadata_log(LogConfig()), lambda: next(ids).to_bytes(16, "big"))
+        self.partitions = Partitions(self._directory, metadata.image, config)
+        self.topics = Topics(metadata, self.partitions, config)
+        self.notifier = AppendNotifier(self._request_iteration)
+        self.fetch_service = FetchService(metadata.image, self.partitions, self.notifier, self.wheel)
+        self.produce_service = ProduceService(metadata.image, self.partitions, self.notifier)
+
+    def _request_iteration(self) -> None:
+        self.iterations_requested += 1
+
+    def create_topic(self, name: str, partitions: int = 1) -> bytes:
+        """Returns the id of the topic."""
+        return self.topics.create(name, partitions, 1, {}, self.clock.now_ms()).topic_id
+
+    def end_iteration(self) -> None:
+        """What the scheduler does at the end of a loop iteration."""
+        self.notifier.notify(self.clock.now_ms())
+
+    def advance(self, ms: int) -> None:
+        """Let time pass and expire the fetches that are due."""
+        self.clock.advance(ms)
+        for key in self.wheel.advance(self.clock.now_ms()):
+            assert isinstance(key, FetchTimeoutKey)
+            self.fetch_service.expire(key.fetch)
+
+    def close(self, *, clean: bool) -> None:
+        self._directory.close(clean=clean)
+
+    # ---- requests
+
+    def produce(self, topic: str, records: bytes | None, partition: int = 0, **fields: Any) -> PartitionProduceResponse:
+        data = PartitionProduceData(index=partition, records=records)
+        request = ProduceRequest(
+            topic_data=[TopicProduceData(name=topic, partition_data=[data])], **({"acks": -1} | fields)
+        )
+        response = self.produce_service.produce(request, BY_NAME, self.clock.now_ms())
+        ((answer,),) = (each.partition_responses for each in response.responses)
+        assert answer.index == partition
+        return answer
+
+    def fetch(self, request: Any, api_version: int = BY_NAME) -> "Fetched":
+        return Fetched(self, request, api_version)
+
+
+class Fetched:
+    """A fetch and its responses: none while it is delayed, and never more than one."""
+
+    def __init__(self, broker: VirtualBroker, request: Any, api_version: int) -> None:
+        self.responses: list[FetchResponse] = []
+        result = broker.fetch_service.fetch(request, api_version, broker.clock.now_ms(), self.responses.append)
+        self.delayed = result if isinstance(result, DelayedFetch) else None
+        if not isinstance(result, DelayedFetch):
+            self.responses.append(result)
+
+    @property
+    def is_waiting(self) -> bool:
+        return not self.responses
+
+    @property
+    def partition(self) -> Any:
+        """The response for the one partition that was asked for."""
+        (response,) = self.responses
+        ((partition,),) = (topic.partitions for topic in response.responses)
+        return partition
+
+    @property
+    def values(self) -> list[bytes | None]:
+        return [record.value for record in parse_records(self.partition.records or b"")]
+
+
+def batch(*values: bytes, **fields: Any) -> bytes:
+    return build_batch([(None, value, ()) for value in values], timestamp_ms=START_MS, **fields)
