@@ -39,7 +39,7 @@ def undamaged() -> dict[Path, bytes]:
     log.finish()
     assert len(log.segments) > 2
     assert all(segment.offset_index.offsets for segment in log.segments[:-1])
-    return {path: bytes(content) for path, content in disk._files.items()}
+    return {path: bytes(disk.content(path)) for path in disk.paths()}
 
 
 FILES: Final = undamaged()
@@ -121,7 +121,7 @@ def use_in_every_way(log: PartitionLog) -> None:
 def test_flipped_bits_end_in_an_answer_or_an_error(damage, clean):
     disk = Disk()
     for path, position, bit in damage:
-        disk.write(path, position, bytes([disk._files[path][position] ^ 1 << bit]))
+        disk.write(path, position, bytes([disk.content(path)[position] ^ 1 << bit]))
     log = tried(lambda: disk.open_log(clean=clean))
     if log is not None:
         use_in_every_way(log)
@@ -217,7 +217,7 @@ def test_an_index_entry_beyond_the_file_makes_the_index_anew():
     disk.write(index, len(FILES[index]) - OFFSET_ENTRY.size, OFFSET_ENTRY.pack(offset, 100_000))
     log = disk.open_log()
     assert sum(header.record_count for header, _ in log.batches(0)) == END_OFFSET
-    assert bytes(disk._files[index]) == FILES[index]
+    assert bytes(disk.content(index)) == FILES[index]
 
 
 def test_an_offset_too_far_from_its_segment_takes_a_recovery():
@@ -234,7 +234,7 @@ def test_an_offset_too_far_from_its_segment_takes_a_recovery():
 def test_a_file_that_became_shorter_is_an_error_of_the_disk(size):
     disk = Disk()
     log = disk.open_log()
-    del disk._files[LOG_FILES[0]][size:]
+    del disk.content(LOG_FILES[0])[size:]
     for read in (lambda: log.read(0, 10_000), lambda: log.read(0, 0), lambda: list(log.batches(0))):
         with pytest.raises(OSError, match="shorter than"):
             read()

@@ -278,7 +278,7 @@ def test_what_a_failed_write_left_behind_is_gone_before_a_shorter_one_follows(op
 
 def test_a_disk_too_full_to_roll_can_be_tried_again(open_log, fs):
     log = open_log(SMALL_SEGMENTS)
-    while log._segments[-1].size_bytes < 950:
+    while log.segments[-1].size_bytes < 950:
         filled(log, 1)
     count = log.log_end_offset
     for _ in range(3):

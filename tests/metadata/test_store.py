@@ -37,8 +37,8 @@ class Disk:
     @property
     def content(self) -> bytearray:
         """The bytes of the log itself."""
-        (path,) = (path for path in self.files._files if path.suffix == ".log")
-        return self.files._files[path]
+        (path,) = (path for path in self.files.paths() if path.suffix == ".log")
+        return self.files.content(path)
 
 
 @pytest.fixture
