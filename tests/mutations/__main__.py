@@ -11,7 +11,8 @@ import time
 from pathlib import Path
 from typing import Final
 
-from tests.mutations.mutants import MUTANTS, Mutant
+from tests.mutations.mutant import Mutant
+from tests.mutations.mutants import MUTANTS
 
 ROOT: Final = Path(__file__).parents[2]
 COPIED: Final = ("_wire", "coordinator", "docs", "tests", "pyproject.toml")
