@@ -62,9 +62,7 @@ def kill(mutant: Mutant, copy: Path, rounds: tuple[tuple[str, ...], ...]) -> boo
     """Whether a test fails with the mutant."""
     path = copy / mutant.file
     text = path.read_text(encoding="utf-8")
-    assert text.count(mutant.old) == 1, (
-        f"{mutant.name}: {mutant.file} contains its text {text.count(mutant.old)} times"
-    )
+    assert text.count(mutant.old) == 1, f"{mutant.name}: {mutant.file} contains its text {text.count(mutant.old)} times"
     began = time.monotonic()
     path.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
     try:

@@ -183,14 +183,20 @@ SYNC_MUTANTS: Final = (
     Mutant(
         "the answer to SyncGroup does not renew the session",
         MEMBERS,
-        "            renewed.append(SessionRenewed(member.member_id, member.session_timeout_ms))\n",
+        "            renewed.append(SessionRenewed(member.member_id, member.session_timeout_ms))\n    events.append(",
+        "            pass\n    events.append(",
+    ),
+    Mutant(
+        "the answer to a rejected assignment does not renew the session",
+        MEMBERS,
+        "    decision.sessions = tuple(renewed)\n",
         "",
     ),
     Mutant(
         "only the leader is told that its assignment is too large",
         MEMBERS,
-        "decision.replies += tuple(Reply(request_id, error) for request_id in waiting if request_id is not None)",
-        "waiting.clear()",
+        "            decision.replies += (Reply(member.awaiting_sync, error),)\n",
+        "            pass\n",
     ),
     Mutant(
         "SyncGroup with a too large assignment simply fails",

@@ -61,8 +61,8 @@ COMMIT_MUTANTS: Final = (
     Mutant(
         "offsets are committed for partitions that do not exist",
         OFFSET_COMMIT,
-        "topic.partitions = [each for each in topic.partitions if 0 <= each.partition_index < count]",
-        "topic.partitions = list(topic.partitions)",
+        "existing = [each for each in topic.partitions if 0 <= each.partition_index < count]",
+        "existing = topic.partitions",
     ),
     Mutant(
         "an unknown partition that is named again is not answered",
@@ -79,8 +79,8 @@ COMMIT_MUTANTS: Final = (
     Mutant(
         "an error of the group hides that partitions do not exist",
         OFFSET_COMMIT,
-        "return _with_rejected(_reject_all(prepared.request.topics, error), prepared.rejected)",
-        "return _reject_all(prepared.request.topics, error)",
+        "return _with_rejected(_reject_all(prepared.topics, error), prepared.rejected)",
+        "return _reject_all(prepared.topics, error)",
     ),
     Mutant(
         "an unknown group is reported before version 9 of OffsetCommit",
@@ -172,8 +172,20 @@ FETCH_AND_DELETE_MUTANTS: Final = (
     Mutant(
         "offsets of topics that the group reads are deleted",
         OFFSET_DELETE,
-        "            elif reads:\n",
-        "            elif reads and not count:\n",
+        "        if is_subscribed(group.classic, subscribed, topic.name):\n",
+        "        if not count:\n",
+    ),
+    Mutant(
+        "OffsetDelete names a topic twice though a partition is unknown",
+        OFFSET_DELETE,
+        "            known.partitions.extend(topic.partitions)\n",
+        "            unknown[str(topic)] = topic\n",
+    ),
+    Mutant(
+        "OffsetDelete deletes partitions that do not exist",
+        OFFSET_DELETE,
+        "existing = [index for index in indexes if 0 <= index < count]",
+        "existing = indexes",
     ),
     Mutant(
         "offsets of members of another protocol type are deleted",
