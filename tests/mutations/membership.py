@@ -112,12 +112,6 @@ JOIN_MUTANTS: Final = (
         "request.session_timeout_ms, request.session_timeout_ms\n",
     ),
     Mutant(
-        "the session timeout of a new member is forgotten",
-        JOINING,
-        "NEW_MEMBER_JOIN_TIMEOUT_MS, request.session_timeout_ms\n",
-        "NEW_MEMBER_JOIN_TIMEOUT_MS, NEW_MEMBER_JOIN_TIMEOUT_MS\n",
-    ),
-    Mutant(
         "the session of a static member has no instance id",
         JOINING,
         "member_id, request.group_instance_id, NEW_MEMBER_JOIN_TIMEOUT_MS",

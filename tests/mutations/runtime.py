@@ -188,6 +188,18 @@ SHARD_MUTANTS: Final = (
         "        if batch is None:\n",
     ),
     Mutant(
+        "a drain forgets the batch that was appended before",
+        SHARD,
+        "        self.release()  # a batch that was appended since the last call\n",
+        "",
+    ),
+    Mutant(
+        "a batch in flight is forgotten when its partition is unloaded",
+        SHARD,
+        "        self._fail_all(batch, ErrorCode.NOT_COORDINATOR)\n",
+        "        self._fail_all(Batch(0), ErrorCode.NOT_COORDINATOR)\n",
+    ),
+    Mutant(
         "a shard is not drained when its append completes later",
         SHARD,
         "            self.completed_later(self)\n",
@@ -220,14 +232,14 @@ SHARD_MUTANTS: Final = (
     Mutant(
         "operations queued behind a failed batch are not answered",
         SHARD,
-        "fail(request_id, ErrorCode.COORDINATOR_NOT_AVAILABLE)\n        self._refuse_all()\n",
-        "fail(request_id, ErrorCode.COORDINATOR_NOT_AVAILABLE)\n",
+        "            self._responses.fail(request_id, error)\n        self._refuse_all()\n",
+        "            self._responses.fail(request_id, error)\n",
     ),
     Mutant(
         "a partition whose append failed is not loaded again",
         SHARD,
-        "        self.state, self.needs_retry = ShardState.FAILED, True\n        waiting = self.machine.unload()\n",
-        "        self.state = ShardState.FAILED\n        waiting = self.machine.unload()\n",
+        "        self.state, self.needs_retry = ShardState.FAILED, True\n        self._fail_all(",
+        "        self.state = ShardState.FAILED\n        self._fail_all(",
     ),
 )
 

@@ -77,6 +77,7 @@ def test_an_assignment_that_is_too_large_fails_all_that_wait_for_it_and_the_grou
     leader, follower = completing(sim)
     waiting = sim.sync(follower)
     stored, _ = end_offsets(sim)
+    sim.advance(SESSION_TIMEOUT_MS - 1)
     leading = sim.sync(leader, {leader: b"small", follower: TOO_LARGE})
     assert leading.error is waiting.error is ErrorCode.UNKNOWN_SERVER_ERROR
     assert sim.group.state is GroupState.PREPARING_REBALANCE
@@ -84,6 +85,8 @@ def test_an_assignment_that_is_too_large_fails_all_that_wait_for_it_and_the_grou
     assert end_offsets(sim)[0] == stored
     started: Any = sim.audited()[-1]
     assert (started.cause, started.member.member_id) == ("assignment_too_large", leader)
+    for member_id in (leader, follower):
+        assert sim.sessions.deadline_ms(GROUP_ID, member_id) == sim.now_ms + SESSION_TIMEOUT_MS
 
 
 def test_after_a_rejected_assignment_a_smaller_one_is_taken():
