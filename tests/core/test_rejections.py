@@ -52,6 +52,16 @@ def test_a_known_member_has_to_share_a_protocol_with_the_others():
     assert sim.group.members[follower].protocols[0].name == "range"
 
 
+def test_a_new_member_has_to_share_one_protocol_with_all_others():
+    sim = Simulation()
+    first = sim.join("a", protocols=("range", "sticky")).response.member_id
+    sim.join("b", protocols=("sticky", "other"))
+    sim.join("a", first, protocols=("range", "sticky"))
+    sim.sync_all()
+    assert sim.join("c", protocols=("range", "other")).error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    assert sim.group.state is GroupState.STABLE
+
+
 @pytest.mark.parametrize(
     ("protocol_type", "protocol_name", "error"),
     [
