@@ -1,4 +1,4 @@
-"""Break the coordinator in each way of `mutants`, in a copy, and see which test notices (`make mutate`)."""
+"""Apply each mutant to a copy of the tree and report which test notices it (`make mutate`)."""
 
 import argparse
 import os
@@ -11,7 +11,8 @@ import time
 from pathlib import Path
 from typing import Final
 
-from tests.mutations.mutants import MUTANTS, Mutant
+from tests.mutations.mutant import Mutant
+from tests.mutations.mutants import MUTANTS
 
 ROOT: Final = Path(__file__).parents[2]
 COPIED: Final = ("_wire", "coordinator", "docs", "tests", "pyproject.toml")
@@ -21,16 +22,16 @@ TESTS: Final = (
     ("tests/simulation/test_histories.py",),
     ("tests/log",),
 )
-"""Fast ones first: a mutant that is found by one round does not see the next."""
+"""Fast ones first: the next round runs only for a mutant that no test of this one notices."""
 TEST_SECONDS: Final = 60
-"""For one test; a mutant that never ends is found too."""
+"""For one test: a mutant that never ends is noticed too."""
 ROUND_SECONDS: Final = 180
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutations", description=__doc__)
-    parser.add_argument("--only", default="", help="mutants whose name or file has this in it")
-    parser.add_argument("--tests", nargs="*", help="paths of tests to run, instead of the usual rounds")
+    parser.add_argument("--only", default="", help="only mutants whose name or file contains this")
+    parser.add_argument("--tests", nargs="*", help="paths of the tests to run instead of the usual rounds")
     chosen = parser.parse_args()
     rounds = (tuple(chosen.tests),) if chosen.tests else TESTS
     mutants = [mutant for mutant in MUTANTS if chosen.only in mutant.name or chosen.only in mutant.file]
@@ -38,17 +39,17 @@ def main() -> int:
         copy = Path(folder)
         copy_tree(copy)
         if problem := first_failure(copy, rounds):
-            print(f"the tests fail without any mutant: {problem}", file=sys.stderr)
+            print(f"the tests fail without a mutant: {problem}", file=sys.stderr)
             return 1
         survived = [mutant for mutant in mutants if not kill(mutant, copy, rounds)]
-    print(f"{len(mutants) - len(survived)} of {len(mutants)} mutants were found")
+    print(f"{len(mutants) - len(survived)} of {len(mutants)} mutants were noticed")
     for mutant in survived:
         print(f"survived: {mutant.name} ({mutant.file})")
     return 1 if survived else 0
 
 
 def copy_tree(copy: Path) -> None:
-    """Only what is imported, with the extensions as they are built."""
+    """Copy only what is imported, with the compiled extensions."""
     for name in COPIED:
         source = ROOT / name
         if source.is_dir():
@@ -61,17 +62,26 @@ def kill(mutant: Mutant, copy: Path, rounds: tuple[tuple[str, ...], ...]) -> boo
     """Whether a test fails with the mutant."""
     path = copy / mutant.file
     text = path.read_text(encoding="utf-8")
-    assert text.count(mutant.old) == 1, (
-        f"{mutant.name}: its text stands in {mutant.file} {text.count(mutant.old)} times"
-    )
+    assert text.count(mutant.old) == 1, f"{mutant.name}: {mutant.file} contains its text {text.count(mutant.old)} times"
     began = time.monotonic()
     path.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
     try:
-        killer = first_failure(copy, rounds)
+        killer = first_failure(copy, nearest_first(rounds, mutant.file))
     finally:
         path.write_text(text, encoding="utf-8")
     print(f"{time.monotonic() - began:5.1f} s  {mutant.name}: {killer or 'SURVIVED'}", flush=True)
     return killer is not None
+
+
+def nearest_first(rounds: tuple[tuple[str, ...], ...], file: str) -> tuple[tuple[str, ...], ...]:
+    """The rounds, and the paths in each, ordered so that the tests of the folder of `file` come first."""
+    mirror = file.replace("coordinator/", "tests/", 1)
+
+    def is_far(path: str) -> bool:
+        return not mirror.startswith(f"{path}/")
+
+    ordered = [tuple(sorted(tests, key=is_far)) for tests in rounds]
+    return tuple(sorted(ordered, key=lambda tests: all(map(is_far, tests))))
 
 
 def first_failure(copy: Path, rounds: tuple[tuple[str, ...], ...]) -> str | None:
@@ -88,7 +98,7 @@ def first_failure(copy: Path, rounds: tuple[tuple[str, ...], ...]) -> str | None
             f"--timeout={TEST_SECONDS}",
             *tests,
         ]
-        # Byte code is found by a file's time and size, which a mutant may share with the one before it.
+        # Byte code is looked up by the time and size of its source, which two mutants may share.
         environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
         try:
             done = subprocess.run(

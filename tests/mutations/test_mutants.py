@@ -5,7 +5,8 @@ from typing import Final
 
 import pytest
 
-from tests.mutations.mutants import MUTANTS, Mutant
+from tests.mutations.mutant import Mutant
+from tests.mutations.mutants import MUTANTS
 
 ROOT: Final = Path(__file__).parents[2]
 

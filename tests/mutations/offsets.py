@@ -1,0 +1,291 @@
+"""Mutants of the committed offsets, and of what administrators ask."""
+
+from typing import Final
+
+from tests.mutations.mutant import Mutant
+
+COMMITTED_OFFSETS: Final = "coordinator/core/committed_offsets.py"
+OFFSET_COMMIT: Final = "coordinator/core/offset_commit.py"
+OFFSET_FETCH: Final = "coordinator/core/offset_fetch.py"
+OFFSET_DELETE: Final = "coordinator/core/offset_delete.py"
+OFFSET_EXPIRY: Final = "coordinator/core/offset_expiry.py"
+TRANSACTIONS: Final = "coordinator/core/transactional_offsets.py"
+ADMIN: Final = "coordinator/core/admin.py"
+
+COMMITTED_MUTANTS: Final = (
+    Mutant(
+        "a later commit does not replace the pending offset of a transaction",
+        COMMITTED_OFFSETS,
+        "                    self.pending[producer_id, tp] = None\n",
+        "                    pass\n",
+    ),
+    Mutant(
+        "a topic without committed offsets is kept",
+        COMMITTED_OFFSETS,
+        "                del self.by_topic[tp.topic]\n",
+        "                pass\n",
+    ),
+    Mutant(
+        "a deleted offset comes back with its transaction",
+        COMMITTED_OFFSETS,
+        "        for key in [key for key in self.pending if key[1] == tp]:\n",
+        "        for key in [key for key in self.pending if not key]:\n",
+    ),
+    Mutant(
+        "an offset committed twice in a transaction keeps its old place",
+        COMMITTED_OFFSETS,
+        "self.pending.pop((producer_id, tp), None)",
+        "self.pending.get((producer_id, tp), None)",
+    ),
+    Mutant(
+        "the offsets of an aborted transaction count",
+        COMMITTED_OFFSETS,
+        "if committed and offset is not None:",
+        "if offset is not None:",
+    ),
+    Mutant(
+        "an earlier transaction overwrites the offsets of a later one",
+        COMMITTED_OFFSETS,
+        "self.pending.update(dict.fromkeys(other for other in earlier if other[1] == tp))",
+        "self.pending.update({})",
+    ),
+)
+
+COMMIT_MUTANTS: Final = (
+    Mutant(
+        "OffsetCommit version 0 is accepted",
+        OFFSET_COMMIT,
+        "    if context.api_version == ZOOKEEPER_VERSION:\n",
+        "    if context.api_version < ZOOKEEPER_VERSION:\n",
+    ),
+    Mutant(
+        "offsets are committed for partitions that do not exist",
+        OFFSET_COMMIT,
+        "existing = [each for each in topic.partitions if 0 <= each.partition_index < count]",
+        "existing = topic.partitions",
+    ),
+    Mutant(
+        "an unknown partition that is named again is not answered",
+        OFFSET_COMMIT,
+        "            known.partitions.extend(topic.partitions)\n",
+        "            pass\n",
+    ),
+    Mutant(
+        "partitions that do not exist are answered last",
+        OFFSET_COMMIT,
+        "    _add_topics(topics, rejected)\n    _add_topics(topics, response.topics)\n",
+        "    _add_topics(topics, response.topics)\n    _add_topics(topics, rejected)\n",
+    ),
+    Mutant(
+        "an error of the group hides that partitions do not exist",
+        OFFSET_COMMIT,
+        "return _with_rejected(_reject_all(prepared.topics, error), prepared.rejected)",
+        "return _reject_all(prepared.topics, error)",
+    ),
+    Mutant(
+        "an unknown group is reported before version 9 of OffsetCommit",
+        OFFSET_COMMIT,
+        "too_old = api_version < GROUP_ID_NOT_FOUND_VERSION",
+        "too_old = api_version < GROUP_ID_NOT_FOUND_VERSION - 1",
+    ),
+    Mutant(
+        "a commit of which nothing is accepted creates a group",
+        OFFSET_COMMIT,
+        "    if not accepted:\n",
+        "    if accepted is None:\n",
+    ),
+    Mutant(
+        "a commit does not renew the session",
+        OFFSET_COMMIT,
+        "sessions = renewal(group.classic, request.member_id)",
+        "sessions = ()",
+    ),
+    Mutant(
+        "offsets are committed in CompletingRebalance",
+        OFFSET_COMMIT,
+        "if error is NONE and classic.state is COMPLETING_REBALANCE:",
+        "if error is NONE and classic.state is EMPTY:",
+    ),
+    Mutant(
+        "commits of an older generation are accepted",
+        OFFSET_COMMIT,
+        "if error is NONE and generation_id != group.generation_id:",
+        "if error is NONE and generation_id > group.generation_id:",
+    ),
+    Mutant(
+        "a commit without a member is accepted by a group that has members",
+        OFFSET_COMMIT,
+        "    if generation_id < 0 and classic.state is EMPTY:\n",
+        "    if generation_id < 0:\n",
+    ),
+    Mutant(
+        "a commit without a retention time expires at once",
+        OFFSET_COMMIT,
+        "    if retention_time_ms == NO_RETENTION_TIME:\n",
+        "    if retention_time_ms < NO_RETENTION_TIME:\n",
+    ),
+    Mutant(
+        "a large retention time overflows",
+        OFFSET_COMMIT,
+        "return min(max(now_ms + retention_time_ms, 0), INT64_MAX)",
+        "return max(now_ms + retention_time_ms, 0)",
+    ),
+    Mutant(
+        "a retention time before the epoch is stored",
+        OFFSET_COMMIT,
+        "return min(max(now_ms + retention_time_ms, 0), INT64_MAX)",
+        "return min(now_ms + retention_time_ms, INT64_MAX)",
+    ),
+    Mutant(
+        "a transactional commit of which nothing is accepted creates a group",
+        TRANSACTIONS,
+        "    if accepted:\n",
+        "    if accepted is not None:\n",
+    ),
+    Mutant(
+        "a transaction is completed in groups that have none of its offsets",
+        TRANSACTIONS,
+        "        if any(each == producer_id for each, _ in group.offsets.pending)\n",
+        "        if group.offsets.pending\n",
+    ),
+)
+
+FETCH_AND_DELETE_MUTANTS: Final = (
+    Mutant(
+        "OffsetFetch version 0 is answered",
+        OFFSET_FETCH,
+        "    if context.api_version == ZOOKEEPER_VERSION:\n",
+        "    if context.api_version < ZOOKEEPER_VERSION:\n",
+    ),
+    Mutant(
+        "pending offsets hide committed ones from every reader",
+        OFFSET_FETCH,
+        "    if require_stable and offsets.pending:\n",
+        "    if offsets.pending:\n",
+    ),
+    Mutant(
+        "OffsetDelete of an empty group id looks for that group",
+        OFFSET_DELETE,
+        "    if not request.group_id:\n",
+        "    if request.group_id is None:\n",
+    ),
+    Mutant(
+        "offsets of topics that the group reads are deleted",
+        OFFSET_DELETE,
+        "        if is_subscribed(group.classic, subscribed, topic.name):\n",
+        "        if not count:\n",
+    ),
+    Mutant(
+        "OffsetDelete names a topic twice though a partition is unknown",
+        OFFSET_DELETE,
+        "            known.partitions.extend(topic.partitions)\n",
+        "            unknown[str(topic)] = topic\n",
+    ),
+    Mutant(
+        "OffsetDelete deletes partitions that do not exist",
+        OFFSET_DELETE,
+        "existing = [index for index in indexes if 0 <= index < count]",
+        "existing = indexes",
+    ),
+    Mutant(
+        "offsets of members of another protocol type are deleted",
+        OFFSET_DELETE,
+        "        return ErrorCode.NON_EMPTY_GROUP\n",
+        "        return NONE\n",
+    ),
+    Mutant(
+        "offsets that are not committed are deleted",
+        OFFSET_DELETE,
+        "forgotten = tuple(tp for tp in dict.fromkeys(partitions) if tp in known)",
+        "forgotten = tuple(dict.fromkeys(partitions))",
+    ),
+    Mutant(
+        "an offset that is named twice is deleted twice",
+        OFFSET_DELETE,
+        "forgotten = tuple(tp for tp in dict.fromkeys(partitions) if tp in known)",
+        "forgotten = tuple(tp for tp in partitions if tp in known)",
+    ),
+    Mutant(
+        "a load keeps the offsets of a topic that was deleted and created again",
+        OFFSET_DELETE,
+        "return topic in self.deleted or (self.existing is not None and topic not in self.existing)",
+        "return topic in self.deleted if self.existing is None else topic not in self.existing",
+    ),
+    Mutant(
+        "a load keeps the offsets of topics that did not exist when it began",
+        OFFSET_DELETE,
+        "return topic in self.deleted or (self.existing is not None and topic not in self.existing)",
+        "return topic in self.deleted",
+    ),
+    Mutant(
+        "offsets expire a moment late",
+        OFFSET_EXPIRY,
+        "return now_ms - since_ms >= retention_ms",
+        "return now_ms - since_ms > retention_ms",
+    ),
+    Mutant(
+        "offsets with a retention time of their own expire a moment late",
+        OFFSET_EXPIRY,
+        "return now_ms >= offset.expire_timestamp_ms",
+        "return now_ms > offset.expire_timestamp_ms",
+    ),
+    Mutant(
+        "offsets age while their group has members",
+        OFFSET_EXPIRY,
+        "since_ms = group.state_since_ms",
+        "since_ms = offset.commit_timestamp_ms",
+    ),
+    Mutant(
+        "offsets expire while a transaction has others pending",
+        OFFSET_EXPIRY,
+        " and not group.offsets.has_pending(tp)",
+        "",
+    ),
+    Mutant(
+        "a group with an open transaction is removed",
+        OFFSET_EXPIRY,
+        "if group.classic.state is not EMPTY or left or group.offsets.pending:",
+        "if group.classic.state is not EMPTY or left:",
+    ),
+    Mutant(
+        "the decision that removes a group keeps the sessions of its pending members",
+        OFFSET_EXPIRY,
+        "return Decision((*events, removed), sessions=sessions_of_pending_members(group.classic))",
+        "return Decision((*events, removed))",
+    ),
+)
+
+ADMIN_MUTANTS: Final = (
+    Mutant(
+        "a group that rebalances is deleted",
+        ADMIN,
+        "    if group.classic.state is not EMPTY:\n",
+        "    if group.classic.state is STABLE:\n",
+    ),
+    Mutant(
+        "a group that is named twice is deleted twice",
+        ADMIN,
+        "    for group_id in dict.fromkeys(request.groups_names):\n",
+        "    for group_id in request.groups_names:\n",
+    ),
+    Mutant(
+        "the offsets of a deleted group are not forgotten",
+        ADMIN,
+        "decision.events = (*forget_all(group, context.now_ms), removed)",
+        "decision.events = (removed,)",
+    ),
+    Mutant(
+        "the decision that deletes a group keeps the sessions of its pending members",
+        ADMIN,
+        "    decision.sessions = sessions_of_pending_members(group.classic)\n",
+        "",
+    ),
+    Mutant(
+        "an unknown group is reported before version 6 of DescribeGroups",
+        ADMIN,
+        "if api_version >= GROUP_ID_NOT_FOUND_VERSION:",
+        "if api_version >= GROUP_ID_NOT_FOUND_VERSION - 1:",
+    ),
+)
+
+MUTANTS: Final = (*COMMITTED_MUTANTS, *COMMIT_MUTANTS, *FETCH_AND_DELETE_MUTANTS, *ADMIN_MUTANTS)

@@ -1,0 +1,372 @@
+"""Mutants of what carries decisions out: shards, their batches and loads, sessions and timers."""
+
+from typing import Final
+
+from tests.mutations.mutant import Mutant
+
+SHARD: Final = "coordinator/runtime/shard.py"
+BATCH: Final = "coordinator/runtime/batch.py"
+STATE_MACHINE: Final = "coordinator/runtime/group_state_machine.py"
+COORDINATOR: Final = "coordinator/runtime/group_coordinator.py"
+DELETED_TOPICS: Final = "coordinator/runtime/deleted_topics.py"
+GROUP_TIMERS: Final = "coordinator/runtime/group_timers.py"
+
+STATE_MACHINE_MUTANTS: Final = (
+    Mutant(
+        "heartbeats are answered from sessions during a rebalance",
+        STATE_MACHINE,
+        "self._sessions.set_group(group.group_id, group.generation_id, False)",
+        "self._sessions.set_group(group.group_id, group.generation_id, True)",
+    ),
+    Mutant(
+        "heartbeats are never answered from sessions",
+        STATE_MACHINE,
+        "self._sessions.set_group(group_id, generation_id, True)",
+        "self._sessions.set_group(group_id, generation_id, False)",
+    ),
+    Mutant(
+        "heartbeats are answered from sessions before the generation is stored",
+        STATE_MACHINE,
+        "            batch.newly_stable[group.group_id] = group.generation_id\n",
+        "            self._sessions.set_group(group.group_id, group.generation_id, True)\n",
+    ),
+    Mutant(
+        "heartbeats are answered from sessions for a generation that is over",
+        STATE_MACHINE,
+        "            batch.newly_stable.pop(group.group_id, None)\n",
+        "            pass\n",
+    ),
+    Mutant(
+        "heartbeats of loaded groups are not answered from sessions",
+        STATE_MACHINE,
+        "classic.generation_id, classic.state is STABLE)",
+        "classic.generation_id, False)",
+    ),
+    Mutant(
+        "the timer of a group is not set",
+        STATE_MACHINE,
+        "self._timers.arm(key, None if group is None else next_deadline_ms(group.classic))",
+        "self._timers.arm(key, None)",
+    ),
+    Mutant(
+        "sessions outlive the unloading of their group",
+        STATE_MACHINE,
+        "            self._sessions.end_all(group_id)\n            self._timers.arm(group_id, None)\n",
+        "            self._timers.arm(group_id, None)\n",
+    ),
+    Mutant(
+        "timers outlive the unloading of their group",
+        STATE_MACHINE,
+        "            self._sessions.end_all(group_id)\n            self._timers.arm(group_id, None)\n",
+        "            self._sessions.end_all(group_id)\n",
+    ),
+    Mutant(
+        "SyncGroup requests that wait are not answered when their group is unloaded",
+        STATE_MACHINE,
+        "for request_id in (member.awaiting_join, member.awaiting_sync)",
+        "for request_id in (member.awaiting_join,)",
+    ),
+)
+
+BATCH_MUTANTS: Final = (
+    Mutant(
+        "a batch as large as the log takes is rejected",
+        BATCH,
+        "            if size > self.bytes_max:\n",
+        "            if size >= self.bytes_max:\n",
+    ),
+    Mutant(
+        "the header of a batch does not count against the size limit",
+        BATCH,
+        "BATCH_OVERHEAD_BYTES: Final = 61\n",
+        "BATCH_OVERHEAD_BYTES: Final = 0\n",
+    ),
+    Mutant(
+        "records share a batch that gets larger than the log takes",
+        BATCH,
+        "fits = self.last_bytes + size <= self.bytes_max",
+        "fits = True",
+    ),
+    Mutant(
+        "only the last records of a batch count for its size",
+        BATCH,
+        "                self.last_bytes += size\n",
+        "                self.last_bytes = size\n",
+    ),
+    Mutant(
+        "records of two producers share a batch",
+        BATCH,
+        " and last.producer == each.producer",
+        "",
+    ),
+)
+
+SHARD_MUTANTS: Final = (
+    Mutant(
+        "records that are too large are appended",
+        SHARD,
+        "return decision, records, batch.check(records)",
+        "return decision, records, batch.sizes(records)",
+    ),
+    Mutant(
+        "records that are too large are found after the events are applied",
+        SHARD,
+        "            return decision, records, batch.check(records)\n",
+        "            self.machine.apply(queued.key, decision, queued.context.now_ms, batch)\n"
+        "            return Decision(), records, batch.check(records)\n",
+    ),
+    Mutant(
+        "an operation that fails is not answered",
+        SHARD,
+        "            batch.replies.append(Reply(queued.context.request_id, error))\n",
+        "            pass\n",
+    ),
+    Mutant(
+        "a marker is not stored",
+        SHARD,
+        "            batch.stored.append(decision.marker)\n",
+        "            pass\n",
+    ),
+    Mutant(
+        "a timer that is due changes nothing",
+        SHARD,
+        "        elif decision.events or context.request_id is None:\n",
+        "        elif decision.events:\n",
+    ),
+    Mutant(
+        "only the first step that follows is taken",
+        SHARD,
+        "            batch.store(records, batch.sizes(records))\n        raise AssertionError(",
+        "            batch.store(records, batch.sizes(records))\n            return\n        raise AssertionError(",
+    ),
+    Mutant(
+        "the records of a step that follows are not stored",
+        SHARD,
+        "            batch.store(records, batch.sizes(records))\n        raise AssertionError(",
+        "        raise AssertionError(",
+    ),
+    Mutant(
+        "a rebalance that no member joins has too many steps",
+        SHARD,
+        "STEPS_AT_ONCE_MAX: Final = 16\n",
+        "STEPS_AT_ONCE_MAX: Final = 2\n",
+    ),
+    Mutant(
+        "steps that never end are not reported",
+        SHARD,
+        '        raise AssertionError(f"{key} requires more than',
+        '        log.debug(f"{key} requires more than',
+    ),
+    Mutant(
+        "the audit is appended only with records",
+        SHARD,
+        "        if not batch.audit and not batch.stored:\n",
+        "        if not batch.stored:\n",
+    ),
+    Mutant(
+        "operations are decided while a batch is in flight",
+        SHARD,
+        "        if self._in_flight is not None:\n            return\n",
+        "",
+    ),
+    Mutant(
+        "replies are sent while their batch is in flight",
+        SHARD,
+        "        self._in_flight = batch\n",
+        "        self._in_flight = self._appended = batch\n",
+    ),
+    Mutant(
+        "an append that fails later counts as stored",
+        SHARD,
+        "        if problem is None:\n            self._appended = batch\n",
+        "        if problem is None or not self._draining:\n            self._appended = batch\n",
+    ),
+    Mutant(
+        "an append that completes after the partition was unloaded counts",
+        SHARD,
+        "        if batch is not self._in_flight:\n",
+        "        if batch is None:\n",
+    ),
+    Mutant(
+        "a drain forgets the batch that was appended before",
+        SHARD,
+        "        self.release()  # a batch that was appended since the last call\n",
+        "",
+    ),
+    Mutant(
+        "a batch in flight is forgotten when its partition is unloaded",
+        SHARD,
+        "        self._fail_all(batch, ErrorCode.NOT_COORDINATOR)\n",
+        "        self._fail_all(Batch(0), ErrorCode.NOT_COORDINATOR)\n",
+    ),
+    Mutant(
+        "a shard is not drained when its append completes later",
+        SHARD,
+        "            self.completed_later(self)\n",
+        "            pass\n",
+    ),
+    Mutant(
+        "topics count as forgotten while that is in flight",
+        SHARD,
+        "return self.is_active and not self._queue and self._in_flight is None",
+        "return self.is_active and not self._queue",
+    ),
+    Mutant(
+        "the first operation of a failed batch is not answered",
+        SHARD,
+        "        for queued in batch.queued:\n",
+        "        for queued in batch.queued[1:]:\n",
+    ),
+    Mutant(
+        "requests that wait are not answered when a batch fails",
+        SHARD,
+        "for request_id in (*waiting, *(reply.request_id for reply in batch.replies)):",
+        "for request_id in (reply.request_id for reply in batch.replies):",
+    ),
+    Mutant(
+        "requests that a failed batch would have answered are not answered",
+        SHARD,
+        "for request_id in (*waiting, *(reply.request_id for reply in batch.replies)):",
+        "for request_id in waiting:",
+    ),
+    Mutant(
+        "operations queued behind a failed batch are not answered",
+        SHARD,
+        "            self._responses.fail(request_id, error)\n        self._refuse_all()\n",
+        "            self._responses.fail(request_id, error)\n",
+    ),
+    Mutant(
+        "a partition whose append failed is not loaded again",
+        SHARD,
+        "        self.state, self.needs_retry = ShardState.FAILED, True\n        self._fail_all(",
+        "        self.state = ShardState.FAILED\n        self._fail_all(",
+    ),
+)
+
+LOAD_MUTANTS: Final = (
+    Mutant(
+        "a partition that could not be read is not loaded again",
+        SHARD,
+        "        self.machine.unload()\n        self.state, self.needs_retry = ShardState.FAILED, True\n",
+        "        self.machine.unload()\n        self.state = ShardState.FAILED\n",
+    ),
+    Mutant(
+        "the delay before a partition is loaded again grows without bound",
+        COORDINATOR,
+        "shard.retry_ms = min(shard.retry_ms * 2, LOAD_RETRY_MS_AT_MOST)",
+        "shard.retry_ms = shard.retry_ms * 2",
+    ),
+    Mutant(
+        "the delay before a partition is loaded again stays long",
+        SHARD,
+        "self.state, self.retry_ms = ShardState.ACTIVE, LOAD_RETRY_MS_AT_FIRST",
+        "self.state = ShardState.ACTIVE",
+    ),
+    Mutant(
+        "a long log is read in one slice",
+        SHARD,
+        "for _ in islice(self._load, LOAD_STEPS_AT_ONCE):",
+        "for _ in self._load:",
+    ),
+    Mutant(
+        "the audit of a load is appended twice",
+        SHARD,
+        "        if self._load_is_appending:\n            return False\n",
+        "",
+    ),
+    Mutant(
+        "a partition is served before the audit of its load is appended",
+        SHARD,
+        "        self._load_is_appending = True\n",
+        "        self._load_is_appending = True\n        self._activate(now_ms)\n",
+    ),
+    Mutant(
+        "a partition is served though the audit of its load was not appended",
+        SHARD,
+        "        if problem is None:\n            self._activate(now_ms)\n",
+        "        if problem is None or load is self._load:\n            self._activate(now_ms)\n",
+    ),
+    Mutant(
+        "a partition that was unloaded is served when the audit of its load is appended",
+        SHARD,
+        "        if load is not self._load:\n",
+        "        if load is None:\n",
+    ),
+    Mutant(
+        "operations queued during a load come before the deleted topics are forgotten",
+        COORDINATOR,
+        "shard.submit_first(QueuedOperation(",
+        "shard.submit(QueuedOperation(",
+    ),
+    Mutant(
+        "a topic that is deleted while a partition is loaded keeps its offsets there",
+        COORDINATOR,
+        "            if shard.state is not ShardState.INACTIVE:\n",
+        "            if shard.is_active:\n",
+    ),
+    Mutant(
+        "deleted topics are not remembered until they are forgotten",
+        COORDINATOR,
+        "                self._deleted_topics.delete(shard.partition, gone.deleted)\n",
+        "",
+    ),
+    Mutant(
+        "topics that were forgotten are forgotten again",
+        COORDINATOR,
+        "                elif shard.is_idle:\n                    self._deleted_topics.forgotten(shard.partition)\n",
+        "",
+    ),
+    Mutant(
+        "a load that is tried again goes by the topics that exist then",
+        DELETED_TOPICS,
+        "self._before_load.setdefault(partition, existing)",
+        "self._before_load[partition] = existing",
+    ),
+    Mutant(
+        "a loaded group with too many members is left alone",
+        COORDINATOR,
+        "                self._enqueue_internal(operations.REBALANCE_OVERSIZED_GROUP, group.group_id)\n",
+        "                pass\n",
+    ),
+)
+
+TIMER_MUTANTS: Final = (
+    Mutant(
+        "the age of offsets is checked once",
+        COORDINATOR,
+        "        self._check_later(shard, left, deadline_after(now_ms, 1 if left else self._check_interval_ms))\n",
+        "",
+    ),
+    Mutant(
+        "the rest of many groups is checked one interval later",
+        COORDINATOR,
+        "deadline_after(now_ms, 1 if left else self._check_interval_ms)",
+        "deadline_after(now_ms, self._check_interval_ms)",
+    ),
+    Mutant(
+        "the age of offsets is checked twice after a reload",
+        COORDINATOR,
+        "            self._wheel.cancel(self._checks[shard.partition])\n",
+        "            pass\n",
+    ),
+    Mutant(
+        "a timer is not cancelled",
+        GROUP_TIMERS,
+        "            self._wheel.cancel(running[1])\n",
+        "",
+    ),
+    Mutant(
+        "a timer is not moved",
+        GROUP_TIMERS,
+        "if running[0] == deadline_ms:",
+        "if deadline_ms is not None:",
+    ),
+    Mutant(
+        "a timer that fired counts as running",
+        GROUP_TIMERS,
+        "self._running.pop(group_id, None)",
+        "self._running.get(group_id, None)",
+    ),
+)
+
+MUTANTS: Final = (*STATE_MACHINE_MUTANTS, *BATCH_MUTANTS, *SHARD_MUTANTS, *LOAD_MUTANTS, *TIMER_MUTANTS)

@@ -1,0 +1,287 @@
+"""Mutants of what is stored: records of `__consumer_offsets`, the audit and the log."""
+
+from typing import Final
+
+from tests.mutations.mutant import Mutant
+
+STORED: Final = "coordinator/core/stored.py"
+STORE: Final = "coordinator/runtime/store.py"
+TRAIL: Final = "coordinator/audit/trail.py"
+RESUME: Final = "coordinator/audit/resume.py"
+PARTITION_LOG: Final = "coordinator/log/partition_log.py"
+RECOVERY: Final = "coordinator/log/recovery.py"
+SEGMENT: Final = "coordinator/log/segment.py"
+
+RECORD_MUTANTS: Final = (
+    Mutant(
+        "a created group is not stored",
+        STORED,
+        "    GroupCreated: _created_group,\n",
+        "",
+    ),
+    Mutant(
+        "a stable generation is not stored",
+        STORED,
+        "    GenerationStable: _stable_generation,\n",
+        "",
+    ),
+    Mutant(
+        "an emptied group is not stored",
+        STORED,
+        "    GroupEmptied: _emptied_group,\n",
+        "",
+    ),
+    Mutant(
+        "a removed group is not stored",
+        STORED,
+        "    GroupRemoved: _group_tombstone,\n",
+        "",
+    ),
+    Mutant(
+        "deleted offsets are not stored",
+        STORED,
+        "    OffsetsDeleted: _forgotten_offsets,\n",
+        "",
+    ),
+    Mutant(
+        "expired offsets are not stored",
+        STORED,
+        "    OffsetsExpired: _forgotten_offsets,\n",
+        "",
+    ),
+    Mutant(
+        "the offsets of a transaction are stored as plain ones",
+        STORED,
+        "producer = event.producer if isinstance(event, TransactionalOffsetsCommitted) else None",
+        "producer = None",
+    ),
+    Mutant(
+        "a stable generation is stored without its assignments",
+        STORED,
+        "assignments = {each.member_id: each.assignment for each in events if isinstance(each, MemberAssigned)}",
+        "assignments = {}",
+    ),
+    Mutant(
+        "a stable generation is stored with the time at which it began",
+        STORED,
+        "    value.current_state_timestamp = event.at_ms\n",
+        "",
+    ),
+    Mutant(
+        "a static member that came back is not stored",
+        STORED,
+        "    StaticMemberReplaced: _replaced_member,\n",
+        "",
+    ),
+    Mutant(
+        "a static member is stored although a rebalance follows",
+        STORED,
+        "    if event.request_id is not None:\n        return []\n",
+        "",
+    ),
+    Mutant(
+        "a static leader that came back is stored under its old member id",
+        STORED,
+        "leader = event.new_member_id if classic.leader == old.member_id else classic.leader",
+        "leader = classic.leader",
+    ),
+    Mutant(
+        "the session timeout is stored as the rebalance timeout",
+        STORED,
+        "session_timeout=member.session_timeout_ms,",
+        "session_timeout=member.rebalance_timeout_ms,",
+    ),
+    Mutant(
+        "a loaded group has another leader",
+        STORED,
+        "    group.leader = stored.leader\n",
+        "",
+    ),
+    Mutant(
+        "a loaded group forgets the subscriptions of its generation",
+        STORED,
+        "    group.keep_subscriptions(member.subscription for member in stored.members)\n",
+        "",
+    ),
+    Mutant(
+        "a group's record takes its offsets away",
+        STORED,
+        "        self._group(group_id).classic = load_group(",
+        "        self.groups[group_id] = Group(group_id)\n        self._group(group_id).classic = load_group(",
+    ),
+    Mutant(
+        "the tombstone of a group is skipped",
+        STORED,
+        "self.groups.pop(group_id, None)",
+        "self.groups.get(group_id, None)",
+    ),
+    Mutant(
+        "the tombstone of an offset is skipped",
+        STORED,
+        "self.groups[key.group].offsets.remove(tp)",
+        "self.groups[key.group].offsets.get(tp)",
+    ),
+    Mutant(
+        "a loaded offset forgets its own retention time",
+        STORED,
+        "            stored.expire_timestamp if expires else None,\n",
+        "            None,\n",
+    ),
+    Mutant(
+        "a marker that is read completes no transaction",
+        STORED,
+        "                group.offsets.complete_transaction(producer.producer_id, committed)\n",
+        "                pass\n",
+    ),
+)
+
+AUDIT_APPENDED: Final = """            if audit:
+                self._write(self._audit, self._build_audit(audit, self._audit.log_end_offset, now_ms), now_ms)
+"""
+RECORDS_APPENDED: Final = """            if stored:
+                self._write(self._offsets, self._build_all(stored, now_ms), now_ms)
+"""
+
+STORE_MUTANTS: Final = (
+    Mutant(
+        "records are appended before the audit",
+        STORE,
+        AUDIT_APPENDED + RECORDS_APPENDED,
+        RECORDS_APPENDED + AUDIT_APPENDED,
+    ),
+    Mutant(
+        "the record batches of one drain are written one by one",
+        STORE,
+        "                self._write(self._offsets, self._build_all(stored, now_ms), now_ms)\n",
+        "                for each in self._build_all(stored, now_ms):\n"
+        "                    self._write(self._offsets, [each], now_ms)\n",
+    ),
+    Mutant(
+        "the offsets of a transaction count when they are read",
+        STORE,
+        "if header.is_transactional else None",
+        "if header.is_control else None",
+    ),
+    Mutant(
+        "the log takes batches that are larger than a segment",
+        STORE,
+        "return min(config.max_message_bytes, config.segment_bytes)",
+        "return config.max_message_bytes",
+    ),
+    Mutant(
+        "batches of one drain that exceed a segment are written in one piece",
+        STORE,
+        "            if piece and piece_bytes + len(batch.data) > log.config.segment_bytes:\n",
+        "            if piece and piece_bytes < 0:\n",
+    ),
+    Mutant(
+        "a piece forgets its first batch",
+        STORE,
+        "            piece_bytes += len(batch.data)\n",
+        "            piece_bytes = len(batch.data)\n",
+    ),
+    Mutant(
+        "a large audit is appended as one batch",
+        STORE,
+        "        if len(built.data) <= self._audit.config.max_message_bytes or len(audit) == 1:\n",
+        "        if built.data:\n",
+    ),
+    Mutant(
+        "an audit record that is too large is halved",
+        STORE,
+        "        if len(built.data) <= self._audit.config.max_message_bytes or len(audit) == 1:\n",
+        "        if len(built.data) <= self._audit.config.max_message_bytes:\n",
+    ),
+    Mutant(
+        "the second half of a large audit has the offsets of the first",
+        STORE,
+        "self._build_audit(audit[half:], base_offset + half, now_ms)",
+        "self._build_audit(audit[half:], base_offset, now_ms)",
+    ),
+)
+
+AUDIT_MUTANTS: Final = (
+    Mutant(
+        "the sequence numbers of the audit have gaps",
+        TRAIL,
+        "trail = GroupTrail() if end is None else GroupTrail(end.seq, end.created_seq)",
+        "trail = GroupTrail() if end is None else GroupTrail(end.seq + 1, end.created_seq)",
+    ),
+    Mutant(
+        "the sequence numbers of the audit start again at each load",
+        TRAIL,
+        "trail = GroupTrail() if end is None else GroupTrail(end.seq, end.created_seq)",
+        "trail = GroupTrail()",
+    ),
+    Mutant(
+        "a rebalance that another one supersedes is not audited",
+        TRAIL,
+        "if state_before is not COMPLETING_REBALANCE:",
+        "if state_before is not DEAD:",
+    ),
+    Mutant(
+        "the audit loses the partitions of a static member that came back",
+        TRAIL,
+        "trail.know(member, owned)",
+        "trail.know(member, ())",
+    ),
+    Mutant(
+        "groups that only the audit knows are not removed",
+        TRAIL,
+        "if end.state is not DEAD:",
+        "if end.state is DEAD:",
+    ),
+    Mutant(
+        "one audit event too many is void",
+        RESUME,
+        "return None if at is None else at + 1",
+        "return at",
+    ),
+    Mutant(
+        "the audit does not notice that a static member's return was not stored",
+        RESUME,
+        "return (self.generation_id, self.state, self.members) == _where(group)",
+        "return (self.generation_id, self.state) == _where(group)[:2]",
+    ),
+)
+
+LOG_MUTANTS: Final = (
+    Mutant(
+        "the directory entries that a killed process made are not flushed",
+        PARTITION_LOG,
+        "log._directories_to_fsync = [log.folder.parent, log.folder]",
+        "log._directories_to_fsync = []",
+    ),
+    Mutant(
+        "the directory entries that a failed append left are not flushed",
+        PARTITION_LOG,
+        "self._fsync_later(self.folder)\n",
+        "self._fsync_later(self.folder.parent)\n",
+    ),
+    Mutant(
+        "directory entries are flushed only with a segment",
+        PARTITION_LOG,
+        "if self.recovery_point >= self.log_end_offset and not self._directories_to_fsync:",
+        "if not self._segments or (self.recovery_point >= self.log_end_offset and not self._directories_to_fsync):",
+    ),
+    Mutant(
+        "a torn tail stays",
+        SEGMENT,
+        "            self._has_torn_tail = True\n",
+        "",
+    ),
+    Mutant(
+        "recovery leaves a torn tail",
+        RECOVERY,
+        "segment.truncate(segment.size_bytes)",
+        "segment.file_size()",
+    ),
+    Mutant(
+        "recovery skips a hole",
+        RECOVERY,
+        "if base_offset > end_offset and base_offset > recovery_point and not clean:",
+        "if base_offset > end_offset and clean:",
+    ),
+)
+
+MUTANTS: Final = (*RECORD_MUTANTS, *STORE_MUTANTS, *AUDIT_MUTANTS, *LOG_MUTANTS)
