@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tests.mutations import group_state, membership, offsets, rebalances, runtime, storage
+from tests.mutations import audit, group_state, membership, offsets, rebalances, runtime, storage
 from tests.mutations.mutant import Mutant
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
@@ -11,5 +11,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *group_state.MUTANTS,
     *offsets.MUTANTS,
     *storage.MUTANTS,
+    *audit.MUTANTS,
     *runtime.MUTANTS,
 )

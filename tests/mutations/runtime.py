@@ -295,8 +295,8 @@ LOAD_MUTANTS: Final = (
     Mutant(
         "operations queued during a load come before the deleted topics are forgotten",
         COORDINATOR,
-        "shard.submit_first(QueuedOperation(",
-        "shard.submit(QueuedOperation(",
+        "self._submit_first(shard, QueuedOperation(operations.FORGET_TOPICS, None, gone, self._internal_context()))",
+        "self.enqueue_for_shard(operations.FORGET_TOPICS, shard.partition, gone, self._internal_context())",
     ),
     Mutant(
         "a topic that is deleted while a partition is loaded keeps its offsets there",

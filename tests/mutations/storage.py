@@ -6,8 +6,6 @@ from tests.mutations.mutant import Mutant
 
 STORED: Final = "coordinator/core/stored.py"
 STORE: Final = "coordinator/runtime/store.py"
-TRAIL: Final = "coordinator/audit/trail.py"
-RESUME: Final = "coordinator/audit/resume.py"
 PARTITION_LOG: Final = "coordinator/log/partition_log.py"
 RECOVERY: Final = "coordinator/log/recovery.py"
 SEGMENT: Final = "coordinator/log/segment.py"
@@ -183,14 +181,14 @@ STORE_MUTANTS: Final = (
     Mutant(
         "a large audit is appended as one batch",
         STORE,
-        "        if len(built.data) <= self._audit.config.max_message_bytes or len(audit) == 1:\n",
+        "        if len(built.data) <= self._audit.config.segment_bytes or len(audit) == 1:\n",
         "        if built.data:\n",
     ),
     Mutant(
         "an audit record that is too large is halved",
         STORE,
-        "        if len(built.data) <= self._audit.config.max_message_bytes or len(audit) == 1:\n",
-        "        if len(built.data) <= self._audit.config.max_message_bytes:\n",
+        "        if len(built.data) <= self._audit.config.segment_bytes or len(audit) == 1:\n",
+        "        if len(built.data) <= self._audit.config.segment_bytes:\n",
     ),
     Mutant(
         "the second half of a large audit has the offsets of the first",
@@ -200,50 +198,7 @@ STORE_MUTANTS: Final = (
     ),
 )
 
-AUDIT_MUTANTS: Final = (
-    Mutant(
-        "the sequence numbers of the audit have gaps",
-        TRAIL,
-        "trail = GroupTrail() if end is None else GroupTrail(end.seq, end.created_seq)",
-        "trail = GroupTrail() if end is None else GroupTrail(end.seq + 1, end.created_seq)",
-    ),
-    Mutant(
-        "the sequence numbers of the audit start again at each load",
-        TRAIL,
-        "trail = GroupTrail() if end is None else GroupTrail(end.seq, end.created_seq)",
-        "trail = GroupTrail()",
-    ),
-    Mutant(
-        "a rebalance that another one supersedes is not audited",
-        TRAIL,
-        "if state_before is not COMPLETING_REBALANCE:",
-        "if state_before is not DEAD:",
-    ),
-    Mutant(
-        "the audit loses the partitions of a static member that came back",
-        TRAIL,
-        "trail.know(member, owned)",
-        "trail.know(member, ())",
-    ),
-    Mutant(
-        "groups that only the audit knows are not removed",
-        TRAIL,
-        "if end.state is not DEAD:",
-        "if end.state is DEAD:",
-    ),
-    Mutant(
-        "one audit event too many is void",
-        RESUME,
-        "return None if at is None else at + 1",
-        "return at",
-    ),
-    Mutant(
-        "the audit does not notice that a static member's return was not stored",
-        RESUME,
-        "return (self.generation_id, self.state, self.members) == _where(group)",
-        "return (self.generation_id, self.state) == _where(group)[:2]",
-    ),
-)
+AUDIT_MUTANTS: Final = ()
 
 LOG_MUTANTS: Final = (
     Mutant(

@@ -1,0 +1,135 @@
+"""Mutants of the audit: projections, snapshots, checkpoints and the resume after a start."""
+
+from typing import Final
+
+from tests.mutations.mutant import Mutant
+
+PROJECTIONS: Final = "coordinator/audit/projections.py"
+SNAPSHOTS: Final = "coordinator/audit/snapshots.py"
+RESUME: Final = "coordinator/audit/resume.py"
+AUDIT_SCHEDULE: Final = "coordinator/runtime/audit_schedule.py"
+SHARD: Final = "coordinator/runtime/shard.py"
+MACHINE: Final = "coordinator/runtime/group_state_machine.py"
+
+MUTANTS: Final = (
+    Mutant(
+        "the sequence numbers of the audit have gaps",
+        RESUME,
+        "GroupAuditState(cursor.seq, cursor.created_seq)",
+        "GroupAuditState(cursor.seq + 1, cursor.created_seq)",
+    ),
+    Mutant(
+        "a rebalance that another one supersedes is not audited",
+        PROJECTIONS,
+        "if before is not COMPLETING_REBALANCE:",
+        "if before is not STABLE:",
+    ),
+    Mutant(
+        "the audit loses the partitions of a static member that came back",
+        PROJECTIONS,
+        "state.replace_member(event.old_member_id, member)",
+        "state.members.pop(event.old_member_id)\n    state.remember_member(member, (), 0)",
+    ),
+    Mutant(
+        "groups that only the audit knows are not removed",
+        RESUME,
+        "if group_id not in groups and cursor.state is not DEAD:",
+        "if group_id not in groups and cursor.state is DEAD:",
+    ),
+    Mutant(
+        "one audit event too many is void",
+        RESUME,
+        "return None if seq is None else seq + 1",
+        "return seq",
+    ),
+    Mutant(
+        "the audit does not notice that a static member's return was not stored",
+        RESUME,
+        "(self.generation_id, self.state, self.members) == state_key(group)\n",
+        "(self.generation_id, self.state) == state_key(group)[:2]\n",
+    ),
+    Mutant(
+        "the sequence numbers of the audit start again at each load",
+        RESUME,
+        "cursor = cursors.get(group_id)\n",
+        "cursor = None\n",
+    ),
+    Mutant(
+        "a group that is created again gets numbers of its predecessor",
+        RESUME,
+        "return GroupAuditState(next_offset) if cursor is None",
+        "return GroupAuditState() if cursor is None",
+    ),
+    Mutant(
+        "a removal that was not stored begins another incarnation",
+        RESUME,
+        "self._removed.add(group_id)",
+        "del self.cursors[group_id]",
+    ),
+    Mutant(
+        "removed groups are remembered while the audit is read",
+        RESUME,
+        "                del self.cursors[group_id]\n",
+        "                continue\n",
+    ),
+    Mutant(
+        "a snapshot in a rebalance does not say what is stored",
+        PROJECTIONS,
+        "if group.state not in (EMPTY, STABLE) and state.stored_state is not None:",
+        "if group.state in (EMPTY, STABLE):",
+    ),
+    Mutant(
+        "a replacement that a rebalance will store counts as stored",
+        PROJECTIONS,
+        "return group.state is STABLE and group.rebalance_reason is None",
+        "return group.state is STABLE",
+    ),
+    Mutant(
+        "a checkpoint that was not completed counts",
+        RESUME,
+        "self.starts_at_checkpoint |= event.checkpoint_offset == self._from_offset",
+        "self.starts_at_checkpoint = True",
+    ),
+    Mutant(
+        "a start trusts the checkpoint file",
+        MACHINE,
+        "            if self.audit.starts_at_checkpoint:\n                break\n",
+        "            break\n",
+    ),
+    Mutant(
+        "a checkpoint is completed by its first slice",
+        SNAPSHOTS,
+        "last = chosen[-1] if chosen and self.is_over else None",
+        "last = chosen[-1] if chosen else None",
+    ),
+    Mutant(
+        "snapshots go behind the events of their batch",
+        SHARD,
+        "self._queue.appendleft(queued)",
+        "self._queue.append(queued)",
+    ),
+    Mutant(
+        "a reload does not say that an append failed",
+        SHARD,
+        "            self._load_cause = Cause.STORE_FAILED\n",
+        "",
+    ),
+    Mutant(
+        "idle groups get no snapshot before retention removes their events",
+        AUDIT_SCHEDULE,
+        "if shard.machine.audit.checkpoint_ms + HALF_RETENTION_MS <= now_ms + self._interval_ms:",
+        "if shard.machine.audit.checkpoint_ms + HALF_RETENTION_MS < 0:",
+    ),
+    Mutant(
+        "checkpoints are not kept over a start",
+        AUDIT_SCHEDULE,
+        "                self._checkpoints.write()\n",
+        "",
+    ),
+    Mutant(
+        "commits of the last interval are not reported at a stop",
+        AUDIT_SCHEDULE,
+        "report.group_ids + shard.machine.audit.take_committed_groups()",
+        "report.group_ids",
+    ),
+)
