@@ -5,7 +5,6 @@ from typing import Any, Final
 import pytest
 
 from _wire.errors import ErrorCode
-from _wire.messages.delete_groups import DeleteGroupsRequest
 from _wire.messages.heartbeat import HeartbeatRequest
 from _wire.messages.join_group import JoinGroupRequest
 from _wire.messages.leave_group import LeaveGroupRequest
@@ -16,7 +15,7 @@ from _wire.messages.offset_commit import (
 )
 from _wire.messages.offset_fetch import OffsetFetchRequest
 from _wire.messages.sync_group import SyncGroupRequest
-from coordinator.core import admin, offset_commit, operations
+from coordinator.core import offset_commit, operations
 from coordinator.core.operation import Answer, Operation
 from tests.core.deciding import context, group_with
 from tests.simulation.simulation import GROUP_ID, Asked, Simulation
@@ -158,11 +157,3 @@ def test_an_error_of_the_group_is_that_of_the_known_partitions_alone():
     assert not isinstance(prepared, Answer)
     (reply,) = offset_commit.commit(group_with(GROUP_ID), prepared, asking).replies
     assert errors_of(reply.response) == [("t", [(-1, UNKNOWN_PARTITION), (0, ErrorCode.UNKNOWN_MEMBER_ID)])]
-
-
-# ---- DeleteGroups
-
-
-def test_a_group_that_delete_groups_names_twice_is_deleted_once():
-    parts = admin.delete_per_group(DeleteGroupsRequest(groups_names=["a", "b", "a"]))
-    assert [(group_id, part.groups_names) for group_id, part in parts] == [("a", ["a"]), ("b", ["b"])]

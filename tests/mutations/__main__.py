@@ -8,7 +8,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Final
 
 from tests.mutations.mutant import Mutant
@@ -32,16 +34,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutations", description=__doc__)
     parser.add_argument("--only", default="", help="only mutants whose name or file contains this")
     parser.add_argument("--tests", nargs="*", help="paths of the tests to run instead of the usual rounds")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="mutants that are tested at once")
     chosen = parser.parse_args()
     rounds = (tuple(chosen.tests),) if chosen.tests else TESTS
     mutants = [mutant for mutant in MUTANTS if chosen.only in mutant.name or chosen.only in mutant.file]
-    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        copy = Path(folder)
-        copy_tree(copy)
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder, ThreadPoolExecutor(chosen.jobs) as pool:
+        copies: SimpleQueue[Path] = SimpleQueue()
+        for number in range(chosen.jobs):
+            copy = Path(folder, str(number))
+            copy_tree(copy)
+            copies.put(copy)
         if problem := first_failure(copy, rounds):
             print(f"the tests fail without a mutant: {problem}", file=sys.stderr)
             return 1
-        survived = [mutant for mutant in mutants if not kill(mutant, copy, rounds)]
+        noticed = list(pool.map(lambda mutant: kill_in_one_of(copies, mutant, rounds), mutants))
+    survived = [mutant for mutant, was_noticed in zip(mutants, noticed, strict=True) if not was_noticed]
     print(f"{len(mutants) - len(survived)} of {len(mutants)} mutants were noticed")
     for mutant in survived:
         print(f"survived: {mutant.name} ({mutant.file})")
@@ -56,6 +63,15 @@ def copy_tree(copy: Path) -> None:
             shutil.copytree(source, copy / name, ignore=LEFT_OUT)
         else:
             shutil.copy(source, copy / name)
+
+
+def kill_in_one_of(copies: SimpleQueue[Path], mutant: Mutant, rounds: tuple[tuple[str, ...], ...]) -> bool:
+    """As `kill`, in a copy that no other mutant is tested in."""
+    copy = copies.get()
+    try:
+        return kill(mutant, copy, rounds)
+    finally:
+        copies.put(copy)
 
 
 def kill(mutant: Mutant, copy: Path, rounds: tuple[tuple[str, ...], ...]) -> bool:

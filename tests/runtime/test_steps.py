@@ -42,7 +42,7 @@ def test_silent_static_members_without_a_rebalance_timeout_are_waited_for_a_whil
     assert sim.timers.deadline_ms(sim.group.group_id) == sim.now_ms + JOIN_EXTENSION_MS_MIN
 
 
-def test_steps_that_do_not_end_fail_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_that_do_not_end_fail_the_batch_and_what_is_queued_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     sim = Simulation()
     sim.stable_with("a")
     waiting = sim.join("b")
@@ -52,9 +52,10 @@ def test_steps_that_do_not_end_fail_the_batch(monkeypatch: pytest.MonkeyPatch) -
         return Decision((JoinPhaseExtended(group.group_id, context.now_ms, context.now_ms, 0, 0),))
 
     monkeypatch.setattr(group_state_machine, "advance", extend)
-    with capture_logs() as logs:
-        asked = sim.join("c")
-    assert asked.error is waiting.error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    with capture_logs() as logs, sim.one_turn():
+        joining, queued = sim.join("c"), sim.commit()
+    for asked in (waiting, joining, queued):
+        assert asked.error is ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert not sim.shard.is_active
     (line,) = logs
     assert (line["log_level"], bool(line["exc_info"])) == ("error", True)
