@@ -198,8 +198,6 @@ STORE_MUTANTS: Final = (
     ),
 )
 
-AUDIT_MUTANTS: Final = ()
-
 LOG_MUTANTS: Final = (
     Mutant(
         "the directory entries that a killed process made are not flushed",
@@ -239,4 +237,4 @@ LOG_MUTANTS: Final = (
     ),
 )
 
-MUTANTS: Final = (*RECORD_MUTANTS, *STORE_MUTANTS, *AUDIT_MUTANTS, *LOG_MUTANTS)
+MUTANTS: Final = (*RECORD_MUTANTS, *STORE_MUTANTS, *LOG_MUTANTS)
