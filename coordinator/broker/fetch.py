@@ -90,7 +90,7 @@ class FetchService:
     def expire(self, parked: DelayedFetch) -> None:
         """Its time is up: answer with what there is."""
         self.drop(parked)
-        parked.answer(self.read(parked.request, parked.api_version)[0])
+        parked.answer(self.read(parked.request, parked.api_version, was_delayed=True)[0])
 
     def drop(self, parked: DelayedFetch) -> None:
         """Wait no longer."""
@@ -99,12 +99,14 @@ class FetchService:
         self._notifier.remove_listener(parked.logs, parked.listener)
 
     def _try(self, parked: DelayedFetch) -> None:
-        response, size_bytes, final = self.read(parked.request, parked.api_version)
+        response, size_bytes, final = self.read(parked.request, parked.api_version, was_delayed=True)
         if final or size_bytes >= parked.request.min_bytes:
             self.drop(parked)
             parked.answer(response)
 
-    def read(self, request: FetchRequest, api_version: int) -> tuple[FetchResponse, int, bool]:
+    def read(
+        self, request: FetchRequest, api_version: int, *, was_delayed: bool = False
+    ) -> tuple[FetchResponse, int, bool]:
         """The answer as of now, its bytes of records, and whether waiting could not better it (an error in it).
 
         Any session id with the epoch of a full fetch is a request without a session; with any other epoch it is one of
@@ -119,7 +121,11 @@ class FetchService:
             name = self._name(topic, api_version)
             answers = []
             for wanted in partitions:
-                data = self._read_one(name, wanted, left_bytes, size_bytes == 0, request.isolation_level)
+                log = None if name is None else self._partitions.find(name, wanted.partition)
+                if log is None:
+                    data = _unknown_partition(name, wanted, was_delayed)
+                else:
+                    data = _read_one(log, wanted, left_bytes, size_bytes == 0, request.isolation_level)
                 taken = len(data.records or b"")
                 size_bytes, left_bytes = size_bytes + taken, max(left_bytes - taken, 0)
                 failed = failed or data.error_code != ErrorCode.NONE
@@ -128,38 +134,6 @@ class FetchService:
                 FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id, partitions=answers)
             )
         return response, size_bytes, failed
-
-    def _read_one(
-        self, name: str | None, wanted: FetchPartition, left_bytes: int, is_first: bool, isolation_level: int
-    ) -> PartitionData:
-        """A partition's batches; the first one that has any comes whole even over the limits (KIP-74)."""
-        if name is None:
-            return failed_partition(wanted.partition, ErrorCode.UNKNOWN_TOPIC_ID)
-        log = self._partitions.find(name, wanted.partition)
-        if log is None:
-            return failed_partition(wanted.partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        max_bytes = min(wanted.partition_max_bytes, left_bytes)
-        try:
-            if max_bytes > 0 or is_first:
-                records = log.read(wanted.fetch_offset, max_bytes, at_least_one_batch=is_first)
-            else:
-                records = b""
-        except OffsetOutOfRange:
-            return failed_partition(wanted.partition, ErrorCode.OFFSET_OUT_OF_RANGE, log)
-        except (OSError, CorruptBatch) as problem:
-            # What Kafka answers, too; its clients report the first and try again after the second.
-            is_corrupt = isinstance(problem, CorruptBatch)
-            structlog.get_logger().error("cannot read a log", log=log.name, problem=str(problem))
-            error = ErrorCode.CORRUPT_MESSAGE if is_corrupt else ErrorCode.KAFKA_STORAGE_ERROR
-            return failed_partition(wanted.partition, error, log)
-        return PartitionData(
-            partition_index=wanted.partition,
-            high_watermark=log.log_end_offset,
-            last_stable_offset=log.log_end_offset,
-            log_start_offset=log.log_start_offset,
-            aborted_transactions=[] if isolation_level == READ_COMMITTED else None,
-            records=records,
-        )
 
     def _logs(self, request: FetchRequest, api_version: int) -> list[PartitionLog]:
         found = (
@@ -177,6 +151,45 @@ class FetchService:
         return None if known is None else known.name
 
 
+def _read_one(
+    log: PartitionLog, wanted: FetchPartition, left_bytes: int, is_first: bool, isolation_level: int
+) -> PartitionData:
+    """A partition's batches; the first one that has any comes whole even over the limits (KIP-74)."""
+    max_bytes = min(wanted.partition_max_bytes, left_bytes)
+    try:
+        if max_bytes > 0 or is_first:
+            records = log.read(wanted.fetch_offset, max_bytes, at_least_one_batch=is_first)
+        else:
+            records = b""
+    except OffsetOutOfRange:
+        return failed_partition(wanted.partition, ErrorCode.OFFSET_OUT_OF_RANGE, was_read=True)
+    except (OSError, CorruptBatch) as problem:
+        # As on Kafka, whose clients report the first and try again after the second.
+        is_corrupt = isinstance(problem, CorruptBatch)
+        structlog.get_logger().error("cannot read a log", log=log.name, problem=str(problem))
+        error = ErrorCode.CORRUPT_MESSAGE if is_corrupt else ErrorCode.KAFKA_STORAGE_ERROR
+        return failed_partition(wanted.partition, error, was_read=True)
+    return PartitionData(
+        partition_index=wanted.partition,
+        high_watermark=log.log_end_offset,
+        last_stable_offset=log.log_end_offset,
+        log_start_offset=log.log_start_offset,
+        aborted_transactions=[] if isolation_level == READ_COMMITTED else None,
+        records=records,
+    )
+
+
+def _unknown_partition(name: str | None, wanted: FetchPartition, was_delayed: bool) -> PartitionData:
+    """The answer where there is no log; `name` is None where no topic has the id.
+
+    A fetch is delayed only if all its topics exist, so one that is gone afterwards was deleted: then Kafka answers
+    UNKNOWN_TOPIC_OR_PARTITION also where the topic is named by its id.
+    """
+    is_unknown_id = name is None and not was_delayed
+    error = ErrorCode.UNKNOWN_TOPIC_ID if is_unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return failed_partition(wanted.partition, error, was_read=was_delayed)
+
+
 def _once_each(topics: list[FetchTopic]) -> Iterable[tuple[FetchTopic, Iterable[FetchPartition]]]:
     """The topics with their partitions, each once: of a partition that is named twice Kafka reads the last.
 
@@ -191,10 +204,11 @@ def _once_each(topics: list[FetchTopic]) -> Iterable[tuple[FetchTopic, Iterable[
     return [(topic, partitions.values()) for topic, partitions in by_topic.values() if partitions]
 
 
-def failed_partition(partition: int, error: ErrorCode, log: PartitionLog | None = None) -> PartitionData:
-    """The answer for a partition that cannot be read: without its offsets, also where its `log` is known.
+def failed_partition(partition: int, error: ErrorCode, *, was_read: bool = False) -> PartitionData:
+    """The answer for a partition that cannot be read: without its offsets, also where they are known.
 
-    Kafka leaves the aborted transactions null where reading a log failed, and empty where there is no log.
+    As on Kafka, the aborted transactions are null where an attempt to read failed (`was_read`), and empty where the
+    partition was rejected before.
     """
     return PartitionData(
         partition_index=partition,
@@ -202,5 +216,5 @@ def failed_partition(partition: int, error: ErrorCode, log: PartitionLog | None 
         high_watermark=-1,
         last_stable_offset=-1,
         log_start_offset=-1,
-        aborted_transactions=[] if log is None else None,
+        aborted_transactions=None if was_read else [],
     )

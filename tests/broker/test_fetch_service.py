@@ -131,6 +131,7 @@ def test_a_deletion_of_its_topic_completes_it_with_an_error(broker):
     broker.topics.remove("gone", broker.clock.now_ms())
     broker.end_iteration()
     assert fetched.partition.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert fetched.partition.aborted_transactions is None, "as on Kafka"
     assert_nothing_waits(broker)
 
 
@@ -140,7 +141,7 @@ def test_a_deletion_completes_it_also_where_the_topic_is_named_by_id(broker):
     assert fetched.is_waiting
     broker.topics.remove("gone", broker.clock.now_ms())
     broker.end_iteration()
-    assert fetched.partition.error_code == ErrorCode.UNKNOWN_TOPIC_ID
+    assert fetched.partition.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_a_topic_that_is_deleted_and_created_again_is_not_that_of_a_fetch_by_id(broker):
@@ -150,7 +151,7 @@ def test_a_topic_that_is_deleted_and_created_again_is_not_that_of_a_fetch_by_id(
     assert broker.create_topic("gone") != topic_id
     broker.produce("gone", batch(b"new"))
     broker.end_iteration()
-    assert fetched.partition.error_code == ErrorCode.UNKNOWN_TOPIC_ID
+    assert fetched.partition.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_a_deletion_of_another_topic_does_not_complete_it(broker):
@@ -204,3 +205,9 @@ def test_an_answer_is_bounded_whatever_the_client_asks_for(broker, monkeypatch):
     for value in (b"a", b"b", b"c"):
         broker.produce("orders", batch(value))
     assert broker.fetch(fetch_request("orders", max_bytes=2**31 - 1)).values == [b"a", b"b"]
+
+
+def test_an_id_that_no_topic_has_is_answered_at_once(broker):
+    fetched = broker.fetch(fetch_request("", topic_id=b"\x07" * 16, max_wait_ms=WAIT_MS), BY_ID)
+    assert fetched.partition.error_code == ErrorCode.UNKNOWN_TOPIC_ID
+    assert_nothing_waits(broker)
