@@ -19,7 +19,6 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "_wire": "crc32c cramjam",
         "coordinator.timers": "",
         "coordinator.config": "",
-        "coordinator.metrics": "",
         "coordinator.core": "_wire coordinator.config",
         "coordinator.log": "_wire coordinator.config",
         "coordinator.metadata": "_wire coordinator.log msgspec",

@@ -121,11 +121,13 @@ class FetchService:
             name = self._name(topic, api_version)
             answers = []
             for wanted in partitions:
-                log = None if name is None else self._partitions.find(name, wanted.partition)
-                if log is None:
-                    data = _unknown_partition(name, wanted, was_delayed)
-                else:
+                log = None if name is None else self._partitions.locate(name, wanted.partition)
+                if isinstance(log, PartitionLog):
                     data = _read_one(log, wanted, left_bytes, size_bytes == 0, request.isolation_level)
+                elif log is ErrorCode.NOT_LEADER_OR_FOLLOWER:
+                    data = failed_partition(wanted.partition, log)
+                else:
+                    data = _unknown_partition(name, wanted, was_delayed)
                 taken = len(data.records or b"")
                 size_bytes, left_bytes = size_bytes + taken, max(left_bytes - taken, 0)
                 failed = failed or data.error_code != ErrorCode.NONE
@@ -137,12 +139,12 @@ class FetchService:
 
     def _logs(self, request: FetchRequest, api_version: int) -> list[PartitionLog]:
         found = (
-            self._partitions.find(name, wanted.partition)
+            self._partitions.locate(name, wanted.partition)
             for topic in request.topics
             if (name := self._name(topic, api_version)) is not None
             for wanted in topic.partitions
         )
-        return [log for log in found if log is not None]
+        return [log for log in found if isinstance(log, PartitionLog)]
 
     def _name(self, topic: FetchTopic, api_version: int) -> str | None:
         if api_version < TOPIC_ID_VERSION:

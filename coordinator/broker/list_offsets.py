@@ -50,7 +50,7 @@ def list_offsets(request: ListOffsetsRequest, api_version: int, partitions: Part
             if index in answers:
                 answers[index] = _refused(index, ErrorCode.INVALID_REQUEST)
             else:
-                answers[index] = _list_one(partitions.find(topic.name, index), wanted, api_version)
+                answers[index] = _list_one(partitions.locate(topic.name, index), wanted, api_version)
     return ListOffsetsResponse(
         topics=[
             ListOffsetsTopicResponse(name=name, partitions=list(answers.values())) for name, answers in by_topic.items()
@@ -62,9 +62,11 @@ def _refused(index: int, error: ErrorCode) -> ListOffsetsPartitionResponse:
     return ListOffsetsPartitionResponse(partition_index=index, error_code=error)
 
 
-def _list_one(log: PartitionLog | None, wanted: ListOffsetsPartition, api_version: int) -> ListOffsetsPartitionResponse:
-    if log is None:
-        return _refused(wanted.partition_index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+def _list_one(
+    log: PartitionLog | ErrorCode, wanted: ListOffsetsPartition, api_version: int
+) -> ListOffsetsPartitionResponse:
+    if isinstance(log, ErrorCode):
+        return _refused(wanted.partition_index, log)
     if wanted.timestamp < 0 and api_version < FIRST_VERSION_OF.get(wanted.timestamp, api_version + 1):
         return _refused(wanted.partition_index, ErrorCode.UNSUPPORTED_VERSION)
     try:

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 
+from _wire.errors import ErrorCode
 from coordinator.config import (
     LOG_INDEX_INTERVAL_BYTES,
     LOG_ROLL_MS,
     LOG_SEGMENT_BYTES,
     MESSAGE_MAX_BYTES,
+    NODE_ID,
     OFFSETS_TOPIC_SEGMENT_BYTES,
     Config,
 )
@@ -15,18 +17,21 @@ from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
 from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage, Topic
+from coordinator.metadata.leadership import Leadership
 
 LEADER_EPOCH = 0
-"""There is one node and it never loses a partition, so the first epoch is the only one."""
+"""No partition ever changes its leader, so the first epoch is the only one."""
 
 
 class Partitions:
     """Topic and partition → log, opened when first asked for."""
 
-    def __init__(self, directory: LogDirectory, image: MetadataImage, config: Config) -> None:
+    def __init__(self, directory: LogDirectory, image: MetadataImage, config: Config, leadership: Leadership) -> None:
         self._directory = directory
         self._image = image
         self._config = config
+        self._leadership = leadership
+        self._node_id = config[NODE_ID]
         self._logs: dict[tuple[str, int], PartitionLog] = {}
         self._removal_listeners: list[Callable[[PartitionLog], None]] = []
 
@@ -34,18 +39,25 @@ class Partitions:
         """Call `listener` with each log that was open and is removed with its topic."""
         self._removal_listeners.append(listener)
 
-    def find(self, topic: str, partition: int) -> PartitionLog | None:
-        """The log of a partition led here; None when there is no such partition."""
-        log = self._logs.get((topic, partition))
-        if log is None and self._image.has_partition(topic, partition):
-            log = self._open(self._image.topics[topic], partition)
-        return log
+    def leads(self, topic: str, partition: int) -> bool:
+        """Whether this node leads a partition that exists."""
+        return self._leadership.leader_of(topic, partition) == self._node_id
+
+    def locate(self, topic: str, partition: int) -> PartitionLog | ErrorCode:
+        """The log of a partition that this node leads.
+
+        UNKNOWN_TOPIC_OR_PARTITION when there is no such partition, NOT_LEADER_OR_FOLLOWER when another node leads it.
+        """
+        if not self._image.has_partition(topic, partition):
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if not self.leads(topic, partition):
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return self.get(topic, partition)
 
     def get(self, topic: str, partition: int) -> PartitionLog:
-        """The log of a partition that is known to exist."""
-        log = self.find(topic, partition)
-        assert log is not None, (topic, partition)
-        return log
+        """The log of a partition that is known to exist, whichever node leads it."""
+        log = self._logs.get((topic, partition))
+        return self._open(self._image.topics[topic], partition) if log is None else log
 
     def forget(self, topic: Topic) -> None:
         """Close and delete the logs of a topic that is gone."""

@@ -59,9 +59,9 @@ class ProduceService:
             return _refused(data.index, ErrorCode.UNKNOWN_TOPIC_ID)
         if request.acks not in (-1, 0, 1):
             return _refused(data.index, ErrorCode.INVALID_REQUIRED_ACKS)
-        log = self._partitions.find(topic, data.index)
-        if log is None:
-            return _refused(data.index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        log = self._partitions.locate(topic, data.index)
+        if isinstance(log, ErrorCode):
+            return _refused(data.index, log)
         if topic in READ_ONLY_TOPICS:
             return _refused(
                 data.index, ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic} is written by the coordinator alone"

@@ -28,6 +28,7 @@ from coordinator.log.checkpoints import GROUP_AUDIT
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
 from coordinator.log.errors import LogFlushError
+from coordinator.metadata.leadership import Leadership, SingleNode
 from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.audit_checkpoints import AuditCheckpoints
 from coordinator.runtime.group_coordinator import GroupCoordinator
@@ -59,8 +60,10 @@ DRAIN_SECONDS: Final = 2
 class Node:
     """A coordinator with its embedded log. Made and started in a running loop, stopped once."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, leadership: Leadership | None = None) -> None:
+        """Without a `leadership` this is the only node of its cluster."""
         self._config = config
+        self._leadership = leadership or SingleNode(config[NODE_ID])
         self._clock = SystemClock()
         self.flush_failure: asyncio.Future[LogFlushError] = asyncio.get_running_loop().create_future()
         """Done when an fsync failed: what it was to make safe may be lost, so the process must end without a stop."""
@@ -89,7 +92,7 @@ class Node:
         self._scheduler = LoopScheduler(asyncio.get_running_loop(), wheel, now_ms)
         notifier = AppendNotifier(self._scheduler.request_iteration)
         metadata = MetadataStore(self._directory.open_metadata_log(LogConfig()), lambda: uuid.uuid4().bytes)
-        partitions = Partitions(self._directory, metadata.image, config)
+        partitions = Partitions(self._directory, metadata.image, config, self._leadership)
         topics = Topics(metadata, partitions, config)
         topics.make_internal(now_ms())
         pending = PendingRequests()
@@ -104,6 +107,7 @@ class Node:
             cluster_id=self._directory.cluster_id,
             metadata=metadata,
             image=metadata.image,
+            leadership=self._leadership,
             partitions=partitions,
             topics=topics,
             produce_service=produce_service,
@@ -118,7 +122,7 @@ class Node:
         self._scheduler.on_due(
             lambda key, now_ms: fetch_service.expire(key.fetch) if isinstance(key, FetchTimeoutKey) else None
         )
-        coordinator.load(range(len(coordinator.shards)))
+        coordinator.load(index for index in range(len(coordinator.shards)) if partitions.leads(OFFSETS_TOPIC, index))
         table, cluster = dispatch_table(broker)
         limits = ConnectionLimits(config, self._scheduler)
         self._scheduler.on_due(limits.due)

@@ -9,6 +9,7 @@ from coordinator.broker.produce import ProduceService
 from coordinator.broker.topics import Topics
 from coordinator.config import NODE_ID, Config
 from coordinator.metadata.image import MetadataImage
+from coordinator.metadata.leadership import Leadership
 from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.group_coordinator import GroupCoordinator
 from coordinator.server.pending_requests import PendingRequests
@@ -23,6 +24,7 @@ class NodeContext:
     metadata: MetadataStore
     image: MetadataImage
     """That of the store."""
+    leadership: Leadership
     partitions: Partitions
     topics: Topics
     produce_service: ProduceService

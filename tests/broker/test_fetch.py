@@ -153,7 +153,8 @@ def test_when_its_time_is_up_it_gets_what_there_is(client, topic):
     client.produce(topic, batch(b"a"))
     started = monotonic()
     partition = only(client.ask(fetch_request(topic, max_wait_ms=SHORT_MS, min_bytes=10_000), BY_NAME))
-    assert monotonic() - started >= SHORT_MS / 1000
+    # The server counts whole milliseconds, so the first and the last of them may be cut short.
+    assert monotonic() - started >= (SHORT_MS - 1) / 1000
     assert values(partition) == [b"a"]
 
 

@@ -6,6 +6,7 @@ from _wire.errors import ErrorCode
 from coordinator.broker.topics import PARTITIONS_AT_MOST, TopicError
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.errors import LogAppendError
+from coordinator.log.partition_log import PartitionLog
 from tests.broker.virtual_broker import DATA, VirtualBroker, batch
 
 
@@ -56,7 +57,7 @@ def test_a_creation_that_the_disk_refuses_did_not_happen(broker):
     broker.fs.is_full = True
     with pytest.raises(LogAppendError):
         broker.create_topic("orders")
-    assert broker.partitions.find("orders", 0) is None
+    assert broker.partitions.locate("orders", 0) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     broker.fs.is_full = False
     broker.create_topic("orders")
     assert broker.produce("orders", batch(b"a")).base_offset == 0
@@ -102,11 +103,12 @@ def test_internal_topics_are_created_once_and_with_the_same_number_of_partitions
     again = VirtualBroker({"offsets.topic.num.partitions": "7"}, broker.fs)
     again.topics.make_internal(0)
     for name in (OFFSETS_TOPIC, AUDIT_TOPIC):
-        assert (again.partitions.find(name, 4) is None, again.partitions.find(name, 5) is None) == (False, True)
+        assert isinstance(again.partitions.locate(name, 4), PartitionLog)
+        assert again.partitions.locate(name, 5) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_automatic_creation_passes_over_names_that_no_topic_may_have(broker):
     broker.topics.create_automatically("il legal", 0)
     broker.topics.create_automatically("orders", 0)
-    assert broker.partitions.find("il legal", 0) is None
-    assert broker.partitions.find("orders", 2) is not None
+    assert broker.partitions.locate("il legal", 0) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert isinstance(broker.partitions.locate("orders", 2), PartitionLog)

@@ -13,9 +13,10 @@ from coordinator.broker.fetch import DelayedFetch, FetchService, FetchTimeoutKey
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.produce import ProduceService
 from coordinator.broker.topics import Topics
-from coordinator.config import LOG_DIRS, Config
+from coordinator.config import LOG_DIRS, NODE_ID, Config
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
+from coordinator.metadata.leadership import SingleNode
 from coordinator.metadata.store import MetadataStore
 from coordinator.timers.clock import VirtualClock
 from coordinator.timers.wheel import TimerWheel
@@ -38,7 +39,7 @@ class VirtualBroker:
         config = Config({LOG_DIRS.name: str(DATA)} | dict(settings or {}))
         self._directory = LogDirectory.open(DATA, fs=self.fs)
         metadata = MetadataStore(self._directory.open_metadata_log(LogConfig()), lambda: next(ids).to_bytes(16, "big"))
-        self.partitions = Partitions(self._directory, metadata.image, config)
+        self.partitions = Partitions(self._directory, metadata.image, config, SingleNode(config[NODE_ID]))
         self.topics = Topics(metadata, self.partitions, config)
         self.notifier = AppendNotifier(self._request_iteration)
         self.fetch_service = FetchService(metadata.image, self.partitions, self.notifier, self.wheel)

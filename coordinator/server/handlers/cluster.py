@@ -18,10 +18,12 @@ from _wire.messages.metadata import (
 from coordinator.broker.partitions import LEADER_EPOCH
 from coordinator.config import AUTO_CREATE_TOPICS_ENABLE
 from coordinator.core.admin import NO_AUTHORIZED_OPERATIONS
-from coordinator.internal_topics import INTERNAL_TOPICS
+from coordinator.core.partitioning import partition_for
+from coordinator.internal_topics import INTERNAL_TOPICS, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.log.errors import InvalidTopicName
 from coordinator.log.names import check_legal_name
 from coordinator.metadata.image import Topic
+from coordinator.metadata.leadership import RemoteNode
 from coordinator.server.dispatch import DispatchTable, Route
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
@@ -103,14 +105,21 @@ class ClusterHandlers:
             for each in topics:
                 if each.name is not None:
                     each.topic_authorized_operations = TOPIC_OPERATIONS
-        endpoint = call.endpoint
+        brokers = [
+            MetadataResponseBroker(node_id=each.node_id, host=each.host, port=each.port) for each in self._nodes(call)
+        ]
         return MetadataResponse(
-            brokers=[MetadataResponseBroker(node_id=self._node.node_id, host=endpoint.host, port=endpoint.port)],
+            brokers=brokers,
             cluster_id=self._node.cluster_id,
             controller_id=self._node.node_id,
             topics=topics,
             cluster_authorized_operations=_cluster_operations(request.include_cluster_authorized_operations),
         )
+
+    def _nodes(self, call: RequestContext) -> list[RemoteNode]:
+        """All nodes of the cluster, this one by the listener that the client came in by."""
+        endpoint = call.endpoint
+        return [RemoteNode(self._node.node_id, endpoint.host, endpoint.port), *self._node.leadership.other_nodes()]
 
     def _find_by_id(self, topic_id: bytes) -> MetadataResponseTopic:
         known = self._node.image.topics_by_id.get(topic_id)
@@ -138,7 +147,7 @@ class ClusterHandlers:
         return unknown
 
     def _described(self, topic: Topic) -> MetadataResponseTopic:
-        node_id = self._node.node_id
+        leaders = [self._node.leadership.leader_of(topic.name, index) for index in range(topic.partitions)]
         return MetadataResponseTopic(
             name=topic.name,
             topic_id=topic.topic_id,
@@ -146,12 +155,12 @@ class ClusterHandlers:
             partitions=[
                 MetadataResponsePartition(
                     partition_index=index,
-                    leader_id=node_id,
+                    leader_id=leader,
                     leader_epoch=LEADER_EPOCH,
-                    replica_nodes=[node_id],
-                    isr_nodes=[node_id],
+                    replica_nodes=[leader],
+                    isr_nodes=[leader],
                 )
-                for index in range(topic.partitions)
+                for index, leader in enumerate(leaders)
             ],
         )
 
@@ -162,11 +171,13 @@ class ClusterHandlers:
                 error_code=ErrorCode.MISMATCHED_ENDPOINT_TYPE if of_controller else ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
                 error_message="This is a broker's endpoint.",
             )
-        endpoint, node_id = call.endpoint, self._node.node_id
         return DescribeClusterResponse(
             cluster_id=self._node.cluster_id,
-            controller_id=node_id,
-            brokers=[DescribeClusterBroker(broker_id=node_id, host=endpoint.host, port=endpoint.port)],
+            controller_id=self._node.node_id,
+            brokers=[
+                DescribeClusterBroker(broker_id=each.node_id, host=each.host, port=each.port)
+                for each in self._nodes(call)
+            ],
             cluster_authorized_operations=_cluster_operations(request.include_cluster_authorized_operations),
         )
 
@@ -184,23 +195,33 @@ class ClusterHandlers:
         )
 
     def _coordinator(self, key: str, key_type: int, call: RequestContext) -> Coordinator:
-        """This node leads every partition, so it coordinates every group and transaction, but no share group."""
-        if key_type == TRANSACTION_KEY:
+        """The node that leads the partition of the group or the transactional id; no node coordinates share groups."""
+        if key_type == GROUP_KEY:
+            topic = OFFSETS_TOPIC
+        elif key_type == TRANSACTION_KEY:
+            topic = TRANSACTIONS_TOPIC
             self._node.topics.make_transactions_topic(self._node.now_ms())
-        elif key_type != GROUP_KEY:
+        else:
             is_known = key_type == SHARE_KEY and call.api_version >= SHARE_KEY_VERSION
             is_valid = is_known and SHARE_PARTITION.fullmatch(key)
             error = ErrorCode.COORDINATOR_NOT_AVAILABLE if is_valid else ErrorCode.INVALID_REQUEST
-            return Coordinator(
-                key=key, node_id=NO_NODE, port=NO_NODE, error_code=error, error_message=error.description
-            )
+            return _no_coordinator(key, error)
+        partition = partition_for(key, self._node.image.partition_count(topic))
+        leader = self._node.leadership.leader_of(topic, partition)
+        node = next((each for each in self._nodes(call) if each.node_id == leader), None)
+        if node is None:
+            return _no_coordinator(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         return Coordinator(
             key=key,
-            node_id=self._node.node_id,
-            host=call.endpoint.host,
-            port=call.endpoint.port,
+            node_id=node.node_id,
+            host=node.host,
+            port=node.port,
             error_message="" if call.api_version >= KEYS_VERSION else "NONE",
         )
+
+
+def _no_coordinator(key: str, error: ErrorCode) -> Coordinator:
+    return Coordinator(key=key, node_id=NO_NODE, port=NO_NODE, error_code=error, error_message=error.description)
 
 
 def _served(route: Route) -> ApiVersion:

@@ -98,10 +98,9 @@ class DataHandlers:
         for topic in request.topics:
             answers = []
             for wanted in topic.partitions:
-                log = self._node.partitions.find(topic.topic, wanted.partition)
-                if log is None:
-                    error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                    answers.append(EpochEndOffset(partition=wanted.partition, error_code=error))
+                log = self._node.partitions.locate(topic.topic, wanted.partition)
+                if isinstance(log, ErrorCode):
+                    answers.append(EpochEndOffset(partition=wanted.partition, error_code=log))
                 elif wanted.leader_epoch == LEADER_EPOCH:
                     end = log.log_end_offset
                     answers.append(
