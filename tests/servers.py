@@ -26,11 +26,12 @@ QUICK_GROUPS: Final = {
 class RunningServer:
     """A `coordinator serve` on a free port, the same one when it is started again. Leaving its context stops it."""
 
-    def __init__(self, folder: Path, settings: Mapping[str, str] = QUICK_GROUPS) -> None:
+    def __init__(self, folder: Path, settings: Mapping[str, str] = QUICK_GROUPS, *, log_level: str = "info") -> None:
         self.folder = folder
         self.data = folder / "data"
         self.log = folder / "serve.log"
         self._settings = settings
+        self._log_level = log_level
         self._process: subprocess.Popen[bytes] | None = None
         self.bootstrap = ""
 
@@ -53,6 +54,7 @@ class RunningServer:
         ready.unlink(missing_ok=True)
         listen = self.bootstrap or "127.0.0.1:0"
         arguments = ["serve", "--listen", listen, "--data-dir", str(self.data), "--ready-file", str(ready)]
+        arguments.append(f"--log-level={self._log_level}")
         arguments += [f"--set={name}={value}" for name, value in self._settings.items()]
         with self.log.open("ab") as log:
             process = subprocess.Popen(

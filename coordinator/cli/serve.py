@@ -18,6 +18,7 @@ CANNOT_START = 2
 GARBAGE_THRESHOLD = 100_000
 GARBAGE_GENERATIONS = 20
 DATA_NOT_SAFE = 1
+LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
 @click.command
@@ -25,12 +26,14 @@ DATA_NOT_SAFE = 1
 @click.option("--listen", metavar="HOST:PORT", help="Where clients connect; port 0 picks a free one.")
 @click.option("--data-dir", type=click.Path(path_type=Path), help="The folder that holds the logs.")
 @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="One setting, by Kafka's name.")
+@click.option("--log-level", type=click.Choice(LOG_LEVELS), default="info", help="The least that is logged (info).")
 @click.option("--ready-file", type=click.Path(path_type=Path), help="Written when it serves: JSON, bootstrap and pid.")
 def command(
     config_file: Path | None,
     listen: str | None,
     data_dir: Path | None,
     settings: tuple[str, ...],
+    log_level: str,
     ready_file: Path | None,
 ) -> None:
     """Serve Kafka clients until SIGTERM or Ctrl-C.
@@ -39,10 +42,10 @@ def command(
     """
     # structlog takes rich wherever it is installed: 5 MB and 40 ms that a server has no use for.
     sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
+    from coordinator.cli.log_writer import logging_to_stderr
     from coordinator.metadata.store import MetadataError
     from coordinator.server.listeners import PLAINTEXT
 
-    _configure_logging()
     try:
         texts = read_properties(config_file) if config_file is not None else {}
         texts |= parse_settings(settings)
@@ -50,7 +53,9 @@ def command(
             texts[LISTENERS.name] = f"{PLAINTEXT}://{listen}"
         if data_dir is not None:
             texts[LOG_DIRS.name] = str(data_dir)
-        uvloop.run(_serve(Config(texts), ready_file))
+        config = Config(texts)
+        with logging_to_stderr(log_level):
+            uvloop.run(_serve(config, ready_file))
     except LogFlushError as problem:
         click.echo(f"coordinator: stopped, as the disk lost what was to be safe: {problem}", err=True)
         sys.exit(DATA_NOT_SAFE)
@@ -89,17 +94,3 @@ def _write_whole(path: Path, text: str) -> None:
     part = path.with_name(f".{path.name}.{os.getpid()}")
     part.write_text(text + "\n", encoding="utf-8")
     part.replace(path)
-
-
-def _configure_logging() -> None:
-    import structlog
-
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
-        ],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-    )

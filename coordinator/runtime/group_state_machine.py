@@ -17,6 +17,7 @@ from coordinator.runtime.batch import AuditWrite, Batch, QueuedOperation
 from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.interfaces import AuditProjector, AuditRecord, Store
 from coordinator.runtime.sessions import SessionTable
+from coordinator.runtime.transition_log import log_transition
 
 
 class ClassicGroups(Mapping[str, ClassicGroup]):
@@ -79,6 +80,7 @@ class GroupStateMachine:
         event.apply(group)
         self.audit.project(event, classic, state, generation_id, batch.audit)
         if classic.state is not state or classic.generation_id != generation_id:
+            log_transition(event, classic, state)
             self._close_fast_path(classic, batch)
             if isinstance(event, GroupRemoved):
                 del self.groups[group_id]

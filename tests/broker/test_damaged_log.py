@@ -123,7 +123,7 @@ def test_a_file_that_became_shorter_is_a_storage_error(client, topic, log_file, 
         file.truncate(100)
     assert fetched(client, topic, VICTIM)[0] == (ErrorCode.KAFKA_STORAGE_ERROR, [])
     assert listed(client, topic, FIRST_MS + VICTIM)[0] == (ErrorCode.KAFKA_STORAGE_ERROR, -1)
-    assert len(logged()) == 2
+    wait_for(lambda: len(logged()) == 2, 5, "two log lines")
 
 
 def test_an_idempotent_producer_is_not_blamed_for_a_damaged_log(client, topic, log_file, logged):

@@ -199,9 +199,9 @@ def defects_of(defects: list[BaseException]) -> Iterator[None]:
             defects.append(problem)
         raise structlog.DropEvent
 
-    before = structlog.get_config()["processors"]
-    structlog.configure(processors=[take])
+    before = structlog.get_config()
+    structlog.configure(processors=[take], wrapper_class=structlog.make_filtering_bound_logger("error"))
     try:
         yield
     finally:
-        structlog.configure(processors=before)
+        structlog.configure(**before)

@@ -1,0 +1,47 @@
+"""One line of the server's log per state transition of a group."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import structlog
+
+from coordinator.core.classic_group import ClassicGroup
+from coordinator.core.events import (
+    Event,
+    GenerationStable,
+    GenerationStarted,
+    GroupEmptied,
+    GroupRemoved,
+    RebalanceStarted,
+)
+from coordinator.core.states import GroupState
+
+log = structlog.get_logger()
+
+
+def _why_rebalance(event: RebalanceStarted) -> str:
+    reason = event.rebalance_reason
+    said = f": {reason.reason}" if reason.reason else ""
+    return f"{reason.cause} by {reason.member_id or reason.client_id or 'nobody'}{said}"
+
+
+REASONS: Final[dict[type, Callable[[Any], str]]] = {
+    RebalanceStarted: _why_rebalance,
+    GenerationStarted: lambda event: "join phase completed",
+    GenerationStable: lambda event: "assignment stored",
+    GroupEmptied: lambda event: "no members left",
+    GroupRemoved: lambda event: event.cause,
+}
+"""By the class of the event that changed the state."""
+
+
+def log_transition(event: Event, group: ClassicGroup, before: GroupState) -> None:
+    """Log that an event has changed the state of a group, at level INFO (`--log-level`)."""
+    log.info(
+        "group transition",
+        group=group.group_id,
+        before=before.value,
+        after=group.state.value,
+        generation=group.generation_id,
+        reason=REASONS[type(event)](event),
+    )

@@ -1,0 +1,108 @@
+"""Log lines leave by a thread: the server goes on when nobody reads them, and what clients sent is quoted."""
+
+import json
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from typing import Any, Final
+
+import pytest
+import structlog
+
+from coordinator.cli.log_writer import LINES_QUEUED_MAX, LogWriter
+from tests.servers import RunningServer
+from tests.waiting import wait_for
+from tests.wire_client import WireClient, join_request
+
+PIPE_BYTES: Final = 1 << 16
+START_SECONDS: Final = 20
+
+
+def line_of(**fields: Any) -> dict[str, Any]:
+    return {"level": "info", "event": "said"} | fields
+
+
+def queue(writer: LogWriter, **fields: Any) -> None:
+    with pytest.raises(structlog.DropEvent):
+        writer.take(None, "info", line_of(**fields))
+
+
+def test_lines_are_written_in_order_and_all_of_them_at_the_end(tmp_path):
+    with (tmp_path / "log").open("w+") as file:
+        writer = LogWriter(file)
+        for number in range(200):
+            queue(writer, number=number)
+        writer.stop()
+        file.seek(0)
+        assert [int(line.rsplit("=")[-1]) for line in file] == list(range(200))
+
+
+def test_what_a_client_sent_cannot_forge_a_line_or_reach_the_terminal(tmp_path):
+    with (tmp_path / "log").open("w+") as file:
+        writer = LogWriter(file)
+        queue(writer, group="g\x1b[2J\nanother line")
+        writer.stop()
+        file.seek(0)
+        (line,) = file
+        assert "\x1b" not in line
+
+
+def test_lines_that_nobody_reads_are_dropped_and_counted():
+    reading, writing = os.pipe()
+    file = os.fdopen(writing, "w")
+    writer = LogWriter(file)
+    with os.fdopen(reading) as lines:
+        for _ in range(LINES_QUEUED_MAX + 1_000):
+            queue(writer, text="x" * 1_000)
+        assert "dropped" in next(line for line in lines if "x" * 1_000 not in line)
+    writer.stop()
+    with suppress(BrokenPipeError):
+        file.close()
+
+
+def test_a_server_whose_output_nobody_reads_goes_on(tmp_path):
+    """Its lines fill the pipe many times over."""
+    ready = tmp_path / "ready.json"
+    arguments = ["serve", "--listen=127.0.0.1:0", f"--data-dir={tmp_path / 'data'}", f"--ready-file={ready}"]
+    settings = ["--set=group.initial.rebalance.delay.ms=0"]
+    command = [sys.executable, "-m", "coordinator.cli", *arguments, *settings]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+        try:
+            wait_for(lambda: ready.exists() or process.poll() is not None, START_SECONDS, "the server to be ready")
+            with WireClient(json.loads(ready.read_text())["bootstrap"]) as client:
+                for number in range(PIPE_BYTES // 100):
+                    assert client.ask(join_request(f"group-{number}"), 3).error_code == 0
+        finally:
+            process.kill()
+
+
+def transitions_logged(server: RunningServer) -> str:
+    return "".join(line for line in server.log.read_text().splitlines(True) if "group transition" in line)
+
+
+def test_each_transition_of_a_group_is_one_line(tmp_path):
+    with RunningServer(tmp_path) as server:
+        with WireClient(server.bootstrap) as client:
+            member_id = client.join_alone("orders-readers")
+        assert server.stop() == 0
+        lines = transitions_logged(server).splitlines()
+    assert len(lines) == 3
+    for before, after, reason in (
+        ("Empty", "PreparingRebalance", f"new_member by {member_id}"),
+        ("PreparingRebalance", "CompletingRebalance", "join phase completed"),
+        ("CompletingRebalance", "Stable", "assignment stored"),
+    ):
+        line = lines.pop(0)
+        assert f"before={before} " in line
+        assert f"after={after} " in line
+        assert line.endswith((f"reason={reason}", f"reason={reason!r}"))
+        assert "group=orders-readers " in line
+
+
+def test_the_level_switches_them_off(tmp_path):
+    with RunningServer(tmp_path, log_level="warning") as server:
+        with WireClient(server.bootstrap) as client:
+            client.join_alone("orders-readers")
+        assert server.stop() == 0
+        assert server.log.read_text() == ""
