@@ -53,6 +53,16 @@ def test_topics_are_not_forgotten_before_that_is_appended(sim):
     assert sim.offsets.by_topic == {}
 
 
+def test_an_append_that_fails_after_its_partition_was_unloaded_changes_nothing(sim):
+    sim.store.is_delaying = True
+    committed = sim.commit(offset=1)
+    sim.coordinator.unload(0)
+    fail(sim)
+    sim.advance(LOAD_RETRY_MS_AT_FIRST)
+    assert sim.shard.state is ShardState.INACTIVE
+    assert committed.error is ErrorCode.NOT_COORDINATOR
+
+
 # ---- the audit of a load
 
 
