@@ -185,7 +185,8 @@ class GroupCoordinator:
         while self._loading:
             shard = self._loading[0]
             if not shard.load_next_slice(now_ms):
-                self._request_iteration()
+                if not shard.load_is_appending:
+                    self._request_iteration()
                 return
             self._loading.popleft()
             if shard.needs_retry:

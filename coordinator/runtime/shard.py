@@ -86,13 +86,15 @@ class Shard(Generic[Machine]):
         self._load_cause: Cause | None = None
         """Why the next load happens, for the audit; None: for no failure."""
         self._load: Iterator[None] = iter(())
-        self._load_is_appending = False
+        self.load_is_appending = False
+        """Whether the load only waits until the store has appended its audit."""
         self.completed_later = completed_later
         self.needs_retry = False
         """Whether it failed and nobody has arranged yet that it is loaded again."""
         self._in_flight: Batch | None = None
         self._appended: Batch | None = None
-        self._draining = False
+        self._is_appending = False
+        """Whether the store is being called: what it completes meanwhile is not completed later."""
 
     @property
     def is_active(self) -> bool:
@@ -114,7 +116,7 @@ class Shard(Generic[Machine]):
 
     def start_loading(self) -> None:
         """This node leads the partition from now on, or tries again to read it."""
-        self.state, self._in_flight, self._load_is_appending = ShardState.LOADING, None, False
+        self.state, self._in_flight, self.load_is_appending = ShardState.LOADING, None, False
         self.machine.start_loading()
         self._load = self.machine.load(self.store)
 
@@ -122,10 +124,12 @@ class Shard(Generic[Machine]):
         """Take some steps of the load; False when there are more, so that a long log stalls no other work.
 
         At the end the state is ACTIVE, or FAILED when the log cannot be read or the audit not be written; the caller
-        retries that.
+        retries that. Nothing happens while `load_is_appending`, at whose end `completed_later` is called.
         """
-        if self._load_is_appending:
+        if self.load_is_appending:
             return False
+        if self.state is not ShardState.LOADING:
+            return True  # the audit was appended since the last call
         try:
             for _ in islice(self._load, LOAD_STEPS_AT_ONCE):
                 continue
@@ -138,18 +142,21 @@ class Shard(Generic[Machine]):
         if not audit:
             self._activate(now_ms)
             return True
-        self._load_is_appending = True
+        self.load_is_appending = self._is_appending = True
         self.store.append(audit, [], now_ms, partial(self._load_appended, self._load, now_ms))
-        return not self._load_is_appending
+        self._is_appending = False
+        return not self.load_is_appending
 
     def _load_appended(self, load: Iterator[None], now_ms: int, problem: StoreError | None) -> None:
         if load is not self._load:
             return  # the partition was unloaded meanwhile
-        self._load_is_appending = False
+        self.load_is_appending = False
         if problem is None:
             self._activate(now_ms)
         else:
             self._loading_failed(problem)
+        if not self._is_appending:
+            self.completed_later(self)
 
     def _activate(self, now_ms: int) -> None:
         self._load, self._load_cause = iter(()), None
@@ -167,6 +174,7 @@ class Shard(Generic[Machine]):
         batch = self._in_flight or self._appended or Batch(0)
         self._in_flight = self._appended = None
         self.state, self._load, self._load_cause = ShardState.INACTIVE, iter(()), None
+        self.load_is_appending = False
         self._fail_all(batch, ErrorCode.NOT_COORDINATOR)
 
     # ------------------------------------------------------------------------------------------------------- operations
@@ -198,9 +206,9 @@ class Shard(Generic[Machine]):
             self._appended = batch
             return
         self._in_flight = batch
-        self._draining = True
+        self._is_appending = True
         self.store.append(batch.audit, batch.stored, now_ms, partial(self._append_completed, batch))
-        self._draining = False
+        self._is_appending = False
 
     def _append_completed(self, batch: Batch, problem: StoreError | None) -> None:
         if batch is not self._in_flight:
@@ -212,7 +220,7 @@ class Shard(Generic[Machine]):
             log.error("cannot append; reloading the partition", partition=self.partition, problem=str(problem))
             self._load_cause = Cause.STORE_FAILED
             self._fail_batch(batch)
-        if not self._draining:
+        if not self._is_appending:
             self.completed_later(self)
 
     def release(self) -> None:

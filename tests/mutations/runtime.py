@@ -179,7 +179,7 @@ SHARD_MUTANTS: Final = (
         "an append that fails later counts as stored",
         SHARD,
         "        if problem is None:\n            self._appended = batch\n",
-        "        if problem is None or not self._draining:\n            self._appended = batch\n",
+        "        if problem is None or not self._is_appending:\n            self._appended = batch\n",
     ),
     Mutant(
         "an append that completes after the partition was unloaded counts",
@@ -202,8 +202,8 @@ SHARD_MUTANTS: Final = (
     Mutant(
         "a shard is not drained when its append completes later",
         SHARD,
-        "            self.completed_later(self)\n",
-        "            pass\n",
+        "            self.completed_later(self)\n\n    def release(",
+        "            pass\n\n    def release(",
     ),
     Mutant(
         "topics count as forgotten while that is in flight",
@@ -271,14 +271,32 @@ LOAD_MUTANTS: Final = (
     Mutant(
         "the audit of a load is appended twice",
         SHARD,
-        "        if self._load_is_appending:\n            return False\n",
+        "        if self.load_is_appending:\n            return False\n",
         "",
     ),
     Mutant(
         "a partition is served before the audit of its load is appended",
         SHARD,
-        "        self._load_is_appending = True\n",
-        "        self._load_is_appending = True\n        self._activate(now_ms)\n",
+        "        self.load_is_appending = self._is_appending = True\n",
+        "        self.load_is_appending = self._is_appending = True\n        self._activate(now_ms)\n",
+    ),
+    Mutant(
+        "a load whose audit was appended later ends twice",
+        SHARD,
+        "        if self.state is not ShardState.LOADING:\n            return True",
+        "        if self.state is None:\n            return True",
+    ),
+    Mutant(
+        "the coordinator is not told that the audit of a load was appended",
+        SHARD,
+        "            self.completed_later(self)\n\n    def _activate(",
+        "            pass\n\n    def _activate(",
+    ),
+    Mutant(
+        "the loop spins until the audit of a load is appended",
+        COORDINATOR,
+        "                if not shard.load_is_appending:\n                    self._request_iteration()\n",
+        "                self._request_iteration()\n",
     ),
     Mutant(
         "a partition is served though the audit of its load was not appended",

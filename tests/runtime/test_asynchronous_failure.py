@@ -6,6 +6,7 @@ from _wire.errors import ErrorCode
 from coordinator.core.states import GroupState
 from coordinator.runtime.shard import LOAD_RETRY_MS_AT_FIRST, ShardState
 from tests.runtime.test_asynchronous_append import DelayedSimulation
+from tests.simulation.simulation import GROUP_ID
 
 
 @pytest.fixture
@@ -53,6 +54,16 @@ def test_topics_are_not_forgotten_before_that_is_appended(sim):
     assert sim.offsets.by_topic == {}
 
 
+def test_an_append_that_fails_after_its_partition_was_unloaded_changes_nothing(sim):
+    sim.store.is_delaying = True
+    committed = sim.commit(offset=1)
+    sim.coordinator.unload(0)
+    fail(sim)
+    sim.advance(LOAD_RETRY_MS_AT_FIRST)
+    assert sim.shard.state is ShardState.INACTIVE
+    assert committed.error is ErrorCode.NOT_COORDINATOR
+
+
 # ---- the audit of a load
 
 
@@ -95,3 +106,41 @@ def test_the_audit_of_a_load_that_was_given_up_changes_nothing(sim, is_full):
     assert sim.shard.state is ShardState.INACTIVE
     assert not sim.shard.needs_retry
     assert sim.commit().error is ErrorCode.NOT_COORDINATOR
+
+
+def load_by_coordinator(sim: DelayedSimulation) -> None:
+    """As `load`."""
+    sim.stable_with("a")
+    sim.join("b")
+    sim.coordinator.unload(0)
+    sim.store.is_delaying = True
+    sim.coordinator.load([0])
+    sim.end_turn()
+    assert len(sim.store.in_flight) == 1
+
+
+def test_the_coordinator_serves_the_groups_of_a_load_whose_audit_was_appended_later(sim):
+    load_by_coordinator(sim)
+    sim.end_turn()
+    sim.complete()
+    assert sim.shard.is_active
+    assert sim.group.state is GroupState.STABLE
+    assert sim.kinds().count("group.loaded") == 1
+    assert sim.sessions.members(GROUP_ID) == list(sim.group.members)
+
+
+def test_the_coordinator_tries_a_load_again_whose_audit_could_not_be_appended(sim):
+    load_by_coordinator(sim)
+    fail(sim)
+    sim.advance(LOAD_RETRY_MS_AT_FIRST)
+    assert sim.group.state is GroupState.STABLE
+
+
+def test_the_loop_sleeps_until_the_audit_of_a_load_is_appended(sim, monkeypatch):
+    load_by_coordinator(sim)
+    requested = []
+    monkeypatch.setattr(sim.coordinator, "_request_iteration", lambda: requested.append(None))
+    sim.end_turn()
+    assert requested == []
+    sim.store.complete()
+    assert requested
