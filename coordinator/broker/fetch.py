@@ -32,7 +32,7 @@ FULL_FETCH_EPOCHS: Final = (0, -1)
 
 
 class FetchTimeoutKey(NamedTuple):
-    """A parked fetch has waited for `max_wait_ms`."""
+    """A delayed fetch has waited for `max_wait_ms`."""
 
     fetch: "DelayedFetch"
 
@@ -52,7 +52,7 @@ class DelayedFetch:
     request: FetchRequest
     api_version: int
     logs: list[PartitionLog]
-    answer: Callable[[FetchResponse], None]
+    respond: Callable[[FetchResponse], None]
     timer: int = 0
     listener: Callable[[], None] | None = None
 
@@ -72,37 +72,37 @@ class FetchService:
         partitions.add_removal_listener(notifier.mark_removed)
 
     def fetch(
-        self, request: FetchRequest, api_version: int, now_ms: int, answer: Callable[[FetchResponse], None]
+        self, request: FetchRequest, api_version: int, now_ms: int, respond: Callable[[FetchResponse], None]
     ) -> FetchResponse | DelayedFetch:
         """Answer at once, or park the fetch until `min_bytes` have come, `max_wait_ms` are over or it fails.
 
-        A parked fetch is answered through `answer`; `drop` it when its client is gone.
+        A delayed fetch is answered through `answer`; `drop` it when its client is gone.
         """
         response, size_bytes, final = self.read(request, api_version)
         if final or size_bytes >= request.min_bytes or request.max_wait_ms <= 0:
             return response
-        parked = DelayedFetch(request, api_version, self._logs(request, api_version), answer)
-        parked.listener = lambda: self._try(parked)
-        parked.timer = self._timers.start(FetchTimeoutKey(parked), now_ms + request.max_wait_ms)
-        self._notifier.add_listener(parked.logs, parked.listener)
-        return parked
+        delayed = DelayedFetch(request, api_version, self._logs(request, api_version), respond)
+        delayed.listener = lambda: self._try_complete(delayed)
+        delayed.timer = self._timers.start(FetchTimeoutKey(delayed), now_ms + request.max_wait_ms)
+        self._notifier.add_listener(delayed.logs, delayed.listener)
+        return delayed
 
-    def expire(self, parked: DelayedFetch) -> None:
+    def expire(self, delayed: DelayedFetch) -> None:
         """Its time is up: answer with what there is."""
-        self.drop(parked)
-        parked.answer(self.read(parked.request, parked.api_version, was_delayed=True)[0])
+        self.cancel(delayed)
+        delayed.respond(self.read(delayed.request, delayed.api_version, was_delayed=True)[0])
 
-    def drop(self, parked: DelayedFetch) -> None:
+    def cancel(self, delayed: DelayedFetch) -> None:
         """Wait no longer."""
-        assert parked.listener is not None
-        self._timers.cancel(parked.timer)
-        self._notifier.remove_listener(parked.logs, parked.listener)
+        assert delayed.listener is not None
+        self._timers.cancel(delayed.timer)
+        self._notifier.remove_listener(delayed.logs, delayed.listener)
 
-    def _try(self, parked: DelayedFetch) -> None:
-        response, size_bytes, final = self.read(parked.request, parked.api_version, was_delayed=True)
-        if final or size_bytes >= parked.request.min_bytes:
-            self.drop(parked)
-            parked.answer(response)
+    def _try_complete(self, delayed: DelayedFetch) -> None:
+        response, size_bytes, final = self.read(delayed.request, delayed.api_version, was_delayed=True)
+        if final or size_bytes >= delayed.request.min_bytes:
+            self.cancel(delayed)
+            delayed.respond(response)
 
     def read(
         self, request: FetchRequest, api_version: int, *, was_delayed: bool = False
@@ -119,7 +119,7 @@ class FetchService:
         size_bytes, failed = 0, not any(topic.partitions for topic in request.topics)
         for topic, partitions in _once_each(request.topics):
             name = self._name(topic, api_version)
-            answers = []
+            partition_responses = []
             for wanted in partitions:
                 log = None if name is None else self._partitions.find(name, wanted.partition)
                 if log is None:
@@ -129,9 +129,9 @@ class FetchService:
                 taken = len(data.records or b"")
                 size_bytes, left_bytes = size_bytes + taken, max(left_bytes - taken, 0)
                 failed = failed or data.error_code != ErrorCode.NONE
-                answers.append(data)
+                partition_responses.append(data)
             response.responses.append(
-                FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id, partitions=answers)
+                FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id, partitions=partition_responses)
             )
         return response, size_bytes, failed
 

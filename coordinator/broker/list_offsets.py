@@ -46,34 +46,35 @@ def list_offsets(request: ListOffsetsRequest, api_version: int, partitions: Part
     by_topic: dict[str, dict[int, ListOffsetsPartitionResponse]] = {}
     for topic in request.topics:
         for wanted in topic.partitions:
-            answers, index = by_topic.setdefault(topic.name, {}), wanted.partition_index
-            if index in answers:
-                answers[index] = _refused(index, ErrorCode.INVALID_REQUEST)
+            responses, index = by_topic.setdefault(topic.name, {}), wanted.partition_index
+            if index in responses:
+                responses[index] = _rejected(index, ErrorCode.INVALID_REQUEST)
             else:
-                answers[index] = _list_one(partitions.find(topic.name, index), wanted, api_version)
+                responses[index] = _list_one(partitions.find(topic.name, index), wanted, api_version)
     return ListOffsetsResponse(
         topics=[
-            ListOffsetsTopicResponse(name=name, partitions=list(answers.values())) for name, answers in by_topic.items()
+            ListOffsetsTopicResponse(name=name, partitions=list(responses.values()))
+            for name, responses in by_topic.items()
         ]
     )
 
 
-def _refused(index: int, error: ErrorCode) -> ListOffsetsPartitionResponse:
+def _rejected(index: int, error: ErrorCode) -> ListOffsetsPartitionResponse:
     return ListOffsetsPartitionResponse(partition_index=index, error_code=error)
 
 
 def _list_one(log: PartitionLog | None, wanted: ListOffsetsPartition, api_version: int) -> ListOffsetsPartitionResponse:
     if log is None:
-        return _refused(wanted.partition_index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return _rejected(wanted.partition_index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if wanted.timestamp < 0 and api_version < FIRST_VERSION_OF.get(wanted.timestamp, api_version + 1):
-        return _refused(wanted.partition_index, ErrorCode.UNSUPPORTED_VERSION)
+        return _rejected(wanted.partition_index, ErrorCode.UNSUPPORTED_VERSION)
     try:
         offset, timestamp_ms = _find(log, wanted.timestamp)
     except (OSError, MalformedMessage) as problem:
         structlog.get_logger().error("cannot read a log", log=log.name, problem=str(problem))
         is_corrupt = isinstance(problem, MalformedMessage)
         error = ErrorCode.CORRUPT_MESSAGE if is_corrupt else ErrorCode.KAFKA_STORAGE_ERROR
-        return _refused(wanted.partition_index, error)
+        return _rejected(wanted.partition_index, error)
     response = ListOffsetsPartitionResponse(
         partition_index=wanted.partition_index,
         timestamp=timestamp_ms,

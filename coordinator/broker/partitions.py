@@ -47,7 +47,7 @@ class Partitions:
         assert log is not None, (topic, partition)
         return log
 
-    def forget(self, topic: Topic) -> None:
+    def delete_logs(self, topic: Topic) -> None:
         """Close and delete the logs of a topic that is gone."""
         for partition in range(topic.partitions):
             log = self._logs.pop((topic.name, partition), None)

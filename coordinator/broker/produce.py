@@ -46,9 +46,9 @@ class ProduceService:
             if api_version >= TOPIC_ID_VERSION:
                 known = self._image.topics_by_id.get(topic.topic_id)
                 name = None if known is None else known.name
-            answers = [self._produce_one(request, name, data, now_ms) for data in partition_data]
+            partition_responses = [self._produce_one(request, name, data, now_ms) for data in partition_data]
             response.responses.append(
-                TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=answers)
+                TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=partition_responses)
             )
         return response
 
@@ -56,46 +56,46 @@ class ProduceService:
         self, request: ProduceRequest, topic: str | None, data: PartitionProduceData, now_ms: int
     ) -> PartitionProduceResponse:
         if topic is None:
-            return _refused(data.index, ErrorCode.UNKNOWN_TOPIC_ID)
+            return _rejected(data.index, ErrorCode.UNKNOWN_TOPIC_ID)
         if request.acks not in (-1, 0, 1):
-            return _refused(data.index, ErrorCode.INVALID_REQUIRED_ACKS)
+            return _rejected(data.index, ErrorCode.INVALID_REQUIRED_ACKS)
         log = self._partitions.find(topic, data.index)
         if log is None:
-            return _refused(data.index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            return _rejected(data.index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         if topic in READ_ONLY_TOPICS:
-            return _refused(
+            return _rejected(
                 data.index, ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic} is written by the coordinator alone"
             )
         try:
             return self._append(log, data, now_ms)
         except (RecordBatchTooLarge, RecordListTooLarge) as problem:
-            return _refused(data.index, ErrorCode.MESSAGE_TOO_LARGE, str(problem))
+            return _rejected(data.index, ErrorCode.MESSAGE_TOO_LARGE, str(problem))
         except MalformedMessage as problem:
-            return _refused(data.index, ErrorCode.CORRUPT_MESSAGE, str(problem))
+            return _rejected(data.index, ErrorCode.CORRUPT_MESSAGE, str(problem))
         except (LogAppendError, OSError) as problem:
-            return _refused(data.index, ErrorCode.KAFKA_STORAGE_ERROR, str(problem))
+            return _rejected(data.index, ErrorCode.KAFKA_STORAGE_ERROR, str(problem))
 
     def _append(self, log: PartitionLog, data: PartitionProduceData, now_ms: int) -> PartitionProduceResponse:
         batches = bytearray(data.records or b"")
         headers = batch_headers(batches)
         problem = _check_one_batch(headers, len(batches))
         if problem is not None:
-            return _refused(data.index, ErrorCode.INVALID_RECORD, problem)
+            return _rejected(data.index, ErrorCode.INVALID_RECORD, problem)
         header = headers[0]
         try:
             states = self._states_of(log) if header.producer_id != NO_PRODUCER_ID else None
         except (OSError, MalformedMessage) as problem:
             # The log is damaged, not the batch that came: CORRUPT_MESSAGE would blame the producer.
             structlog.get_logger().error("cannot read the producers of a log", log=log.name, problem=str(problem))
-            return _refused(data.index, ErrorCode.KAFKA_STORAGE_ERROR, f"the producers of {log.name} cannot be read")
+            return _rejected(data.index, ErrorCode.KAFKA_STORAGE_ERROR, f"the producers of {log.name} cannot be read")
         verdict = ErrorCode.NONE if states is None else states.check(header)
         if isinstance(verdict, AppendedBatch):
             return _appended(data.index, verdict.base_offset, log)
         if verdict is not ErrorCode.NONE:
-            return _refused(data.index, verdict)
+            return _rejected(data.index, verdict)
         base_offset = log.append(batches, LEADER_EPOCH, now_ms).base_offset
         if states is not None:
-            states.note(header, base_offset)
+            states.update(header, base_offset)
         self._notifier.mark_appended(log)
         return _appended(data.index, base_offset, log)
 
@@ -136,5 +136,5 @@ def _appended(index: int, base_offset: int, log: PartitionLog) -> PartitionProdu
     return PartitionProduceResponse(index=index, base_offset=base_offset, log_start_offset=log.log_start_offset)
 
 
-def _refused(index: int, error: ErrorCode, message: str | None = None) -> PartitionProduceResponse:
+def _rejected(index: int, error: ErrorCode, message: str | None = None) -> PartitionProduceResponse:
     return PartitionProduceResponse(index=index, error_code=error, base_offset=NO_OFFSET, error_message=message)

@@ -41,7 +41,7 @@ class ProducerStates:
         """
         self._producers: dict[int, ProducerState] = {}
         for header, _ in log.batches(log.log_start_offset):
-            self.note(header, header.base_offset)
+            self.update(header, header.base_offset)
 
     def check(self, batch: BatchHeader) -> ErrorCode | AppendedBatch:
         """NONE to append it, the batch in the log when it is there already, or the error that keeps it out.
@@ -62,7 +62,7 @@ class ProducerStates:
         in_order = batch.base_sequence == (last + 1) & 0x7FFFFFFF
         return ErrorCode.NONE if in_order else ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
-    def note(self, batch: BatchHeader, base_offset: int) -> None:
+    def update(self, batch: BatchHeader, base_offset: int) -> None:
         """The batch was appended at `base_offset`."""
         if batch.producer_id == NO_PRODUCER_ID or batch.is_control:
             return

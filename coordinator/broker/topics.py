@@ -43,17 +43,17 @@ class Topics:
         self._partitions = partitions
         self._config = config
 
-    def make_internal(self, now_ms: int) -> None:
+    def create_internal_topics(self, now_ms: int) -> None:
         """The topics that the coordinator itself writes. A group's events lie in the partition its offsets lie in."""
         count = self._config[OFFSETS_TOPIC_NUM_PARTITIONS]
         topics = self._store.image.topics
         if OFFSETS_TOPIC not in topics:
             self._store.create_topic(OFFSETS_TOPIC, count, {"cleanup.policy": "compact"}, now_ms)
         if AUDIT_TOPIC not in topics:
-            made = topics[OFFSETS_TOPIC].partitions
-            self._store.create_topic(AUDIT_TOPIC, made, {"cleanup.policy": "delete"}, now_ms)
+            partitions = topics[OFFSETS_TOPIC].partitions
+            self._store.create_topic(AUDIT_TOPIC, partitions, {"cleanup.policy": "delete"}, now_ms)
 
-    def make_transactions_topic(self, now_ms: int) -> None:
+    def create_transactions_topic(self, now_ms: int) -> None:
         """The topic that transactions are kept in, when it is not there yet."""
         if TRANSACTIONS_TOPIC not in self._store.image.topics:
             count = self._config[TRANSACTION_STATE_LOG_NUM_PARTITIONS]
@@ -63,11 +63,11 @@ class Topics:
         self, name: str, partitions: int, replication_factor: int, configs: dict[str, str], now_ms: int
     ) -> Topic:
         """Make a topic; -1 partitions or replicas ask for the defaults. Raises TopicError."""
-        self.check_new(name, partitions, replication_factor)
+        self.validate_new(name, partitions, replication_factor)
         count = self._config[NUM_PARTITIONS] if partitions == DEFAULT_COUNT else partitions
         return self._store.create_topic(name, count, configs, now_ms)
 
-    def check_new(self, name: str, partitions: int, replication_factor: int) -> None:
+    def validate_new(self, name: str, partitions: int, replication_factor: int) -> None:
         """Check what `create` would check, in Kafka's order. Raises TopicError."""
         _check_name(name)
         if name in self._store.image.topics:
@@ -91,14 +91,14 @@ class Topics:
         A name that cannot be created stays unknown: the client is not told why, as on Kafka.
         """
         if name == TRANSACTIONS_TOPIC:
-            self.make_transactions_topic(now_ms)
+            self.create_transactions_topic(now_ms)
             return
         try:
             self.create(name, DEFAULT_COUNT, DEFAULT_COUNT, {}, now_ms)
         except TopicError as problem:
             log.info("topic not created", topic=name, reason=str(problem))
 
-    def remove(self, name: str, now_ms: int) -> None:
+    def delete(self, name: str, now_ms: int) -> None:
         """Delete a topic with its records. Raises TopicError."""
         topic = self._store.image.topics.get(name)
         if topic is None:
@@ -106,7 +106,7 @@ class Topics:
         if name in READ_ONLY_TOPICS:
             raise TopicError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' is the coordinator's own.")
         self._store.remove_topic(name, now_ms)
-        self._partitions.forget(topic)
+        self._partitions.delete_logs(topic)
 
 
 def _check_name(name: str) -> None:

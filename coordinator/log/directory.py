@@ -59,7 +59,7 @@ class LogDirectory:
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._recovery_points = read_checkpoint(fs, root / RECOVERY_POINTS)
         self._log_start_offsets = read_checkpoint(fs, root / LOG_START_OFFSETS)
-        self.was_closed_clean = self._take_clean_shutdown_marker()
+        self.had_clean_shutdown = self._remove_clean_shutdown_marker()
         self._remove_deleted()
 
     @classmethod
@@ -108,7 +108,7 @@ class LogDirectory:
                 config,
                 recovery_point=self._recovery_points.get(key, 0),
                 log_start_offset=self._log_start_offsets.get(key, 0),
-                clean=self.was_closed_clean,
+                clean=self.had_clean_shutdown,
                 lazy=lazy,
             )
         return self._logs[key]
@@ -175,7 +175,7 @@ class LogDirectory:
                 log.close()
             self._lock.release()
 
-    def _take_clean_shutdown_marker(self) -> bool:
+    def _remove_clean_shutdown_marker(self) -> bool:
         """Whether the marker was there; it must not outlive what it says."""
         marker = self.root / CLEAN_SHUTDOWN
         if not self._fs.exists(marker):

@@ -56,12 +56,12 @@ def load_segments(
 def recover_segment(segment: Segment, recovery: Recovery) -> bool:
     """Read the whole segment, make its indexes anew and cut off what is not whole; False if something was cut off."""
     end = segment.file_size()
-    segment.forget()
+    segment.reset()
     with suppress(CorruptBatch):  # the walk has yielded every batch before it: that is what is kept
         for header in segment.walk(0, end, check_crc=True):
             if not segment.can_be_next(header):
                 break
-            segment.note(header.size_in_bytes, header.last_offset, header.max_timestamp_ms)
+            segment.track_batch(header.size_in_bytes, header.last_offset, header.max_timestamp_ms)
     recovery.scanned_bytes += end
     recovery.truncated_bytes += end - segment.size_bytes
     if segment.size_bytes < end:

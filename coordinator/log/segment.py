@@ -77,13 +77,13 @@ class Segment:
         """Write batches that have their offsets, in one write. Raises OSError; the segment is then as before."""
         self._write(batches)
         for header in headers:
-            self.note(header.size_in_bytes, header.last_offset, header.max_timestamp_ms)
+            self.track_batch(header.size_in_bytes, header.last_offset, header.max_timestamp_ms)
 
     def append_prebuilt(self, data: bytes, batches: Sequence[PrebuiltBatch], max_timestamp_ms: int) -> None:
         """The same for batches that were built here, of which this is known; `data` is all of them."""
         self._write(data)
         for each in batches:
-            self.note(len(each.data), each.last_offset, max_timestamp_ms)
+            self.track_batch(len(each.data), each.last_offset, max_timestamp_ms)
 
     def _write(self, data: bytes | bytearray) -> None:
         if self._has_torn_tail:
@@ -101,7 +101,7 @@ class Segment:
             self._file.truncate(self.size_bytes)
             self._has_torn_tail = False
 
-    def note(self, size_in_bytes: int, last_offset: int, max_timestamp_ms: int) -> None:
+    def track_batch(self, size_in_bytes: int, last_offset: int, max_timestamp_ms: int) -> None:
         """Count a batch that lies at the end of the segment, and index it if it is its turn (LogSegment.append)."""
         if self.size_bytes == 0:
             self.first_timestamp_ms = max_timestamp_ms
@@ -110,13 +110,13 @@ class Segment:
             self.offset_of_max_timestamp = last_offset
         if self._bytes_since_index_entry > self._config.index_interval_bytes:
             self.offset_index.append(last_offset - self.base_offset, self.size_bytes)
-            self._note_max_timestamp()
+            self._index_max_timestamp()
             self._bytes_since_index_entry = 0
         self.size_bytes += size_in_bytes
         self._bytes_since_index_entry += size_in_bytes
         self.next_offset = last_offset + 1
 
-    def _note_max_timestamp(self) -> None:
+    def _index_max_timestamp(self) -> None:
         if self.max_timestamp_ms != NO_TIMESTAMP:
             self.time_index.append(self.max_timestamp_ms, self.offset_of_max_timestamp - self.base_offset)
 
@@ -253,7 +253,7 @@ class Segment:
         """
         end = self._file.size()
         if not self.offset_index.load(self._fs, end) or not self.time_index.load(self._fs):
-            self.forget()
+            self.reset()
             return end == 0
         if self.time_index.offsets:
             self.max_timestamp_ms = self.time_index.timestamps_ms[-1]
@@ -272,7 +272,7 @@ class Segment:
         for header in self.walk(self.size_bytes, end, check_crc=True):
             if not self.can_be_next(header):
                 break
-            self.note(header.size_in_bytes, header.last_offset, header.max_timestamp_ms)
+            self.track_batch(header.size_in_bytes, header.last_offset, header.max_timestamp_ms)
 
     def can_be_next(self, header: BatchHeader) -> bool:
         """Whether a batch that lies at the end of the segment can be its next one; `note` takes no other."""
@@ -293,7 +293,7 @@ class Segment:
         header = next(self.walk(self.offset_index.positions[-1], self.size_bytes, check_crc=False))
         return header.last_offset - self.base_offset == self.offset_index.offsets[-1]
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Go back to an empty segment, in memory, before its batches are noted one by one."""
         self.size_bytes = self._bytes_since_index_entry = 0
         self.next_offset = self.offset_of_max_timestamp = self.base_offset
@@ -320,7 +320,7 @@ class Segment:
         Raises OSError; may then be tried again.
         """
         self._cut_torn_tail()
-        self._note_max_timestamp()
+        self._index_max_timestamp()
         self.save_indexes()
 
     def flush_log(self) -> None:

@@ -60,7 +60,7 @@ class MetadataStore:
     def remove_topic(self, name: str, now_ms: int) -> None:
         self._append((RemoveTopicRecord(name),), now_ms)
 
-    def take_producer_id(self, now_ms: int) -> int:
+    def allocate_producer_id(self, now_ms: int) -> int:
         """A producer id that was never given before, over restarts too."""
         producer_id: int | None = next(self._producer_ids, None)
         if producer_id is None:

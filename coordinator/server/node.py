@@ -91,7 +91,7 @@ class Node:
         metadata = MetadataStore(self._directory.open_metadata_log(LogConfig()), lambda: uuid.uuid4().bytes)
         partitions = Partitions(self._directory, metadata.image, config)
         topics = Topics(metadata, partitions, config)
-        topics.make_internal(now_ms())
+        topics.create_internal_topics(now_ms())
         pending = PendingRequests()
         sessions = SessionTable(wheel, random.SystemRandom().getrandbits(64))
         environment = Environment(config, metadata.image, sessions, _new_id)

@@ -143,13 +143,13 @@ def test_a_full_disk_is_reported_and_the_lock_given_back(root):
 
 def test_a_clean_stop_spares_the_next_start_its_recovery(root):
     directory = LogDirectory.open(root)
-    assert not directory.was_closed_clean
+    assert not directory.had_clean_shutdown
     filled(directory.open_log("topic", 0, CONFIG), 50)
     directory.close()
     assert (root / ".kafka_cleanshutdown").exists()
     assert (root / "recovery-point-offset-checkpoint").read_text() == "0\n1\ntopic 0 50\n"
     again = LogDirectory.open(root)
-    assert again.was_closed_clean
+    assert again.had_clean_shutdown
     assert not (root / ".kafka_cleanshutdown").exists()
     log = again.open_log("topic", 0, CONFIG)
     assert log.recovery.scanned_bytes == 0
@@ -165,7 +165,7 @@ def test_after_a_kill_the_log_is_recovered_from_its_recovery_point(root):
     filled(log, 20)
     directory.close(clean=False)
     again = LogDirectory.open(root)
-    assert not again.was_closed_clean
+    assert not again.had_clean_shutdown
     recovered = again.open_log("topic", 0, CONFIG)
     assert 0 < recovered.recovery.scanned_bytes < recovered.size_bytes
     assert everything(recovered) == [str(offset) for offset in range(70)]
@@ -181,7 +181,7 @@ def test_a_failed_flush_leaves_no_clean_marker(root):
         directory.close()
     fs.flush_fails = False
     again = LogDirectory.open(root, fs=fs)
-    assert not again.was_closed_clean
+    assert not again.had_clean_shutdown
     assert everything(again.open_log("topic", 0, CONFIG)) == [str(offset) for offset in range(5)]
     again.close()
 

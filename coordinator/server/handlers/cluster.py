@@ -186,7 +186,7 @@ class ClusterHandlers:
     def _coordinator(self, key: str, key_type: int, call: RequestContext) -> Coordinator:
         """This node leads every partition, so it coordinates every group and transaction, but no share group."""
         if key_type == TRANSACTION_KEY:
-            self._node.topics.make_transactions_topic(self._node.now_ms())
+            self._node.topics.create_transactions_topic(self._node.now_ms())
         elif key_type != GROUP_KEY:
             is_known = key_type == SHARE_KEY and call.api_version >= SHARE_KEY_VERSION
             is_valid = is_known and SHARE_PARTITION.fullmatch(key)
