@@ -183,7 +183,7 @@ def test_a_port_in_use_is_named(data, taken):
 
 def test_a_data_folder_that_is_a_file_is_named(data):
     data.write_text("mine")
-    assert f"data directory {data} is not a folder" in refused("--data-dir", data, "--listen", "127.0.0.1:0")
+    assert f"data directory {data} is not a directory" in refused("--data-dir", data, "--listen", "127.0.0.1:0")
     assert data.read_text() == "mine"
 
 
@@ -205,15 +205,15 @@ def test_a_data_folder_in_use_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "meta.properties is broken: it has no version"),
-        (b"version=1\nnode.id=1\n", "meta.properties is broken: it has no cluster.id"),
-        (b"version=2\ncluster.id=c\nnode.id=1\n", "is of version 2"),
+        (b"", "meta.properties is damaged: version is missing"),
+        (b"version=1\nnode.id=1\n", "meta.properties is damaged: cluster.id is missing"),
+        (b"version=2\ncluster.id=c\nnode.id=1\n", "has version 2"),
         (b"version=1\ncluster.id=c\nnode.id=7\n", "belongs to node 7, not to node 1"),
         (b"version=1\ncluster.id=c\nnode.id=1\n", "use an empty data directory"),
-        (b"\xff\xfe\x00\x01", "meta.properties is broken"),
+        (b"\xff\xfe\x00\x01", "meta.properties is damaged"),
     ],
 )
-def test_broken_meta_properties_are_named(data, content, said):
+def test_damaged_meta_properties_are_reported(data, content, said):
     data.mkdir()
     (data / "meta.properties").write_bytes(content)
     assert said in refused("--data-dir", data, "--listen", "127.0.0.1:0")
