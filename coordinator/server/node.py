@@ -78,6 +78,7 @@ class Node:
         self._directory = LogDirectory.open(Path(config[LOG_DIRS]), node_id=config[NODE_ID])
         try:
             await self._start(config)
+            self._directory.log_recovery()
         except BaseException:
             self._directory.close(clean=False)
             raise
