@@ -17,11 +17,11 @@ from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage, Topic
 
 LEADER_EPOCH = 0
-"""There is one node and it never loses a partition, so the first epoch is the only one."""
+"""There is one node, which always leads all partitions, so the leader epoch never changes."""
 
 
 class Partitions:
-    """Topic and partition → log, opened when first asked for."""
+    """Topic and partition → log. A log is opened at its first use."""
 
     def __init__(self, directory: LogDirectory, image: MetadataImage, config: Config) -> None:
         self._directory = directory
@@ -31,24 +31,24 @@ class Partitions:
         self._removal_listeners: list[Callable[[PartitionLog], None]] = []
 
     def add_removal_listener(self, listener: Callable[[PartitionLog], None]) -> None:
-        """Call `listener` with each log that was open and is removed with its topic."""
+        """Call `listener` with each open log that is deleted with its topic."""
         self._removal_listeners.append(listener)
 
     def find(self, topic: str, partition: int) -> PartitionLog | None:
-        """The log of a partition led here; None when there is no such partition."""
+        """Return the log of a partition; None if the partition does not exist."""
         log = self._logs.get((topic, partition))
         if log is None and self._image.has_partition(topic, partition):
             log = self._open(self._image.topics[topic], partition)
         return log
 
     def get(self, topic: str, partition: int) -> PartitionLog:
-        """The log of a partition that is known to exist."""
+        """Return the log of a partition that must exist."""
         log = self.find(topic, partition)
         assert log is not None, (topic, partition)
         return log
 
     def delete_logs(self, topic: Topic) -> None:
-        """Close and delete the logs of a topic that is gone."""
+        """Close and delete the logs of a topic that has been deleted from the metadata."""
         for partition in range(topic.partitions):
             log = self._logs.pop((topic.name, partition), None)
             self._directory.delete_log(topic.name, partition)
