@@ -1,4 +1,4 @@
-"""The processes of the demo: started, listened to, waited for, and ended in every case."""
+"""Starts the processes of the demo, reads their reports, waits for conditions, and ends the processes in every case."""
 
 import contextlib
 import json
@@ -17,56 +17,56 @@ from coordinator.demo.ledger import Report
 
 CLOSE_SECONDS: Final = 5
 RECHECK_SECONDS: Final = 0.1
-"""A condition is looked at after each report, and this often for what no report tells."""
+"""A condition is checked after each report, and at this interval because a process may exit without a report."""
 
 
-class StoryFailed(Exception):
-    """Something did not happen, or a claim does not hold; the message is one line."""
+class ScenarioFailed(Exception):
+    """A step did not complete, or a check failed. The message is one line."""
 
 
-class Actor:
-    """A process and what it has reported so far."""
+class Process:
+    """A process and its reports so far. `may_exit` is True once it was requested to stop."""
 
-    def __init__(self, name: str, process: "subprocess.Popen[str]", log: Path, stop_signal: int | None) -> None:
+    def __init__(self, name: str, popen: "subprocess.Popen[str]", log: Path, stop_signal: int | None) -> None:
         self.name = name
-        self.process = process
+        self.popen = popen
         self.log = log
         self._stop_signal = stop_signal
         self.reports: list[Report] = []
-        self.may_end = False
+        self.may_exit = False
 
     def last(self, event: str) -> Report | None:
         return next((report for report in reversed(self.reports) if report["event"] == event), None)
 
-    def ask_to_stop(self) -> None:
-        """Send its stop signal or, if it has none, close its stdin; it ends when it is done with what it does."""
-        self.may_end = True
+    def request_stop(self) -> None:
+        """Send the stop signal of the process or, if it has none, close its stdin. The process exits by itself."""
+        self.may_exit = True
         if self._stop_signal is not None:
-            self.process.send_signal(self._stop_signal)
-        elif self.process.stdin:
-            self.process.stdin.close()
+            self.popen.send_signal(self._stop_signal)
+        elif self.popen.stdin:
+            self.popen.stdin.close()
 
-    def tell(self, line: str) -> None:
-        assert self.process.stdin, self.name
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
+    def send_line(self, line: str) -> None:
+        assert self.popen.stdin, self.name
+        self.popen.stdin.write(line + "\n")
+        self.popen.stdin.flush()
 
     def kill(self) -> None:
-        """SIGKILL: it gets no chance to say goodbye."""
-        self.may_end = True
-        self.process.kill()
-        self.process.wait()
+        """Kill the process with SIGKILL, so that it cannot leave its group or close its connections."""
+        self.may_exit = True
+        self.popen.kill()
+        self.popen.wait()
 
 
-class Stage:
-    """All processes of one story. Leaving the context ends those that still run, the last one first."""
+class Harness:
+    """All processes of one scenario. When the context ends, running processes are stopped in reverse order."""
 
     def __init__(self, logs: Path, close_seconds: float = CLOSE_SECONDS) -> None:
-        """`close_seconds`: how long a process has to stop when it is asked to, before it is killed."""
+        """Create a harness with log files in `logs`. A process that does not stop within `close_seconds` is killed."""
         self._logs = logs
         self._close_seconds = close_seconds
-        self._actors: list[Actor] = []
-        self._news = threading.Condition()
+        self._processes: list[Process] = []
+        self._report_received = threading.Condition()
 
     def __enter__(self) -> Self:
         return self
@@ -74,66 +74,69 @@ class Stage:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        with _undisturbed():
-            for actor in reversed(self._actors):  # a server was there first and stays until its clients are gone
-                actor.ask_to_stop()
+        with _signals_ignored():
+            for process in reversed(self._processes):  # the server was started first and stops last
+                process.request_stop()
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    actor.process.wait(self._close_seconds)
-                # Each leads a process group of its own, so this also takes what it started itself: Spark's JVM.
+                    process.popen.wait(self._close_seconds)
+                # Each process leads its own process group, so this also ends its children: Spark's JVM.
                 with contextlib.suppress(ProcessLookupError):
-                    os.killpg(actor.process.pid, signal.SIGKILL)
-                actor.process.wait()
+                    os.killpg(process.popen.pid, signal.SIGKILL)
+                process.popen.wait()
 
-    def start(self, name: str, arguments: Sequence[str], stop_signal: int | None = None) -> Actor:
-        """Run `python -m arguments...`, its stderr in a log file. It gets no Ctrl-C of its own: the stage ends it."""
+    def start(self, name: str, arguments: Sequence[str], stop_signal: int | None = None) -> Process:
+        """Run `python -m arguments...` with stderr in a log file, in its own session: it does not receive Ctrl-C."""
         log = self._logs / f"{name}.log"
         with open(log, "a") as stderr:
-            process = subprocess.Popen(
+            popen = subprocess.Popen(
                 [sys.executable, "-m", *arguments],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
                 text=True,
-                env={**os.environ, "TMPDIR": str(self._logs)},  # what a killed process leaves stays in one place
+                env={**os.environ, "TMPDIR": str(self._logs)},  # temporary files of a killed process stay here
                 start_new_session=True,
             )
-        actor = Actor(name, process, log, stop_signal)
-        self._actors.append(actor)
-        threading.Thread(target=self._listen, args=(actor,), name=f"listen to {name}", daemon=True).start()
-        return actor
+        process = Process(name, popen, log, stop_signal)
+        self._processes.append(process)
+        threading.Thread(target=self._listen, args=(process,), name=f"listen to {name}", daemon=True).start()
+        return process
 
     def wait_until(self, what: str, happened: Callable[[], Any], seconds: float) -> Any:
-        """What `happened` returns, once that is true.
+        """Wait until `happened` returns a true value, and return that value.
 
-        Raises StoryFailed when it is not within `seconds`, or when a process ended that nobody asked to.
+        Raises:
+            ScenarioFailed: that took more than `seconds`, or a process failed or exited without a request to stop.
         """
         deadline = monotonic() + seconds
-        with self._news:
+        with self._report_received:
             while not (result := happened()):
-                self._all_well()
+                self._check_processes()
                 if (left := deadline - monotonic()) <= 0:
-                    raise StoryFailed(f"{what}: not within {seconds:g} s (logs in {self._logs})")
-                self._news.wait(min(left, RECHECK_SECONDS))
+                    raise ScenarioFailed(f"{what}: not within {seconds:g} s (logs in {self._logs})")
+                self._report_received.wait(min(left, RECHECK_SECONDS))
         return result
 
-    def _all_well(self) -> None:
-        for actor in self._actors:
-            if (failed := actor.last("failed")) is not None:
-                raise StoryFailed(f"{actor.name}: {failed['why']}")
-            if not actor.may_end and actor.process.poll() is not None:
-                raise StoryFailed(f"{actor.name} ended with exit code {actor.process.returncode} (see {actor.log})")
+    def _check_processes(self) -> None:
+        for process in self._processes:
+            if (failed := process.last("failed")) is not None:
+                raise ScenarioFailed(f"{process.name}: {failed['why']}")
+            if not process.may_exit and process.popen.poll() is not None:
+                raise ScenarioFailed(
+                    f"{process.name} ended with exit code {process.popen.returncode} (see {process.log})"
+                )
 
-    def _listen(self, actor: Actor) -> None:
-        assert actor.process.stdout, actor.name
-        for line in actor.process.stdout:
-            with self._news:
-                actor.reports.append(json.loads(line))
-                self._news.notify_all()
+    def _listen(self, process: Process) -> None:
+        assert process.popen.stdout, process.name
+        for line in process.popen.stdout:
+            with self._report_received:
+                process.reports.append(json.loads(line))
+                self._report_received.notify_all()
 
 
 @contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
-    """A second, impatient Ctrl-C must not stop the stopping: that takes CLOSE_SECONDS a process at the worst."""
+def _signals_ignored() -> Iterator[None]:
+    """Ignore further Ctrl-C while the processes are stopped, which takes up to CLOSE_SECONDS per process."""
     numbers = (signal.SIGINT, signal.SIGTERM)
     before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
     try:
