@@ -21,12 +21,12 @@ from _wire.notation import Definition, read_definitions
 from _wire.primitives import Message
 
 
-class Refused(Exception):
-    """What was asked cannot be done; the text is one line."""
+class UsageError(Exception):
+    """The command cannot be executed as given. The message is one line."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Returns the exit code: 1 with one line on stderr for what cannot be read."""
+    """Run the command; return the exit code, which is 1 after an error (one line on stderr)."""
     options = parser().parse_args(arguments)
     try:
         for line in options.run(options):
@@ -37,8 +37,8 @@ def main(arguments: list[str] | None = None) -> int:
                 print(line)
         print(malformed, file=sys.stderr)
         return 1
-    except (Refused, ValueError) as refused:
-        print(refused, file=sys.stderr)
+    except (UsageError, ValueError) as error:
+        print(error, file=sys.stderr)
         return 1
     return 0
 
@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
     decode.add_argument("--api", help="JoinGroup, ...; or an embedded format, ConsumerProtocolSubscription, ...")
     decode.add_argument("--version", type=int)
     decode.add_argument("--response", action="store_true", help="the bytes are a response, not a request")
-    decode.add_argument("--header", action="store_true", help="a header goes before the body")
+    decode.add_argument("--header", action="store_true", help="the bytes start with a header")
     decode.add_argument("hex", metavar="HEX", nargs="?", default="-", help="the bytes; `-`, or nothing: from stdin")
     decode.set_defaults(run=run_decode)
     describe = commands.add_parser("describe", help="show the fields of a message, version by version")
@@ -67,10 +67,10 @@ def run_decode(options: argparse.Namespace) -> Iterator[str]:
         known = APIS.get(header.api_key)
         yield f"header = {header}"
         if known is None:
-            raise Refused(f"API key {header.api_key} is none of ours")
+            raise UsageError(f"API key {header.api_key} is not defined")
         api, version = known.name, header.api_version
     if api is None:
-        raise Refused("which message is it? say --api NAME, or --header if a request's header goes before the body")
+        raise UsageError("unknown message: give --api NAME, or --header if the bytes start with a request header")
     definition = definition_of(api)
     if definition.key is None:
         message = decode_versioned(kind_of(definition, api), data)
@@ -78,7 +78,7 @@ def run_decode(options: argparse.Namespace) -> Iterator[str]:
     else:
         kind = kind_of(definition, f"{definition.name}{'Response' if options.response else 'Request'}")
         if version is None:
-            raise Refused(f"which version of {api} is it? say --version 0 to {kind.MAX_VERSION}")
+            raise UsageError(f"unknown version of {api}: give --version 0 to {kind.MAX_VERSION}")
         if options.header and options.response:
             correlation_id, body_start = decode_response_header(data, definition.key, version)
             yield f"header.correlation_id = {correlation_id}"
@@ -88,35 +88,35 @@ def run_decode(options: argparse.Namespace) -> Iterator[str]:
 
 
 def understood(malformed: MalformedMessage) -> Iterator[str]:
-    """The lines of the fields before the one that is malformed."""
+    """Yield the lines of the fields before the malformed one."""
     definition = definition_of(malformed.message)
-    yield f"{malformed.message} v{malformed.version}, as far as it was understood"
+    yield f"{malformed.message} v{malformed.version}, up to the malformed field"
     yield from show.lines(malformed.understood, definition, malformed.version, until=malformed.field or None)
 
 
 def bytes_from(text: str) -> bytes:
-    """From hex digits; spaces, line breaks and colons may lie between them."""
+    """Parse hex digits, which may be separated by spaces, line breaks and colons."""
     digits = "".join(text.split()).replace(":", "").removeprefix("0x")
     try:
         return bytes.fromhex(digits)
     except ValueError:
-        raise Refused(f"not hex: {digits[:40]!r}") from None
+        raise UsageError(f"not hex: {digits[:40]!r}") from None
 
 
 def definition_of(name: str) -> Definition:
-    """By the name of the definition or of one of its messages."""
+    """Find a definition by its name or by the name of one of its messages."""
     definitions = read_definitions()
     for definition in sorted(definitions, key=lambda each: each.key is None):
         if name in (definition.name, *definition.messages):
             return definition
     names = {each.name for each in definitions} | {name for each in definitions for name in each.messages}
     close = get_close_matches(name, names, n=3, cutoff=0.5)
-    raise Refused(f"no message is called {name}" + (f"; there is {', '.join(close)}" if close else ""))
+    raise UsageError(f"there is no message {name}" + (f"; did you mean {', '.join(close)}?" if close else ""))
 
 
 def kind_of(definition: Definition, message_name: str) -> type[Message]:
     if message_name not in definition.messages:
-        raise Refused(f"{message_name} is a record: say {' or '.join(definition.messages)}")
+        raise UsageError(f"{message_name} is a record: give {' or '.join(definition.messages)}")
     kind: type[Message] = getattr(import_module(f"_wire.messages.{definition.module}"), message_name)
     return kind
 

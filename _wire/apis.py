@@ -1,4 +1,4 @@
-"""The APIs we have definitions of, by key: dispatch, ApiVersions and the documentation are made from them."""
+"""The APIs with a definition, by key. Dispatch, ApiVersions and the documentation are derived from them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""Every setting: Kafka's name, type, default, bounds, doc. Declared here once; parsing, help and docs come from it."""
+"""The settings: name (Kafka's), type, default, bounds and documentation.
+
+Each setting is declared here once. Parsing, validation and docs/configuration.md are derived from the declarations.
+"""
 
 import difflib
 from collections.abc import Iterable, Mapping
@@ -13,18 +16,21 @@ INT32_MAX: Final = 2**31 - 1
 INT64_MAX: Final = 2**63 - 1
 
 SEGMENT_BYTES_MIN: Final = 1024 * 1024
-"""Of a topic's `segment.bytes`. Kafka takes less for `offsets.topic.segment.bytes`, but cannot make the topic then."""
+"""The lower bound of a topic's `segment.bytes`.
+
+Kafka accepts a smaller `offsets.topic.segment.bytes`, but then fails to create the topic.
+"""
 PARTITIONS_MAX: Final = 10_000
-"""Of one topic: Kafka's controller makes no more in one request (POLICY_VIOLATION), whatever these settings say."""
+"""The most partitions of one topic: Kafka's controller rejects a request for more (POLICY_VIOLATION)."""
 
 
 class ConfigError(ValueError):
-    """A setting that cannot be taken; the message is one line that says which, why and what would do."""
+    """A setting is invalid. The message is one line: the setting, the problem, and what is allowed."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ConfigKey(Generic[T]):
-    """One setting. `at_least` and `at_most` bound numbers, both inclusive; `one_of` lists the words allowed."""
+    """One setting. `at_least` and `at_most` are inclusive bounds of a number; `one_of` lists the allowed words."""
 
     name: str
     default: T
@@ -38,7 +44,11 @@ class ConfigKey(Generic[T]):
         return {bool: "boolean", int: "int", str: "string"}[type(self.default)]
 
     def parse(self, text: str) -> T:
-        """The value that `text` stands for. Raises ConfigError naming key, value and what is allowed."""
+        """Parse and validate a value.
+
+        Raises:
+            ConfigError: the value is not of the setting's type, or not allowed.
+        """
         value: Any = text.strip()
         if isinstance(self.default, bool):
             if value.lower() not in ("true", "false"):
@@ -62,149 +72,189 @@ class ConfigKey(Generic[T]):
         return value
 
 
-NODE_ID = ConfigKey("node.id", 1, "The id of this node, as Metadata and FindCoordinator name it.", 0, INT32_MAX)
+NODE_ID = ConfigKey("node.id", 1, "The id of this node, as clients see it in Metadata responses.", 0, INT32_MAX)
 LISTENERS = ConfigKey(
     "listeners",
     "PLAINTEXT://127.0.0.1:9092",
-    "Where clients connect: NAME://HOST:PORT, several separated by commas. Port 0 picks a free one.",
+    "The addresses to listen on: a comma-separated list of NAME://HOST:PORT. Port 0 binds a free port.",
 )
 ADVERTISED_LISTENERS = ConfigKey(
     "advertised.listeners",
     "",
-    "The endpoint that answers name to clients, per listener name; empty: the address it is bound to.",
+    "The address of each listener that is returned to clients, in the form of `listeners`. "
+    "If empty, the bound addresses are returned.",
 )
-LOG_DIRS = ConfigKey("log.dirs", "./coordinator-data", "The folder that holds the logs.")
+LOG_DIRS = ConfigKey("log.dirs", "./coordinator-data", "The directory in which the logs are stored (one directory).")
 SOCKET_REQUEST_MAX_BYTES = ConfigKey(
-    "socket.request.max.bytes", 104_857_600, "The largest request; a larger one closes its connection.", 1, INT32_MAX
+    "socket.request.max.bytes",
+    104_857_600,
+    "The maximum size of a request in bytes. A larger request closes its connection.",
+    1,
+    INT32_MAX,
 )
 MAX_CONNECTIONS = ConfigKey(
-    "max.connections", INT32_MAX, "Connections at one time, over all listeners; one more is closed.", 0, INT32_MAX
+    "max.connections",
+    INT32_MAX,
+    "The maximum number of connections at any time, over all listeners. Further connections are closed.",
+    0,
+    INT32_MAX,
 )
 MAX_CONNECTIONS_PER_IP = ConfigKey(
-    "max.connections.per.ip", INT32_MAX, "Connections at one time from one address; one more is closed.", 0, INT32_MAX
+    "max.connections.per.ip",
+    INT32_MAX,
+    "The maximum number of connections at any time from one IP address. Further connections are closed.",
+    0,
+    INT32_MAX,
 )
 CONNECTIONS_MAX_IDLE_MS = ConfigKey(
     "connections.max.idle.ms",
     600_000,
-    "A connection that nothing came in by for so long is closed, unless a request of it waits; below 0: never.",
+    "Close a connection after this many ms without incoming data, unless a request is pending. Negative: never.",
     -1,
     INT64_MAX,
 )
 AUTO_CREATE_TOPICS_ENABLE = ConfigKey(
-    "auto.create.topics.enable", True, "Make a topic when a client asks for its metadata."
+    "auto.create.topics.enable", True, "Create a topic automatically when a client requests its metadata."
 )
-NUM_PARTITIONS = ConfigKey("num.partitions", 1, "Partitions of a topic made without a count.", 1, PARTITIONS_MAX)
+NUM_PARTITIONS = ConfigKey("num.partitions", 1, "The default number of partitions per topic.", 1, PARTITIONS_MAX)
 MESSAGE_MAX_BYTES = ConfigKey(
-    "message.max.bytes", 1_048_588, "The largest record batch that Produce takes, compressed.", 0, INT32_MAX
+    "message.max.bytes",
+    1_048_588,
+    "The maximum size in bytes of a record batch in a Produce request, after compression.",
+    0,
+    INT32_MAX,
 )
 LOG_SEGMENT_BYTES = ConfigKey(
-    "log.segment.bytes", 1_073_741_824, "A segment is rolled before it outgrows this.", SEGMENT_BYTES_MIN, INT32_MAX
+    "log.segment.bytes", 1_073_741_824, "The maximum size of a log segment in bytes.", SEGMENT_BYTES_MIN, INT32_MAX
 )
 LOG_ROLL_MS = ConfigKey(
-    "log.roll.ms", 7 * 24 * 3600 * 1000, "A segment is rolled when its first record is this old.", 1, INT64_MAX
+    "log.roll.ms",
+    7 * 24 * 3600 * 1000,
+    "The maximum time in ms between the first and the last timestamp of a segment, before a new segment is rolled.",
+    1,
+    INT64_MAX,
 )
 LOG_INDEX_INTERVAL_BYTES = ConfigKey(
-    "log.index.interval.bytes", 4096, "Bytes of log between two entries of an index.", 0, INT32_MAX
+    "log.index.interval.bytes", 4096, "The interval in bytes at which an entry is added to the indexes.", 0, INT32_MAX
 )
 GROUP_MIN_SESSION_TIMEOUT_MS = ConfigKey(
-    "group.min.session.timeout.ms", 6000, "The shortest session timeout; below: INVALID_SESSION_TIMEOUT.", 1, INT32_MAX
+    "group.min.session.timeout.ms",
+    6000,
+    "The minimum session timeout of a member in ms. A shorter one is rejected with INVALID_SESSION_TIMEOUT.",
+    1,
+    INT32_MAX,
 )
 GROUP_MAX_SESSION_TIMEOUT_MS = ConfigKey(
     "group.max.session.timeout.ms",
     1_800_000,
-    "The longest session timeout; above: INVALID_SESSION_TIMEOUT.",
+    "The maximum session timeout of a member in ms. A longer one is rejected with INVALID_SESSION_TIMEOUT.",
     1,
     INT32_MAX,
 )
 GROUP_INITIAL_REBALANCE_DELAY_MS = ConfigKey(
     "group.initial.rebalance.delay.ms",
     3000,
-    "How long the first rebalance of an empty group waits for more members (KIP-134).",
+    "The time in ms that the first rebalance of an empty group waits for more members to join (KIP-134).",
     0,
     INT32_MAX,
 )
 GROUP_MAX_SIZE = ConfigKey(
-    "group.max.size", INT32_MAX, "Members a group may hold; the next one gets GROUP_MAX_SIZE_REACHED.", 1, INT32_MAX
+    "group.max.size",
+    INT32_MAX,
+    "The maximum number of members of a group. Further members are rejected with GROUP_MAX_SIZE_REACHED.",
+    1,
+    INT32_MAX,
 )
 OFFSET_METADATA_MAX_BYTES = ConfigKey(
     "offset.metadata.max.bytes",
     4096,
-    "The longest metadata text of a committed offset, in UTF-16 code units as Kafka counts them.",
+    "The maximum length of the metadata of a committed offset, in UTF-16 code units as in Kafka.",
     0,
     INT32_MAX,
 )
 OFFSETS_RETENTION_MINUTES = ConfigKey(
     "offsets.retention.minutes",
     7 * 24 * 60,
-    "How old a committed offset gets: since its group became empty, or since the commit where nobody reads the topic.",
+    "Minutes to keep a committed offset after its group became empty, or after the commit if no member subscribes to "
+    "the topic.",
     1,
     INT32_MAX,
 )
 OFFSETS_RETENTION_CHECK_INTERVAL_MS = ConfigKey(
-    "offsets.retention.check.interval.ms", 600_000, "How often offsets are looked at for their age.", 1, INT64_MAX
+    "offsets.retention.check.interval.ms",
+    600_000,
+    "The interval in ms at which expired committed offsets are removed.",
+    1,
+    INT64_MAX,
 )
 GROUP_AUDIT_OFFSETS_INTERVAL_MS = ConfigKey(
     "group.audit.offsets.interval.ms",
     60_000,
-    "Interval at which the offset commits of each group are reported to the audit topic (no setting of Kafka's).",
+    "The interval in ms at which the offset commits of each group are written to the audit topic. "
+    "Kafka has no such setting.",
     1000,
     24 * 3600 * 1000,
 )
 OFFSETS_TOPIC_COMPRESSION_CODEC = ConfigKey(
     "offsets.topic.compression.codec",
     0,
-    "How batches of __consumer_offsets are compressed: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.",
+    "The compression of the batches in __consumer_offsets: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.",
     0,
     4,
 )
 OFFSETS_LOAD_BUFFER_SIZE = ConfigKey(
     "offsets.load.buffer.size",
     5 * 1024 * 1024,
-    "Bytes of __consumer_offsets that are read at once while groups are loaded; a larger batch is read whole.",
+    "The number of bytes to read from __consumer_offsets at a time when groups are loaded. "
+    "A batch that is larger is read whole.",
     1,
     INT32_MAX,
 )
 OFFSETS_COMMIT_TIMEOUT_MS = ConfigKey(
     "offsets.commit.timeout.ms",
     5000,
-    "Changes nothing here: the log is on this node, so a commit waits for no other.",
+    "Accepted and ignored: there is one node, so a commit does not wait for replicas.",
     1,
     INT32_MAX,
 )
 OFFSETS_TOPIC_REPLICATION_FACTOR = ConfigKey(
     "offsets.topic.replication.factor",
     3,
-    "Changes nothing here: there is one node, so a partition has one replica.",
+    "Accepted and ignored: there is one node, so a partition has one replica.",
     1,
     INT16_MAX,
 )
 GROUP_COORDINATOR_REBALANCE_PROTOCOLS = ConfigKey(
-    "group.coordinator.rebalance.protocols", "classic", "The group protocols that are served.", one_of=("classic",)
+    "group.coordinator.rebalance.protocols", "classic", "The enabled rebalance protocols.", one_of=("classic",)
 )
 GROUP_COORDINATOR_THREADS = ConfigKey(
-    "group.coordinator.threads", 4, "Changes nothing here: one loop coordinates all groups.", 1, INT32_MAX
+    "group.coordinator.threads", 4, "Accepted and ignored: one event loop serves all groups.", 1, INT32_MAX
 )
 GROUP_COORDINATOR_APPEND_LINGER_MS = ConfigKey(
     "group.coordinator.append.linger.ms",
     -1,
-    "Changes nothing here: what one turn of the loop brings is appended together, and nothing waits for more.",
+    "Accepted and ignored: the records of one iteration of the event loop are appended together, without a linger.",
     -1,
     INT32_MAX,
 )
 OFFSETS_TOPIC_NUM_PARTITIONS = ConfigKey(
-    "offsets.topic.num.partitions", 50, "Partitions of __consumer_offsets; fixed once it is made.", 1, PARTITIONS_MAX
+    "offsets.topic.num.partitions",
+    50,
+    "The number of partitions of __consumer_offsets. It cannot change after the first start.",
+    1,
+    PARTITIONS_MAX,
 )
 OFFSETS_TOPIC_SEGMENT_BYTES = ConfigKey(
     "offsets.topic.segment.bytes",
     104_857_600,
-    "The segment size of __consumer_offsets.",
+    "The maximum size in bytes of a log segment of __consumer_offsets.",
     SEGMENT_BYTES_MIN,
     INT32_MAX,
 )
 TRANSACTION_STATE_LOG_NUM_PARTITIONS = ConfigKey(
     "transaction.state.log.num.partitions",
     50,
-    "Partitions of __transaction_state; fixed once it is made.",
+    "The number of partitions of __transaction_state. It cannot change after the topic has been created.",
     1,
     PARTITIONS_MAX,
 )
@@ -216,12 +266,13 @@ _BY_NAME: Final = {key.name: key for key in ALL_KEYS}
 
 
 class Config:
-    """The values in force. `config[KEY]` has the key's own type."""
+    """The values of all settings. `config[KEY]` has the type of the key."""
 
     def __init__(self, texts: Mapping[str, str] | None = None) -> None:
-        """Take settings as text, by Kafka's names.
+        """Parse settings given as text, by name; the others get their defaults.
 
-        Raises ConfigError for an unknown name (the nearest one is suggested) and for a value out of bounds.
+        Raises:
+            ConfigError: a name is unknown (the message suggests the nearest one), or a value is not allowed.
         """
         self._values: dict[ConfigKey[Any], Any] = {key: key.default for key in ALL_KEYS}
         for name, text in (texts or {}).items():
@@ -239,7 +290,11 @@ class Config:
 
 
 def find_key(name: str) -> ConfigKey[Any]:
-    """The key of that name. Raises ConfigError with the nearest name when there is none."""
+    """Return the key with this name.
+
+    Raises:
+        ConfigError: there is none; the message suggests the nearest name.
+    """
     if name in _BY_NAME:
         return _BY_NAME[name]
     near = difflib.get_close_matches(name, _BY_NAME, n=1, cutoff=0.0)
@@ -247,7 +302,11 @@ def find_key(name: str) -> ConfigKey[Any]:
 
 
 def parse_settings(lines: Iterable[str]) -> dict[str, str]:
-    """Settings written as KEY=VALUE, one each. Raises ConfigError for a line without "="."""
+    """Parse lines of the form KEY=VALUE.
+
+    Raises:
+        ConfigError: a line has no "=" or no key.
+    """
     settings = {}
     for line in lines:
         name, equals, value = line.partition("=")
@@ -258,9 +317,10 @@ def parse_settings(lines: Iterable[str]) -> dict[str, str]:
 
 
 def read_properties(path: Path) -> dict[str, str]:
-    """Settings of a file in Kafka's server.properties form: KEY=VALUE lines, # or ! comments, blank lines.
+    """Read a file in the form of Kafka's server.properties: KEY=VALUE lines, # or ! comments, blank lines.
 
-    Raises ConfigError when the file cannot be read or a line is not a setting.
+    Raises:
+        ConfigError: the file cannot be read, or a line is not of that form.
     """
     try:
         text = path.read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ def test_every_setting_has_its_default():
 
 
 @pytest.mark.parametrize("key", ALL_KEYS, ids=lambda key: key.name)
-def test_every_default_is_a_value_that_would_be_taken(key):
+def test_every_default_is_a_valid_value(key):
     assert Config({key.name: str(key.default)})[key] == key.default
 
 
@@ -31,7 +31,7 @@ def test_bounds_are_inclusive(key):
         key.parse(str(key.at_most + 1))
 
 
-def test_kafkas_defaults_of_groups_and_offsets():
+def test_group_and_offset_defaults_are_those_of_kafka():
     config = Config()
     assert (config[OFFSETS_RETENTION_MINUTES], config[GROUP_MAX_SIZE]) == (10_080, 2**31 - 1)
 
@@ -46,14 +46,14 @@ def test_kafkas_defaults_of_groups_and_offsets():
         ({"group.min.session.timeout.ms": "5", "group.max.session.timeout.ms": "4"}, "must not be above"),
     ],
 )
-def test_what_cannot_be_taken_is_told_in_one_line(settings, message):
-    with pytest.raises(ConfigError) as refused:
+def test_an_invalid_setting_raises_an_error_of_one_line(settings, message):
+    with pytest.raises(ConfigError) as raised:
         Config(settings)
-    assert message in str(refused.value)
-    assert "\n" not in str(refused.value)
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
 
 
-def test_a_file_of_kafkas_form(tmp_path):
+def test_reads_a_file_in_the_form_of_server_properties(tmp_path):
     path = tmp_path / "server.properties"
     path.write_text("# a comment\n! another\n\ngroup.max.size = 3\n  offsets.retention.minutes=7\n", encoding="utf-8")
     assert read_properties(path) == {"group.max.size": "3", "offsets.retention.minutes": "7"}

@@ -20,7 +20,7 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.timers": "",
         "coordinator.config": "",
         "coordinator.core": "_wire coordinator.config",
-        "coordinator.log": "_wire coordinator.config",
+        "coordinator.log": "_wire coordinator.config structlog",
         "coordinator.metadata": "_wire coordinator.log msgspec",
         "coordinator.audit": "_wire coordinator.core msgspec",
         "coordinator.runtime": "_wire coordinator.core coordinator.log coordinator.timers coordinator.config structlog",

@@ -1,4 +1,4 @@
-"""The pages of docs that are made from the code say what the code says now."""
+"""The generated pages of docs are up to date with the code."""
 
 import importlib.util
 from pathlib import Path
@@ -14,4 +14,4 @@ def test_the_page_is_up_to_date(name: str) -> None:
     assert spec is not None and spec.loader is not None
     maker = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(maker)
-    assert (DOCS / f"{name}.md").read_text(encoding="utf-8") == maker.page(), "`make docs` makes it anew"
+    assert (DOCS / f"{name}.md").read_text(encoding="utf-8") == maker.page(), "out of date: run `make docs`"

@@ -1,1 +1,1 @@
-"""The data plane: topics, produce, fetch, list offsets, producer ids, and where a coordinator is found."""
+"""The data plane: topics, Produce, Fetch, ListOffsets and the state of idempotent producers."""

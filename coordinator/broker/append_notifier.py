@@ -1,4 +1,4 @@
-"""Which logs grew or were removed, and who waits for that."""
+"""Notifies listeners of logs that were appended to or removed."""
 
 from collections.abc import Callable, Iterable
 
@@ -8,9 +8,9 @@ Listener = Callable[[], None]
 
 
 class AppendNotifier:
-    """Changes of logs are noted at once; the listeners of a log are called once per loop iteration (`notify`).
+    """Collects changes of logs and calls the listeners of the changed logs once per loop iteration (`notify`).
 
-    `request_iteration` is called when there is something to notify of.
+    `request_iteration` is called at the first change of an iteration.
     """
 
     def __init__(self, request_iteration: Callable[[], None]) -> None:
@@ -34,7 +34,7 @@ class AppendNotifier:
         self._mark_changed(log)
 
     def mark_removed(self, log: PartitionLog) -> None:
-        """The topic of the log was deleted: what waits for the log would wait in vain."""
+        """Mark a log whose topic was deleted, so that its listeners do not wait forever."""
         self._mark_changed(log)
 
     def _mark_changed(self, log: PartitionLog) -> None:
@@ -44,7 +44,7 @@ class AppendNotifier:
             self._changed[log] = None
 
     def notify(self, now_ms: int) -> None:
-        """Call each listener of a log that changed, once."""
+        """Call each listener of the changed logs once."""
         if not self._changed:
             return
         changed, self._changed = self._changed, {}

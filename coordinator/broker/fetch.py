@@ -1,4 +1,4 @@
-"""Fetch: batches out of logs, at once or when enough have come."""
+"""Fetch: read batches from logs, at once or when enough bytes have been appended (KafkaApis, DelayedFetch)."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -23,22 +23,22 @@ from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage
 
 TOPIC_ID_VERSION: Final = 13
-"""From this version on topics are named by id alone (KIP-516)."""
+"""From this version on, topics are identified by id only (KIP-516)."""
 FETCH_MAX_BYTES: Final = 55 * 1024 * 1024
-"""The most an answer carries, whatever the client asks for (Kafka's `fetch.max.bytes`)."""
+"""The maximum bytes of records in a response, also if the client requests more (Kafka's `fetch.max.bytes`)."""
 READ_COMMITTED: Final = 1
 FULL_FETCH_EPOCHS: Final = (0, -1)
-"""The first fetch of a session, and the last or only one (KIP-227): both name all partitions. Before v7 it is -1."""
+"""The epochs of a full fetch (KIP-227): it starts a session, or has none. Before v7 the epoch is -1."""
 
 
 class FetchTimeoutKey(NamedTuple):
-    """A parked fetch has waited for `max_wait_ms`."""
+    """The timer key of a delayed fetch: `max_wait_ms` have passed."""
 
     fetch: "DelayedFetch"
 
 
 class Timers(Protocol):
-    """Timers that wake the loop."""
+    """Timers of the event loop. `start` returns the id that `cancel` takes."""
 
     def start(self, key: object, deadline_ms: int) -> int: ...
 
@@ -47,20 +47,20 @@ class Timers(Protocol):
 
 @dataclass(eq=False, slots=True)
 class DelayedFetch:
-    """A fetch that waits for bytes. `answer` is called once."""
+    """A fetch that waits for `min_bytes`. `respond` is called once, unless the fetch is cancelled."""
 
     request: FetchRequest
     api_version: int
     logs: list[PartitionLog]
-    answer: Callable[[FetchResponse], None]
+    respond: Callable[[FetchResponse], None]
     timer: int = 0
     listener: Callable[[], None] | None = None
 
 
 class FetchService:
-    """Takes Fetch requests.
+    """Handles Fetch requests.
 
-    No fetch sessions are kept (KIP-227): the answer's session id 0 tells the client to name all partitions each time.
+    There are no fetch sessions (KIP-227): session id 0 in the response makes the client list all partitions each time.
     """
 
     def __init__(self, image: MetadataImage, partitions: Partitions, notifier: AppendNotifier, timers: Timers) -> None:
@@ -68,49 +68,51 @@ class FetchService:
         self._partitions = partitions
         self._notifier = notifier
         self._timers = timers
-        # As on Kafka, a deletion completes the fetches that wait for the topic: they are answered with an error.
+        # As on Kafka, the deletion of a topic completes the fetches that wait for it, with an error.
         partitions.add_removal_listener(notifier.mark_removed)
 
     def fetch(
-        self, request: FetchRequest, api_version: int, now_ms: int, answer: Callable[[FetchResponse], None]
+        self, request: FetchRequest, api_version: int, now_ms: int, respond: Callable[[FetchResponse], None]
     ) -> FetchResponse | DelayedFetch:
-        """Answer at once, or park the fetch until `min_bytes` have come, `max_wait_ms` are over or it fails.
+        """Return the response, or a DelayedFetch that waits for `min_bytes`, `max_wait_ms` or an error.
 
-        A parked fetch is answered through `answer`; `drop` it when its client is gone.
+        The response to a delayed fetch is passed to `respond`. The caller must `cancel` it if its client disconnects.
         """
         response, size_bytes, final = self.read(request, api_version)
         if final or size_bytes >= request.min_bytes or request.max_wait_ms <= 0:
             return response
-        parked = DelayedFetch(request, api_version, self._logs(request, api_version), answer)
-        parked.listener = lambda: self._try(parked)
-        parked.timer = self._timers.start(FetchTimeoutKey(parked), now_ms + request.max_wait_ms)
-        self._notifier.add_listener(parked.logs, parked.listener)
-        return parked
+        delayed = DelayedFetch(request, api_version, self._logs(request, api_version), respond)
+        delayed.listener = lambda: self._try_complete(delayed)
+        delayed.timer = self._timers.start(FetchTimeoutKey(delayed), now_ms + request.max_wait_ms)
+        self._notifier.add_listener(delayed.logs, delayed.listener)
+        return delayed
 
-    def expire(self, parked: DelayedFetch) -> None:
-        """Its time is up: answer with what there is."""
-        self.drop(parked)
-        parked.answer(self.read(parked.request, parked.api_version, was_delayed=True)[0])
+    def expire(self, delayed: DelayedFetch) -> None:
+        """Complete a delayed fetch after `max_wait_ms`, with the records that are available."""
+        self.cancel(delayed)
+        delayed.respond(self.read(delayed.request, delayed.api_version, was_delayed=True)[0])
 
-    def drop(self, parked: DelayedFetch) -> None:
-        """Wait no longer."""
-        assert parked.listener is not None
-        self._timers.cancel(parked.timer)
-        self._notifier.remove_listener(parked.logs, parked.listener)
+    def cancel(self, delayed: DelayedFetch) -> None:
+        """Remove a delayed fetch without a response."""
+        assert delayed.listener is not None
+        self._timers.cancel(delayed.timer)
+        self._notifier.remove_listener(delayed.logs, delayed.listener)
 
-    def _try(self, parked: DelayedFetch) -> None:
-        response, size_bytes, final = self.read(parked.request, parked.api_version, was_delayed=True)
-        if final or size_bytes >= parked.request.min_bytes:
-            self.drop(parked)
-            parked.answer(response)
+    def _try_complete(self, delayed: DelayedFetch) -> None:
+        response, size_bytes, final = self.read(delayed.request, delayed.api_version, was_delayed=True)
+        if final or size_bytes >= delayed.request.min_bytes:
+            self.cancel(delayed)
+            delayed.respond(response)
 
     def read(
         self, request: FetchRequest, api_version: int, *, was_delayed: bool = False
     ) -> tuple[FetchResponse, int, bool]:
-        """The answer as of now, its bytes of records, and whether waiting could not better it (an error in it).
+        """Read what is available now.
 
-        Any session id with the epoch of a full fetch is a request without a session; with any other epoch it is one of
-        a session that is not kept here.
+        The session id is ignored in a full fetch. Any other epoch belongs to a session, which does not exist here.
+
+        Returns:
+            The response, its bytes of records, and whether it is final because it contains an error.
         """
         if request.session_epoch not in FULL_FETCH_EPOCHS:
             return FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND), 0, True
@@ -119,7 +121,7 @@ class FetchService:
         size_bytes, failed = 0, not any(topic.partitions for topic in request.topics)
         for topic, partitions in _once_each(request.topics):
             name = self._name(topic, api_version)
-            answers = []
+            partition_responses = []
             for wanted in partitions:
                 log = None if name is None else self._partitions.locate(name, wanted.partition)
                 if isinstance(log, PartitionLog):
@@ -131,9 +133,9 @@ class FetchService:
                 taken = len(data.records or b"")
                 size_bytes, left_bytes = size_bytes + taken, max(left_bytes - taken, 0)
                 failed = failed or data.error_code != ErrorCode.NONE
-                answers.append(data)
+                partition_responses.append(data)
             response.responses.append(
-                FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id, partitions=answers)
+                FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id, partitions=partition_responses)
             )
         return response, size_bytes, failed
 
@@ -156,7 +158,7 @@ class FetchService:
 def _read_one(
     log: PartitionLog, wanted: FetchPartition, left_bytes: int, is_first: bool, isolation_level: int
 ) -> PartitionData:
-    """A partition's batches; the first one that has any comes whole even over the limits (KIP-74)."""
+    """Read the batches of one partition. The first batch of a response is complete even above the limits (KIP-74)."""
     max_bytes = min(wanted.partition_max_bytes, left_bytes)
     try:
         if max_bytes > 0 or is_first:
@@ -166,9 +168,9 @@ def _read_one(
     except OffsetOutOfRange:
         return failed_partition(wanted.partition, ErrorCode.OFFSET_OUT_OF_RANGE, was_read=True)
     except (OSError, CorruptBatch) as problem:
-        # As on Kafka, whose clients report the first and try again after the second.
+        # As on Kafka: its clients report CORRUPT_MESSAGE to the application and retry after KAFKA_STORAGE_ERROR.
         is_corrupt = isinstance(problem, CorruptBatch)
-        structlog.get_logger().error("cannot read a log", log=log.name, problem=str(problem))
+        structlog.get_logger().error("cannot read the log", log=log.name, problem=str(problem))
         error = ErrorCode.CORRUPT_MESSAGE if is_corrupt else ErrorCode.KAFKA_STORAGE_ERROR
         return failed_partition(wanted.partition, error, was_read=True)
     return PartitionData(
@@ -182,10 +184,10 @@ def _read_one(
 
 
 def _unknown_partition(name: str | None, wanted: FetchPartition, was_delayed: bool) -> PartitionData:
-    """The answer where there is no log; `name` is None where no topic has the id.
+    """Return the response for a partition without a log; `name` is None if no topic has the id.
 
-    A fetch is delayed only if all its topics exist, so one that is gone afterwards was deleted: then Kafka answers
-    UNKNOWN_TOPIC_OR_PARTITION also where the topic is named by its id.
+    A fetch is delayed only if all its topics exist, so a topic that is unknown afterwards was deleted. Kafka then
+    responds UNKNOWN_TOPIC_OR_PARTITION also if the topic was identified by its id.
     """
     is_unknown_id = name is None and not was_delayed
     error = ErrorCode.UNKNOWN_TOPIC_ID if is_unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -193,7 +195,7 @@ def _unknown_partition(name: str | None, wanted: FetchPartition, was_delayed: bo
 
 
 def _once_each(topics: list[FetchTopic]) -> Iterable[tuple[FetchTopic, Iterable[FetchPartition]]]:
-    """The topics with their partitions, each once: of a partition that is named twice Kafka reads the last.
+    """Merge duplicate topics and partitions: of a partition that is listed twice, Kafka reads the last entry.
 
     A topic without partitions is left out.
     """
@@ -207,9 +209,9 @@ def _once_each(topics: list[FetchTopic]) -> Iterable[tuple[FetchTopic, Iterable[
 
 
 def failed_partition(partition: int, error: ErrorCode, *, was_read: bool = False) -> PartitionData:
-    """The answer for a partition that cannot be read: without its offsets, also where they are known.
+    """Return the response for a partition that cannot be read, without its offsets.
 
-    As on Kafka, the aborted transactions are null where an attempt to read failed (`was_read`), and empty where the
+    As on Kafka, the aborted transactions are null if the attempt to read failed (`was_read`), and empty if the
     partition was rejected before.
     """
     return PartitionData(

@@ -1,4 +1,4 @@
-"""ListOffsets: where a log begins, ends, or passes a point in time."""
+"""ListOffsets: the start offset, the end offset, or the offset for a timestamp."""
 
 from typing import Final
 
@@ -20,10 +20,10 @@ EARLIEST: Final = -2
 MAX_TIMESTAMP: Final = -3
 """KIP-734."""
 EARLIEST_LOCAL: Final = -4
-"""KIP-405: nothing is tiered here, so it is the earliest."""
+"""KIP-405: there is no tiered storage here, so this is the same as EARLIEST."""
 LATEST_TIERED: Final = -5
 EARLIEST_PENDING_UPLOAD: Final = -6
-"""KIP-1005 and KIP-1023: without tiers there is none."""
+"""KIP-1005 and KIP-1023: without tiered storage there is no such offset."""
 
 FIRST_VERSION_OF: Final = {
     LATEST: 0,
@@ -33,32 +33,34 @@ FIRST_VERSION_OF: Final = {
     LATEST_TIERED: 9,
     EARLIEST_PENDING_UPLOAD: 11,
 }
-"""Negative timestamp → the first version of the request that knows it."""
+"""Negative timestamp → the first version of the request that supports it."""
 
 NOTHING_FOUND: Final = (-1, -1)
 
 
 def list_offsets(request: ListOffsetsRequest, api_version: int, partitions: Partitions) -> ListOffsetsResponse:
-    """The offset and timestamp that each partition's target timestamp stands for.
+    """Look up the offset and timestamp for the target timestamp of each partition.
 
-    A topic has one entry, or none without partitions; a partition that is named twice is refused, as on Kafka.
+    The response has one entry per topic, none for a topic without partitions. As on Kafka, a partition that is listed
+    twice is rejected.
     """
     by_topic: dict[str, dict[int, ListOffsetsPartitionResponse]] = {}
     for topic in request.topics:
         for wanted in topic.partitions:
-            answers, index = by_topic.setdefault(topic.name, {}), wanted.partition_index
-            if index in answers:
-                answers[index] = _refused(index, ErrorCode.INVALID_REQUEST)
+            responses, index = by_topic.setdefault(topic.name, {}), wanted.partition_index
+            if index in responses:
+                responses[index] = _rejected(index, ErrorCode.INVALID_REQUEST)
             else:
-                answers[index] = _list_one(partitions.locate(topic.name, index), wanted, api_version)
+                responses[index] = _list_one(partitions.locate(topic.name, index), wanted, api_version)
     return ListOffsetsResponse(
         topics=[
-            ListOffsetsTopicResponse(name=name, partitions=list(answers.values())) for name, answers in by_topic.items()
+            ListOffsetsTopicResponse(name=name, partitions=list(responses.values()))
+            for name, responses in by_topic.items()
         ]
     )
 
 
-def _refused(index: int, error: ErrorCode) -> ListOffsetsPartitionResponse:
+def _rejected(index: int, error: ErrorCode) -> ListOffsetsPartitionResponse:
     return ListOffsetsPartitionResponse(partition_index=index, error_code=error)
 
 
@@ -66,16 +68,16 @@ def _list_one(
     log: PartitionLog | ErrorCode, wanted: ListOffsetsPartition, api_version: int
 ) -> ListOffsetsPartitionResponse:
     if isinstance(log, ErrorCode):
-        return _refused(wanted.partition_index, log)
+        return _rejected(wanted.partition_index, log)
     if wanted.timestamp < 0 and api_version < FIRST_VERSION_OF.get(wanted.timestamp, api_version + 1):
-        return _refused(wanted.partition_index, ErrorCode.UNSUPPORTED_VERSION)
+        return _rejected(wanted.partition_index, ErrorCode.UNSUPPORTED_VERSION)
     try:
         offset, timestamp_ms = _find(log, wanted.timestamp)
     except (OSError, MalformedMessage) as problem:
-        structlog.get_logger().error("cannot read a log", log=log.name, problem=str(problem))
+        structlog.get_logger().error("cannot read the log", log=log.name, problem=str(problem))
         is_corrupt = isinstance(problem, MalformedMessage)
         error = ErrorCode.CORRUPT_MESSAGE if is_corrupt else ErrorCode.KAFKA_STORAGE_ERROR
-        return _refused(wanted.partition_index, error)
+        return _rejected(wanted.partition_index, error)
     response = ListOffsetsPartitionResponse(
         partition_index=wanted.partition_index,
         timestamp=timestamp_ms,
@@ -88,11 +90,11 @@ def _list_one(
 
 
 def _find(log: PartitionLog, timestamp: int) -> tuple[int, int]:
-    """Offset and timestamp; the timestamp is -1 for a place in the log rather than a record.
+    """Return offset and timestamp; the timestamp is -1 for the start or the end of the log.
 
     Raises:
-        MalformedMessage: the log is damaged where the record is looked for.
-        OSError: it cannot be read.
+        MalformedMessage: a batch of the log is damaged.
+        OSError: the log cannot be read.
     """
     if timestamp == LATEST:
         return log.log_end_offset, -1

@@ -24,7 +24,7 @@ LEADER_EPOCH = 0
 
 
 class Partitions:
-    """Topic and partition → log, opened when first asked for."""
+    """Topic and partition → log. A log is opened at its first use."""
 
     def __init__(self, directory: LogDirectory, image: MetadataImage, config: Config, leadership: Leadership) -> None:
         self._directory = directory
@@ -36,7 +36,7 @@ class Partitions:
         self._removal_listeners: list[Callable[[PartitionLog], None]] = []
 
     def add_removal_listener(self, listener: Callable[[PartitionLog], None]) -> None:
-        """Call `listener` with each log that was open and is removed with its topic."""
+        """Call `listener` with each open log that is deleted with its topic."""
         self._removal_listeners.append(listener)
 
     def leads(self, topic: str, partition: int) -> bool:
@@ -59,8 +59,8 @@ class Partitions:
         log = self._logs.get((topic, partition))
         return self._open(self._image.topics[topic], partition) if log is None else log
 
-    def forget(self, topic: Topic) -> None:
-        """Close and delete the logs of a topic that is gone."""
+    def delete_logs(self, topic: Topic) -> None:
+        """Close and delete the logs of a topic that has been deleted from the metadata."""
         for partition in range(topic.partitions):
             log = self._logs.pop((topic.name, partition), None)
             self._directory.delete_log(topic.name, partition)

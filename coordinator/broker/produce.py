@@ -1,4 +1,4 @@
-"""Produce: batches into logs."""
+"""Produce: append batches to logs."""
 
 from collections.abc import Iterable
 from weakref import WeakKeyDictionary
@@ -25,12 +25,12 @@ from coordinator.metadata.image import MetadataImage
 
 NO_OFFSET = -1
 TOPIC_ID_VERSION = 13
-"""From this version on topics are named by id alone (KIP-516)."""
+"""From this version on, topics are identified by id only (KIP-516)."""
 CURRENT_MAGIC = 2
 
 
 class ProduceService:
-    """Takes Produce requests."""
+    """Handles Produce requests."""
 
     def __init__(self, image: MetadataImage, partitions: Partitions, notifier: AppendNotifier) -> None:
         self._image = image
@@ -39,16 +39,16 @@ class ProduceService:
         self._states: WeakKeyDictionary[PartitionLog, ProducerStates] = WeakKeyDictionary()
 
     def produce(self, request: ProduceRequest, api_version: int, now_ms: int) -> ProduceResponse:
-        """Append each partition's batch; each has an error of its own."""
+        """Append the batch of each partition. Each partition has its own error code in the response."""
         response = ProduceResponse()
         for topic, partition_data in _once_each(request.topic_data):
             name: str | None = topic.name
             if api_version >= TOPIC_ID_VERSION:
                 known = self._image.topics_by_id.get(topic.topic_id)
                 name = None if known is None else known.name
-            answers = [self._produce_one(request, name, data, now_ms) for data in partition_data]
+            partition_responses = [self._produce_one(request, name, data, now_ms) for data in partition_data]
             response.responses.append(
-                TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=answers)
+                TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=partition_responses)
             )
         return response
 
@@ -56,51 +56,53 @@ class ProduceService:
         self, request: ProduceRequest, topic: str | None, data: PartitionProduceData, now_ms: int
     ) -> PartitionProduceResponse:
         if topic is None:
-            return _refused(data.index, ErrorCode.UNKNOWN_TOPIC_ID)
+            return _rejected(data.index, ErrorCode.UNKNOWN_TOPIC_ID)
         if request.acks not in (-1, 0, 1):
-            return _refused(data.index, ErrorCode.INVALID_REQUIRED_ACKS)
+            return _rejected(data.index, ErrorCode.INVALID_REQUIRED_ACKS)
         log = self._partitions.locate(topic, data.index)
         if isinstance(log, ErrorCode):
-            return _refused(data.index, log)
+            return _rejected(data.index, log)
         if topic in READ_ONLY_TOPICS:
-            return _refused(
-                data.index, ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic} is written by the coordinator alone"
+            return _rejected(
+                data.index, ErrorCode.INVALID_TOPIC_EXCEPTION, f"only the coordinator may write to {topic}"
             )
         try:
             return self._append(log, data, now_ms)
         except (RecordBatchTooLarge, RecordListTooLarge) as problem:
-            return _refused(data.index, ErrorCode.MESSAGE_TOO_LARGE, str(problem))
+            return _rejected(data.index, ErrorCode.MESSAGE_TOO_LARGE, str(problem))
         except MalformedMessage as problem:
-            return _refused(data.index, ErrorCode.CORRUPT_MESSAGE, str(problem))
+            return _rejected(data.index, ErrorCode.CORRUPT_MESSAGE, str(problem))
         except (LogAppendError, OSError) as problem:
-            return _refused(data.index, ErrorCode.KAFKA_STORAGE_ERROR, str(problem))
+            return _rejected(data.index, ErrorCode.KAFKA_STORAGE_ERROR, str(problem))
 
     def _append(self, log: PartitionLog, data: PartitionProduceData, now_ms: int) -> PartitionProduceResponse:
         batches = bytearray(data.records or b"")
         headers = batch_headers(batches)
         problem = _check_one_batch(headers, len(batches))
         if problem is not None:
-            return _refused(data.index, ErrorCode.INVALID_RECORD, problem)
+            return _rejected(data.index, ErrorCode.INVALID_RECORD, problem)
         header = headers[0]
         try:
             states = self._states_of(log) if header.producer_id != NO_PRODUCER_ID else None
         except (OSError, MalformedMessage) as problem:
-            # The log is damaged, not the batch that came: CORRUPT_MESSAGE would blame the producer.
-            structlog.get_logger().error("cannot read the producers of a log", log=log.name, problem=str(problem))
-            return _refused(data.index, ErrorCode.KAFKA_STORAGE_ERROR, f"the producers of {log.name} cannot be read")
+            # The log is damaged, not the batch: CORRUPT_MESSAGE would mean that the producer sent a bad batch.
+            structlog.get_logger().error(
+                "cannot restore the producer state of a log; rejecting the batch", log=log.name, problem=str(problem)
+            )
+            return _rejected(data.index, ErrorCode.KAFKA_STORAGE_ERROR, f"cannot read the producer state of {log.name}")
         verdict = ErrorCode.NONE if states is None else states.check(header)
         if isinstance(verdict, AppendedBatch):
             return _appended(data.index, verdict.base_offset, log)
         if verdict is not ErrorCode.NONE:
-            return _refused(data.index, verdict)
+            return _rejected(data.index, verdict)
         base_offset = log.append(batches, LEADER_EPOCH, now_ms).base_offset
         if states is not None:
-            states.note(header, base_offset)
+            states.update(header, base_offset)
         self._notifier.mark_appended(log)
         return _appended(data.index, base_offset, log)
 
     def _states_of(self, log: PartitionLog) -> ProducerStates:
-        """The producers of a log; read from it when the first idempotent batch comes after a start."""
+        """Return the producer states of a log; read them from the log at the first idempotent batch after a start."""
         states = self._states.get(log)
         if states is None:
             states = self._states[log] = ProducerStates(log)
@@ -108,7 +110,7 @@ class ProduceService:
 
 
 def _once_each(topics: list[TopicProduceData]) -> Iterable[tuple[TopicProduceData, Iterable[PartitionProduceData]]]:
-    """The topics with their partitions, each once: of a partition that is named twice Kafka appends the last.
+    """Merge duplicate topics and partitions: of a partition that is listed twice, Kafka appends the last entry.
 
     A topic without partitions is left out.
     """
@@ -122,13 +124,13 @@ def _once_each(topics: list[TopicProduceData]) -> Iterable[tuple[TopicProduceDat
 
 
 def _check_one_batch(headers: list[BatchHeader], size_bytes: int) -> str | None:
-    """Produce v3 and later carry exactly one batch of format 2 per partition; None when it is so."""
+    """Return the problem, or None if the data is one batch of format 2, as Produce v3 and later require."""
     if len(headers) != 1 or headers[0].size_in_bytes != size_bytes:
         return "exactly one whole record batch is expected"
     if headers[0].magic != CURRENT_MAGIC:
-        return f"record format {headers[0].magic} is not taken any more; 2 is"
+        return f"record format {headers[0].magic} is not supported; use format {CURRENT_MAGIC}"
     if headers[0].is_control:
-        return "control batches are the coordinator's own"
+        return "clients may not write control batches"
     return None
 
 
@@ -136,5 +138,5 @@ def _appended(index: int, base_offset: int, log: PartitionLog) -> PartitionProdu
     return PartitionProduceResponse(index=index, base_offset=base_offset, log_start_offset=log.log_start_offset)
 
 
-def _refused(index: int, error: ErrorCode, message: str | None = None) -> PartitionProduceResponse:
+def _rejected(index: int, error: ErrorCode, message: str | None = None) -> PartitionProduceResponse:
     return PartitionProduceResponse(index=index, error_code=error, base_offset=NO_OFFSET, error_message=message)

@@ -1,4 +1,4 @@
-"""Idempotent producers: each batch once and in order (KIP-98)."""
+"""The state of idempotent producers: each batch is appended once and in order (KIP-98, ProducerStateManager)."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -10,12 +10,12 @@ from coordinator.log.partition_log import PartitionLog
 
 NO_PRODUCER_ID: Final = -1
 BATCHES_REMEMBERED: Final = 5
-"""A producer has at most five requests in flight, so an older batch cannot come again (KIP-98)."""
+"""A producer has at most five requests in flight, so it never retries an older batch (KIP-98)."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppendedBatch:
-    """A batch that is in the log already."""
+    """A batch that is in the log."""
 
     base_sequence: int
     last_sequence: int
@@ -24,29 +24,32 @@ class AppendedBatch:
 
 @dataclass(slots=True)
 class ProducerState:
-    """What one producer wrote last to one partition."""
+    """The epoch of one producer and the last batches that it wrote to one partition."""
 
     epoch: int
     batches: deque[AppendedBatch] = field(default_factory=lambda: deque(maxlen=BATCHES_REMEMBERED))
 
 
 class ProducerStates:
-    """The producers of one partition."""
+    """The states of the producers of one partition."""
 
     def __init__(self, log: PartitionLog) -> None:
-        """Read what is in the log: it alone says what was taken before a restart.
+        """Restore the states from the log, which is the only record of what was appended before a restart.
 
         Raises:
-            CorruptBatch, OSError: as PartitionLog.batches.
+            CorruptBatch: a batch of the log is damaged.
+            OSError: the log cannot be read.
         """
         self._producers: dict[int, ProducerState] = {}
         for header, _ in log.batches(log.log_start_offset):
-            self.note(header, header.base_offset)
+            self.update(header, header.base_offset)
 
     def check(self, batch: BatchHeader) -> ErrorCode | AppendedBatch:
-        """NONE to append it, the batch in the log when it is there already, or the error that keeps it out.
+        """Check the producer epoch and the sequence numbers of a batch before it is appended.
 
-        INVALID_PRODUCER_EPOCH for a fenced producer, OUT_OF_ORDER_SEQUENCE_NUMBER when a batch is missing before it.
+        Returns:
+            NONE if the batch may be appended; the appended batch if this one is a duplicate of it;
+            INVALID_PRODUCER_EPOCH for a fenced producer; OUT_OF_ORDER_SEQUENCE_NUMBER if a batch is missing before it.
         """
         producer = self._producers.get(batch.producer_id)
         if batch.producer_id == NO_PRODUCER_ID or producer is None:
@@ -62,8 +65,8 @@ class ProducerStates:
         in_order = batch.base_sequence == (last + 1) & 0x7FFFFFFF
         return ErrorCode.NONE if in_order else ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
-    def note(self, batch: BatchHeader, base_offset: int) -> None:
-        """The batch was appended at `base_offset`."""
+    def update(self, batch: BatchHeader, base_offset: int) -> None:
+        """Update the state of the producer after its batch was appended at `base_offset`."""
         if batch.producer_id == NO_PRODUCER_ID or batch.is_control:
             return
         producer = self._producers.get(batch.producer_id)

@@ -1,4 +1,4 @@
-"""Making and removing topics."""
+"""Creation and deletion of topics."""
 
 from typing import Final
 
@@ -21,14 +21,14 @@ from coordinator.metadata.store import MetadataStore
 log = structlog.get_logger()
 
 DEFAULT_COUNT: Final = -1
-"""The broker's default is asked for (KIP-464)."""
+"""The number of partitions or replicas that requests the broker's default (KIP-464)."""
 
 PARTITIONS_AT_MOST: Final = 10_000
-"""Of one topic: each partition is a folder with open files, and one request should not be able to exhaust them."""
+"""The most partitions of one topic: each has open files, and one request must not exhaust the file descriptors."""
 
 
 class TopicError(ValueError):
-    """A topic that cannot be made or found: the protocol's error and one line for a human."""
+    """A topic cannot be created or deleted. `error` is the protocol's error code; the message is one line."""
 
     def __init__(self, error: ErrorCode, message: str) -> None:
         super().__init__(message)
@@ -36,25 +36,29 @@ class TopicError(ValueError):
 
 
 class Topics:
-    """Topics by name, made durable before they are told of."""
+    """Creates and deletes topics. A change is durable before the client gets a response."""
 
     def __init__(self, store: MetadataStore, partitions: Partitions, config: Config) -> None:
         self._store = store
         self._partitions = partitions
         self._config = config
 
-    def make_internal(self, now_ms: int) -> None:
-        """The topics that the coordinator itself writes. A group's events lie in the partition its offsets lie in."""
+    def create_internal_topics(self, now_ms: int) -> None:
+        """Create the topics that the coordinator writes, if they do not exist.
+
+        Both have the same number of partitions, because the audit events of a group are in the partition with the same
+        number as its offsets.
+        """
         count = self._config[OFFSETS_TOPIC_NUM_PARTITIONS]
         topics = self._store.image.topics
         if OFFSETS_TOPIC not in topics:
             self._store.create_topic(OFFSETS_TOPIC, count, {"cleanup.policy": "compact"}, now_ms)
         if AUDIT_TOPIC not in topics:
-            made = topics[OFFSETS_TOPIC].partitions
-            self._store.create_topic(AUDIT_TOPIC, made, {"cleanup.policy": "delete"}, now_ms)
+            partitions = topics[OFFSETS_TOPIC].partitions
+            self._store.create_topic(AUDIT_TOPIC, partitions, {"cleanup.policy": "delete"}, now_ms)
 
-    def make_transactions_topic(self, now_ms: int) -> None:
-        """The topic that transactions are kept in, when it is not there yet."""
+    def create_transactions_topic(self, now_ms: int) -> None:
+        """Create the topic of the transaction log, if it does not exist."""
         if TRANSACTIONS_TOPIC not in self._store.image.topics:
             count = self._config[TRANSACTION_STATE_LOG_NUM_PARTITIONS]
             self._store.create_topic(TRANSACTIONS_TOPIC, count, {"cleanup.policy": "compact"}, now_ms)
@@ -62,13 +66,21 @@ class Topics:
     def create(
         self, name: str, partitions: int, replication_factor: int, configs: dict[str, str], now_ms: int
     ) -> Topic:
-        """Make a topic; -1 partitions or replicas ask for the defaults. Raises TopicError."""
-        self.check_new(name, partitions, replication_factor)
+        """Create a topic; -1 partitions or replicas select the defaults.
+
+        Raises:
+            TopicError: the name or a number is not allowed, or the topic exists.
+        """
+        self.validate_new(name, partitions, replication_factor)
         count = self._config[NUM_PARTITIONS] if partitions == DEFAULT_COUNT else partitions
         return self._store.create_topic(name, count, configs, now_ms)
 
-    def check_new(self, name: str, partitions: int, replication_factor: int) -> None:
-        """Check what `create` would check, in Kafka's order. Raises TopicError."""
+    def validate_new(self, name: str, partitions: int, replication_factor: int) -> None:
+        """Check the arguments of `create`, in Kafka's order.
+
+        Raises:
+            TopicError: the name or a number is not allowed, or the topic exists.
+        """
         _check_name(name)
         if name in self._store.image.topics:
             raise TopicError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
@@ -88,29 +100,37 @@ class Topics:
     def create_automatically(self, name: str, now_ms: int) -> None:
         """Create a topic with the defaults because a client asked for its metadata (`auto.create.topics.enable`).
 
-        A name that cannot be created stays unknown: the client is not told why, as on Kafka.
+        As on Kafka, an invalid name stays unknown and the client does not get a reason.
         """
         if name == TRANSACTIONS_TOPIC:
-            self.make_transactions_topic(now_ms)
+            self.create_transactions_topic(now_ms)
             return
         try:
             self.create(name, DEFAULT_COUNT, DEFAULT_COUNT, {}, now_ms)
         except TopicError as problem:
-            log.info("topic not created", topic=name, reason=str(problem))
+            log.info("topic not created automatically", topic=name, reason=str(problem))
 
-    def remove(self, name: str, now_ms: int) -> None:
-        """Delete a topic with its records. Raises TopicError."""
+    def delete(self, name: str, now_ms: int) -> None:
+        """Delete a topic with its records.
+
+        Raises:
+            TopicError: the topic does not exist, or only the coordinator may write to it.
+        """
         topic = self._store.image.topics.get(name)
         if topic is None:
             raise TopicError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic '{name}' does not exist.")
         if name in READ_ONLY_TOPICS:
-            raise TopicError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' is the coordinator's own.")
+            raise TopicError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' is internal and cannot be deleted.")
         self._store.remove_topic(name, now_ms)
-        self._partitions.forget(topic)
+        self._partitions.delete_logs(topic)
 
 
 def _check_name(name: str) -> None:
-    """Raises TopicError for a name that no topic may have."""
+    """Check that a topic may have this name.
+
+    Raises:
+        TopicError: the name is not allowed.
+    """
     try:
         check_topic_name(name)
     except ReservedTopicName as problem:

@@ -1,4 +1,4 @@
-"""The command `coordinator`. One module per verb, imported when the verb is used: the server starts without Spark."""
+"""The command `coordinator`. The module of a verb is imported only when it is used, so that the server starts fast."""
 
 from importlib import import_module
 from typing import Final
@@ -9,14 +9,14 @@ from coordinator import __version__
 
 VERBS: Final = {
     "serve": "Serve Kafka clients until stopped.",
-    "groups": "Ask a server about its consumer groups.",
-    "pipeline": "Turn the audit topic into Delta tables, with Spark.",
-    "demo": "Play the whole story: consumers, rebalances, Spark, the table.",
+    "groups": "Query the consumer groups of a server.",
+    "pipeline": "Write the audit topic to Delta tables, with Spark.",
+    "demo": "Run a demo: a server, consumers, rebalances, Spark, and the table of generations.",
 }
 
 
 class Verbs(click.Group):
-    """A group whose commands are the modules of this package."""
+    """A click group whose commands are modules of this package."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(VERBS)

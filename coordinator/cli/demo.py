@@ -1,4 +1,4 @@
-"""`coordinator demo`: the story of `make demo`."""
+"""`coordinator demo`: the scenario of `make demo`."""
 
 import signal
 import sys
@@ -18,11 +18,11 @@ from coordinator.pipeline.java import JavaMissing, require_java
     type=click.Path(file_okay=False, path_type=Path),
     default=".demo",
     show_default=True,
-    help="Where a fresh folder for data, tables and logs is made.",
+    help="The parent of the new directory for data, tables and logs.",
 )
-@click.option("--bootstrap", metavar="HOST:PORT", help="Play on a server that runs, instead of starting one.")
+@click.option("--bootstrap", metavar="HOST:PORT", help="Use this running server instead of starting one.")
 def command(parent: Path, bootstrap: str | None) -> None:
-    """Stock consumers join, leave, die and restart; Spark makes the table of what happened to their group."""
+    """Run stock consumers that join, leave, crash and restart, then print the group's generations as read by Spark."""
     try:
         require_java()
     except JavaMissing as missing:
@@ -30,11 +30,10 @@ def command(parent: Path, bootstrap: str | None) -> None:
     from rich.console import Console
     from rich.markup import escape
 
-    from coordinator.demo.stage import Stage, StoryFailed
-    from coordinator.demo.story import start_server, tell
+    from coordinator.demo.harness import Harness, ScenarioFailed
+    from coordinator.demo.scenario import run_scenario, start_server
 
-    # Whoever ends the demo from outside leaves nothing running either. A shell starts what it runs in the background
-    # with SIGINT ignored, so that is said for both.
+    # The demo must stop its processes also after SIGTERM, and after SIGINT in the background, where a shell ignores it.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     console = Console()
@@ -43,9 +42,9 @@ def command(parent: Path, bootstrap: str | None) -> None:
     logs = folder / "logs"
     logs.mkdir(parents=True)
     try:
-        with Stage(logs) as stage:
-            tell(stage, bootstrap or start_server(stage, console, folder), console, folder)
-    except StoryFailed as failed:
+        with Harness(logs) as harness:
+            run_scenario(harness, bootstrap or start_server(harness, console, folder), console, folder)
+    except ScenarioFailed as failed:
         console.print(f"[red]✗[/] {escape(str(failed))}", highlight=False, soft_wrap=True)
         sys.exit(1)
     except KeyboardInterrupt:

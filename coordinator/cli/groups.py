@@ -1,4 +1,4 @@
-"""`coordinator groups`: questions about consumer groups, to a server of ours or to a Kafka."""
+"""`coordinator groups`: queries about consumer groups, to this server or to Apache Kafka."""
 
 from typing import Final
 
@@ -11,32 +11,36 @@ from coordinator.client.wire import ClientError
 from coordinator.core.assignors.registry import ASSIGNORS
 
 BOOTSTRAP_OPTION: Final = click.option(
-    "--bootstrap", default="127.0.0.1:9092", show_default=True, metavar="HOST:PORT", help="A server of the cluster."
+    "--bootstrap",
+    default="127.0.0.1:9092",
+    show_default=True,
+    metavar="HOST:PORT",
+    help="The address of a server of the cluster.",
 )
 
 
 @click.group
 def command() -> None:
-    """Ask a server about its consumer groups."""
+    """Query the consumer groups of a server."""
 
 
 @command.command("what-if")
 @click.argument("group_id", metavar="GROUP")
 @click.option("--assignor", "assignor_name", required=True, metavar="NAME", help=f"One of {', '.join(ASSIGNORS)}.")
-@click.option("--without", metavar="MEMBER", help="Without this member: its member, instance or client id.")
-@click.option("--with", "new_members", metavar="N", type=click.IntRange(min=1), help="With so many members more.")
+@click.option("--without", metavar="MEMBER", help="Leave out this member (member, instance or client id).")
+@click.option("--with", "new_members", metavar="N", type=click.IntRange(min=1), help="Add N new members.")
 @BOOTSTRAP_OPTION
 def print_what_if(
     group_id: str, assignor_name: str, without: str | None, new_members: int | None, bootstrap: str
 ) -> None:
     """Print which partitions would move if the group rebalanced with this assignor. Nothing is changed.
 
-    New members subscribe to all topics that somebody in the group subscribes to.
+    New members subscribe to all topics that the group subscribes to.
     """
     if assignor_name not in ASSIGNORS:
         raise click.ClickException(f"there is no assignor {assignor_name}; choose one of {', '.join(ASSIGNORS)}")
     if without is not None and new_members is not None:
-        raise click.ClickException("--without and --with are two questions; ask one at a time")
+        raise click.ClickException("--without and --with cannot be combined")
     try:
         group = describe_consumers(bootstrap, group_id)
         members = group.members

@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 
 @click.group
 def command() -> None:
-    """Turn the audit topic into Delta tables, with Spark."""
+    """Write the audit topic to Delta tables, with Spark."""
 
 
 TABLES_OPTION = click.option(
     "--tables",
     required=True,
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of the Delta tables and their checkpoints.",
+    help="The directory of the Delta tables and their checkpoints.",
 )
 
 
 @command.command
-@click.option("--bootstrap", required=True, metavar="HOST:PORT", help="A server of the cluster whose topic is read.")
+@click.option("--bootstrap", required=True, metavar="HOST:PORT", help="The address of a server of the cluster.")
 @TABLES_OPTION
 @click.option("--topic", default=AUDIT_TOPIC, show_default=True, help="The audit topic.")
-@click.option("--every-ms", type=click.IntRange(min=1), help="Go on, a micro-batch this often; else one pass and exit.")
-@click.option("--accept-data-loss", is_flag=True, help="Go on when unread records are gone from the topic.")
+@click.option("--every-ms", type=click.IntRange(min=1), help="Run continuously at this interval; default: one pass.")
+@click.option("--accept-data-loss", is_flag=True, help="Continue if unread records were deleted from the topic.")
 def run(bootstrap: str, tables: Path, topic: str, every_ms: int | None, accept_data_loss: bool) -> None:
-    """Read the audit topic into the tables."""
+    """Bring the tables up to date with the audit topic."""
     with _session() as spark:
         from coordinator.pipeline import job
         from coordinator.pipeline.bronze import AuditSource
@@ -48,7 +48,7 @@ def run(bootstrap: str, tables: Path, topic: str, every_ms: int | None, accept_d
         else:
             stop = threading.Event()
             for number in (signal.SIGINT, signal.SIGTERM):
-                # Not an exception: it would cut a call into the JVM in two, and nothing could be called after it.
+                # An exception instead would interrupt a call into the JVM, after which no further call works.
                 signal.signal(number, lambda *_: stop.set())
             job.run_continuously(spark, source, Tables(tables), every_ms, stop)
     click.echo(f"tables in {tables.absolute()}")
@@ -70,7 +70,7 @@ def show(tables: Path, group: str | None) -> None:
 
 @contextmanager
 def _session() -> Iterator["SparkSession"]:
-    """A Spark session for one command; what goes wrong in Spark ends the program with one line and exit code 1."""
+    """A Spark session for one command. An error of Spark ends the program with one line and exit code 1."""
     try:
         require_java()  # before pyspark is imported, which takes a while
         from pyspark.errors import PySparkException

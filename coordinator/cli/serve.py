@@ -17,17 +17,22 @@ from coordinator.log.errors import LogError, LogFlushError
 CANNOT_START = 2
 GARBAGE_THRESHOLD = 100_000
 GARBAGE_GENERATIONS = 20
-DATA_NOT_SAFE = 1
+DATA_MAY_BE_LOST = 1
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
 @click.command
-@click.option("--config", "config_file", type=click.Path(path_type=Path), help="Settings, as in server.properties.")
-@click.option("--listen", metavar="HOST:PORT", help="Where clients connect; port 0 picks a free one.")
-@click.option("--data-dir", type=click.Path(path_type=Path), help="The folder that holds the logs.")
-@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="One setting, by Kafka's name.")
+@click.option(
+    "--config",
+    "config_file",
+    type=click.Path(path_type=Path),
+    help="A file of settings in the form of Kafka's server.properties.",
+)
+@click.option("--listen", metavar="HOST:PORT", help="The address to listen on; port 0 binds a free port.")
+@click.option("--data-dir", type=click.Path(path_type=Path), help="The directory of the logs.")
+@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="A setting by its Kafka name; repeatable.")
 @click.option("--log-level", type=click.Choice(LOG_LEVELS), default="info", help="The least that is logged (info).")
-@click.option("--ready-file", type=click.Path(path_type=Path), help="Written when it serves: JSON, bootstrap and pid.")
+@click.option("--ready-file", type=click.Path(path_type=Path), help="Write this JSON file (bootstrap, pid) when ready.")
 def command(
     config_file: Path | None,
     listen: str | None,
@@ -38,9 +43,9 @@ def command(
 ) -> None:
     """Serve Kafka clients until SIGTERM or Ctrl-C.
 
-    What is said later wins: the file, then --set, then --listen and --data-dir.
+    --set overrides --config; --listen and --data-dir override both.
     """
-    # structlog takes rich wherever it is installed: 5 MB and 40 ms that a server has no use for.
+    # structlog imports rich if it is installed, which costs 5 MB and 40 ms and is not used here.
     sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
     from coordinator.cli.log_writer import logging_to_stderr
     from coordinator.metadata.store import MetadataError
@@ -57,8 +62,8 @@ def command(
         with logging_to_stderr(log_level):
             uvloop.run(_serve(config, ready_file))
     except LogFlushError as problem:
-        click.echo(f"coordinator: stopped, as the disk lost what was to be safe: {problem}", err=True)
-        sys.exit(DATA_NOT_SAFE)
+        click.echo(f"coordinator: stopping: acknowledged data may be lost: {problem}", err=True)
+        sys.exit(DATA_MAY_BE_LOST)
     except (ConfigError, MetadataError, LogError, OSError) as problem:
         click.echo(f"coordinator: {problem}", err=True)
         sys.exit(CANNOT_START)
@@ -67,30 +72,33 @@ def command(
 async def _serve(config: Config, ready_file: Path | None) -> None:
     from coordinator.server.node import Node
 
-    asked_to_stop = asyncio.Event()
+    stop_requested = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, asked_to_stop.set)
+        loop.add_signal_handler(number, stop_requested.set)
     node = Node(config)
     await node.start()
-    _spare_the_collector()
+    _tune_garbage_collection()
     if ready_file is not None:
-        _write_whole(ready_file, json.dumps({"bootstrap": node.bootstrap, "pid": os.getpid()}))
-    stopping = loop.create_task(asked_to_stop.wait())
+        _write_atomically(ready_file, json.dumps({"bootstrap": node.bootstrap, "pid": os.getpid()}))
+    stopping = loop.create_task(stop_requested.wait())
     await asyncio.wait((stopping, node.flush_failure), return_when=asyncio.FIRST_COMPLETED)
     if node.flush_failure.done():
         raise node.flush_failure.result()
     await node.stop()
 
 
-def _spare_the_collector() -> None:
-    """What is there now stays. Groups and their members hold no cycles, so looking for some can be rare."""
+def _tune_garbage_collection() -> None:
+    """Make garbage collections rare and short.
+
+    The objects of the start live until the end, and groups and members contain no reference cycles.
+    """
     gc.freeze()
     gc.set_threshold(GARBAGE_THRESHOLD, GARBAGE_GENERATIONS, GARBAGE_GENERATIONS)
 
 
-def _write_whole(path: Path, text: str) -> None:
-    """Whoever waits for the file never sees half of it."""
+def _write_atomically(path: Path, text: str) -> None:
+    """Write a file atomically, so that a reader never sees a part of it."""
     part = path.with_name(f".{path.name}.{os.getpid()}")
     part.write_text(text + "\n", encoding="utf-8")
     part.replace(path)

@@ -1,4 +1,4 @@
-"""What would move in a group, as lines of text."""
+"""Formats the result of `what_if` as lines of text."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -8,28 +8,30 @@ from coordinator.client.what_if import WhatIf
 from coordinator.core.assignors.model import Partition
 
 
-def report(group: DescribedConsumers, answer: WhatIf) -> Iterator[str]:
-    """The group as it is, a line per member with what it would keep, gain and lose, and the sums."""
+def report(group: DescribedConsumers, result: WhatIf) -> Iterator[str]:
+    """Yield the current group, one line per member with the partitions kept, gained and lost, and the totals."""
     partitions = sum(topic.partition_count for topic in group.topics.values())
     yield (
         f"group {group.group_id}, assigned by {group.protocol_name}: {_counted(len(group.members), 'member')},"
         f" {_counted(partitions, 'partition')} of {_counted(len(group.topics), 'topic')}"
     )
-    yield from _table(answer)
-    taken_up = f", {len(answer.taken_up)} that nobody has would be taken up" if answer.taken_up else ""
-    rebalances = _counted(answer.rounds, "rebalance")
-    yield f"{_counted(len(answer.moved), 'partition')} would move{taken_up}; it takes {rebalances}"
+    yield from _table(result)
+    newly_assigned = ""
+    if result.newly_assigned:
+        newly_assigned = f", {len(result.newly_assigned)} without owner would be assigned"
+    rebalances = _counted(result.rounds, "rebalance")
+    yield f"{_counted(len(result.moved), 'partition')} would move{newly_assigned}; it takes {rebalances}"
 
 
-def _table(answer: WhatIf) -> Iterator[str]:
-    """Columns as wide as what is in them."""
+def _table(result: WhatIf) -> Iterator[str]:
+    """Yield the rows of the table, with columns as wide as their content."""
     rows = [("member", "kept", "gained", "lost", "what")]
-    for each in answer.changes:
+    for each in result.changes:
         what = _what(each.gained, each.lost)
         rows.append((each.member_id, str(len(each.kept)), str(len(each.gained)), str(len(each.lost)), what))
-    kept = sum(len(each.kept) for each in answer.changes)
-    gained = sum(len(each.gained) for each in answer.changes)
-    lost = sum(len(each.lost) for each in answer.changes)
+    kept = sum(len(each.kept) for each in result.changes)
+    gained = sum(len(each.gained) for each in result.changes)
+    lost = sum(len(each.lost) for each in result.changes)
     rows.append(("total", str(kept), str(gained), str(lost), ""))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for name, *numbers, what in rows:
@@ -43,10 +45,10 @@ def _what(gained: Iterable[Partition], lost: Iterable[Partition]) -> str:
 
 
 def _runs(partitions: Iterable[Partition]) -> Iterator[str]:
-    """`orders[0-2,5]`, topic by topic."""
+    """Yield the partitions of each topic in the form `orders[0-2,5]`."""
     for name, of_topic in groupby(sorted(partitions), key=lambda partition: partition[0]):
         numbers = [number for _, number in of_topic]
-        # Neighbours have the same distance from their place in the row.
+        # For consecutive numbers, the difference between number and index is the same.
         runs = groupby(enumerate(numbers), key=lambda placed: placed[1] - placed[0])
         yield f"{name}[{','.join(_run([number for _, number in run]) for _, run in runs)}]"
 

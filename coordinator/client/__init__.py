@@ -1,1 +1,1 @@
-"""For programs that talk to a server: a small client of our own, and our assignors for kafka-python."""
+"""For client programs: a small blocking client, and the assignors for kafka-python."""

@@ -1,4 +1,4 @@
-"""A group as a server tells it: its members, what they subscribe to and have, the topics they name."""
+"""Describes a consumer group as a server reports it: members, subscriptions, assignments and topics."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,16 +14,16 @@ from coordinator.core.assignors.registry import RANGE
 
 CLIENT_ID: Final = "coordinator-groups"
 GENERATION_ID: Final = 1
-"""DescribeGroups does not tell the generation; all members have what they have in the same one."""
+"""A placeholder: DescribeGroups does not return the generation, and all members are in the same one."""
 
 STABLE: Final = "Stable"
 DEAD: Final = "Dead"
-"""What a group that does not exist is said to be, before version 6."""
+"""The state of a group that does not exist, before version 6 of DescribeGroups."""
 
 
 @dataclass(frozen=True, slots=True)
 class DescribedConsumers:
-    """A stable group of consumers. `members` own what they are assigned; `client_ids` has the same member ids."""
+    """A stable consumer group. `members` own their current assignments; `client_ids` maps member id → client id."""
 
     group_id: str
     protocol_name: str
@@ -33,7 +33,11 @@ class DescribedConsumers:
 
 
 def describe_consumers(bootstrap: str, group_id: str) -> DescribedConsumers:
-    """Ask the coordinator of the group; raises ClientError, with one line that says what to do."""
+    """Describe a group by its coordinator.
+
+    Raises:
+        ClientError: the server cannot be reached, or there is no stable consumer group with this id.
+    """
     with WireConnection(bootstrap, CLIENT_ID) as anyone:
         coordinator = _coordinator_of(anyone, group_id)
         with WireConnection(coordinator, CLIENT_ID) as connection:
@@ -45,54 +49,60 @@ def describe_consumers(bootstrap: str, group_id: str) -> DescribedConsumers:
 
 
 def _coordinator_of(connection: WireConnection, group_id: str) -> str:
-    answer = connection.ask_latest(FindCoordinatorRequest(key=group_id, coordinator_keys=[group_id]))
-    found = answer.coordinators[0] if answer.coordinators else answer
-    _refuse_error(found.error_code, f"no coordinator for group {group_id}")
+    response = connection.send_latest(FindCoordinatorRequest(key=group_id, coordinator_keys=[group_id]))
+    found = response.coordinators[0] if response.coordinators else response
+    _raise_for_error(found.error_code, f"cannot find the coordinator of group {group_id}")
     return f"{found.host}:{found.port}"
 
 
 def _describe(connection: WireConnection, group_id: str) -> DescribedGroup:
-    """The group, if it is one whose partitions can be told."""
-    (group,) = connection.ask_latest(DescribeGroupsRequest(groups=[group_id])).groups
+    """Return the group if it is a stable consumer group.
+
+    Raises:
+        ClientError: it is not.
+    """
+    (group,) = connection.send_latest(DescribeGroupsRequest(groups=[group_id])).groups
     described: DescribedGroup = group
     is_dead = group.error_code == ErrorCode.NONE and group.group_state == DEAD
     if is_dead or group.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
-        raise ClientError(f"there is no group {group_id} (of the classic protocol) on {connection.bootstrap}")
-    _refuse_error(group.error_code, f"group {group_id} cannot be described")
+        raise ClientError(f"there is no group {group_id} with the classic protocol on {connection.bootstrap}")
+    _raise_for_error(group.error_code, f"cannot describe group {group_id}")
     if not group.members:
-        raise ClientError(f"group {group_id} has no members; start its consumers and ask again")
+        raise ClientError(f"group {group_id} has no members; start its consumers and retry")
     if group.protocol_type != PROTOCOL_TYPE:
-        raise ClientError(f"group {group_id} is no group of consumers: its protocol type is {group.protocol_type!r}")
+        raise ClientError(f"group {group_id} is not a consumer group: its protocol type is {group.protocol_type!r}")
     if group.group_state != STABLE:
-        raise ClientError(f"group {group_id} is rebalancing ({group.group_state}); ask again when it is stable")
+        raise ClientError(f"group {group_id} is rebalancing ({group.group_state}); retry when it is stable")
     return described
 
 
 def _member(group_id: str, described: DescribedGroupMember) -> MemberSubscription:
-    """What counts is what it has now, not what it said of that when it joined, whatever assignor it joined with."""
+    """Return the member with its current assignment as its owned partitions, not those that it sent when it joined."""
     try:
-        said = decode_subscription(RANGE, described.member_id, described.group_instance_id, described.member_metadata)
+        joined = decode_subscription(RANGE, described.member_id, described.group_instance_id, described.member_metadata)
         owned = decode_assignment(described.member_assignment)
     except MalformedMessage as problem:
         raise ClientError(
-            f"group {group_id}: what member {described.member_id} subscribes to or has cannot be read: {problem}"
+            f"group {group_id}: cannot decode the subscription or assignment of member {described.member_id}: {problem}"
         ) from problem
-    return MemberSubscription(said.member_id, said.topics, said.group_instance_id, owned, GENERATION_ID, said.rack_id)
+    return MemberSubscription(
+        joined.member_id, joined.topics, joined.group_instance_id, owned, GENERATION_ID, joined.rack_id
+    )
 
 
 def _topics(connection: WireConnection, names: frozenset[str]) -> dict[str, Topic]:
-    """Those that exist; asking makes none."""
-    answer = connection.ask_latest(
+    """Return the topics that exist. The request does not create missing ones."""
+    response = connection.send_latest(
         MetadataRequest(
             topics=[MetadataRequestTopic(name=name) for name in sorted(names)], allow_auto_topic_creation=False
         )
     )
-    rack_of = {broker.node_id: broker.rack for broker in answer.brokers}
+    rack_of = {broker.node_id: broker.rack for broker in response.brokers}
     topics = {}
-    for topic in answer.topics:
+    for topic in response.topics:
         if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             continue
-        _refuse_error(topic.error_code, f"topic {topic.name} cannot be described")
+        _raise_for_error(topic.error_code, f"cannot describe topic {topic.name}")
         topics[topic.name] = Topic(len(topic.partitions), _replica_racks(topic.partitions, rack_of))
     return topics
 
@@ -104,7 +114,8 @@ def _replica_racks(partitions: list[Any], rack_of: dict[int, str | None]) -> tup
     )
 
 
-def _refuse_error(error_code: int, what: str) -> None:
+def _raise_for_error(error_code: int, what: str) -> None:
+    """Raise a ClientError unless the error code is NONE."""
     if error_code != ErrorCode.NONE:
         try:
             error = ErrorCode(error_code)

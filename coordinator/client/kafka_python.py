@@ -1,7 +1,7 @@
 """The assignors as classes for kafka-python (3.0.12 or newer): KafkaConsumer(partition_assignment_strategy=[...]).
 
-kafka-python is not among the packages of this one; the extra `kafka-python` brings it. A strategy may be given as a
-class, or as an object where it needs a rack.
+kafka-python is an optional dependency (the extra `kafka-python`). A strategy may be given as a class, or as an
+object if it needs a rack.
 """
 
 from collections.abc import Collection, Iterable
@@ -24,12 +24,12 @@ from coordinator.core.assignors.model import (
 
 
 class _Strategy(abstract.AbstractPartitionAssignor):  # type: ignore[misc]  # kafka-python is not typed
-    """Remembers what the consumer was assigned, tells it when it joins again, and assigns when it leads."""
+    """Stores the consumer's assignment, sends it as owned partitions when it rejoins, and assigns as the leader."""
 
     assignor: ClassVar[registry.Assignor]
 
     def __init__(self, rack_id: str | None = None) -> None:
-        """`rack_id`: the consumer's rack (client.rack), if partitions with a replica there suit it better."""
+        """`rack_id` is the consumer's rack (client.rack): partitions with a replica in this rack are preferred."""
         self._rack_id = rack_id
         self._owned: PartitionsByTopic = {}
         self._generation_id = NO_GENERATION
@@ -44,27 +44,27 @@ class _Strategy(abstract.AbstractPartitionAssignor):  # type: ignore[misc]  # ka
         return [abstract.RebalanceProtocol.EAGER]
 
     def metadata(self, topics: Iterable[str]) -> bytes:
-        """The subscription, in our bytes: kafka-python's lacks generation and rack."""
+        """Return the encoded subscription. That of kafka-python lacks the generation and the rack."""
         wanted = frozenset(topics)
         owned = {name: numbers for name, numbers in self._owned.items() if name in wanted}
         member = MemberSubscription("", wanted, None, owned, self._generation_id, self._rack_id)
         return encode_subscription(self.assignor, member)
 
     def on_assignment(self, assignment: Any, generation: int) -> None:
-        """What a ConsumerProtocolAssignment of kafka-python says, to be told when the consumer joins again."""
+        """Store kafka-python's ConsumerProtocolAssignment, to be sent when the consumer rejoins."""
         self._owned = by_topic((each.topic, each.partition) for each in assignment.partitions())
         self._generation_id = generation
 
     def forget(self) -> None:
-        """The consumer was thrown out of its group and has no partitions left: call this in `on_partitions_lost`.
+        """Forget the assignment. Call this in `on_partitions_lost`, after the consumer was removed from its group.
 
-        kafka-python tells its listeners, but not its strategies. A cooperative one that still claims what it lost
-        keeps others from getting it until the next rebalance.
+        kafka-python notifies listeners of this, but not strategies. A cooperative strategy that still claims lost
+        partitions prevents their assignment to others until the next rebalance.
         """
         self._owned, self._generation_id = {}, NO_GENERATION
 
     def assign(self, cluster: ClusterMetadata, members: Iterable[Any]) -> dict[str, bytes]:
-        """Member id → assignment, for members as kafka-python reads them from JoinGroup's answer."""
+        """Return member id → encoded assignment, for the members in kafka-python's form of a JoinGroup response."""
         subscriptions = [
             decode_subscription(self.assignor, each.member_id, each.group_instance_id, each.metadata.encode())
             for each in members
@@ -90,13 +90,13 @@ class RoundRobinAssignor(_Strategy):
 
 
 class StickyAssignor(_Strategy):
-    """`sticky`: partitions stay where they were, but nobody reads while the group rebalances."""
+    """`sticky`: members keep their partitions, but stop reading them during a rebalance."""
 
     assignor = registry.STICKY
 
 
 class CooperativeStickyAssignor(_Strategy):
-    """`cooperative-sticky`: as `sticky`, and who keeps a partition goes on reading it."""
+    """`cooperative-sticky`: as `sticky`, but a member continues to read the partitions that it keeps."""
 
     assignor = registry.COOPERATIVE_STICKY
 

@@ -1,4 +1,4 @@
-"""What would move if a group were assigned anew, by another assignor or with other members."""
+"""Computes which partitions would move if a group were reassigned with another assignor or other members."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,14 +10,14 @@ from coordinator.core.assignors.model import Assignment, MemberSubscription, Par
 from coordinator.core.assignors.registry import Assignor
 
 ROUNDS_MAX: Final = 10
-"""A cooperative rebalance takes two, where racks decide at times a few more; so many would be a mistake of ours."""
+"""A cooperative rebalance takes two rounds, with racks sometimes a few more. More than this is a defect."""
 
 NEW_MEMBER_ID: Final = "new-{}"
 
 
 @dataclass(frozen=True, slots=True)
 class MemberChange:
-    """What becomes of one member's partitions. One that leaves loses all, a new one has lost nothing."""
+    """The partitions that one member keeps, gains and loses. A member that leaves loses all its partitions."""
 
     member_id: str
     kept: frozenset[Partition]
@@ -27,12 +27,12 @@ class MemberChange:
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """`moved` had an owner and gets another one; `taken_up` had none. `rounds` is how often the group rebalances."""
+    """`moved` partitions change their owner; `newly_assigned` ones had none. `rounds` is the number of rebalances."""
 
     changes: tuple[MemberChange, ...]
     rounds: int
     moved: frozenset[Partition]
-    taken_up: frozenset[Partition]
+    newly_assigned: frozenset[Partition]
 
 
 def what_if(
@@ -41,9 +41,9 @@ def what_if(
     after: Sequence[MemberSubscription],
     topics: Mapping[str, Topic],
 ) -> WhatIf:
-    """Members `before`, with what they own, become members `after`."""
+    """Compare the partitions owned by the members `before` with a new assignment to the members `after`."""
     had = {each.member_id: _partitions(each.owned_partitions) for each in before}
-    assignment, rounds = _assign_until_settled(assignor, after, topics)
+    assignment, rounds = _assign_until_stable(assignor, after, topics)
     gets = {member_id: _partitions(by_topic) for member_id, by_topic in assignment.items()}
     nothing: frozenset[Partition] = frozenset()
     changes = tuple(
@@ -57,11 +57,15 @@ def what_if(
     )
     gained = nothing.union(*(each.gained for each in changes))
     owned = nothing.union(*had.values())
-    return WhatIf(changes, rounds, moved=gained & owned, taken_up=gained - owned)
+    return WhatIf(changes, rounds, moved=gained & owned, newly_assigned=gained - owned)
 
 
 def without_member(group: DescribedConsumers, name: str) -> tuple[MemberSubscription, ...]:
-    """The members but one, told by its member, instance or client id; raises ClientError."""
+    """Return the members without one, which is identified by its member, instance or client id.
+
+    Raises:
+        ClientError: no member or several members match, or it is the only member.
+    """
     found = [
         each
         for each in group.members
@@ -72,31 +76,34 @@ def without_member(group: DescribedConsumers, name: str) -> tuple[MemberSubscrip
         raise ClientError(f"group {group.group_id} has no member {name}; its members are {known}")
     if len(found) > 1:
         ids = ", ".join(each.member_id for each in found)
-        raise ClientError(f"{name} is the client id of several members; say which: {ids}")
+        raise ClientError(f"{name} is the client id of several members; use a member id: {ids}")
     if len(group.members) == 1:
-        raise ClientError(f"{name} is the only member of group {group.group_id}; nobody would be left")
+        raise ClientError(f"{name} is the only member of group {group.group_id}; no member would remain")
     return tuple(each for each in group.members if each is not found[0])
 
 
 def with_new_members(group: DescribedConsumers, count: int) -> tuple[MemberSubscription, ...]:
-    """The members and `count` more, which subscribe to all topics that somebody in the group does."""
+    """Return the members and `count` new ones, which subscribe to all topics of the group."""
     topics = frozenset[str]().union(*(each.topics for each in group.members))
     new = tuple(MemberSubscription(NEW_MEMBER_ID.format(number + 1), topics) for number in range(count))
     return group.members + new
 
 
-def _assign_until_settled(
+def _assign_until_stable(
     assignor: Assignor, members: Sequence[MemberSubscription], topics: Mapping[str, Topic]
 ) -> tuple[Assignment, int]:
-    """(the last assignment, how many it took): who has to give partitions up in a cooperative rebalance joins again."""
+    """Return the final assignment and the number of rounds.
+
+    In a cooperative rebalance, members that must revoke partitions rejoin, which starts another round.
+    """
     for rounds in range(1, ROUNDS_MAX + 1):
         assignment = assignor.assign(members, topics)
-        gave_up = any(_partitions(each.owned_partitions) - _partitions(assignment[each.member_id]) for each in members)
-        if assignor.rebalance_protocol is RebalanceProtocol.EAGER or not gave_up:
+        revoked = any(_partitions(each.owned_partitions) - _partitions(assignment[each.member_id]) for each in members)
+        if assignor.rebalance_protocol is RebalanceProtocol.EAGER or not revoked:
             return assignment, rounds
         latest = max(each.generation_id for each in members) + 1
         members = [replace(each, owned_partitions=assignment[each.member_id], generation_id=latest) for each in members]
-    raise AssertionError(f"{assignor.name} does not settle within {ROUNDS_MAX} rounds")
+    raise AssertionError(f"{assignor.name} is not stable after {ROUNDS_MAX} rounds")
 
 
 def _partitions(by_topic: Mapping[str, Sequence[int]]) -> frozenset[Partition]:

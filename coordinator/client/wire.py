@@ -1,4 +1,4 @@
-"""A blocking client on one socket, of nothing but our messages: a request, its answer, in order."""
+"""A blocking client on one socket, which sends requests and reads their responses in order."""
 
 import socket
 from itertools import count
@@ -10,14 +10,14 @@ from _wire.headers import decode_response_header, encode_request
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.primitives import Message
 
-PATIENCE_SECONDS: Final = 20
+TIMEOUT_SECONDS: Final = 20
 LENGTH_BYTES: Final = 4
 FRAME_BYTES_MAX: Final = 100 * 1024 * 1024
-"""As much as Kafka takes of a request (socket.request.max.bytes); more than that is another protocol."""
+"""Kafka's default limit of a request (socket.request.max.bytes). A larger frame is not Kafka's protocol."""
 
 
 class ClientError(Exception):
-    """The server cannot be reached, or its answer is of no use; the text is one line for whoever called it."""
+    """The server cannot be reached, or its response is invalid or an error. The message is one line."""
 
 
 class ConnectionClosed(ClientError):
@@ -25,7 +25,7 @@ class ConnectionClosed(ClientError):
 
 
 class Sent(NamedTuple):
-    """A request whose answer is still to be read."""
+    """A request whose response has not been read yet."""
 
     correlation_id: int
     api_key: int
@@ -33,10 +33,14 @@ class Sent(NamedTuple):
 
 
 class WireConnection:
-    """One connection. Answers are read in the order of the requests, and checked to come in it."""
+    """One connection. Responses must be read in the order of the requests; their order is checked."""
 
-    def __init__(self, bootstrap: str, client_id: str, patience_seconds: float = PATIENCE_SECONDS) -> None:
-        """Connect to HOST:PORT; raises ClientError."""
+    def __init__(self, bootstrap: str, client_id: str, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
+        """Connect to HOST:PORT.
+
+        Raises:
+            ClientError: the address is invalid, or the server cannot be reached.
+        """
         host, _, port = bootstrap.rpartition(":")
         if not host or not port.isdecimal():
             raise ClientError(f"{bootstrap} is not HOST:PORT")
@@ -45,7 +49,7 @@ class WireConnection:
         self._correlation_ids = count(1)
         self._versions: dict[int, tuple[int, int]] = {}
         try:
-            self.socket = socket.create_connection((host.strip("[]"), int(port)), patience_seconds)
+            self.socket = socket.create_connection((host.strip("[]"), int(port)), timeout_seconds)
         except (OSError, OverflowError) as problem:
             raise ClientError(f"cannot reach {bootstrap}: {problem}") from problem
 
@@ -56,7 +60,7 @@ class WireConnection:
         self.socket.close()
 
     def frame(self, message: Message, version: int) -> tuple[bytes, Sent]:
-        """The bytes of a request that is still to be written."""
+        """Encode a request; the caller sends the bytes."""
         sent = Sent(next(self._correlation_ids), message.API_KEY, version)
         return encode_request(sent.correlation_id, self._client_id, message, version), sent
 
@@ -65,47 +69,63 @@ class WireConnection:
         try:
             self.socket.sendall(data)
         except OSError as problem:
-            raise ConnectionClosed(f"{self.bootstrap} took no request: {problem}") from problem
+            raise ConnectionClosed(f"cannot send a request to {self.bootstrap}: {problem}") from problem
         return sent
 
     def receive(self, sent: Sent) -> Any:
-        """The answer to a request that was sent before."""
+        """Read the response to a request.
+
+        Raises:
+            ClientError: the response is late, invalid, or that of another request.
+            ConnectionClosed: the server closed the connection.
+        """
         frame = self.read_frame()
         try:
             correlation_id, body_start = decode_response_header(frame, sent.api_key, sent.version)
             if correlation_id != sent.correlation_id:
-                raise ClientError(f"{self.bootstrap} answered {correlation_id} where {sent.correlation_id} was asked")
+                raise ClientError(
+                    f"{self.bootstrap} sent correlation id {correlation_id} instead of {sent.correlation_id}"
+                )
             return APIS[sent.api_key].response.decode(frame, sent.version, body_start)
         except MalformedMessage as problem:
-            raise ClientError(f"{self.bootstrap} answered what cannot be read: {problem}") from problem
+            raise ClientError(f"{self.bootstrap} sent a response that cannot be decoded: {problem}") from problem
 
     def ask(self, message: Message, version: int) -> Any:
         return self.receive(self.send(message, version))
 
-    def ask_latest(self, message: Message) -> Any:
-        """In the latest version that the server and we both speak; raises ClientError where there is none."""
+    def send_latest(self, message: Message) -> Any:
+        """Send a request in the latest version that both sides support, and return the response.
+
+        Raises:
+            ClientError: there is no such version; otherwise as `receive`.
+        """
         if not self._versions:
             self._versions = self._supported_versions()
         api = APIS[message.API_KEY]
         lowest, highest = self._versions.get(api.key, (0, -1))
         version = min(highest, api.max_version)
         if version < max(lowest, api.min_version):
-            raise ClientError(f"{self.bootstrap} does not speak {api.name} in a version that we do")
+            raise ClientError(f"{self.bootstrap} supports no version of {api.name} that this client supports")
         return self.ask(message, version)
 
     def read_frame(self) -> bytes:
-        """A frame without its length. Raises ClientError, ConnectionClosed for one."""
+        """Read one frame and return it without its length.
+
+        Raises:
+            ClientError: the frame is late or too large.
+            ConnectionClosed: the server closed the connection.
+        """
         size = int.from_bytes(self._read_exactly(LENGTH_BYTES), "big")
         if size > FRAME_BYTES_MAX:
-            raise ClientError(f"{self.bootstrap} does not speak Kafka's protocol")
+            raise ClientError(f"{self.bootstrap} does not use Kafka's protocol")
         return self._read_exactly(size)
 
     def _supported_versions(self) -> dict[int, tuple[int, int]]:
-        """API key → lowest and highest version; in version 0, which every server takes."""
-        answer = self.ask(ApiVersionsRequest(), 0)
-        if answer.error_code != ErrorCode.NONE:
-            raise ClientError(f"{self.bootstrap} does not say what it speaks: error {answer.error_code}")
-        return {each.api_key: (each.min_version, each.max_version) for each in answer.api_keys}
+        """Return API key → lowest and highest version, from ApiVersions version 0, which every server supports."""
+        response = self.ask(ApiVersionsRequest(), 0)
+        if response.error_code != ErrorCode.NONE:
+            raise ClientError(f"ApiVersions failed on {self.bootstrap}: error {response.error_code}")
+        return {each.api_key: (each.min_version, each.max_version) for each in response.api_keys}
 
     def _read_exactly(self, size: int) -> bytes:
         data = bytearray()
@@ -113,7 +133,7 @@ class WireConnection:
             try:
                 part = self.socket.recv(size - len(data))
             except TimeoutError as problem:
-                raise ClientError(f"{self.bootstrap} did not answer in time") from problem
+                raise ClientError(f"{self.bootstrap} did not respond in time") from problem
             except ConnectionResetError:
                 part = b""
             if not part:

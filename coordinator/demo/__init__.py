@@ -1,1 +1,1 @@
-"""A story with stock clients, told and checked: what `make demo` shows."""
+"""The demo: a checked scenario with stock clients, which `make demo` runs."""

@@ -1,10 +1,10 @@
-"""A stock kafka-python consumer that commits what it has read, poll by poll, and reports each step.
+"""A stock kafka-python consumer that commits after each poll and reports each step.
 
     python -m coordinator.demo.consumer --bootstrap HOST:PORT --topic orders --group demo --name consumer-1
 
-Reports: `assigned` with the generation and partitions, whenever either changed; `read` with records of
-[partition, offset, order], before they are committed; `committed` with the next offset per partition, once the group
-has it; `closed` after a clean close.
+Reports: `assigned` with the generation and the partitions, when either has changed; `read` with records of
+[partition, offset, order], before they are committed; `committed` with the next offset per partition, after the commit;
+`closed` after a clean close.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from kafka.structs import MemberState
 from coordinator.demo.reports import report, stop_when_stdin_closes
 
 POLL_MS = 1000
-"""Long enough for a whole rebalance: kafka-python loses an assignment that comes after its poll gave up."""
+"""Longer than a rebalance: kafka-python loses an assignment that arrives after its poll has timed out."""
 
 
 @click.command
@@ -47,21 +47,21 @@ def main(bootstrap: str, topic: str, group: str, name: str, instance_id: str | N
             membership = now
             report("assigned", generation=now[0], partitions=now[1])
         if polled:
-            _take(consumer, polled)
+            _process(consumer, polled)
     consumer.close()
     report("closed")
 
 
 def _membership(consumer: KafkaConsumer) -> tuple[int, list[int]] | None:
-    """Generation and partitions, or None while there is no assignment to work on."""
+    """Return the generation and the assigned partitions; None while there is no assignment."""
     metadata = consumer.group_metadata()
     if metadata.state is not MemberState.STABLE:
         return None
     return metadata.generation_id, sorted(partition.partition for partition in consumer.assignment())
 
 
-def _take(consumer: KafkaConsumer, polled: dict[Any, list[Any]]) -> None:
-    """Report first, commit then: of a process that is killed in between, everything it has read is known."""
+def _process(consumer: KafkaConsumer, polled: dict[Any, list[Any]]) -> None:
+    """Report the records, then commit them: if the process is killed in between, its reads are still known."""
     report("read", records=[[r.partition, r.offset, int(r.value)] for records in polled.values() for r in records])
     next_offsets = {partition: records[-1].offset + 1 for partition, records in polled.items()}
     consumer.commit({partition: OffsetAndMetadata(offset, "", -1) for partition, offset in next_offsets.items()})

@@ -1,4 +1,4 @@
-"""Book-keeping over what was produced, read and committed: is every claim of the demo true?"""
+"""Compares the records that were produced, read and committed, to check the claims of the demo."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ Report = dict[str, Any]
 
 
 class Record(NamedTuple):
-    """A record of the topic: where it lies, and the number its producer gave it."""
+    """A record of the topic: its partition, its offset, and the number that its producer assigned."""
 
     partition: int
     offset: int
@@ -16,12 +16,12 @@ class Record(NamedTuple):
 
 
 def records(reports: Iterable[Report], event: str) -> list[Record]:
-    """The records of all reports of one kind, in their order: "produced" or "read"."""
+    """Return the records of all reports of one event ("produced" or "read"), in order."""
     return [Record(*record) for report in reports if report["event"] == event for record in report["records"]]
 
 
 def committed(reports: Iterable[Report]) -> dict[int, int]:
-    """Partition → the highest offset that was committed, by any of those who reported."""
+    """Return partition → the highest committed offset in the reports."""
     next_offsets: dict[int, int] = {}
     for report in reports:
         if report["event"] == "committed":
@@ -31,23 +31,23 @@ def committed(reports: Iterable[Report]) -> dict[int, int]:
 
 
 def uncommitted(reports: Sequence[Report]) -> set[Record]:
-    """What a process read past its last commits: what it takes with it when it is killed, and others read again."""
+    """Return the records that a process read but did not commit. If it is killed, other members read them again."""
     next_offsets = committed(reports)
     return {record for record in records(reports, "read") if record.offset >= next_offsets.get(record.partition, 0)}
 
 
 def lost(produced: Iterable[Record], read: Iterable[Record]) -> set[Record]:
-    """Records that nobody read."""
+    """Return the records that were produced but not read."""
     return set(produced) - set(read)
 
 
 def read_twice(read: Iterable[Record], allowed: set[Record]) -> set[Record]:
-    """Records read more than once, but for those in `allowed`."""
+    """Return the records that were read more than once, without those in `allowed`."""
     return {record for record, times in Counter(read).items() if times > 1} - allowed
 
 
 def resumed_elsewhere(reports: Iterable[Report], committed_offsets: dict[int, int]) -> dict[int, int]:
-    """Partition → the first offset read, where that is another one than was committed for it."""
+    """Return partition → the first offset read, for partitions where it differs from the committed offset."""
     first_read: dict[int, int] = {}
     for record in records(reports, "read"):
         first_read[record.partition] = min(record.offset, first_read.get(record.partition, record.offset))

@@ -1,6 +1,6 @@
-"""How the processes of the demo talk: a report is one JSON object on a line of stdout, `event` tells which one.
+"""The reports of the demo's processes: one JSON object per line on stdout, with its kind in `event`.
 
-A process goes on until its stdin closes. That is how it is asked to stop, and how it notices that its parent died.
+A process runs until its stdin closes. This stops it both on request and when its parent has died.
 """
 
 import json
@@ -10,13 +10,13 @@ from typing import Any
 
 
 def report(event: str, **fields: Any) -> None:
-    """Say one thing to whoever started this process."""
+    """Write one report to stdout, which the parent process reads."""
     sys.stdout.write(json.dumps({"event": event, **fields}, default=str) + "\n")
     sys.stdout.flush()
 
 
 def stop_when_stdin_closes() -> threading.Event:
-    """An event that is set once nobody holds the other end of stdin any more."""
+    """Return an event that is set when stdin is closed."""
     stopping = threading.Event()
 
     def watch() -> None:

@@ -1,4 +1,4 @@
-"""The Spark job as a process of its own: the JVM warms up while the consumers play, and runs when told to.
+"""The Spark job as a separate process: the JVM starts while the consumers run, and the job runs on request.
 
     python -m coordinator.demo.tables --bootstrap HOST:PORT --tables DIR --log FILE --group demo
 

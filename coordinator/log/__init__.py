@@ -1,1 +1,1 @@
-"""Partition logs in Kafka's on-disk format; all that touches the disk."""
+"""Partition logs in Kafka's on-disk format, and all access to the disk."""

@@ -20,44 +20,48 @@ TopicPartition = tuple[str, int]
 
 
 class CheckpointFile:
-    """A checkpoint file of hints: it is never flushed, so a power loss may damage it."""
+    """A checkpoint file whose content is only a hint. It is never flushed, so a power loss may damage it."""
 
     def __init__(self, fs: FileSystem, path: Path) -> None:
         self._fs = fs
         self._path = path
 
     def read(self) -> dict[TopicPartition, int]:
-        """As `read_checkpoint`."""
+        """Call `read_checkpoint`."""
         return read_checkpoint(self._fs, self._path)
 
     def write(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """As `write_checkpoint`, without a flush."""
+        """Call `write_checkpoint`, without a flush."""
         write_checkpoint(self._fs, self._path, offsets, flush=False)
 
 
 def write_checkpoint(fs: FileSystem, path: Path, offsets: Mapping[TopicPartition, int], *, flush: bool = True) -> None:
-    """Replace the file in one step (`flush`: as in `write_file_atomically`). Raises OSError."""
+    """Replace the file atomically; `flush` has the meaning of `write_file_atomically`.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
     lines = [str(VERSION), str(len(offsets))]
     lines += [f"{topic} {partition} {offset}" for (topic, partition), offset in sorted(offsets.items())]
     write_file_atomically(fs, path, ("\n".join(lines) + "\n").encode("ascii"), flush=flush)
 
 
 def read_checkpoint(fs: FileSystem, path: Path) -> dict[TopicPartition, int]:
-    """The offsets, none when there is no such file.
+    """Return the offsets; an empty dict if the file does not exist.
 
     Raises:
         DataDirectoryError: the file is not a checkpoint.
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     if not fs.exists(path):
         return {}
     try:
         version, count, *lines = read_file(fs, path).decode("ascii").splitlines()
         if int(version) != VERSION or int(count) != len(lines):
-            raise ValueError(f"version {version} with {len(lines)} lines instead of {count}")
+            raise ValueError(f"the header has version {version} and {count} lines, but there are {len(lines)} lines")
         return dict(map(_parse_line, lines))
     except ValueError as error:
-        raise DataDirectoryError(f"{path} is not a checkpoint of Kafka's version {VERSION}: {error}") from None
+        raise DataDirectoryError(f"{path} is not a checkpoint file of version {VERSION}: {error}") from None
 
 
 def _parse_line(line: str) -> tuple[TopicPartition, int]:

@@ -1,15 +1,15 @@
-"""The settings of one log, named as Kafka names them for a topic."""
+"""The settings of one log, with the names of Kafka's topic configs."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class LogConfig:
-    """Defaults are Kafka's (org.apache.kafka.common.config.TopicConfig)."""
+    """The defaults are Kafka's (org.apache.kafka.common.config.TopicConfig)."""
 
     segment_bytes: int = 1 << 30  # segment.bytes
     segment_ms: int = 7 * 24 * 3_600_000  # segment.ms
     segment_index_bytes: int = 10 << 20  # segment.index.bytes
     index_interval_bytes: int = 4_096  # index.interval.bytes
-    max_message_bytes: int = 1_048_588  # max.message.bytes: of a batch, as stored
+    max_message_bytes: int = 1_048_588  # max.message.bytes: of a batch after compression
     message_timestamp_type: str = "CreateTime"  # message.timestamp.type: or LogAppendTime

@@ -1,4 +1,4 @@
-"""A data directory: whose it is, which logs lie in it, and how it was left (LogManager.java, MetaProperties.java)."""
+"""The data directory: its owner, its logs, and how it was shut down (LogManager.java, MetaProperties.java)."""
 
 import base64
 import errno
@@ -6,6 +6,8 @@ import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
+
+import structlog
 
 from coordinator.log.checkpoints import (
     LOG_START_OFFSETS,
@@ -32,21 +34,23 @@ META_PROPERTIES = "meta.properties"
 META_VERSION = "1"
 FORMAT_PROPERTY = "coordinator.format.version"
 FORMAT_VERSION = "2"
-"""What only this server can say about the contents of a directory; META_VERSION is Kafka's own and read by its tools.
+"""The version of the format of this server. META_VERSION is the version of Kafka's meta.properties.
 
-Version 2: groups lie in the same partitions as on Kafka. Before it there was no such property.
+Version 2: groups are stored in the same partitions as on Kafka. Version 1 did not have this property.
 """
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 CLEAN_SHUTDOWN_CONTENT = b'{"version":0,"brokerEpoch":-1}'
 
+logger = structlog.get_logger()
+
 
 def random_id() -> str:
-    """A new id in Kafka's form: a random UUID in URL-safe base64, without padding."""
+    """Return a new id in Kafka's form: a random UUID in URL-safe base64, without padding."""
     return base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode("ascii")
 
 
 class LogDirectory:
-    """The folder that one server keeps its logs in. No other process opens it while this one has it open."""
+    """The directory in which one server stores its logs. It is locked against other processes while it is open."""
 
     def __init__(self, fs: FileSystem, root: Path, lock: FileLock, properties: Mapping[str, str]) -> None:
         """Use `open`."""
@@ -59,18 +63,19 @@ class LogDirectory:
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._recovery_points = read_checkpoint(fs, root / RECOVERY_POINTS)
         self._log_start_offsets = read_checkpoint(fs, root / LOG_START_OFFSETS)
-        self.was_closed_clean = self._take_clean_shutdown_marker()
+        self.had_clean_shutdown = self._remove_clean_shutdown_marker()
         self._remove_deleted()
 
     @classmethod
     def open(cls, root: Path, *, node_id: int = 1, cluster_id: str | None = None, fs: FileSystem | None = None) -> Self:
-        """Lock the folder, made if it is not there, and read what is known of it; the logs are opened one by one.
+        """Lock the directory and read its properties and checkpoints; create it if it does not exist.
 
-        `cluster_id` is for a new folder (default: a random one); one that exists must be of the same cluster, if given.
+        The logs are opened later, one by one. A new directory gets `cluster_id` (default: a random one); an existing
+        one must belong to that cluster, if it is given.
 
         Raises:
-            DataDirectoryError: not a folder, not writable, in use by another process, of another node, cluster or
-                format, or broken.
+            DataDirectoryError: the path is not a directory, not writable or in use by another process; or the directory
+                belongs to another node or cluster, has another format, or is damaged.
         """
         fs = fs or DiskFileSystem()
         lock = _lock(fs, root)
@@ -84,23 +89,27 @@ class LogDirectory:
             raise
 
     def open_log(self, topic: str, partition: int, config: LogConfig, *, lazy: bool = False) -> PartitionLog:
-        """The log of a topic's partition, made if it is not there; the same one when it is open already.
+        """Return the log of a topic's partition; open it, and create it if it does not exist (`lazy`: PartitionLog).
 
         Raises:
-            InvalidTopicName: no topic may have that name, which is so of the metadata log's too.
-            OSError: the disk refused.
+            InvalidTopicName: no topic may have this name, or it is the name of the metadata log.
+            OSError: the log cannot be created or read.
         """
         check_topic_name(topic)
         return self._open_log(topic, partition, config, lazy)
 
     def open_metadata_log(self, config: LogConfig) -> PartitionLog:
-        """The log of the metadata store, which `open_log` and `delete_log` do not reach. Raises OSError."""
+        """Return the metadata log, which `open_log` and `delete_log` do not accept.
+
+        Raises:
+            OSError: the log cannot be created or read.
+        """
         return self._open_log(METADATA_LOG, 0, config, lazy=False)
 
     def _open_log(self, topic: str, partition: int, config: LogConfig, lazy: bool) -> PartitionLog:
         key = (topic, partition)
         if key not in self._logs:
-            self._logs[key] = PartitionLog.open(
+            log = self._logs[key] = PartitionLog.open(
                 self._fs,
                 self.root,
                 topic,
@@ -108,32 +117,37 @@ class LogDirectory:
                 config,
                 recovery_point=self._recovery_points.get(key, 0),
                 log_start_offset=self._log_start_offsets.get(key, 0),
-                clean=self.was_closed_clean,
+                clean=self.had_clean_shutdown,
                 lazy=lazy,
             )
+            _warn_if_truncated(log)
         return self._logs[key]
 
     def logs(self) -> list[PartitionLog]:
-        """The logs that are open, by topic and partition."""
+        """Return the logs that are open, sorted by topic and partition."""
         return [self._logs[key] for key in sorted(self._logs)]
 
     def checkpoint_file(self, name: str) -> CheckpointFile:
-        """A checkpoint file of this folder, for hints."""
+        """Return a checkpoint file of this directory, for hints (CheckpointFile)."""
         return CheckpointFile(self._fs, self.root / name)
 
     def stored_partitions(self) -> list[TopicPartition]:
-        """Topic and partition of every folder, open or not. Raises OSError."""
+        """Return topic and partition of each log on disk, open or not.
+
+        Raises:
+            OSError: the directory cannot be read.
+        """
         parsed = map(parse_folder_name, self._fs.names(self.root))
         return sorted(key for key in parsed if key and self._fs.is_directory(self.root / folder_name(*key)))
 
     def delete_log(self, topic: str, partition: int) -> None:
-        """Remove a log for good; nothing happens when there is none.
+        """Close and delete a log, if it exists.
 
-        The folder is renamed first: after a crash in between, the next `open` removes the rest.
+        Its directory is renamed first. After a crash in between, the next `open` removes the renamed directory.
 
         Raises:
-            InvalidTopicName: as `open_log`.
-            OSError: the disk refused.
+            InvalidTopicName: no topic may have this name, or it is the name of the metadata log.
+            OSError: the directory cannot be renamed or removed.
         """
         check_topic_name(topic)
         key = (topic, partition)
@@ -149,7 +163,11 @@ class LogDirectory:
             self._fs.remove_tree(deleted)
 
     def write_checkpoints(self) -> None:
-        """Store from where a recovery has to read each log, and where each begins. Raises OSError."""
+        """Store the recovery point and the start offset of each log.
+
+        Raises:
+            OSError: a checkpoint file cannot be written.
+        """
         for key, log in self._logs.items():
             if log.segments:
                 self._recovery_points[key] = log.recovery_point
@@ -159,10 +177,11 @@ class LogDirectory:
         write_checkpoint(self._fs, self.root / LOG_START_OFFSETS, started)
 
     def close(self, *, clean: bool = True) -> None:
-        """Close every log and give the folder back; `clean` spares the next start its recovery.
+        """Close all logs and release the lock. With `clean`, flush them first: the next start then needs no recovery.
 
         Raises:
-            LogFlushError, OSError: what was not flushed is recovered at the next start.
+            LogFlushError: an fsync failed; the next start recovers the logs.
+            OSError: a file cannot be written; the next start recovers the logs.
         """
         try:
             if clean:
@@ -175,8 +194,8 @@ class LogDirectory:
                 log.close()
             self._lock.release()
 
-    def _take_clean_shutdown_marker(self) -> bool:
-        """Whether the marker was there; it must not outlive what it says."""
+    def _remove_clean_shutdown_marker(self) -> bool:
+        """Return whether the marker existed. It is removed because it becomes wrong with the next append."""
         marker = self.root / CLEAN_SHUTDOWN
         if not self._fs.exists(marker):
             return False
@@ -189,10 +208,35 @@ class LogDirectory:
             if name.endswith(DELETED_SUFFIX) and self._fs.is_directory(self.root / name):
                 self._fs.remove_tree(self.root / name)
 
+    def log_recovery(self) -> None:
+        """Log one line on the recovery of the logs opened so far, if any of them had to be recovered."""
+        recoveries = [log.recovery for log in self._logs.values() if log.recovery.scanned_bytes]
+        if recoveries:
+            logger.info(
+                "recovered logs",
+                clean_shutdown=self.had_clean_shutdown,
+                logs=len(recoveries),
+                scanned_bytes=sum(each.scanned_bytes for each in recoveries),
+                truncated_bytes=sum(each.truncated_bytes for each in recoveries),
+                removed_segments=sum(each.removed_segments for each in recoveries),
+            )
+
+
+def _warn_if_truncated(log: PartitionLog) -> None:
+    recovery = log.recovery
+    if recovery.truncated_bytes or recovery.removed_segments:
+        logger.warning(
+            "truncated a damaged log; the records after its new end are lost",
+            log=log.name,
+            truncated_bytes=recovery.truncated_bytes,
+            removed_segments=recovery.removed_segments,
+            log_end_offset=log.log_end_offset,
+        )
+
 
 def _lock(fs: FileSystem, root: Path) -> FileLock:
     if fs.exists(root) and not fs.is_directory(root):
-        raise DataDirectoryError(f"data directory {root} is not a folder")
+        raise DataDirectoryError(f"data directory {root} is not a directory")
     try:
         fs.make_directory(root)
         return fs.lock(root / LOCK)
@@ -228,20 +272,20 @@ def _load_properties(fs: FileSystem, root: Path, node_id: int, cluster_id: str |
     if properties.get(FORMAT_PROPERTY) != FORMAT_VERSION:
         raise DataDirectoryError(
             f"data directory {root} was written by another version of this server or by Kafka ({FORMAT_PROPERTY} is"
-            f" {properties.get(FORMAT_PROPERTY, 'missing')}, not {FORMAT_VERSION}): use an empty data directory"
+            f" {properties.get(FORMAT_PROPERTY, 'missing')}, not {FORMAT_VERSION}); use an empty data directory"
         )
     return properties
 
 
 def _parse_properties(path: Path, data: bytes) -> dict[str, str]:
-    """The lines of a Java properties file, as far as Kafka writes them here."""
+    """Parse a Java properties file, in the subset of the syntax that Kafka writes to meta.properties."""
     lines = [line.strip() for line in data.decode("utf-8", "replace").splitlines()]
     pairs = (line.partition("=") for line in lines if line and line[0] not in "#!")
     properties = {name.strip(): value.strip() for name, _, value in pairs}
     for name in ("version", "cluster.id", "node.id"):
         if not properties.get(name):
-            raise DataDirectoryError(f"{path} is broken: it has no {name}")
+            raise DataDirectoryError(f"{path} is damaged: {name} is missing")
     if properties["version"] != META_VERSION:
-        raise DataDirectoryError(f"{path} is of version {properties['version']}, only {META_VERSION} is known")
+        raise DataDirectoryError(f"{path} has version {properties['version']}; only {META_VERSION} is supported")
     properties.setdefault("directory.id", random_id())
     return properties

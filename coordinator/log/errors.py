@@ -1,40 +1,40 @@
-"""What can go wrong with a log."""
+"""The exceptions of the log package."""
 
 
 class LogError(Exception):
-    """Anything below."""
+    """The base class of the exceptions below."""
 
 
 class InvalidTopicName(LogError, ValueError):
-    """A topic that Kafka would not take (org.apache.kafka.common.internals.Topic)."""
+    """A topic name that Kafka rejects (org.apache.kafka.common.internals.Topic)."""
 
 
 class ReservedTopicName(InvalidTopicName):
-    """A name that no topic may have, as the server's own metadata log has it."""
+    """A name that no topic may have because the server's own metadata log has it."""
 
 
 class DataDirectoryError(LogError):
-    """The data directory cannot be used; the message is one line for whoever started the server."""
+    """The data directory cannot be used. The message is one line for the operator."""
 
 
 class OffsetOutOfRange(LogError):
-    """A read before the first or after the next offset of a log."""
+    """A read before the start offset or after the end offset of a log."""
 
     def __init__(self, log: str, offset: int, log_start_offset: int, log_end_offset: int) -> None:
-        super().__init__(f"{log}: offset {offset} lies outside of {log_start_offset} to {log_end_offset}")
+        super().__init__(f"{log}: offset {offset} is out of range ({log_start_offset} to {log_end_offset})")
 
 
 class RecordBatchTooLarge(LogError):
-    """A batch of more than max.message.bytes; nothing was appended."""
+    """A batch is larger than max.message.bytes. Nothing was appended."""
 
 
 class RecordListTooLarge(LogError):
-    """Batches that together outgrow segment.bytes; nothing was appended."""
+    """The batches of one append are together larger than segment.bytes. Nothing was appended."""
 
 
 class LogAppendError(LogError):
-    """The disk refused a write; the log is as it was before, and the append may be tried again."""
+    """A write failed. The log is unchanged and the append may be retried."""
 
 
 class LogFlushError(LogError):
-    """An fsync failed: what was written may be lost, whatever a later fsync says. The process must stop."""
+    """An fsync failed: acknowledged data may be lost, even if a later fsync succeeds. The process must stop."""

@@ -1,4 +1,4 @@
-"""The only place that touches the disk. A simulation puts a disk that fails and tears behind these two interfaces."""
+"""All access to the disk. Tests and the simulation implement the same protocols with disks that fail."""
 
 import errno
 import fcntl
@@ -9,65 +9,81 @@ from typing import Protocol
 
 
 class OpenFile(Protocol):
-    """A file open for reading and writing at given positions. Every call may raise OSError."""
+    """A file that is open for positional reads and writes.
+
+    Raises:
+        OSError: each method may raise it.
+    """
 
     def read_at(self, position: int, size: int) -> bytes:
-        """`size` bytes from `position`; fewer only where the file ends."""
+        """Return `size` bytes from `position`; fewer only at the end of the file."""
 
     def write_at(self, data: bytes | bytearray | memoryview, position: int) -> None:
-        """Write all of `data`. After an error any part of it may have been written."""
+        """Write all of `data`. After an error, any part of it may have been written."""
 
     def truncate(self, size: int) -> None:
-        """Cut off everything from `size` on."""
+        """Remove all bytes from position `size` on."""
 
     def size(self) -> int:
-        """Bytes in the file."""
+        """Return the number of bytes in the file."""
 
     def flush(self) -> None:
-        """Return when everything written is on the medium (fsync)."""
+        """Return when all written data is on stable storage (fsync)."""
 
     def close(self) -> None:
-        """Give the file back. What was not flushed stays in the page cache."""
+        """Close the file without a flush; unflushed data stays in the page cache."""
 
 
 class FileLock(Protocol):
-    """An exclusive lock that ends with its process."""
+    """An exclusive lock. It is released at the latest when the process ends."""
 
     def release(self) -> None: ...
 
 
 class FileSystem(Protocol):
-    """Folders and files. Every call may raise OSError."""
+    """Directories and files.
+
+    Raises:
+        OSError: each method may raise it.
+    """
 
     def open(self, path: Path) -> OpenFile:
-        """The file, made if it is not there."""
+        """Open a file; create it if it does not exist."""
 
     def exists(self, path: Path) -> bool: ...
     def is_directory(self, path: Path) -> bool: ...
     def names(self, directory: Path) -> list[str]:
-        """What lies in a folder, sorted."""
+        """Return the names of the entries of a directory, sorted."""
 
     def make_directory(self, path: Path) -> None:
-        """The folder and its parents, if they are not there."""
+        """Create a directory and its parents, if they do not exist."""
 
     def rename(self, path: Path, target: Path) -> None:
-        """Replace `target` in one step."""
+        """Rename `path` to `target`, which is replaced atomically."""
 
     def remove(self, path: Path) -> None:
-        """A file; FileNotFoundError when there is none."""
+        """Remove a file.
+
+        Raises:
+            FileNotFoundError: it does not exist.
+        """
 
     def remove_tree(self, path: Path) -> None:
-        """A folder with everything in it."""
+        """Remove a directory with its content."""
 
     def flush_directory(self, path: Path) -> None:
-        """Return when the names in a folder are on the medium."""
+        """Return when the entries of a directory are on stable storage (fsync)."""
 
     def lock(self, path: Path) -> FileLock:
-        """Lock a file, made if it is not there. Raises BlockingIOError when another holds it."""
+        """Lock a file; create it if it does not exist.
+
+        Raises:
+            BlockingIOError: another process holds the lock.
+        """
 
 
 class DiskFile:
-    """An OpenFile by its descriptor."""
+    """An OpenFile of the operating system."""
 
     __slots__ = ("_descriptor",)
 
@@ -90,7 +106,7 @@ class DiskFile:
         while written < len(data):
             more = os.pwrite(self._descriptor, memoryview(data)[written:], position + written)
             if more == 0:
-                raise OSError(errno.EIO, "the disk took nothing")
+                raise OSError(errno.EIO, "pwrite wrote 0 bytes")
             written += more
 
     def truncate(self, size: int) -> None:
@@ -107,7 +123,7 @@ class DiskFile:
 
 
 class DiskFileLock:
-    """A FileLock by flock(2): released by the kernel however the process ends."""
+    """A FileLock by flock(2): the kernel releases it when the process ends, also after a kill."""
 
     def __init__(self, path: Path) -> None:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -122,7 +138,7 @@ class DiskFileLock:
 
 
 class DiskFileSystem:
-    """The FileSystem of the machine."""
+    """The FileSystem of the operating system."""
 
     def open(self, path: Path) -> OpenFile:
         return DiskFile(path)
@@ -160,7 +176,7 @@ class DiskFileSystem:
 
 
 def read_file(fs: FileSystem, path: Path) -> bytes:
-    """The whole of a file that exists."""
+    """Return the content of a file. The file must exist."""
     file = fs.open(path)
     try:
         return file.read_at(0, file.size())
@@ -169,7 +185,7 @@ def read_file(fs: FileSystem, path: Path) -> bytes:
 
 
 def write_file(fs: FileSystem, path: Path, data: bytes, *, flush: bool = False) -> None:
-    """The whole of a file, over whatever it held."""
+    """Replace the content of a file, not atomically."""
     file = fs.open(path)
     try:
         file.truncate(0)
@@ -181,9 +197,9 @@ def write_file(fs: FileSystem, path: Path, data: bytes, *, flush: bool = False) 
 
 
 def write_file_atomically(fs: FileSystem, path: Path, data: bytes, *, flush: bool = True) -> None:
-    """Replace the content of `path`: after any crash the file has the old content or the new one, whole.
+    """Replace the content of `path`: after any crash the file has either the old or the new content, complete.
 
-    Without `flush` that holds for a crash of the process; a power loss may leave any part of the content.
+    Without `flush` this holds for a crash of the process only; a power loss may leave any part of the content.
     """
     temporary = path.with_name(path.name + ".tmp")
     write_file(fs, temporary, data, flush=flush)

@@ -1,7 +1,7 @@
 """The two sparse indexes of a segment, in Kafka's format: big-endian entries of fixed size, nothing else.
 
-Both live in memory and are written to their files when the segment is rolled or closed. After a crash the files of an
-unfinished segment are behind; recovery makes them anew from the log.
+Both are kept in memory and written to their files when the segment is rolled or closed. After a crash the index files
+of the active segment are incomplete; recovery rebuilds them from the log.
 """
 
 import struct
@@ -17,7 +17,7 @@ TIME_ENTRY = struct.Struct(">qi")  # timestamp in ms, offset relative to the seg
 
 
 class OffsetIndex:
-    """Where batches lie: the last offset of one batch per index.interval.bytes, and the position of its first byte."""
+    """Positions of batches: one entry per index.interval.bytes, with a batch's last offset and its position."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -36,12 +36,12 @@ class OffsetIndex:
         self._is_saved = self._is_flushed = False
 
     def position_before(self, relative_offset: int) -> int:
-        """The start of some batch that is not after the one which holds the offset."""
+        """Return the start of a batch at or before the one that contains the offset."""
         entry = bisect_right(self.offsets, relative_offset)
         return self.positions[entry - 1] if entry else 0
 
     def load(self, fs: FileSystem, log_bytes: int) -> bool:
-        """Read the file; False when it cannot be that of a log of this size."""
+        """Read the file; return False if it does not fit a log file of `log_bytes`."""
         entries = _read_entries(fs, self.path, OFFSET_ENTRY)
         if entries is None:
             return False
@@ -55,7 +55,11 @@ class OffsetIndex:
         )
 
     def save(self, fs: FileSystem, *, flush: bool = False) -> None:
-        """Append what the file does not have yet. Raises OSError; may then be tried again."""
+        """Append the entries that are not in the file yet.
+
+        Raises:
+            OSError: the file cannot be written; the call may be retried.
+        """
         if self._is_saved and (self._is_flushed or not flush):
             return
         entries = zip(self.offsets[self._saved :], self.positions[self._saved :], strict=True)
@@ -66,7 +70,7 @@ class OffsetIndex:
 
 
 class TimeIndex:
-    """The greatest timestamp so far and the last offset of its batch, whenever an entry of the offset index is made."""
+    """For each entry of the offset index: the greatest timestamp so far, and the last offset of the batch with it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -76,19 +80,19 @@ class TimeIndex:
         self._is_saved = self._is_flushed = False
 
     def append(self, timestamp_ms: int, relative_offset: int) -> None:
-        """Ignored unless later than the last entry: the index only climbs."""
+        """Add an entry, unless its timestamp is not later than that of the last entry: timestamps must ascend."""
         if not self.timestamps_ms or timestamp_ms > self.timestamps_ms[-1]:
             self.timestamps_ms.append(timestamp_ms)
             self.offsets.append(relative_offset)
             self._is_saved = self._is_flushed = False
 
     def offset_before(self, timestamp_ms: int) -> int:
-        """A relative offset up to which every timestamp is earlier than `timestamp_ms`; 0 when none is known."""
+        """Return a relative offset up to which all timestamps are before `timestamp_ms`; 0 if none is known."""
         entry = bisect_left(self.timestamps_ms, timestamp_ms)
         return self.offsets[entry - 1] if entry else 0
 
     def load(self, fs: FileSystem) -> bool:
-        """Read the file; False when it cannot be a time index."""
+        """Read the file; return False if it is not a time index."""
         entries = _read_entries(fs, self.path, TIME_ENTRY)
         if entries is None:
             return False
@@ -98,7 +102,11 @@ class TimeIndex:
         return _ascends(self.timestamps_ms) and _ascends(self.offsets) and (not self.offsets or self.offsets[0] >= 0)
 
     def save(self, fs: FileSystem, *, flush: bool = False) -> None:
-        """Append what the file does not have yet. Raises OSError; may then be tried again."""
+        """Append the entries that are not in the file yet.
+
+        Raises:
+            OSError: the file cannot be written; the call may be retried.
+        """
         if self._is_saved and (self._is_flushed or not flush):
             return
         entries = zip(self.timestamps_ms[self._saved :], self.offsets[self._saved :], strict=True)
@@ -113,7 +121,7 @@ def _ascends(values: "array[int]") -> bool:
 
 
 def _read_entries(fs: FileSystem, path: Path, entry: struct.Struct) -> tuple[list[int], list[int]] | None:
-    """The two columns of an index file; None when it is missing or torn."""
+    """Return the two columns of an index file; None if it does not exist or ends within an entry."""
     if not fs.exists(path):
         return None
     data = read_file(fs, path)

@@ -1,4 +1,4 @@
-"""The log of one partition: segments in a folder, appended at the end, read from anywhere."""
+"""The log of one partition: segments in a directory, appended at the end, read at any offset (UnifiedLog.java)."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ REPLAY_BYTES = 1 << 20
 
 
 class AppendResult(NamedTuple):
-    """Where batches went. `log_append_time_ms` is -1 unless message.timestamp.type is LogAppendTime."""
+    """The result of an append. `log_append_time_ms` is -1 unless message.timestamp.type is LogAppendTime."""
 
     base_offset: int
     last_offset: int
@@ -33,7 +33,7 @@ class AppendResult(NamedTuple):
 
 
 class TimestampedOffset(NamedTuple):
-    """A record found by its time."""
+    """A record that was found by its timestamp."""
 
     offset: int
     timestamp_ms: int
@@ -42,7 +42,7 @@ class TimestampedOffset(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Flush:
-    """The fsync of all that was appended up to, not including, `end_offset`."""
+    """An fsync of all records before `end_offset`."""
 
     log: str
     end_offset: int
@@ -52,10 +52,12 @@ class Flush:
     directories_to_fsync: Sequence[Path]
 
     def run(self) -> None:
-        """Return when it is on the medium; may run on another thread while the log is appended to and read.
+        """Return when the records are on stable storage.
+
+        This may run on another thread while the log is appended to and read.
 
         Raises:
-            LogFlushError: and no later flush can make up for it.
+            LogFlushError: an fsync failed; a later flush cannot repair this.
         """
         try:
             for segment in self.finished:
@@ -70,13 +72,10 @@ class Flush:
 
 
 class PartitionLog:
-    """Offsets from `log_start_offset` up to, not including, `log_end_offset`.
-
-    With `lazy` a log that does not exist yet has neither folder nor files until its first append.
-    """
+    """The records with offsets from `log_start_offset` (inclusive) to `log_end_offset` (exclusive)."""
 
     def __init__(self, fs: FileSystem, directory: Path, topic: str, partition: int, config: LogConfig) -> None:
-        """An empty log that is not on disk; use `open`."""
+        """Create an empty log that is not on disk. Use `open` instead."""
         self.topic = topic
         self.partition = partition
         self.config = config
@@ -106,11 +105,14 @@ class PartitionLog:
         clean: bool = False,
         lazy: bool = False,
     ) -> Self:
-        """The log in `directory`/`<topic>-<partition>`, recovered from `recovery_point` on unless it was left `clean`.
+        """Open the log in `directory`/`<topic>-<partition>`; create it if it does not exist.
+
+        Unless the last shutdown was `clean`, the log is recovered from `recovery_point` on. With `lazy`, a log that
+        does not exist has neither a directory nor files until its first append.
 
         Raises:
-            InvalidTopicName: before anything is touched.
-            OSError: the folder cannot be made or read.
+            InvalidTopicName: the name is not allowed; nothing was created.
+            OSError: the directory cannot be created or read.
         """
         log = cls(fs, directory, topic, partition, config)
         if fs.is_directory(log.folder):
@@ -118,7 +120,7 @@ class PartitionLog:
             for segment in segments:
                 log._add(segment)
             if not clean:
-                # The process that made them may have been killed before it flushed their names.
+                # The process that created them may have been killed before it flushed their directory entries.
                 log._directories_to_fsync = [log.folder.parent, log.folder]
         if log._segments:
             log.log_end_offset = log._segments[-1].next_offset
@@ -133,30 +135,31 @@ class PartitionLog:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of all batches."""
+        """The size of all batches in bytes."""
         return sum(segment.size_bytes for segment in self._segments)
 
     @property
     def segments(self) -> Sequence[Segment]:
-        """Oldest first; the last one is appended to."""
+        """The segments, oldest first. The last one is the active segment."""
         return self._segments
 
     # ----------------------------------------------------------------------------------------------------------- append
 
     def append(self, batches: bytearray, leader_epoch: int, now_ms: int) -> AppendResult:
-        """Number the batches of a client, in place, and write them in one piece.
+        """Assign offsets to a client's batches, in place, and write them with one write.
 
         Raises:
-            CorruptBatch: not one or more whole batches of format 2, or a wrong checksum.
-            RecordBatchTooLarge, RecordListTooLarge: more bytes than the settings allow.
-            LogAppendError: the disk refused.
+            CorruptBatch: the bytes are not one or more whole batches of format 2, or a checksum is wrong.
+            RecordBatchTooLarge: a batch is larger than max.message.bytes.
+            RecordListTooLarge: the batches are together larger than segment.bytes.
+            LogAppendError: the write failed.
         """
         config = self.config
         headers = place_batches(batches, self.log_end_offset, leader_epoch)
         for header in headers:
             if header.size_in_bytes > config.max_message_bytes:
                 size, limit = header.size_in_bytes, config.max_message_bytes
-                raise RecordBatchTooLarge(f"{self.name}: a batch of {size} bytes, max.message.bytes is {limit}")
+                raise RecordBatchTooLarge(f"{self.name}: a batch has {size} bytes, but max.message.bytes is {limit}")
         self._check_size(len(batches))
         log_append_time_ms = NO_TIMESTAMP
         if config.message_timestamp_type == "LogAppendTime":
@@ -175,13 +178,13 @@ class PartitionLog:
         return AppendResult(base_offset, last_offset, len(headers), log_append_time_ms)
 
     def append_prebuilt(self, batches: Sequence[PrebuiltBatch], max_timestamp_ms: int) -> None:
-        """Write batches, in one piece, that were built here for `log_end_offset` and what follows.
+        """Write the server's own batches, whose offsets start at `log_end_offset`, with one write.
 
-        They are not looked at, and as large as they have to be.
+        They are not validated, and max.message.bytes does not apply to them.
 
         Raises:
-            RecordListTooLarge: more bytes than a segment may have.
-            LogAppendError: the disk refused.
+            RecordListTooLarge: the batches are together larger than segment.bytes.
+            LogAppendError: the write failed.
         """
         data = batches[0].data if len(batches) == 1 else b"".join([each.data for each in batches])
         last_offset = batches[-1].last_offset
@@ -196,11 +199,11 @@ class PartitionLog:
     def _check_size(self, size_bytes: int) -> None:
         if size_bytes > self.config.segment_bytes:
             raise RecordListTooLarge(
-                f"{self.name}: {size_bytes} bytes at once, segment.bytes is {self.config.segment_bytes}"
+                f"{self.name}: an append has {size_bytes} bytes, but segment.bytes is {self.config.segment_bytes}"
             )
 
     def _segment_for(self, size_bytes: int, last_offset: int, max_timestamp_ms: int) -> Segment:
-        """The active segment, a new one if it is full or too old."""
+        """Return the active segment; roll a new one first if it is full or too old."""
         if not self._segments:
             return self._create_segment()
         active = self._segments[-1]
@@ -227,7 +230,10 @@ class PartitionLog:
         return segment
 
     def _fsync_later(self, folder: Path) -> None:
-        """To be called before a name is made: what a failing disk leaves is taken for a segment after a clean stop."""
+        """Remember to fsync a directory. Call this before an entry is created in it.
+
+        If the creation fails half-way, the entry may survive, so the directory must be fsynced before a clean stop.
+        """
         if folder not in self._directories_to_fsync:
             self._directories_to_fsync.append(folder)
 
@@ -240,15 +246,16 @@ class PartitionLog:
     def read(
         self, offset: int, max_bytes: int, *, at_least_one_batch: bool = True, before_offset: int | None = None
     ) -> bytes:
-        """Whole batches, from the one that holds `offset` on: the caller skips the records before it.
+        """Return whole batches, starting with the one that contains `offset`; the caller skips the records before it.
 
-        At most `max_bytes`, or one batch when that is larger and `at_least_one_batch`; from one segment, so there may
-        be more. Batches that begin at `before_offset` or after are left out. Empty at the end of the log.
+        At most `max_bytes` are returned, or one larger batch if `at_least_one_batch`. The batches come from one
+        segment, so more may follow. Batches that start at `before_offset` or later are left out. The result is empty at
+        the end of the log.
 
         Raises:
-            CorruptBatch: there is no whole batch where one should be. Checksums are not looked at.
-            OffsetOutOfRange: `offset` lies before `log_start_offset` or after `log_end_offset`.
-            OSError: the disk refused.
+            CorruptBatch: there is no whole batch where one is expected. Checksums are not verified.
+            OffsetOutOfRange: `offset` is before `log_start_offset` or after `log_end_offset`.
+            OSError: the log cannot be read.
         """
         if not self.log_start_offset <= offset <= self.log_end_offset:
             raise OffsetOutOfRange(self.name, offset, self.log_start_offset, self.log_end_offset)
@@ -262,13 +269,15 @@ class PartitionLog:
         return b""
 
     def batches(self, from_offset: int, read_bytes: int = REPLAY_BYTES) -> Iterator[tuple[BatchHeader, bytes]]:
-        """Every batch from the one that holds `from_offset` to the end as it is when the iteration gets there.
+        """Iterate over the batches, from the one that contains `from_offset` to the end of the log.
 
-        `read_bytes` are read at once, and more for a batch that is larger.
+        Batches that are appended during the iteration are included. `read_bytes` are read at a time, more for a larger
+        batch.
 
         Raises:
             CorruptBatch: a checksum is wrong, a batch is not whole, or its offsets do not follow those before it.
-            OffsetOutOfRange, OSError: as `read`.
+            OffsetOutOfRange: `from_offset` is before `log_start_offset` or after `log_end_offset`.
+            OSError: the log cannot be read.
         """
         if not self.log_start_offset <= from_offset <= self.log_end_offset:
             raise OffsetOutOfRange(self.name, from_offset, self.log_start_offset, self.log_end_offset)
@@ -283,10 +292,11 @@ class PartitionLog:
     # ------------------------------------------------------------------------------------------------------------- time
 
     def offset_for_timestamp(self, timestamp_ms: int) -> TimestampedOffset | None:
-        """The first record at or after a time; None when all are earlier.
+        """Return the first record whose timestamp is `timestamp_ms` or later; None if there is none.
 
         Raises:
-            CorruptBatch, OSError: it cannot be read.
+            CorruptBatch: a batch is damaged.
+            OSError: the log cannot be read.
         """
         late = (segment for segment in self._live_segments() if segment.max_timestamp_ms >= timestamp_ms)
         if (segment := next(late, None)) is None:
@@ -300,10 +310,11 @@ class PartitionLog:
         return None
 
     def max_timestamp(self) -> TimestampedOffset | None:
-        """The first of the records with the greatest timestamp (KIP-734); None when no record has one.
+        """Return the first of the records with the greatest timestamp (KIP-734); None if no record has a timestamp.
 
         Raises:
-            CorruptBatch, OSError: it cannot be read.
+            CorruptBatch: a batch is damaged.
+            OSError: the log cannot be read.
         """
         latest = max(self._live_segments(), key=lambda segment: segment.max_timestamp_ms, default=None)
         if latest is None or latest.max_timestamp_ms == NO_TIMESTAMP:
@@ -319,7 +330,10 @@ class PartitionLog:
     # ------------------------------------------------------------------------------------------------------------ flush
 
     def start_flush(self) -> Flush | None:
-        """What is to be made durable now; None when everything is. For `finish_flush` once its `run` is through."""
+        """Return the flush of all unflushed records; None if there are none.
+
+        The caller calls its `run`, and then `finish_flush`.
+        """
         if self.recovery_point >= self.log_end_offset and not self._directories_to_fsync:
             return None
         flush = Flush(
@@ -335,20 +349,25 @@ class PartitionLog:
         return flush
 
     def finish_flush(self, flush: Flush) -> None:
-        """A recovery need not look at what has been flushed."""
+        """Advance the recovery point to the end of a completed flush."""
         self.recovery_point = max(self.recovery_point, flush.end_offset)
 
     def flush(self) -> None:
-        """Return when every record is on the medium. Raises LogFlushError."""
+        """Return when all records are on stable storage.
+
+        Raises:
+            LogFlushError: an fsync failed.
+        """
         if flush := self.start_flush():
             flush.run()
             self.finish_flush(flush)
 
     def finish(self) -> None:
-        """Flush everything, the indexes too: the next `open` may be a `clean` one if nothing is appended any more.
+        """Flush records and indexes for a clean shutdown: if no append follows, the next `open` may be `clean`.
 
         Raises:
-            LogFlushError, OSError: it may not.
+            LogFlushError: an fsync failed; the next `open` must not be `clean`.
+            OSError: an index cannot be written; the next `open` must not be `clean`.
         """
         if self._segments:
             self._segments[-1].finish()
@@ -357,7 +376,7 @@ class PartitionLog:
             self._segments[-1].save_indexes(flush=True)
 
     def close(self) -> None:
-        """Give the files back, as a killed process does: nothing is flushed."""
+        """Close the files without a flush."""
         for segment in self._segments:
             segment.close()
         self._segments, self._base_offsets = [], []

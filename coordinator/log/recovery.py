@@ -1,10 +1,11 @@
-"""What a log finds on disk when it is opened (LogLoader.java).
+"""Loading and recovery of the segments of a log when it is opened (LogLoader.java).
 
-After a clean stop the indexes are believed. Otherwise everything from the recovery point on is read: the last fsync
-reached that far, what comes after may be torn or missing, and the log ends where the first batch is not whole.
+After a clean shutdown the index files are trusted. Otherwise all batches from the recovery point on are read: the last
+fsync covered the records before it; later ones may be torn or missing. The log is truncated at the first batch that is
+not whole.
 
-Above the recovery point no offset may be missing between two segments: that is what the lost end of a file looks like.
-So compaction keeps the last batch of a segment, without its records if need be.
+Above the recovery point there may be no gap between the offsets of two segments, because a lost end of a file looks
+like that. Therefore compaction must keep the last batch of each segment, if necessary without its records.
 """
 
 from contextlib import suppress
@@ -21,7 +22,7 @@ BASE_OFFSET_DIGITS = 20
 
 @dataclass(slots=True)
 class Recovery:
-    """What opening a log took, for whoever reports it."""
+    """What the recovery of a log read and removed."""
 
     scanned_bytes: int = 0
     truncated_bytes: int = 0
@@ -31,14 +32,18 @@ class Recovery:
 def load_segments(
     fs: FileSystem, folder: Path, config: LogConfig, recovery_point: int, *, clean: bool
 ) -> tuple[list[Segment], Recovery]:
-    """The segments of a log in order, each ending with a whole batch. Raises OSError."""
+    """Return the segments of a log in order, each of which ends with a whole batch.
+
+    Raises:
+        OSError: a file cannot be read, truncated or removed.
+    """
     recovery = Recovery()
     segments: list[Segment] = []
     base_offsets = _base_offsets(fs, folder)
     for position, base_offset in enumerate(base_offsets):
         end_offset = segments[-1].next_offset if segments else base_offset
         if base_offset < end_offset:
-            remove_segment_files(fs, folder, base_offset)  # a roll that failed; its batches went elsewhere
+            remove_segment_files(fs, folder, base_offset)  # left by a failed roll; its batches are in another segment
             continue
         if base_offset > end_offset and base_offset > recovery_point and not clean:
             recovery.removed_segments += _remove_segments(fs, folder, base_offsets[position:])
@@ -54,14 +59,18 @@ def load_segments(
 
 
 def recover_segment(segment: Segment, recovery: Recovery) -> bool:
-    """Read the whole segment, make its indexes anew and cut off what is not whole; False if something was cut off."""
+    """Read the whole segment, rebuild its indexes and truncate it at the first invalid batch.
+
+    Returns:
+        False if the segment was truncated.
+    """
     end = segment.file_size()
-    segment.forget()
-    with suppress(CorruptBatch):  # the walk has yielded every batch before it: that is what is kept
+    segment.reset()
+    with suppress(CorruptBatch):  # all batches before the corrupt one have been yielded: those are kept
         for header in segment.walk(0, end, check_crc=True):
             if not segment.can_be_next(header):
                 break
-            segment.note(header.size_in_bytes, header.last_offset, header.max_timestamp_ms)
+            segment.track_batch(header.size_in_bytes, header.last_offset, header.max_timestamp_ms)
     recovery.scanned_bytes += end
     recovery.truncated_bytes += end - segment.size_bytes
     if segment.size_bytes < end:
@@ -71,7 +80,11 @@ def recover_segment(segment: Segment, recovery: Recovery) -> bool:
 
 
 def remove_segment_files(fs: FileSystem, folder: Path, base_offset: int) -> None:
-    """Raises OSError."""
+    """Remove the files of one segment, those that exist.
+
+    Raises:
+        OSError: a file cannot be removed.
+    """
     for suffix in (".index", ".timeindex", ".log"):
         path = segment_path(folder, base_offset, suffix)
         if fs.exists(path):
@@ -79,7 +92,7 @@ def remove_segment_files(fs: FileSystem, folder: Path, base_offset: int) -> None
 
 
 def _remove_segments(fs: FileSystem, folder: Path, base_offsets: list[int]) -> int:
-    """Remove the last one first, so that a crash leaves no hole; returns how many there were."""
+    """Remove segments, the last one first so that a crash leaves no gap; return their number."""
     for base_offset in reversed(base_offsets):
         remove_segment_files(fs, folder, base_offset)
     return len(base_offsets)

@@ -23,20 +23,23 @@ INT64_MAX = 2**63 - 1
 RECORD_FORMAT = 2
 OFFSET_BYTES = 8
 LENGTH_BYTES = 4
-LENGTH_END = OFFSET_BYTES + LENGTH_BYTES  # what is needed to know where a batch ends
-SEARCH_BYTES = (
-    8 * 1024
-)  # a position from the index is seldom further than index.interval.bytes from the batch that is wanted
+LENGTH_END = OFFSET_BYTES + LENGTH_BYTES  # the part of a header that determines where the batch ends
+SEARCH_BYTES = 8 * 1024
+"""Bytes of one read of a search. An index position is seldom more than index.interval.bytes before the batch."""
 WALK_BYTES = 1 << 20
 
 
 def segment_path(directory: Path, base_offset: int, suffix: str) -> Path:
-    """Kafka's name of a file of a segment, `.log`, `.index` or `.timeindex`."""
+    """Return the path of a segment's file, named as in Kafka. `suffix` is `.log`, `.index` or `.timeindex`."""
     return directory / f"{base_offset:020d}{suffix}"
 
 
 def _headers_before_corruption(data: bytes, check_crc: bool) -> list[BatchHeader]:
-    """The headers of the batches before the first corrupt one. Raises CorruptBatch when that comes first."""
+    """Return the headers of the batches before the first corrupt one.
+
+    Raises:
+        CorruptBatch: the first batch is corrupt.
+    """
     try:
         return batch_headers(data, 0, check_crc)
     except CorruptBatch as error:
@@ -47,17 +50,17 @@ def _headers_before_corruption(data: bytes, check_crc: bool) -> list[BatchHeader
 
 @dataclass(slots=True)
 class PrebuiltBatch:
-    """A batch that was built here for its place in the log."""
+    """A batch of the server's own, built with the offsets that it has in the log."""
 
     data: bytes
     last_offset: int
 
 
 class Segment:
-    """Batches with offsets from `base_offset` up to, not including, `next_offset`."""
+    """The batches with offsets from `base_offset` (inclusive) to `next_offset` (exclusive)."""
 
     def __init__(self, fs: FileSystem, directory: Path, base_offset: int, config: LogConfig) -> None:
-        """Open the files, made if they are not there; what they hold is found out by `load` or by recovery."""
+        """Open the files; create them if they do not exist. Their content is read by `load` or by recovery."""
         self.base_offset = base_offset
         self.next_offset = base_offset
         self.size_bytes = 0
@@ -74,16 +77,24 @@ class Segment:
         self._has_torn_tail = False
 
     def append(self, batches: bytearray, headers: Sequence[BatchHeader]) -> None:
-        """Write batches that have their offsets, in one write. Raises OSError; the segment is then as before."""
+        """Write batches, whose offsets are assigned, with one write.
+
+        Raises:
+            OSError: the write failed; the segment is unchanged.
+        """
         self._write(batches)
         for header in headers:
-            self.note(header.size_in_bytes, header.last_offset, header.max_timestamp_ms)
+            self.track_batch(header.size_in_bytes, header.last_offset, header.max_timestamp_ms)
 
     def append_prebuilt(self, data: bytes, batches: Sequence[PrebuiltBatch], max_timestamp_ms: int) -> None:
-        """The same for batches that were built here, of which this is known; `data` is all of them."""
+        """Write the server's own batches with one write; `data` is their concatenation.
+
+        Raises:
+            OSError: the write failed; the segment is unchanged.
+        """
         self._write(data)
         for each in batches:
-            self.note(len(each.data), each.last_offset, max_timestamp_ms)
+            self.track_batch(len(each.data), each.last_offset, max_timestamp_ms)
 
     def _write(self, data: bytes | bytearray) -> None:
         if self._has_torn_tail:
@@ -96,13 +107,16 @@ class Segment:
             raise
 
     def _cut_torn_tail(self) -> None:
-        """No recovery must find what a failed write left behind. If this fails too, whatever comes next tries again."""
+        """Remove the bytes of a failed write, which a recovery must not find. If this fails, the next call retries."""
         if self._has_torn_tail:
             self._file.truncate(self.size_bytes)
             self._has_torn_tail = False
 
-    def note(self, size_in_bytes: int, last_offset: int, max_timestamp_ms: int) -> None:
-        """Count a batch that lies at the end of the segment, and index it if it is its turn (LogSegment.append)."""
+    def track_batch(self, size_in_bytes: int, last_offset: int, max_timestamp_ms: int) -> None:
+        """Add a batch at the end of the file to the segment's state and, if it is due, to the indexes.
+
+        See LogSegment.append.
+        """
         if self.size_bytes == 0:
             self.first_timestamp_ms = max_timestamp_ms
         if max_timestamp_ms > self.max_timestamp_ms:
@@ -110,20 +124,20 @@ class Segment:
             self.offset_of_max_timestamp = last_offset
         if self._bytes_since_index_entry > self._config.index_interval_bytes:
             self.offset_index.append(last_offset - self.base_offset, self.size_bytes)
-            self._note_max_timestamp()
+            self._index_max_timestamp()
             self._bytes_since_index_entry = 0
         self.size_bytes += size_in_bytes
         self._bytes_since_index_entry += size_in_bytes
         self.next_offset = last_offset + 1
 
-    def _note_max_timestamp(self) -> None:
+    def _index_max_timestamp(self) -> None:
         if self.max_timestamp_ms != NO_TIMESTAMP:
             self.time_index.append(self.max_timestamp_ms, self.offset_of_max_timestamp - self.base_offset)
 
     def has_room_for(self, size_bytes: int, last_offset: int, timestamp_ms: int) -> bool:
-        """Whether batches go into this segment or into a next one (LogSegment.shouldRoll).
+        """Return whether batches fit into this segment; otherwise a new one must be rolled (LogSegment.shouldRoll).
 
-        Time is that of the batches, from the first one to `timestamp_ms`; without timestamps it does not pass.
+        The age is the time from the first batch's timestamp to `timestamp_ms`; 0 if the first batch has no timestamp.
         """
         if self.size_bytes == 0:
             return True
@@ -136,7 +150,12 @@ class Segment:
         )
 
     def position_of(self, offset: int) -> int:
-        """Where the batch begins that holds `offset` or is the first after it; the end when there is none."""
+        """Return the position of the batch that contains `offset` or is the first after it; the end if there is none.
+
+        Raises:
+            CorruptBatch: a batch on the way is damaged.
+            OSError: the file cannot be read.
+        """
         position = start = self.offset_index.position_before(offset - self.base_offset)
         while position < self.size_bytes:
             data = self._read_exactly(position, min(SEARCH_BYTES, self.size_bytes - position))
@@ -159,16 +178,16 @@ class Segment:
             raise self._corrupt(position + problem.offset, problem.field, problem.why) from None
 
     def read(self, offset: int, max_bytes: int, *, at_least_one_batch: bool, before_offset: int) -> bytes:
-        """Whole batches from the one that holds `offset` on.
+        """Return whole batches, starting with the one that contains `offset`.
 
         Raises:
-            CorruptBatch: there is no whole batch where one should be. Checksums are not looked at.
-            OSError: the disk refused.
+            CorruptBatch: there is no whole batch where one is expected. Checksums are not verified.
+            OSError: the file cannot be read.
         """
         return self._read_at(self.position_of(offset), max_bytes, at_least_one_batch, before_offset)
 
     def _read_at(self, position: int, max_bytes: int, at_least_one_batch: bool, before_offset: int) -> bytes:
-        """Whole batches from `position` on, where one begins unless it is the end of the segment."""
+        """Return whole batches from `position`, which is the start of a batch or the end of the segment."""
         left = self.size_bytes - position
         data = self._read_exactly(position, max(0, min(max_bytes, left)))
         end = end_of_whole_batches(data, before_offset)
@@ -179,25 +198,26 @@ class Segment:
         return data if end == len(data) else data[:end]
 
     def _offset_and_size_at(self, position: int) -> tuple[int, int]:
-        """The base offset and the size in bytes of the batch at `position`; it is there to its end."""
+        """Return the base offset and the size in bytes of the batch at `position`, which is in the file completely."""
         left = self.size_bytes - position
         head = self._read_exactly(position, min(LENGTH_END, left))
         base_offset = int.from_bytes(head[:OFFSET_BYTES], "big", signed=True)
         size_bytes = LENGTH_END + int.from_bytes(head[OFFSET_BYTES:], "big", signed=True)
         if not BATCH_HEADER_BYTES <= size_bytes <= left:
-            raise self._corrupt(position, "batch_length", f"a batch of {size_bytes} bytes, {left} are left")
+            raise self._corrupt(position, "batch_length", f"a batch of {size_bytes} bytes where {left} bytes are left")
         if not self.base_offset <= base_offset < self.next_offset:
             raise self._corrupt(position, "base_offset", f"{base_offset} in a segment that ends at {self.next_offset}")
         return base_offset, size_bytes
 
     def batches(self, offset: int, read_bytes: int) -> Iterator[tuple[BatchHeader, bytes]]:
-        """Every batch from the one that holds `offset` on, to the end as it is when the iteration gets there.
+        """Iterate over the batches, from the one that contains `offset` to the end of the segment.
 
-        `read_bytes` are read at once, and more for a batch that is larger.
+        Batches that are appended during the iteration are included. `read_bytes` are read at a time, more for a larger
+        batch.
 
         Raises:
             CorruptBatch: a checksum is wrong, a batch is not whole, or its offsets do not follow those before it.
-            OSError: the disk refused.
+            OSError: the file cannot be read.
         """
         position, lowest_offset = self.position_of(offset), self.base_offset
         while position < self.size_bytes:
@@ -216,27 +236,35 @@ class Segment:
             position += len(data)
 
     def _read_exactly(self, position: int, size: int) -> bytes:
-        """Bytes that were written. Raises OSError, also when the file has become shorter."""
+        """Read bytes that have been written before.
+
+        Raises:
+            OSError: they cannot be read, or the file has become shorter.
+        """
         data = self._file.read_at(position, size)
         if len(data) < size:
-            raise OSError(errno.EIO, f"shorter than the {self.size_bytes} bytes written", str(self.log_path))
+            raise OSError(errno.EIO, f"file is shorter than the {self.size_bytes} bytes written", str(self.log_path))
         return data
 
     def _corrupt(self, position: int, field: str, why: str) -> CorruptBatch:
-        """A CorruptBatch to raise, for what lies at `position` of the log file."""
+        """Return the exception for a problem at `position` of the log file."""
         return CorruptBatch("RecordBatch", RECORD_FORMAT, field, position, f"{why} ({self.log_path.name})")
 
     def walk(self, position: int, end: int, *, check_crc: bool) -> Iterator[BatchHeader]:
-        """The headers of the whole batches between two positions of the file, from a batch's start on.
+        """Iterate over the headers of the whole batches between two positions; `position` is the start of a batch.
 
-        Stops before a batch that does not end before `end`. Each header's `position` counts within the bytes that were
-        read for it. Raises CorruptBatch and OSError.
+        The iteration stops before a batch that ends after `end`. Each header's `position` is relative to the chunk that
+        was read for it.
+
+        Raises:
+            CorruptBatch: a batch is damaged; all batches before it have been yielded.
+            OSError: the file cannot be read.
         """
         for _, headers in self.chunks(position, end, check_crc=check_crc):
             yield from headers
 
     def chunks(self, position: int, end: int, *, check_crc: bool) -> Iterator[tuple[bytes, list[BatchHeader]]]:
-        """As `walk`, with the bytes."""
+        """Iterate as `walk` does, but yield each chunk's bytes together with the headers of its batches."""
         while end - position > LENGTH_END:
             length = int.from_bytes(self._read_exactly(position + OFFSET_BYTES, LENGTH_BYTES), "big", signed=True)
             if length > end - position - LENGTH_END:
@@ -247,13 +275,18 @@ class Segment:
             position += headers[-1].position + headers[-1].size_in_bytes
 
     def load(self) -> bool:
-        """Find out what the files hold by the indexes and the batches after their last entries.
+        """Restore the segment's state from the indexes and the batches after their last entries.
 
-        False when the indexes do not fit the log, or the log does not end with a whole batch: then it takes a recovery.
+        Returns:
+            False if the indexes do not fit the log file, or the file does not end with a whole batch. The segment must
+            then be recovered.
+
+        Raises:
+            OSError: a file cannot be read.
         """
         end = self._file.size()
         if not self.offset_index.load(self._fs, end) or not self.time_index.load(self._fs):
-            self.forget()
+            self.reset()
             return end == 0
         if self.time_index.offsets:
             self.max_timestamp_ms = self.time_index.timestamps_ms[-1]
@@ -267,15 +300,15 @@ class Segment:
         return self.size_bytes == end and self._indexes_fit()
 
     def _load_after_last_index_entry(self, end: int) -> None:
-        """Note the batches after the last index entry, up to the first one that cannot be the next."""
+        """Track the batches after the last index entry, up to the first one that cannot be the next."""
         self.size_bytes = self.offset_index.positions[-1] if self.offset_index.positions else 0
         for header in self.walk(self.size_bytes, end, check_crc=True):
             if not self.can_be_next(header):
                 break
-            self.note(header.size_in_bytes, header.last_offset, header.max_timestamp_ms)
+            self.track_batch(header.size_in_bytes, header.last_offset, header.max_timestamp_ms)
 
     def can_be_next(self, header: BatchHeader) -> bool:
-        """Whether a batch that lies at the end of the segment can be its next one; `note` takes no other."""
+        """Return whether a batch at the end of the file is a valid next batch, as `track_batch` requires."""
         return (
             header.magic == RECORD_FORMAT
             and header.base_offset >= self.next_offset
@@ -284,7 +317,7 @@ class Segment:
         )
 
     def _indexes_fit(self) -> bool:
-        """Whether the last entries speak of batches that are there."""
+        """Return whether the last entries of the indexes refer to batches that exist."""
         last_offset = self.next_offset - self.base_offset - 1
         if self.time_index.offsets and self.time_index.offsets[-1] > last_offset:
             return False
@@ -293,8 +326,8 @@ class Segment:
         header = next(self.walk(self.offset_index.positions[-1], self.size_bytes, check_crc=False))
         return header.last_offset - self.base_offset == self.offset_index.offsets[-1]
 
-    def forget(self) -> None:
-        """Go back to an empty segment, in memory, before its batches are noted one by one."""
+    def reset(self) -> None:
+        """Reset the state in memory to that of an empty segment, before its batches are tracked one by one."""
         self.size_bytes = self._bytes_since_index_entry = 0
         self.next_offset = self.offset_of_max_timestamp = self.base_offset
         self.max_timestamp_ms = self.first_timestamp_ms = NO_TIMESTAMP
@@ -302,29 +335,38 @@ class Segment:
         self.time_index = TimeIndex(self.time_index.path)
 
     def file_size(self) -> int:
-        """Bytes of the log file, a torn tail included."""
+        """Return the size of the log file in bytes, including a torn tail."""
         return self._file.size()
 
     def truncate(self, size_bytes: int) -> None:
-        """Cut the log file at the end of a batch."""
+        """Truncate the log file, at the end of a batch."""
         self._file.truncate(size_bytes)
 
     def save_indexes(self, *, flush: bool = False) -> None:
-        """Bring the index files up to date. Raises OSError; may then be tried again."""
+        """Bring the index files up to date.
+
+        Raises:
+            OSError: a file cannot be written; the call may be retried.
+        """
         self.offset_index.save(self._fs, flush=flush)
         self.time_index.save(self._fs, flush=flush)
 
     def finish(self) -> None:
-        """No batch follows any more: the last word on time goes into the index (LogSegment.onBecomeInactiveSegment).
+        """Complete the indexes, because no batch will follow (LogSegment.onBecomeInactiveSegment).
 
-        Raises OSError; may then be tried again.
+        Raises:
+            OSError: a file cannot be written; the call may be retried.
         """
         self._cut_torn_tail()
-        self._note_max_timestamp()
+        self._index_max_timestamp()
         self.save_indexes()
 
     def flush_log(self) -> None:
-        """fsync of the log file; may run on another thread. Raises OSError."""
+        """fsync the log file; this may run on another thread.
+
+        Raises:
+            OSError: the fsync failed.
+        """
         self._file.flush()
 
     def close(self) -> None:

@@ -1,1 +1,1 @@
-"""What the cluster is: topics, their partitions and configs, producer ids. One log of records, one image of it."""
+"""The cluster metadata (topics, configs, producer ids): a log of records, and their image in memory."""

@@ -1,4 +1,4 @@
-"""The state that the metadata log adds up to, in memory."""
+"""The state of the metadata log in memory (Kafka's MetadataImage)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from coordinator.metadata.records import MetadataRecord, ProducerIdsRecord, Remo
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic; its partitions are 0 to `partitions` - 1. `topic_id` is 16 bytes."""
+    """A topic with the partitions 0 to `partitions` - 1. `topic_id` has 16 bytes."""
 
     name: str
     topic_id: bytes
@@ -23,7 +23,7 @@ class Topic:
 
 
 class MetadataImage:
-    """Changed by records only; a topic in it has a legal name."""
+    """The topics and the next producer id. Only records change it; each topic has a valid name."""
 
     def __init__(self) -> None:
         self.topics: dict[str, Topic] = {}
@@ -31,10 +31,15 @@ class MetadataImage:
         self.next_producer_id = 0
 
     def apply(self, record: MetadataRecord) -> None:
-        """Take a record in. Raises ValueError, KeyError where it cannot be one of ours."""
+        """Apply a record.
+
+        Raises:
+            ValueError: a topic name or id is invalid.
+            KeyError: the topic to remove does not exist.
+        """
         match record:
             case TopicRecord():
-                # Everything a client does goes by the topics of the image, so the metadata log stays out of reach.
+                # Client requests can only reach the topics of the image, so this keeps the metadata log unreachable.
                 check_topic_name(record.name)
                 topic_id = bytes.fromhex(record.topic_id)
                 topic = Topic(record.name, topic_id, record.partitions, dict(record.configs))
@@ -46,21 +51,21 @@ class MetadataImage:
                 self.next_producer_id = record.next_producer_id
 
     def partition_count(self, name: str) -> int:
-        """Partitions of the topic, 0 where there is none of that name."""
+        """Return the number of partitions of a topic; 0 if it does not exist."""
         topic = self.topics.get(name)
         return 0 if topic is None else topic.partitions
 
     def names(self) -> frozenset[str]:
-        """The topics that exist at the time of the call."""
+        """Return the names of the topics that exist now."""
         return frozenset(self.topics)
 
     def topic_id(self, name: str) -> bytes:
-        """16 bytes, all zero where there is no topic of that name."""
+        """Return the id of a topic: 16 bytes, all zero if it does not exist."""
         topic = self.topics.get(name)
         return bytes(16) if topic is None else topic.topic_id
 
     def topic_name(self, topic_id: bytes) -> str | None:
-        """The name of the topic with that id, None where there is none."""
+        """Return the name of the topic with this id; None if it does not exist."""
         topic = self.topics_by_id.get(topic_id)
         return None if topic is None else topic.name
 

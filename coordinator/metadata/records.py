@@ -1,10 +1,10 @@
-"""The records of the metadata log, as JSON with their type in `kind`."""
+"""The records of the metadata log: JSON objects with their type in `kind`."""
 
 import msgspec
 
 
 class TopicRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="topic"):
-    """A topic was made. `topic_id` is 32 hex digits (KIP-516)."""
+    """A topic was created. `topic_id` is 32 hex digits (KIP-516)."""
 
     name: str
     topic_id: str

@@ -1,4 +1,4 @@
-"""The metadata log: append first, then apply. Replayed whole at start."""
+"""The metadata log. A change is appended first, then applied to the image. All of it is replayed at start."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
@@ -20,18 +20,22 @@ from coordinator.metadata.records import (
 )
 
 PRODUCER_IDS_PER_BLOCK: Final = 1000
-"""Ids reserved at once, as Kafka's controller does (KIP-730): a crash wastes at most this many."""
+"""Producer ids that are reserved at a time, as in Kafka's controller (KIP-730). A crash loses at most this many ids."""
 
 
 class MetadataError(ValueError):
-    """The metadata log cannot be understood; one line that says where."""
+    """The metadata log cannot be read. The message is one line with the offset."""
 
 
 class MetadataStore:
-    """The image and the log behind it. `new_topic_id` makes 16 random bytes."""
+    """The metadata image and its log. `new_topic_id` returns 16 random bytes."""
 
     def __init__(self, log: PartitionLog, new_topic_id: Callable[[], bytes]) -> None:
-        """Replay the log. Raises MetadataError for a record that cannot be read."""
+        """Replay the log.
+
+        Raises:
+            MetadataError: the log or a record cannot be read.
+        """
         self.image = MetadataImage()
         self._log = log
         self._new_topic_id = new_topic_id
@@ -47,11 +51,15 @@ class MetadataStore:
         try:
             self.image.apply(decode_record(record.value or b""))
         except (msgspec.MsgspecError, KeyError, ValueError) as problem:
-            said = f"there is no {problem}" if isinstance(problem, KeyError) else str(problem)
-            raise MetadataError(f"{METADATA_LOG} offset {record.offset}: {said}") from None
+            reason = f"{problem} does not exist" if isinstance(problem, KeyError) else str(problem)
+            raise MetadataError(f"{METADATA_LOG} offset {record.offset}: {reason}") from None
 
     def create_topic(self, name: str, partitions: int, configs: dict[str, str], now_ms: int) -> Topic:
-        """Make a topic that does not exist yet. Raises InvalidTopicName."""
+        """Create a topic, which must not exist.
+
+        Raises:
+            InvalidTopicName: no topic may have this name.
+        """
         check_topic_name(name)
         assert name not in self.image.topics, name
         self._append((TopicRecord(name, self._new_topic_id().hex(), partitions, configs),), now_ms)
@@ -60,8 +68,8 @@ class MetadataStore:
     def remove_topic(self, name: str, now_ms: int) -> None:
         self._append((RemoveTopicRecord(name),), now_ms)
 
-    def take_producer_id(self, now_ms: int) -> int:
-        """A producer id that was never given before, over restarts too."""
+    def allocate_producer_id(self, now_ms: int) -> int:
+        """Return a new producer id. An id is never returned twice, also after a restart."""
         producer_id: int | None = next(self._producer_ids, None)
         if producer_id is None:
             first = self.image.next_producer_id
@@ -71,7 +79,7 @@ class MetadataStore:
         return producer_id
 
     def _append(self, records: Sequence[MetadataRecord], now_ms: int) -> None:
-        """Durable before it counts: a topic that a client was told of is there after a power loss."""
+        """Append, flush and apply records: a change must survive a power loss before a client learns of it."""
         batch = build_batch([(None, encode_record(record), []) for record in records], timestamp_ms=now_ms)
         self._log.append(bytearray(batch), 0, now_ms)
         self._log.flush()

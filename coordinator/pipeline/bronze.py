@@ -1,7 +1,7 @@
-"""Bronze: the records of the audit topic as they came, appended. The only query that reads Kafka.
+"""Bronze: the unchanged records of the audit topic, append-only. This is the only query that reads Kafka.
 
-Everything else reads this table, so a table that is new, or built anew, needs no history from the topic, whose time
-retention may have taken it.
+All other queries read this table. So a new or rebuilt table does not depend on the topic, whose old records may have
+been deleted by retention.
 """
 
 from dataclasses import dataclass
@@ -42,9 +42,9 @@ COLUMNS = StructType(
 class AuditSource:
     """Which topic of which cluster to read.
 
-    With `accept_data_loss` a query goes on when records it has not read yet are gone from the topic. By default it
-    stops with the connector's message instead: an audit that skips history in silence is worse than one that stands
-    still, and only a person can tell whether a job was merely off for longer than the retention.
+    With `accept_data_loss`, a query continues if unread records were deleted from the topic. By default it stops with
+    the connector's error, because an audit must not skip history silently: only an operator can know whether the job
+    was just stopped for longer than the retention time.
     """
 
     bootstrap: str
@@ -52,7 +52,7 @@ class AuditSource:
     accept_data_loss: bool = False
 
     def records(self, spark: SparkSession) -> DataFrame:
-        """The topic as a stream from its first record on, in the columns of COLUMNS."""
+        """Return the topic as a stream from its first record on, with the columns of COLUMNS."""
         stream = (
             spark.readStream.format("kafka")
             .option("kafka.bootstrap.servers", self.bootstrap)
@@ -65,7 +65,7 @@ class AuditSource:
 
 
 def bronze_query(spark: SparkSession, source: AuditSource, tables: Tables) -> DataStreamWriter:
-    """Topic → bronze. Delta notes the batch number with each append, so a batch repeated after a crash adds nothing."""
+    """Topic → bronze. Delta stores the batch number of each append, so a batch repeated after a crash adds nothing."""
     tables.create(spark, BRONZE, COLUMNS)
     return (
         source.records(spark)

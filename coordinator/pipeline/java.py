@@ -1,6 +1,6 @@
-"""Spark runs on Java: find it, or say in one line what to install.
+"""Finds the Java that Spark needs, or reports in one line what to install.
 
-Standard library only, and no import of ours: `make` runs this file before anything is installed.
+This file imports only the standard library, because `make` runs it before the packages are installed.
 """
 
 import os
@@ -22,13 +22,14 @@ INSTALL_HINT: Final = (
 
 
 class JavaMissing(RuntimeError):
-    """No Java that Spark can run on; the message is one line and names what to install."""
+    """There is no Java that Spark can run on. The message is one line that says what to install."""
 
 
 def require_java(environment: Mapping[str, str] = os.environ) -> Path:
-    """The `java` that Spark will start: that of JAVA_HOME when it is set, else the one on PATH, as spark-class does.
+    """Return the `java` that Spark will start: that of JAVA_HOME if it is set, else that on PATH, as in spark-class.
 
-    Raises JavaMissing when there is none, when it does not run, or when it is older than OLDEST_JAVA.
+    Raises:
+        JavaMissing: there is none, it does not run, or it is older than OLDEST_JAVA.
     """
     java = _find(environment)
     version = _major_version(java)
@@ -53,7 +54,7 @@ def _major_version(java: Path) -> int:
     try:
         shown = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=True).stderr
     except (OSError, subprocess.SubprocessError) as error:
-        # macOS ships a `java` that only says where to get one, and exits with an error.
+        # macOS ships a `java` that only prints where to download Java, and exits with an error.
         raise JavaMissing(f"Java is missing: {java} does not run ({error}); {INSTALL_HINT}") from error
     found = re.search(r'version "(?:1\.)?(\d+)', shown)  # "1.8.0_392" is Java 8
     if found is None:

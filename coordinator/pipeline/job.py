@@ -2,12 +2,12 @@
 
     topic ─ bronze ─► bronze table ─ generations ─► generations table
 
-One checkpoint per query, and only the first query reads Kafka. Each may be stopped at any instant, kill -9 included:
+Each query has its own checkpoint, and only the first query reads Kafka. Each may be stopped at any time, even by kill:
 
-- between a query's planning and its commit: the next start plans the same batch again. Delta knows the batch number of
-  an append and ignores the repetition; the merge into generations gives the same rows twice.
-- between bronze and generations: what bronze holds and generations lacks is read at the next start, with or without
-  new records in the topic.
+- between the planning and the commit of a batch: the next start plans the same batch again. Delta ignores an append
+  with a batch number that it has seen, and a repeated merge into generations gives the same rows.
+- between bronze and generations: the next start reads the records that are missing in generations from bronze, also if
+  the topic has no new records.
 """
 
 import threading
@@ -24,9 +24,10 @@ _STOP_POLL_SECONDS: Final = 1
 
 
 def run_available(spark: SparkSession, source: AuditSource, tables: Tables) -> None:
-    """Take in what the topic holds now, table by table, and return.
+    """Read the records that are in the topic now into the tables, one table after the other, and return.
 
-    Raises StreamingQueryException when a query fails; the tables then hold whole batches, and a later run goes on.
+    Raises:
+        StreamingQueryException: a query failed. The tables contain whole batches, and the next run continues.
     """
     bronze_query(spark, source, tables).trigger(availableNow=True).start().awaitTermination()
     generations_query(spark, tables).trigger(availableNow=True).start().awaitTermination()
@@ -35,10 +36,13 @@ def run_available(spark: SparkSession, source: AuditSource, tables: Tables) -> N
 def run_continuously(
     spark: SparkSession, source: AuditSource, tables: Tables, interval_ms: int, stop: threading.Event
 ) -> None:
-    """All queries at once, a micro-batch every `interval_ms`, until `stop` is set or one of them fails.
+    """Run all queries, with a micro-batch every `interval_ms`, until `stop` is set or one of them fails.
 
-    A table is then at most one interval behind the one before it. When one query fails the others are stopped (a job
-    that is half alive looks healthy to a supervisor) and its StreamingQueryException is raised.
+    Each table is at most one interval behind the previous one. If a query fails, the others are stopped too, because a
+    supervisor would see a job with one running query as healthy.
+
+    Raises:
+        StreamingQueryException: a query failed.
     """
     every = f"{interval_ms} milliseconds"
     queries = [bronze_query(spark, source, tables).trigger(processingTime=every).start()]
@@ -52,6 +56,6 @@ def run_continuously(
 
 
 def last_line(error: PySparkException) -> str:
-    """What went wrong, without the Java stack that a StreamingQueryException carries."""
+    """Return the message of an error without the Java stack trace that a StreamingQueryException contains."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip() and not line.lstrip().startswith("at ")]
     return lines[0] if lines else type(error).__name__

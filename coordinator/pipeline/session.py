@@ -1,6 +1,6 @@
 """The Spark session of the pipeline: the stock Kafka connector and Delta, sized for one machine.
 
-What a session costs at the start is what `make demo` waits for, so each setting that only a cluster needs is off.
+`make demo` waits for the start of the session, so all features that only a cluster needs are disabled.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ EXCLUDED_PACKAGES: Final = (
     "org.slf4j:slf4j-api",
     "org.xerial.snappy:snappy-java",
 )
-"""Dependencies of the two that the pyspark wheel holds already: 60 of 70 MB that need not be fetched."""
+"""Dependencies of the two that the pyspark wheel already contains: 60 of 70 MB that are not downloaded."""
 
 _SETTINGS: Final = {
     "spark.master": "local[2]",
@@ -42,7 +42,7 @@ _SETTINGS: Final = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.session.timeZone": "UTC",
-    # Everything of a local session talks over loopback; a host name that does not resolve must not matter.
+    # A local session uses only the loopback interface, so a host name that does not resolve must not matter.
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "1g",
@@ -64,41 +64,44 @@ _JAVA_OPTIONS: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfDat
 
 
 class SparkStartFailed(RuntimeError):
-    """The Java side of Spark did not come up; the message holds the end of what it said."""
+    """The JVM of Spark did not start. The message contains the last lines of its output."""
 
 
 @contextlib.contextmanager
 def spark_session(log: Path | None = None) -> Iterator[SparkSession]:
-    """A session whose JVM and temporary files are gone when the context ends. What the JVM prints (package resolution,
-    errors) goes to the file `log`, or nowhere.
+    """Start a session; its JVM and temporary files are removed when the context ends.
 
-    One per process: pyspark keeps its gateway for good. Raises JavaMissing, or SparkStartFailed when the JVM does not
-    start or a package cannot be fetched.
+    The output of the JVM (package resolution, errors) goes to the file `log`, if one is given. A process can have only
+    one session, because pyspark never replaces its gateway.
+
+    Raises:
+        JavaMissing: there is no suitable Java.
+        SparkStartFailed: the JVM does not start, or a package cannot be downloaded.
     """
     require_java()
-    # What goes wrong in a call is raised as well; its log would tell it a second time, with the whole Java stack.
+    # Errors of calls are raised as exceptions. The log would repeat them, with the whole Java stack trace.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
-    # The JVM works in a folder of its own: Spark leaves `artifacts` and `spark-warehouse` where it is started.
+    # The JVM gets its own working directory, because Spark leaves `artifacts` and `spark-warehouse` there.
     with tempfile.TemporaryDirectory(prefix="coordinator-spark-", ignore_cleanup_errors=True) as scratch:
         conf = SparkConf(loadDefaults=False).setAll(list(_SETTINGS.items()))
         conf.set("spark.local.dir", scratch)
         conf.set("spark.driver.extraJavaOptions", f'{_JAVA_OPTIONS} "-Djava.io.tmpdir={scratch}"')
-        with open(log or Path(scratch, "spark.log"), "w+b") as said:
-            gateway = _launch_jvm(conf, scratch, said)
+        with open(log or Path(scratch, "spark.log"), "w+b") as output:
+            gateway = _launch_jvm(conf, scratch, output)
         try:
             with SparkContext(conf=conf, gateway=gateway) as context:
                 context.setLogLevel("ERROR")
                 yield SparkSession(context)
         finally:
             gateway.shutdown()
-            gateway.proc.stdin.close()  # the JVM watches it and leaves when it closes
+            gateway.proc.stdin.close()  # the JVM exits when its stdin closes
             gateway.proc.wait(_JVM_EXIT_SECONDS)
 
 
-def _launch_jvm(conf: SparkConf, directory: str, said: BinaryIO) -> JavaGateway:
+def _launch_jvm(conf: SparkConf, directory: str, output: BinaryIO) -> JavaGateway:
     try:
-        return launch_gateway(conf, popen_kwargs={"stdout": said, "stderr": said, "cwd": directory})
+        return launch_gateway(conf, popen_kwargs={"stdout": output, "stderr": output, "cwd": directory})
     except (PySparkException, OSError) as error:
-        said.seek(0)
-        last_lines = said.read().decode(errors="replace").strip().splitlines()[-_LAST_LINES:]
-        raise SparkStartFailed("\n".join(["Spark did not start; its last words:", *last_lines])) from error
+        output.seek(0)
+        last_lines = output.read().decode(errors="replace").strip().splitlines()[-_LAST_LINES:]
+        raise SparkStartFailed("\n".join(["Spark did not start. The end of its output:", *last_lines])) from error

@@ -1,4 +1,4 @@
-"""The generations table for people."""
+"""Prints the generations table."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -22,7 +22,11 @@ _WIDTH: Final = 120
 
 
 def read_generations(spark: SparkSession, tables: Tables, group_id: str | None = None) -> list[GenerationRow]:
-    """The rows of one group, or of all, in order. Raises AnalysisException when the table does not exist."""
+    """Return the rows of one group, or of all groups, in order.
+
+    Raises:
+        AnalysisException: the table does not exist.
+    """
     rows = spark.read.format("delta").load(tables.path(GENERATIONS))
     if group_id is not None:
         rows = rows.where(rows.group_id == group_id)
@@ -30,7 +34,7 @@ def read_generations(spark: SparkSession, tables: Tables, group_id: str | None =
 
 
 def print_generations(console: Console, rows: Sequence[GenerationRow]) -> None:
-    """A table per group; piped into a file it is as wide as it needs to be."""
+    """Print one table per group; if the output is not a terminal, with a fixed width."""
     if not console.is_terminal:
         console = Console(file=console.file, width=_WIDTH)
     by_group = groupby(rows, key=lambda row: str(row["group_id"]))
@@ -39,7 +43,7 @@ def print_generations(console: Console, rows: Sequence[GenerationRow]) -> None:
 
 
 def generations_table(group_id: str, rows: Sequence[GenerationRow]) -> Table:
-    """One line per generation. "unowned" sums, over the partitions, the time that each had no owner."""
+    """Return a table with one line per generation. "unowned ms" sums the times in which each partition had no owner."""
     table = Table(
         title=f"Generations of group {escape(group_id)}", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
     )
@@ -63,7 +67,7 @@ def generations_table(group_id: str, rows: Sequence[GenerationRow]) -> Table:
 
 
 def caused_by(row: GenerationRow) -> str:
-    """The member that caused it: by its instance id if it has one, else by the name its client gave itself."""
+    """Return the member that caused a generation: its instance id, else its client id, else its member id."""
     return row["cause_group_instance_id"] or row["cause_client_id"] or row["cause_member_id"] or ""
 
 

@@ -1,4 +1,4 @@
-"""Where the tables and the checkpoints of their queries lie, and how a table comes to be."""
+"""The paths of the tables and of their queries' checkpoints, and the creation of tables."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,20 +14,20 @@ GENERATIONS: Final = "generations"
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The folder of all tables. A checkpoint lies in there too: a table and the progress of its query are only of use
-    together, and whoever deletes or copies the folder takes both."""
+    """The directory of all tables and checkpoints. A table and its query's checkpoint are only valid together, so both
+    are in one directory, which can be copied or deleted as a whole."""
 
     root: Path
 
     def path(self, table: str) -> str:
-        """Absolute, as Spark resolves a relative path against another directory than the caller might mean."""
+        """Return the absolute path of a table. Spark would resolve a relative path against another directory."""
         return str(self.root.absolute() / table)
 
     def checkpoint(self, table: str) -> str:
         return str(self.root.absolute() / "_checkpoints" / table)
 
     def create(self, spark: SparkSession, table: str, columns: StructType) -> DeltaTable:
-        """The table, made empty if it is not there: a reader may come before the first event."""
+        """Return the table; create it empty if it does not exist, so that it can be read before the first event."""
         path = self.path(table)
         if DeltaTable.isDeltaTable(spark, path):
             return DeltaTable.forPath(spark, path)

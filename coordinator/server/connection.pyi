@@ -7,7 +7,7 @@ from coordinator.runtime.sessions import SessionTable
 from coordinator.server.request_context import Endpoint, RequestContext
 
 class Connection(Protocol):
-    """An asyncio protocol. `host` serves what is not answered here (host.py)."""
+    """An asyncio protocol. `host` is the RequestDispatcher."""
 
     client_host: str
     last_heard_ms: int
@@ -20,12 +20,12 @@ class Connection(Protocol):
     ) -> None: ...
     def connection_made(self, transport: Transport) -> None: ...  # type: ignore[override]
     def answer(self, response: Any) -> None:
-        """Send the response to the request under way, then go on with the next one."""
+        """Send the response to the request in progress, then handle the next one."""
     def answer_error(self, error: ErrorCode) -> None:
-        """Send the response that says `error` in the API of the request under way."""
+        """Send the response that reports `error` in the API of the request in progress."""
     def finish(self) -> None:
-        """The request under way is done, answered or not meant to be."""
+        """Complete the request in progress: its response has been sent, or it has none."""
     def refuse(self, why: str) -> None:
-        """Close the connection for something its client did; one log line says what."""
+        """Close the connection because of `why`, which is logged."""
     def close(self) -> None:
-        """Close once what was answered is sent."""
+        """Close the connection after the buffered responses have been sent."""

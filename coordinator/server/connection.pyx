@@ -1,8 +1,8 @@
-"""One client's connection: frames in, answers out in the order of the requests.
+"""One client connection: request frames in, responses out in the order of the requests (Kafka's SocketServer).
 
-Kafka handles the next request of a connection only when the last one is answered; so do we. Heartbeats of live sessions
-are answered here and nothing else happens; everything else goes to the host. Whatever a turn of the loop comes to
-leaves in one write.
+As in Kafka, the next request of a connection is handled only after the response to the previous one. Heartbeats of live
+sessions are handled here, without the dispatcher; all other requests go to the dispatcher. All responses of one loop
+iteration are sent with one write.
 """
 
 from collections import deque
@@ -21,35 +21,35 @@ from coordinator.runtime.sessions cimport SessionTable
 from _wire.frames import FrameTooLarge
 
 cdef enum:
-    FRAMES_QUEUED_AT_MOST = 1000        # then reading stops until answers have gone out
-    BYTES_QUEUED_AT_MOST = 1 << 20      # of these frames; a single one may be larger
-    BYTES_HELD_AT_MOST = 1 << 16        # of answers made in one turn; then they are written, and the socket is asked
-    HEARTBEAT_ANSWERS_BYTES = 4096      # written in one piece
+    FRAMES_QUEUED_AT_MOST = 1000        # above this, reading pauses until responses have been sent
+    BYTES_QUEUED_AT_MOST = 1 << 20      # of these frames; a single frame may be larger
+    BYTES_HELD_AT_MOST = 1 << 16        # of buffered responses; above this they are written before the iteration ends
+    HEARTBEAT_ANSWERS_BYTES = 4096      # the size of the buffer for heartbeat responses
     LENGTH_BYTES = 4
 
 
 cdef class Connection:
-    """An asyncio protocol. `host` serves what is not answered here (host.py)."""
+    """An asyncio protocol. `host` is the RequestDispatcher."""
 
     cdef object host
     cdef object now_ms
     cdef SessionTable sessions
     cdef FrameSplitter splitter
-    cdef object frames                  # deque of frames that wait for their turn
+    cdef object frames                  # deque of frames that have not been handled yet
     cdef Py_ssize_t frames_bytes
     cdef object transport
     cdef list out
     cdef Py_ssize_t out_bytes
-    cdef bint busy                      # a request is under way; later frames stay undecoded
+    cdef bint busy                      # a request is in progress; later frames stay undecoded
     cdef bint running
     cdef bint closing
-    cdef bint congested                 # the client does not take its answers
+    cdef bint congested                 # the send buffer is full: the client does not read its responses
     cdef bint reading_stopped
     cdef readonly str client_host
     cdef readonly int64_t last_heard_ms
     cdef readonly object endpoint
-    cdef public object call             # what the request under way is, for host and answers
-    cdef public object on_close         # called once if the client goes before its answer
+    cdef public object call             # the RequestContext of the request in progress
+    cdef public object on_close         # called once if the client disconnects before the response
 
     def __init__(self, host, endpoint, SessionTable sessions not None, now_ms, frame_bytes_max):
         self.host = host
@@ -70,7 +70,7 @@ cdef class Connection:
 
     def connection_lost(self, problem):
         self.closing = True
-        self.forget_frames()
+        self.discard_frames()
         self.host.closed(self)
         if self.on_close is not None:
             on_close, self.on_close = self.on_close, None
@@ -95,7 +95,7 @@ cdef class Connection:
             self.queue(problem.frames)
             self.run(self.last_heard_ms)
             self.refuse(
-                f"a request of {problem.frame_bytes} bytes; socket.request.max.bytes is {problem.frame_bytes_max}"
+                f"a request has {problem.frame_bytes} bytes, but socket.request.max.bytes is {problem.frame_bytes_max}"
             )
             return
         self.queue(frames)
@@ -112,27 +112,27 @@ cdef class Connection:
         self.run(self.now_ms())
 
     def answer(self, Message response not None):
-        """Send the response to the request under way, then go on with the next one."""
+        """Send the response to the request in progress, then handle the next one."""
         cdef object call = self.call
         if self.closing or not self.busy:
             return
         try:
             if call.route.downgrade is not None:
                 call.route.downgrade(response, call.api_version)
-            self.hold(encode_response(call.correlation_id, response, call.api_version))
+            self.buffer_response(encode_response(call.correlation_id, response, call.api_version))
         except (ValueError, TypeError, OverflowError) as problem:
-            # A defect of ours; whoever answers others beside this one must not be held up by it.
-            self.refuse(f"the answer to {call.route.api.name} version {call.api_version} cannot be written: {problem}")
+            # A defect of the server. It must not reach the caller, who may have further responses to send.
+            self.refuse(f"cannot encode the response to {call.route.api.name} version {call.api_version}: {problem}")
             return
         self.finish()
 
     def answer_error(self, error):
-        """Send the response that says `error` in the API of the request under way."""
+        """Send the response that reports `error` in the API of the request in progress."""
         if not self.closing and self.busy:
             self.answer(self.host.error_response(self.call, error))
 
     def finish(self):
-        """The request under way is done, answered or not meant to be."""
+        """Complete the request in progress: its response has been sent, or it has none."""
         self.busy = False
         self.call = None
         self.on_close = None
@@ -144,23 +144,23 @@ cdef class Connection:
             self.flush()
 
     def refuse(self, str why):
-        """Close the connection for something its client did; one log line says what."""
+        """Close the connection because of `why`, which is logged."""
         if not self.closing:
             self.closing = True
-            self.forget_frames()
+            self.discard_frames()
             self.host.refused(self, why)
             self.flush()
             self.transport.close()
 
     def close(self):
-        """Close once what was answered is sent."""
+        """Close the connection after the buffered responses have been sent."""
         self.closing = True
-        self.forget_frames()
+        self.discard_frames()
         self.flush()
         self.transport.close()
 
     cdef run(self, int64_t now_ms):
-        """Handle the frames whose turn it is."""
+        """Handle the queued frames, until one of them has to wait for its response."""
         if self.running:
             return
         self.running = True
@@ -168,7 +168,7 @@ cdef class Connection:
             while self.frames and not self.busy and not self.closing and not self.congested:
                 frame = self.frames.popleft()
                 self.frames_bytes -= len(<bytes>frame)
-                if not self.take_heartbeat(<bytes>frame, now_ms):
+                if not self.try_heartbeat(<bytes>frame, now_ms):
                     self.busy = True
                     self.host.serve(self, frame)
                 if self.out_bytes > BYTES_HELD_AT_MOST:
@@ -185,20 +185,20 @@ cdef class Connection:
         for frame in frames:
             self.frames_bytes += len(<bytes>frame)
 
-    cdef forget_frames(self):
+    cdef discard_frames(self):
         self.frames.clear()
         self.frames_bytes = 0
 
     cdef bint has_queued_over(self, Py_ssize_t divisor) except -1:
-        """Whether more waits than all, half … of what may."""
+        """True if the queued frames exceed 1/`divisor` of the limits."""
         return (
             len(self.frames) > FRAMES_QUEUED_AT_MOST // divisor or self.frames_bytes > BYTES_QUEUED_AT_MOST // divisor
         )
 
-    cdef hold(self, bytes answer):
-        """Keep an answer until `flush`."""
-        self.out.append(answer)
-        self.out_bytes += len(answer)
+    cdef buffer_response(self, bytes response):
+        """Buffer an encoded response until `flush`."""
+        self.out.append(response)
+        self.out_bytes += len(response)
 
     cdef flush(self):
         if self.out:
@@ -208,9 +208,9 @@ cdef class Connection:
             self.transport.write(data)
 
     cdef Py_ssize_t answer_heartbeats(self, bytes data, int64_t now_ms) except -1:
-        """Answer the Heartbeats of live sessions that `data` begins with; returns how many bytes they took.
+        """Handle the Heartbeats of live sessions at the start of `data`; return how many bytes of it were handled.
 
-        From the receive buffer into the send buffer: no frame, no message, no answer is made a Python object.
+        Responses are written from the receive buffer to the send buffer, without a Python object per message.
         """
         cdef const uint8_t *start = <const uint8_t *>PyBytes_AS_STRING(data)
         cdef Py_ssize_t size = PyBytes_GET_SIZE(data), answered = 0, made = 0, frame_bytes, answer_bytes
@@ -225,20 +225,20 @@ cdef class Connection:
             made += answer_bytes
             answered += LENGTH_BYTES + frame_bytes
             if made > HEARTBEAT_ANSWERS_BYTES - HEARTBEAT_ANSWER_BYTES_MAX:
-                self.hold(PyBytes_FromStringAndSize(<const char *>answers, made))
+                self.buffer_response(PyBytes_FromStringAndSize(<const char *>answers, made))
                 made = 0
                 if self.out_bytes > BYTES_HELD_AT_MOST:
                     self.flush()
                     if self.congested:
                         break
         if made:
-            self.hold(PyBytes_FromStringAndSize(<const char *>answers, made))
+            self.buffer_response(PyBytes_FromStringAndSize(<const char *>answers, made))
         return answered
 
     cdef Py_ssize_t answer_heartbeat(
         self, const uint8_t *frame, Py_ssize_t frame_bytes, int64_t now_ms, uint8_t *answer
     ) noexcept:
-        """Write the answer to the Heartbeat of a live session; 0 bytes for whatever else the frame is."""
+        """Write the response if the frame is a Heartbeat of a live session; return its bytes, 0 for any other frame."""
         cdef HeartbeatFields fields
         if not read_heartbeat(frame, frame_bytes, &fields) or not self.sessions.heartbeat(
             fields.group_id.data, fields.group_id.size, fields.member_id.data, fields.member_id.size,
@@ -247,12 +247,12 @@ cdef class Connection:
             return 0
         return write_heartbeat_answer(answer, &fields)
 
-    cdef bint take_heartbeat(self, bytes frame, int64_t now_ms) except -1:
-        """The same for a frame that had to wait; false when the host has to serve it."""
+    cdef bint try_heartbeat(self, bytes frame, int64_t now_ms) except -1:
+        """Handle a queued frame if it is a Heartbeat of a live session; return False if the host has to serve it."""
         cdef uint8_t answer[HEARTBEAT_ANSWER_BYTES_MAX]
         cdef Py_ssize_t size = self.answer_heartbeat(
             <const uint8_t *>PyBytes_AS_STRING(frame), PyBytes_GET_SIZE(frame), now_ms, answer
         )
         if size:
-            self.hold(PyBytes_FromStringAndSize(<const char *>answer, size))
+            self.buffer_response(PyBytes_FromStringAndSize(<const char *>answer, size))
         return size != 0

@@ -1,4 +1,4 @@
-"""Where clients connect, and what they are told to connect to."""
+"""The listening sockets, and the endpoints that are advertised to clients."""
 
 import asyncio
 import errno
@@ -18,12 +18,12 @@ PORT_AT_MOST = 65535
 
 
 class ListenError(OSError):
-    """An address that cannot be listened on; one line that says which and why."""
+    """The server cannot listen on an address. The message is one line with the address and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """NAME://HOST:PORT, taken apart."""
+    """The parts of NAME://HOST:PORT."""
 
     name: str
     host: str
@@ -31,7 +31,11 @@ class Address:
 
 
 def parse_addresses(key_name: str, text: str) -> list[Address]:
-    """The listeners in a setting. Raises ConfigError naming the part that is not NAME://HOST:PORT."""
+    """Parse the value of a setting: a comma-separated list of NAME://HOST:PORT.
+
+    Raises:
+        ConfigError: a part is not of this form.
+    """
     addresses = []
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, found, rest = part.partition("://")
@@ -48,7 +52,11 @@ class Listeners:
     def __init__(
         self, config: Config, host: RequestDispatcher, sessions: SessionTable, now_ms: Callable[[], int]
     ) -> None:
-        """Raises ConfigError for listeners that cannot be understood."""
+        """Parse the settings; `open` binds the sockets.
+
+        Raises:
+            ConfigError: the listeners or the advertised listeners are invalid.
+        """
         self._addresses = parse_addresses(LISTENERS.name, config[LISTENERS])
         if not self._addresses:
             raise ConfigError(f"{LISTENERS.name}: at least one listener is needed")
@@ -64,7 +72,11 @@ class Listeners:
         self.endpoints: list[Endpoint] = []
 
     async def open(self) -> None:
-        """Bind all, then accept. Raises ListenError when an address is not to be had."""
+        """Bind all addresses, then accept connections.
+
+        Raises:
+            ListenError: an address cannot be bound.
+        """
         loop = asyncio.get_running_loop()
         bound = [(address, _bind(address)) for address in self._addresses]
         for address, sock in bound:
@@ -75,28 +87,32 @@ class Listeners:
             )
 
     def close(self) -> None:
-        """Accept no more."""
+        """Stop accepting connections."""
         for server in self._servers:
             server.close()
 
     def _endpoint(self, address: Address, port: int) -> Endpoint:
-        told = self._advertised.get(address.name)
-        if told is not None:
-            return Endpoint(address.name, told.host, told.port or port)
-        anywhere = address.host in ("", "0.0.0.0", "::")
-        return Endpoint(address.name, socket.gethostname() if anywhere else address.host, port)
+        advertised = self._advertised.get(address.name)
+        if advertised is not None:
+            return Endpoint(address.name, advertised.host, advertised.port or port)
+        is_wildcard = address.host in ("", "0.0.0.0", "::")
+        return Endpoint(address.name, socket.gethostname() if is_wildcard else address.host, port)
 
     def _accept(self, endpoint: Endpoint) -> Connection:
         return Connection(self._host, endpoint, self._sessions, self._now_ms, self._frame_bytes_max)
 
 
 def _bind(address: Address) -> socket.socket:
-    """A bound TCP socket. Raises ListenError."""
-    where = f"{address.host}:{address.port}"
+    """Bind a TCP socket.
+
+    Raises:
+        ListenError: the address cannot be bound.
+    """
+    host_port = f"{address.host}:{address.port}"
     try:
         found = socket.getaddrinfo(address.host or None, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as problem:
-        raise ListenError(f"cannot listen on {where}: {problem.strerror}") from None
+        raise ListenError(f"cannot listen on {host_port}: {problem.strerror}") from None
     family, kind, protocol, _, socket_address = found[0]
     sock = socket.socket(family, kind, protocol)
     try:
@@ -105,6 +121,6 @@ def _bind(address: Address) -> socket.socket:
     except OSError as problem:
         sock.close()
         in_use = problem.errno == errno.EADDRINUSE
-        hint = "; another process listens there, choose another port (0 picks a free one)" if in_use else ""
-        raise ListenError(f"cannot listen on {where}: {problem.strerror}{hint}") from None
+        hint = "; another process uses this port: choose another one, or 0 for a free one" if in_use else ""
+        raise ListenError(f"cannot listen on {host_port}: {problem.strerror}{hint}") from None
     return sock

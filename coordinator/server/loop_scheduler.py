@@ -1,4 +1,4 @@
-"""The end of a loop turn, and the passing of time: queues are drained, watchers told, due timers handed out."""
+"""Runs end-of-iteration steps of the event loop and dispatches due timers."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,49 +11,49 @@ from coordinator.timers.wheel import TimerWheel
 log = structlog.get_logger()
 
 STALL_MS: Final = 250
-"""After a pause this long, what clients sent meanwhile is read before any timer counts as due."""
+"""If the loop is late by more than this, data that clients sent meanwhile is read before any timer fires."""
 
-ALARM_MS_AT_MOST: Final = 24 * 3600 * 1000
-"""An alarm for a later deadline rings early and is set again. asyncio limits its delays to a day, too: an event loop
-may raise for longer ones or let them fire at once."""
+TIMER_DELAY_MS_MAX: Final = 24 * 3600 * 1000
+"""The maximum delay of a timer of the event loop, which is set again for a later deadline. asyncio has the same limit:
+with longer delays, an event loop may raise an error or call back at once."""
 
 
 class LoopScheduler:
-    """One wheel for all timers; the loop wakes at its next deadline.
+    """Wakes the event loop at the next deadline of the timing wheel, which holds all timers.
 
-    `request_iteration` asks for an end of turn; it costs nothing to ask twice.
+    `request_iteration` schedules the end-of-iteration steps. Further calls before they run have no effect.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, wheel: TimerWheel, now_ms: Callable[[], int]) -> None:
         self._loop = loop
         self._wheel = wheel
         self._now_ms = now_ms
-        self._at_end: list[Callable[[int], None]] = []
+        self._end_steps: list[Callable[[int], None]] = []
         self._on_due: list[Callable[[object, int], None]] = []
-        self._woken = False
+        self._is_requested = False
         self._timer: asyncio.TimerHandle | None = None
         self._timer_deadline_ms = -1
 
     def on_iteration_end(self, step: Callable[[int], None]) -> None:
-        """Call `step(now_ms)` at the end of every turn that something happened in, in the order of registration."""
-        self._at_end.append(step)
+        """Call `step(now_ms)` at the end of each requested iteration, in the order of registration."""
+        self._end_steps.append(step)
 
     def on_due(self, handler: Callable[[object, int], None]) -> None:
-        """Call `handler(key, now_ms)` for each due timer; it passes over keys that are not its own."""
+        """Call `handler(key, now_ms)` for each due timer. A handler ignores keys of other handlers."""
         self._on_due.append(handler)
 
     def request_iteration(self) -> None:
-        if not self._woken:
-            self._woken = True
+        if not self._is_requested:
+            self._is_requested = True
             self._loop.call_soon(self._end)
 
     def start(self, key: object, deadline_ms: int) -> int:
-        """Start a timer on the wheel and see to it that the loop wakes for it; returns its number."""
+        """Start a timer, for which the loop wakes up; return its number."""
         self.request_iteration()
         return self._wheel.start(key, deadline_ms)
 
     def cancel(self, timer: int) -> bool:
-        """Cancel a timer by its number; False if it fired or was cancelled before."""
+        """Cancel a timer by its number; return False if it has fired or has been cancelled."""
         return self._wheel.cancel(timer)
 
     def stop(self) -> None:
@@ -61,14 +61,14 @@ class LoopScheduler:
             self._timer.cancel()
 
     def _end(self) -> None:
-        self._woken = False
+        self._is_requested = False
         now_ms = self._now_ms()
-        for step in self._at_end:
+        for step in self._end_steps:
             try:
                 step(now_ms)
             except Exception:
-                # What fails takes nothing else of the turn with it, least of all the alarm for the next one.
-                log.exception("a step of a turn failed for a reason of ours")
+                # The other steps, and the timer for the next wake-up, must not be lost.
+                log.exception("unhandled exception in an end-of-iteration step; continuing with the next step")
         self._set_timer(now_ms)
 
     def _set_timer(self, now_ms: int) -> None:
@@ -80,12 +80,12 @@ class LoopScheduler:
             self._timer = None
         self._timer_deadline_ms = due_ms
         if due_ms >= 0:
-            delay_ms = min(max(due_ms - now_ms, 0), ALARM_MS_AT_MOST)
+            delay_ms = min(max(due_ms - now_ms, 0), TIMER_DELAY_MS_MAX)
             self._timer = self._loop.call_later(delay_ms / 1000, self._wake_up, due_ms)
 
     def _wake_up(self, due_ms: int) -> None:
         if self._now_ms() - due_ms > STALL_MS:
-            # The loop stood still: two turns further, what lies in the sockets has been read.
+            # The loop was blocked. After two more iterations, the data in the sockets has been read.
             self._loop.call_soon(self._loop.call_soon, self._advance)
         else:
             self._advance()
@@ -100,5 +100,5 @@ class LoopScheduler:
                 try:
                     handler(key, now_ms)
                 except Exception:
-                    log.exception("a due timer failed for a reason of ours", key=str(key))
+                    log.exception("unhandled exception in a timer handler; the timer is lost", key=str(key))
         self._end()

@@ -81,6 +81,7 @@ class Node:
         self._directory = LogDirectory.open(Path(config[LOG_DIRS]), node_id=config[NODE_ID])
         try:
             await self._start(config)
+            self._directory.log_recovery()
         except BaseException:
             self._directory.close(clean=False)
             raise
@@ -94,7 +95,7 @@ class Node:
         metadata = MetadataStore(self._directory.open_metadata_log(LogConfig()), lambda: uuid.uuid4().bytes)
         partitions = Partitions(self._directory, metadata.image, config, self._leadership)
         topics = Topics(metadata, partitions, config)
-        topics.make_internal(now_ms())
+        topics.create_internal_topics(now_ms())
         pending = PendingRequests()
         sessions = SessionTable(wheel, random.SystemRandom().getrandbits(64))
         environment = Environment(config, metadata.image, sessions, _new_id)

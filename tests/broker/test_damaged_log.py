@@ -93,7 +93,7 @@ def test_a_fetch_of_a_damaged_batch_answers_corrupt_message(client, topic, log_f
     assert fetched(client, topic, VICTIM, max_bytes) == [(ErrorCode.CORRUPT_MESSAGE, []), (ErrorCode.NONE, rest)]
     wait_for(logged, 5, "the log line")
     assert len(logged()) == 1
-    assert "cannot read a log" in logged()[0]
+    assert "cannot read the log" in logged()[0]
 
 
 def test_the_batches_before_a_damaged_one_are_fetched(client, topic, log_file, logged):

@@ -157,7 +157,7 @@ def test_a_restart_reads_the_producers_from_the_log(broker, producer, clean):
 
 def test_producers_of_a_deleted_topic_are_forgotten(broker, producer):
     producer.send(0, 5)
-    broker.topics.remove("orders", broker.clock.now_ms())
+    broker.topics.delete("orders", broker.clock.now_ms())
     broker.create_topic("orders")
     assert producer.send(0) == (NONE, 0)
 

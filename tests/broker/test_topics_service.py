@@ -68,7 +68,7 @@ def test_a_removed_topic_leaves_nothing_on_the_disk(broker):
     for partition in (0, 1):
         broker.produce("orders", batch(b"a"), partition)
     assert [name for name in broker.fs.names(DATA) if "orders" in name] == ["orders-0", "orders-1"]
-    broker.topics.remove("orders", 0)
+    broker.topics.delete("orders", 0)
     assert [name for name in broker.fs.names(DATA) if "orders" in name] == []
     assert broker.produce("orders", batch(b"a")).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -76,7 +76,7 @@ def test_a_removed_topic_leaves_nothing_on_the_disk(broker):
 def test_a_topic_that_is_created_again_is_empty_and_another_one(broker):
     first = broker.create_topic("orders")
     broker.produce("orders", batch(b"a"))
-    broker.topics.remove("orders", 0)
+    broker.topics.delete("orders", 0)
     assert broker.create_topic("orders") != first
     assert broker.produce("orders", batch(b"b")).base_offset == 0
 
@@ -90,18 +90,18 @@ def test_a_topic_that_is_created_again_is_empty_and_another_one(broker):
     ],
 )
 def test_a_topic_that_cannot_be_removed_is_rejected(broker, name, error):
-    broker.topics.make_internal(0)
+    broker.topics.create_internal_topics(0)
     with pytest.raises(TopicError) as refused:
-        broker.topics.remove(name, 0)
+        broker.topics.delete(name, 0)
     assert refused.value.error == error
 
 
 def test_internal_topics_are_created_once_and_with_the_same_number_of_partitions(broker):
     for _ in range(2):
-        broker.topics.make_internal(0)
+        broker.topics.create_internal_topics(0)
     broker.close(clean=True)
     again = VirtualBroker({"offsets.topic.num.partitions": "7"}, broker.fs)
-    again.topics.make_internal(0)
+    again.topics.create_internal_topics(0)
     for name in (OFFSETS_TOPIC, AUDIT_TOPIC):
         assert isinstance(again.partitions.locate(name, 4), PartitionLog)
         assert again.partitions.locate(name, 5) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

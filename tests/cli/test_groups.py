@@ -96,14 +96,14 @@ def test_it_prints_what_would_move(server, group):
         f"first 3 0 2 - {group}[3-4]",
         f"new-1 0 3 0 + {group}[3-5]",
         "total 3 3 2",
-        "2 partitions would move, 1 that nobody has would be taken up; it takes 2 rebalances",
+        "2 partitions would move, 1 without owner would be assigned; it takes 2 rebalances",
     ]
 
 
 def test_it_prints_that_nothing_would_move(server, group):
     lines = printed(server.bootstrap, group, "--assignor", "range")
     assert lines[2] == f"first 5 1 0 + {group}[5]"
-    assert lines[-1] == "0 partitions would move, 1 that nobody has would be taken up; it takes 1 rebalance"
+    assert lines[-1] == "0 partitions would move, 1 without owner would be assigned; it takes 1 rebalance"
 
 
 def test_it_changes_nothing(server, group):
@@ -111,7 +111,7 @@ def test_it_changes_nothing(server, group):
     assert printed(server.bootstrap, group, "--assignor", "sticky", "--with", "2") == before
 
 
-def test_what_is_wrong_is_said_in_one_line(server, group):
+def test_errors_are_reported_in_one_line(server, group):
     known = "range, roundrobin, sticky, cooperative-sticky"
     assert refused(server.bootstrap, group, "--assignor", "fair") == (
         f"Error: there is no assignor fair; choose one of {known}"
@@ -122,38 +122,38 @@ def test_what_is_wrong_is_said_in_one_line(server, group):
         refused(server.bootstrap, group, "--assignor", "range", "--without", "second"),
     )
     assert refused(server.bootstrap, group, "--assignor", "range", "--without", "first") == (
-        f"Error: first is the only member of group {group}; nobody would be left"
+        f"Error: first is the only member of group {group}; no member would remain"
     )
     assert refused(server.bootstrap, group, "--assignor", "range", "--without", "first", "--with", "1").startswith(
-        "Error: --without and --with are two questions"
+        "Error: --without and --with cannot be combined"
     )
 
 
-def test_a_server_that_is_not_there():
+def test_a_server_that_cannot_be_reached():
     assert refused("127.0.0.1:1", "g", "--assignor", "range").startswith("Error: cannot reach 127.0.0.1:1: ")
 
 
-def test_a_group_of_something_else(server, name):
+def test_a_group_that_is_not_a_consumer_group(server, name):
     with WireClient(server.bootstrap) as client:
         join(client, name, "worker", protocol_type="connect")
         assert refused(server.bootstrap, name, "--assignor", "range") == (
-            f"Error: group {name} is no group of consumers: its protocol type is 'connect'"
+            f"Error: group {name} is not a consumer group: its protocol type is 'connect'"
         )
 
 
-def test_a_group_in_the_middle_of_a_rebalance(server, name):
+def test_a_group_that_is_rebalancing(server, name):
     with WireClient(server.bootstrap) as client:
         join(client, name, "first")
         assert refused(server.bootstrap, name, "--assignor", "range") == (
-            f"Error: group {name} is rebalancing (CompletingRebalance); ask again when it is stable"
+            f"Error: group {name} is rebalancing (CompletingRebalance); retry when it is stable"
         )
 
 
-def test_a_group_that_only_commits(server, name):
+def test_a_group_without_members(server, name):
     partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=1)
     topics = [OffsetCommitRequestTopic(name=name, partitions=[partition])]
     with WireClient(server.bootstrap) as client:
         client.ask(OffsetCommitRequest(group_id=name, topics=topics), 8)
     assert refused(server.bootstrap, name, "--assignor", "range") == (
-        f"Error: group {name} has no members; start its consumers and ask again"
+        f"Error: group {name} has no members; start its consumers and retry"
     )

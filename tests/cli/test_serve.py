@@ -52,7 +52,7 @@ def data(tmp_path: Path) -> Path:
 # ---- start and end
 
 
-def test_the_ready_file_says_where_and_who(tmp_path):
+def test_the_ready_file_has_address_and_pid(tmp_path):
     with RunningServer(tmp_path) as server:
         said = json.loads((tmp_path / "ready.json").read_text())
         assert said == {"bootstrap": server.bootstrap, "pid": server.pid}
@@ -62,7 +62,7 @@ def test_the_ready_file_says_where_and_who(tmp_path):
 
 
 @pytest.mark.parametrize("end", ["stop", "interrupt"])
-def test_sigterm_and_ctrl_c_end_it_well_whatever_clients_do(tmp_path, end):
+def test_sigterm_and_ctrl_c_stop_it_cleanly_with_clients_connected(tmp_path, end):
     with RunningServer(tmp_path) as server:
         with WireClient(server.bootstrap) as idle, WireClient(server.bootstrap) as waiting:
             with WireClient(server.bootstrap) as member:
@@ -79,7 +79,7 @@ def test_sigterm_and_ctrl_c_end_it_well_whatever_clients_do(tmp_path, end):
         assert (server.data / ".kafka_cleanshutdown").exists()
 
 
-def test_a_second_start_is_the_same_cluster(tmp_path):
+def test_a_restart_keeps_the_cluster_id(tmp_path):
     ids = []
     with RunningServer(tmp_path) as server:
         for _ in range(2):
@@ -93,7 +93,7 @@ def test_a_second_start_is_the_same_cluster(tmp_path):
 # ---- what it was told
 
 
-def test_settings_come_from_a_file_and_what_is_said_later_wins(tmp_path, data):
+def test_options_override_settings_of_the_file(tmp_path, data):
     config = tmp_path / "server.properties"
     config.write_text(
         "# as Kafka writes it\n! or so\n\nnode.id = 7\nlisteners=PLAINTEXT://127.0.0.1:1\n"
@@ -141,27 +141,27 @@ def serving(
         ("advertised.listeners=OTHER://a:1", "there is no listener OTHER"),
     ],
 )
-def test_a_setting_that_cannot_be_taken_is_named(data, setting, said):
+def test_an_invalid_setting_is_reported(data, setting, said):
     assert said in refused("--data-dir", data, "--set", setting)
 
 
 @pytest.mark.parametrize("listen", ["localhost", "127.0.0.1:x", "127.0.0.1:70000"])
-def test_an_address_that_is_none_is_named(data, listen):
+def test_an_invalid_address_is_reported(data, listen):
     assert f"'PLAINTEXT://{listen}' is not NAME://HOST:PORT" in refused("--data-dir", data, "--listen", listen)
 
 
-def test_a_missing_config_file_is_named(tmp_path, data):
+def test_a_missing_config_file_is_reported(tmp_path, data):
     assert "nowhere.properties" in refused("--data-dir", data, "--config", tmp_path / "nowhere.properties")
 
 
-def test_a_config_file_that_is_none_is_named(tmp_path, data):
+def test_an_invalid_config_file_is_reported(tmp_path, data):
     for content, problem in ((b"\xff\xfe\x00", "broken.properties"), (b"just words", "just words")):
         (tmp_path / "broken.properties").write_bytes(content)
         assert problem in refused("--data-dir", data, "--config", tmp_path / "broken.properties")
     assert str(tmp_path) in refused("--data-dir", data, "--config", tmp_path)
 
 
-def test_an_option_that_is_none_is_clicks_own_affair():
+def test_an_unknown_option_is_reported_by_click():
     run = run_through(*COMMAND, "serve", "--no-such-option")
     assert run.returncode == CANNOT_START
     assert "Traceback" not in run.stderr
@@ -177,24 +177,24 @@ def taken() -> Iterator[str]:
         yield f"127.0.0.1:{other.getsockname()[1]}"
 
 
-def test_a_port_in_use_is_named(data, taken):
+def test_a_port_in_use_is_reported(data, taken):
     assert f"cannot listen on {taken}: " in refused("--data-dir", data, "--listen", taken)
 
 
-def test_a_data_folder_that_is_a_file_is_named(data):
+def test_a_data_folder_that_is_a_file_is_reported(data):
     data.write_text("mine")
-    assert f"data directory {data} is not a folder" in refused("--data-dir", data, "--listen", "127.0.0.1:0")
+    assert f"data directory {data} is not a directory" in refused("--data-dir", data, "--listen", "127.0.0.1:0")
     assert data.read_text() == "mine"
 
 
 @pytest.mark.parametrize("place", ["file/data", "/proc/data"])
-def test_a_data_folder_that_cannot_be_made_is_named(tmp_path, place):
+def test_a_data_folder_that_cannot_be_created_is_reported(tmp_path, place):
     (tmp_path / "file").write_text("mine")
     path = tmp_path / place
     assert f"data directory {path} cannot be used: " in refused("--data-dir", path, "--listen", "127.0.0.1:0")
 
 
-def test_a_data_folder_in_use_is_named(tmp_path):
+def test_a_data_folder_in_use_is_reported(tmp_path):
     with RunningServer(tmp_path) as server:
         said = refused("--data-dir", server.data, "--listen", "127.0.0.1:0")
         assert f"data directory {server.data} is in use by another process" in said
@@ -205,33 +205,33 @@ def test_a_data_folder_in_use_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "meta.properties is broken: it has no version"),
-        (b"version=1\nnode.id=1\n", "meta.properties is broken: it has no cluster.id"),
-        (b"version=2\ncluster.id=c\nnode.id=1\n", "is of version 2"),
+        (b"", "meta.properties is damaged: version is missing"),
+        (b"version=1\nnode.id=1\n", "meta.properties is damaged: cluster.id is missing"),
+        (b"version=2\ncluster.id=c\nnode.id=1\n", "has version 2"),
         (b"version=1\ncluster.id=c\nnode.id=7\n", "belongs to node 7, not to node 1"),
         (b"version=1\ncluster.id=c\nnode.id=1\n", "use an empty data directory"),
-        (b"\xff\xfe\x00\x01", "meta.properties is broken"),
+        (b"\xff\xfe\x00\x01", "meta.properties is damaged"),
     ],
 )
-def test_broken_meta_properties_are_named(data, content, said):
+def test_damaged_meta_properties_are_reported(data, content, said):
     data.mkdir()
     (data / "meta.properties").write_bytes(content)
     assert said in refused("--data-dir", data, "--listen", "127.0.0.1:0")
 
 
-def test_a_log_that_is_a_file_is_named(data):
+def test_a_log_that_is_a_file_is_reported(data):
     data.mkdir()
     (data / "__cluster_metadata-0").write_text("mine")
     assert "__cluster_metadata-0" in refused("--data-dir", data, "--listen", "127.0.0.1:0")
 
 
-def test_a_broken_checkpoint_is_named(data):
+def test_a_damaged_checkpoint_is_reported(data):
     data.mkdir()
     (data / "recovery-point-offset-checkpoint").write_text("no checkpoint")
     assert "recovery-point-offset-checkpoint" in refused("--data-dir", data, "--listen", "127.0.0.1:0")
 
 
-def test_a_ready_file_that_cannot_be_written_is_named(tmp_path, data):
+def test_a_ready_file_that_cannot_be_written_is_reported(tmp_path, data):
     ready = tmp_path / "missing" / "ready.json"
     run = run_through(*COMMAND, "serve", "--data-dir", data, "--listen", "127.0.0.1:0", "--ready-file", ready)
     assert run.returncode == CANNOT_START
@@ -242,7 +242,7 @@ def test_a_ready_file_that_cannot_be_written_is_named(tmp_path, data):
 # ---- what it does not need
 
 
-def test_help_does_without_spark():
+def test_help_does_not_import_spark():
     program = (
         "import sys; from coordinator.cli import main\n"
         "try: main(['--help'])\n"
@@ -255,7 +255,7 @@ def test_help_does_without_spark():
         assert verb in run.stdout
 
 
-def test_the_server_does_without_spark(tmp_path, data):
+def test_the_server_does_not_import_spark(tmp_path, data):
     ready, imports = tmp_path / "ready", tmp_path / "imports"
     with imports.open("wb") as stderr:
         options = ("-X", "importtime")
@@ -267,7 +267,7 @@ def test_the_server_does_without_spark(tmp_path, data):
     assert not imported & {"pyspark", "py4j", "delta", "kafka"}
 
 
-def test_it_leaves_nothing_in_the_folder_it_was_started_in(tmp_path, data):
+def test_it_leaves_nothing_in_its_working_directory(tmp_path, data):
     here = tmp_path / "here"
     here.mkdir()
     run = run_through(*COMMAND, "serve", "--data-dir", data, "--set", "node.id=x", cwd=here)

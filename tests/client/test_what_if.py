@@ -25,7 +25,7 @@ def test_nothing_moves_where_nothing_changes():
         ("one", 3, set(), set()),
         ("two", 3, set(), set()),
     ]
-    assert (answer.moved, answer.taken_up, answer.rounds) == (set(), set(), 1)
+    assert (answer.moved, answer.newly_assigned, answer.rounds) == (set(), set(), 1)
 
 
 @pytest.mark.parametrize(("assignor", "moved", "rounds"), [(RANGE, 3, 1), (STICKY, 2, 1), (COOPERATIVE_STICKY, 2, 2)])
@@ -35,7 +35,7 @@ def test_two_new_members(assignor, moved, rounds):
     assert (len(answer.moved), answer.rounds) == (moved, rounds)
 
 
-def test_a_member_less():
+def test_one_member_less():
     answer = what_if(STICKY, GROUP.members, without_member(GROUP, "two"), TOPICS)
     one, two = answer.changes
     assert (numbers(one.kept), numbers(one.gained), one.lost) == ({0, 1, 2}, {3, 4, 5}, set())
@@ -43,9 +43,9 @@ def test_a_member_less():
     assert numbers(answer.moved) == {3, 4, 5}
 
 
-def test_what_nobody_has_is_taken_up_and_has_not_moved():
+def test_a_partition_without_owner_is_newly_assigned_and_not_moved():
     answer = what_if(STICKY, GROUP.members, GROUP.members, counts(t=8))
-    assert (numbers(answer.taken_up), answer.moved) == ({6, 7}, set())
+    assert (numbers(answer.newly_assigned), answer.moved) == ({6, 7}, set())
 
 
 def test_new_members_subscribe_to_all_topics_of_the_group():
@@ -62,14 +62,14 @@ def test_a_member_is_known_by_any_of_its_ids():
 
 @pytest.mark.parametrize(
     ("name", "complaint"),
-    [("three", "no member three; its members are one, two"), ("app", "several members; say which: one, two")],
+    [("three", "no member three; its members are one, two"), ("app", "several members; use a member id: one, two")],
 )
-def test_a_member_that_is_not_one(name, complaint):
+def test_an_unknown_or_ambiguous_member_is_rejected(name, complaint):
     with pytest.raises(ClientError, match=complaint):
         without_member(GROUP, name)
 
 
-def test_the_last_member_stays():
+def test_the_only_member_cannot_be_left_out():
     alone = DescribedConsumers("g", "range", (ONE,), {"one": "app"}, TOPICS)
-    with pytest.raises(ClientError, match="nobody would be left"):
+    with pytest.raises(ClientError, match="no member would remain"):
         without_member(alone, "app")

@@ -43,22 +43,22 @@ def test_an_address_has_a_host_and_a_port(bootstrap):
 
 
 @pytest.mark.parametrize("port", [1, 99999])
-def test_nobody_is_there(port):
+def test_an_unreachable_server(port):
     with pytest.raises(ClientError, match=f"cannot reach 127.0.0.1:{port}: "):
         WireConnection(f"127.0.0.1:{port}", "test")
 
 
-def test_what_is_not_kafka_is_told_apart():
+def test_another_protocol_is_detected():
     with (
         answering(b"HTTP/1.1 400 Bad Request\r\n\r\n") as bootstrap,
         WireConnection(bootstrap, "test") as client,
-        pytest.raises(ClientError, match="does not speak Kafka's protocol"),
+        pytest.raises(ClientError, match="does not use Kafka's protocol"),
     ):
         client.ask(ApiVersionsRequest(), 0)
 
 
 @pytest.mark.parametrize("answer", [b"", b"\0\0\0\x09\0\0"])
-def test_a_connection_that_ends_before_the_answer(answer):
+def test_a_connection_that_is_closed_before_the_response(answer):
     with (
         answering(answer) as bootstrap,
         WireConnection(bootstrap, "test") as client,
@@ -67,43 +67,43 @@ def test_a_connection_that_ends_before_the_answer(answer):
         client.ask(ApiVersionsRequest(), 0)
 
 
-def test_an_answer_that_cannot_be_read():
+def test_a_response_that_cannot_be_decoded():
     with (
         answering(b"\0\0\0\x05\0\0\0\1\0") as bootstrap,
         WireConnection(bootstrap, "test") as client,
-        pytest.raises(ClientError, match="answered what cannot be read"),
+        pytest.raises(ClientError, match="sent a response that cannot be decoded"),
     ):
         client.ask(ApiVersionsRequest(), 0)
 
 
-def test_an_answer_to_another_question():
+def test_a_response_to_another_request():
     with (
         answering(b"\0\0\0\x04\0\0\0\7") as bootstrap,
         WireConnection(bootstrap, "test") as client,
-        pytest.raises(ClientError, match="answered 7 where 1 was asked"),
+        pytest.raises(ClientError, match="sent correlation id 7 instead of 1"),
     ):
         client.ask(ApiVersionsRequest(), 0)
 
 
-def test_no_answer_at_all():
+def test_no_response_in_time():
     with (
         socket.create_server(("127.0.0.1", 0)) as silent,
-        WireConnection(f"127.0.0.1:{silent.getsockname()[1]}", "test", patience_seconds=0.1) as client,
-        pytest.raises(ClientError, match="did not answer in time"),
+        WireConnection(f"127.0.0.1:{silent.getsockname()[1]}", "test", timeout_seconds=0.1) as client,
+        pytest.raises(ClientError, match="did not respond in time"),
     ):
         client.ask(ApiVersionsRequest(), 0)
 
 
-def test_a_server_of_another_age():
+def test_no_common_version():
     with (
         answering(ANSWERS_API_VERSIONS) as bootstrap,
         WireConnection(bootstrap, "test") as client,
-        pytest.raises(ClientError, match="does not speak DescribeGroups in a version that we do"),
+        pytest.raises(ClientError, match="supports no version of DescribeGroups that this client supports"),
     ):
-        client.ask_latest(DescribeGroupsRequest(groups=["g"]))
+        client.send_latest(DescribeGroupsRequest(groups=["g"]))
 
 
-def test_the_latest_common_version_is_asked(server: RunningServer):
+def test_the_latest_common_version_is_used(server: RunningServer):
     with WireConnection(server.bootstrap, "test") as client:
-        (group,) = client.ask_latest(DescribeGroupsRequest(groups=["nobody"])).groups
-    assert group.error_message is not None, "told from version 6 on"
+        (group,) = client.send_latest(DescribeGroupsRequest(groups=["nobody"])).groups
+    assert group.error_message is not None, "present from version 6 on"

@@ -1,4 +1,4 @@
-"""The demo as a whole, as `make demo` runs it: it ends well, or badly, and in either case leaves nothing running."""
+"""The whole demo, as `make demo` runs it: it leaves nothing running, whether it succeeds or fails."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ SECONDS_MAX = 90
 
 
 def processes_of(folder: Path) -> set[int]:
-    """Those that have the demo's folder in their environment: all that it starts, and what these start."""
+    """The processes with the demo's folder in their environment: those that it started, and their children."""
     mark = f"TMPDIR={folder}".encode()
     found = set()
     for entry in Path("/proc").iterdir():
@@ -23,7 +23,7 @@ def processes_of(folder: Path) -> set[int]:
             try:
                 environment = (entry / "environ").read_bytes()
             except (FileNotFoundError, ProcessLookupError, PermissionError):
-                continue  # it has ended, or is none of ours
+                continue  # it has ended, or belongs to another user
             if mark in environment:
                 found.add(int(entry.name))
     return found
@@ -42,16 +42,16 @@ def demo(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
 
 @pytest.mark.spark
 @pytest.mark.timeout(150)
-def test_the_demo_tells_its_whole_story_in_time(demo: "subprocess.Popen[str]", tmp_path: Path):
+def test_the_demo_completes_in_time(demo: "subprocess.Popen[str]", tmp_path: Path):
     started = monotonic()
-    told, _ = demo.communicate()
-    assert demo.returncode == 0, told
+    output, _ = demo.communicate()
+    assert demo.returncode == 0, output
     assert monotonic() - started < SECONDS_MAX
-    assert "no record lost, none read twice after a clean close" in told
+    assert "no record lost, none read twice after a clean close" in output
     for words in ("session_expired   consumer-2", "member_left", "emptied", "new_member        till-1"):
-        assert words in told
+        assert words in output
     (folder,) = tmp_path.iterdir()
-    assert f"Delta tables: {folder / 'tables'}" in told
+    assert f"Delta tables: {folder / 'tables'}" in output
     assert (folder / "tables" / "generations" / "_delta_log").is_dir()
     assert processes_of(tmp_path) == set()
 
@@ -66,13 +66,13 @@ def test_an_interrupted_demo_leaves_nothing_running(demo: "subprocess.Popen[str]
     assert len(processes_of(tmp_path)) >= 5, "server, producer, two consumers, Spark"
     demo.send_signal(number)
     demo.send_signal(number)
-    told, _ = demo.communicate(timeout=60)
-    assert demo.returncode == 130, told
-    assert "interrupted" in told
+    output, _ = demo.communicate(timeout=60)
+    assert demo.returncode == 130, output
+    assert "interrupted" in output
     assert processes_of(tmp_path) == set()
 
 
-def test_without_java_it_says_so_and_starts_nothing(tmp_path: Path):
+def test_without_java_it_fails_with_one_line_and_starts_nothing(tmp_path: Path):
     environment = {**os.environ, "JAVA_HOME": str(tmp_path / "nowhere")}
     command = [*COMMAND, "--dir", str(tmp_path / "demo")]
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from coordinator.log.checkpoints import read_checkpoint, write_checkpoint
 from coordinator.log.config import LogConfig
@@ -58,11 +59,11 @@ def test_a_cluster_id_is_made_when_none_is_given(root):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("", "it has no version"),
-        ("version=1\nnode.id=1\n", "it has no cluster.id"),
-        ("version=0\nbroker.id=1\ncluster.id=x\n", "it has no node.id"),
-        ("version=2\nnode.id=1\ncluster.id=x\n", "is of version 2"),
-        ("\0\0\0\0\0", "it has no version"),
+        ("", "version is missing"),
+        ("version=1\nnode.id=1\n", "cluster.id is missing"),
+        ("version=0\nbroker.id=1\ncluster.id=x\n", "node.id is missing"),
+        ("version=2\nnode.id=1\ncluster.id=x\n", "has version 2"),
+        ("\0\0\0\0\0", "version is missing"),
     ],
 )
 def test_broken_properties_are_refused(root, content, reason):
@@ -81,7 +82,7 @@ def test_a_directory_of_another_format_is_refused_in_one_line(root, line, found)
     root.mkdir()
     content = f"#\n#Fri Nov 21 09:34:02 UTC 2025\ncluster.id=abc\nnode.id=1\nversion=1\n{line}"
     (root / "meta.properties").write_text(content)
-    with pytest.raises(DataDirectoryError, match=f"is {found}, not 2\\): use an empty data directory$") as problem:
+    with pytest.raises(DataDirectoryError, match=f"is {found}, not 2\\); use an empty data directory$") as problem:
         LogDirectory.open(root)
     assert str(root) in str(problem.value)
     assert "\n" not in str(problem.value)
@@ -119,7 +120,7 @@ def test_two_processes_do_not_share_a_directory(root):
 
 def test_a_file_in_the_place_of_the_directory_is_refused(root):
     root.write_text("a file")
-    with pytest.raises(DataDirectoryError, match=f"data directory {root} is not a folder"):
+    with pytest.raises(DataDirectoryError, match=f"data directory {root} is not a directory"):
         LogDirectory.open(root)
     with pytest.raises(DataDirectoryError, match="cannot be used: Not a directory"):
         LogDirectory.open(root / "below")
@@ -143,13 +144,13 @@ def test_a_full_disk_is_reported_and_the_lock_given_back(root):
 
 def test_a_clean_stop_spares_the_next_start_its_recovery(root):
     directory = LogDirectory.open(root)
-    assert not directory.was_closed_clean
+    assert not directory.had_clean_shutdown
     filled(directory.open_log("topic", 0, CONFIG), 50)
     directory.close()
     assert (root / ".kafka_cleanshutdown").exists()
     assert (root / "recovery-point-offset-checkpoint").read_text() == "0\n1\ntopic 0 50\n"
     again = LogDirectory.open(root)
-    assert again.was_closed_clean
+    assert again.had_clean_shutdown
     assert not (root / ".kafka_cleanshutdown").exists()
     log = again.open_log("topic", 0, CONFIG)
     assert log.recovery.scanned_bytes == 0
@@ -165,10 +166,52 @@ def test_after_a_kill_the_log_is_recovered_from_its_recovery_point(root):
     filled(log, 20)
     directory.close(clean=False)
     again = LogDirectory.open(root)
-    assert not again.was_closed_clean
+    assert not again.had_clean_shutdown
     recovered = again.open_log("topic", 0, CONFIG)
     assert 0 < recovered.recovery.scanned_bytes < recovered.size_bytes
     assert everything(recovered) == [str(offset) for offset in range(70)]
+    again.close()
+
+
+def test_the_truncation_of_a_log_is_logged(root):
+    directory = LogDirectory.open(root)
+    log = filled(directory.open_log("topic", 0, CONFIG), 50)
+    filled(directory.open_log("topic", 1, CONFIG), 1)
+    directory.close(clean=False)
+    segments = list(log.folder.glob("*.log"))
+    damaged = sorted(segments)[0]
+    os.truncate(damaged, damaged.stat().st_size - 1)
+    again = LogDirectory.open(root)
+    with capture_logs() as lines:
+        recovered = again.open_log("topic", 0, CONFIG)
+        again.open_log("topic", 1, CONFIG)
+        again.log_recovery()
+    warning, summary = lines
+    assert warning == {
+        "log_level": "warning",
+        "event": "truncated a damaged log; the records after its new end are lost",
+        "log": "topic-0",
+        "truncated_bytes": recovered.recovery.truncated_bytes,
+        "removed_segments": len(segments) - 1,
+        "log_end_offset": recovered.log_end_offset,
+    }
+    assert warning["truncated_bytes"] > 0
+    assert (summary["log_level"], summary["event"]) == ("info", "recovered logs")
+    assert (summary["clean_shutdown"], summary["logs"]) == (False, 2)
+    assert summary["scanned_bytes"] > recovered.recovery.scanned_bytes
+    assert (summary["truncated_bytes"], summary["removed_segments"]) == (warning["truncated_bytes"], len(segments) - 1)
+    again.close()
+
+
+def test_a_start_after_a_clean_shutdown_logs_no_recovery(root):
+    directory = LogDirectory.open(root)
+    filled(directory.open_log("topic", 0, CONFIG), 50)
+    directory.close()
+    again = LogDirectory.open(root)
+    with capture_logs() as lines:
+        again.open_log("topic", 0, CONFIG)
+        again.log_recovery()
+    assert lines == []
     again.close()
 
 
@@ -181,7 +224,7 @@ def test_a_failed_flush_leaves_no_clean_marker(root):
         directory.close()
     fs.flush_fails = False
     again = LogDirectory.open(root, fs=fs)
-    assert not again.was_closed_clean
+    assert not again.had_clean_shutdown
     assert everything(again.open_log("topic", 0, CONFIG)) == [str(offset) for offset in range(5)]
     again.close()
 

@@ -94,7 +94,7 @@ def test_a_batch_of_our_own_is_not_larger_than_a_segment(open_log):
 def test_batches_over_the_limits_are_refused_and_leave_nothing(open_log):
     log = open_log(LogConfig(max_message_bytes=100, segment_bytes=150))
     log.append(batch("x" * 20), leader_epoch=0, now_ms=0)
-    with pytest.raises(RecordBatchTooLarge, match=r"a batch of 1\d\d bytes, max.message.bytes is 100"):
+    with pytest.raises(RecordBatchTooLarge, match=r"a batch has 1\d\d bytes, but max.message.bytes is 100"):
         log.append(batch("x" * 40), leader_epoch=0, now_ms=0)
     with pytest.raises(RecordListTooLarge, match=r"segment.bytes is 150"):
         log.append(batch("x") + batch("y") + batch("z"), leader_epoch=0, now_ms=0)
@@ -185,7 +185,7 @@ def test_a_large_batch_among_small_ones_is_found(open_log):
 @pytest.mark.parametrize("offset", [-1, 4])
 def test_offsets_outside_of_the_log_are_refused(open_log, offset):
     log = filled(open_log(), 3)
-    with pytest.raises(OffsetOutOfRange, match=f"topic-0: offset {offset} lies outside of 0 to 3"):
+    with pytest.raises(OffsetOutOfRange, match=f"topic-0: offset {offset} is out of range \\(0 to 3\\)"):
         log.read(offset, 100)
 
 

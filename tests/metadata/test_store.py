@@ -94,7 +94,7 @@ def test_producer_ids_are_never_given_twice_over_restarts(disk):
     given_ids: list[int] = []
     for taken in (1, PRODUCER_IDS_PER_BLOCK + 1, 3):
         store = disk.start()
-        given_ids += [store.take_producer_id(NOW_MS) for _ in range(taken)]
+        given_ids += [store.allocate_producer_id(NOW_MS) for _ in range(taken)]
     assert len(set(given_ids)) == len(given_ids)
     assert given_ids == sorted(given_ids)
 
@@ -102,9 +102,9 @@ def test_producer_ids_are_never_given_twice_over_restarts(disk):
 def test_a_block_of_producer_ids_is_one_record(disk):
     store = disk.start()
     for _ in range(PRODUCER_IDS_PER_BLOCK):
-        store.take_producer_id(NOW_MS)
+        store.allocate_producer_id(NOW_MS)
     assert disk.open_log().log_end_offset == 1
-    store.take_producer_id(NOW_MS)
+    store.allocate_producer_id(NOW_MS)
     assert disk.open_log().log_end_offset == 2
 
 
@@ -112,10 +112,10 @@ def test_no_producer_id_is_given_that_could_not_be_reserved(disk):
     store = disk.start()
     disk.files.is_full = True
     with pytest.raises(LogAppendError):
-        store.take_producer_id(NOW_MS)
+        store.allocate_producer_id(NOW_MS)
     disk.files.is_full = False
-    assert store.take_producer_id(NOW_MS) == 0
-    assert disk.start().take_producer_id(NOW_MS) == PRODUCER_IDS_PER_BLOCK
+    assert store.allocate_producer_id(NOW_MS) == 0
+    assert disk.start().allocate_producer_id(NOW_MS) == PRODUCER_IDS_PER_BLOCK
 
 
 @given(st.lists(st.one_of(st.tuples(NAMES, st.integers(1, 5)), st.tuples(NAMES, st.none()), st.just("restart"))))

@@ -69,7 +69,7 @@ def test_a_port_in_use_is_told_in_one_line(taken):
     with pytest.raises(ListenError) as problem:
         asyncio.run(listeners(listeners=f"PLAINTEXT://127.0.0.1:{taken}").open())
     assert str(problem.value).startswith(f"cannot listen on 127.0.0.1:{taken}: ")
-    assert "another process listens there" in str(problem.value)
+    assert "another process uses this port" in str(problem.value)
 
 
 def test_an_unknown_host_is_told_in_one_line():

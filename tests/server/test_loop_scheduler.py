@@ -11,7 +11,7 @@ import pytest
 import uvloop
 from structlog.testing import capture_logs
 
-from coordinator.server.loop_scheduler import ALARM_MS_AT_MOST, STALL_MS, LoopScheduler
+from coordinator.server.loop_scheduler import STALL_MS, TIMER_DELAY_MS_MAX, LoopScheduler
 from coordinator.timers import SystemClock, VirtualClock
 from coordinator.timers.wheel import TimerWheel
 
@@ -263,15 +263,15 @@ def test_after_a_stall_of_the_real_loop_the_sockets_come_first():
 
 
 def test_the_alarm_for_a_far_deadline_rings_early_and_is_set_again(scene):
-    far_ms = scene.now_ms + 3 * ALARM_MS_AT_MOST - 1
+    far_ms = scene.now_ms + 3 * TIMER_DELAY_MS_MAX - 1
     scene.turns.start("far", far_ms)
     scene.loop.turn()
     for _ in range(2):
-        assert [alarm.delay_seconds for alarm in scene.loop.alarms] == [ALARM_MS_AT_MOST / 1000]
-        scene.clock.advance(ALARM_MS_AT_MOST)
+        assert [alarm.delay_seconds for alarm in scene.loop.alarms] == [TIMER_DELAY_MS_MAX / 1000]
+        scene.clock.advance(TIMER_DELAY_MS_MAX)
         scene.loop.ring()
     assert ("far", scene.now_ms) not in scene.told
-    assert [alarm.delay_seconds for alarm in scene.loop.alarms] == [(ALARM_MS_AT_MOST - 1) / 1000]
-    scene.clock.advance(ALARM_MS_AT_MOST - 1)
+    assert [alarm.delay_seconds for alarm in scene.loop.alarms] == [(TIMER_DELAY_MS_MAX - 1) / 1000]
+    scene.clock.advance(TIMER_DELAY_MS_MAX - 1)
     scene.loop.ring()
     assert ("far", far_ms) in scene.told

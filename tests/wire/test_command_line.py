@@ -80,7 +80,7 @@ def test_what_is_cut_is_shown_as_far_as_it_was_understood(capsys: pytest.Capture
     body = JOIN.encode(2)[:-101].hex()
     code, lines, error = run(capsys, "decode", "--api", "JoinGroup", "--version", "2", body)
     assert code == 1
-    assert lines[0] == "JoinGroupRequest v2, as far as it was understood"
+    assert lines[0] == "JoinGroupRequest v2, up to the malformed field"
     assert lines[-1] == "protocols[1].name = 'sticky'"
     assert re.fullmatch(
         r"JoinGroupRequest v2\.protocols\[1\]\.metadata at byte \d+: truncated: 4 bytes wanted, 3 left", error
@@ -107,13 +107,13 @@ def test_bytes_that_follow_are_told_after_all_fields(capsys: pytest.CaptureFixtu
     ("arguments", "error"),
     [
         (["--api", "JoinGroup", "--version", "2", "0x0g"], "not hex: '0g'"),
-        (["--api", "JoinGroup", "00"], "which version of JoinGroup is it? say --version 0 to 9"),
+        (["--api", "JoinGroup", "00"], "unknown version of JoinGroup: give --version 0 to 9"),
         (["--api", "JoinGroup", "--version", "10", "00"], "JoinGroupRequest has versions 0 to 9, not 10"),
-        (["--api", "JoinGrup", "00"], "no message is called JoinGrup; there is JoinGroup, "),
-        (["00"], "which message is it? say --api NAME, or --header if a request's header goes before the body"),
-        (["--header", "00ff000000000000ffff"], "API key 255 is none of ours"),
+        (["--api", "JoinGrup", "00"], "there is no message JoinGrup; did you mean JoinGroup, "),
+        (["00"], "unknown message: give --api NAME, or --header if the bytes start with a request header"),
+        (["--header", "00ff000000000000ffff"], "API key 255 is not defined"),
         (["--header", "00"], "RequestHeader v1.api_key at byte 0: truncated: 2 bytes wanted, 1 left"),
-        (["--api", "GroupMetadata", "00"], "GroupMetadata is a record: say GroupMetadataKey or GroupMetadataValue"),
+        (["--api", "GroupMetadata", "00"], "GroupMetadata is a record: give GroupMetadataKey or GroupMetadataValue"),
     ],
 )
 def test_what_cannot_be_is_one_line(capsys: pytest.CaptureFixture[str], arguments: list[str], error: str) -> None:

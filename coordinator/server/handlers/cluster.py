@@ -200,7 +200,7 @@ class ClusterHandlers:
             topic = OFFSETS_TOPIC
         elif key_type == TRANSACTION_KEY:
             topic = TRANSACTIONS_TOPIC
-            self._node.topics.make_transactions_topic(self._node.now_ms())
+            self._node.topics.create_transactions_topic(self._node.now_ms())
         else:
             is_known = key_type == SHARE_KEY and call.api_version >= SHARE_KEY_VERSION
             is_valid = is_known and SHARE_PARTITION.fullmatch(key)

@@ -76,7 +76,7 @@ class DataHandlers:
         connection, fetch_service = call.connection, self._node.fetch_service
         fetched = fetch_service.fetch(request, call.api_version, self._node.now_ms(), connection.answer)
         if isinstance(fetched, DelayedFetch):
-            connection.on_close = lambda: fetch_service.drop(fetched)
+            connection.on_close = lambda: fetch_service.cancel(fetched)
             return DEFERRED
         return fetched
 
@@ -87,7 +87,7 @@ class DataHandlers:
         if request.transactional_id is not None:
             # A final error: with a retriable one the producer would ask again until its timeout.
             return InitProducerIdResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, producer_id=-1, producer_epoch=-1)
-        producer_id = self._node.metadata.take_producer_id(self._node.now_ms())
+        producer_id = self._node.metadata.allocate_producer_id(self._node.now_ms())
         return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
 
     def offset_for_leader_epoch(

@@ -53,7 +53,7 @@ class TopicHandlers:
             partitions, replication_factor = _counts(wanted, self._node.node_id)
             topic_id = NO_ID
             if validate_only:
-                self._node.topics.check_new(wanted.name, partitions, replication_factor)
+                self._node.topics.validate_new(wanted.name, partitions, replication_factor)
             else:
                 configs = {config.name: config.value for config in wanted.configs if config.value is not None}
                 made = self._node.topics.create(
@@ -101,7 +101,7 @@ class TopicHandlers:
         topic = self._node.image.topics.get(name)
         topic_id = NO_ID if topic is None else topic.topic_id
         try:
-            self._node.topics.remove(name, self._node.now_ms())
+            self._node.topics.delete(name, self._node.now_ms())
         except TopicError as problem:
             return _not_deleted(name, topic_id, problem.error, str(problem))
         self._node.coordinator.topics_deleted([name])

@@ -16,7 +16,12 @@ from tests.servers import RunningServer
 from tests.waiting import wait_for
 
 GROUPLOAD: Final = Path(__file__).resolve().parents[1] / "groupload"
-SETTINGS: Final = {"group.initial.rebalance.delay.ms": "0"}
+SETTINGS: Final = {"group.initial.rebalance.delay.ms": "0", "message.max.bytes": str(16 << 20)}
+"""The metadata of a group of 10,000 members is one record, larger than a record may be by default."""
+
+LOG_LEVEL: Final = "warning"
+"""That of the peers too: none of them logs each rebalance."""
+
 START_SECONDS: Final = 20
 STOP_SECONDS: Final = 10
 
@@ -49,7 +54,7 @@ Starter = Callable[[Path, ExitStack], Target]
 
 
 def ours(folder: Path, stack: ExitStack) -> Target:
-    server = stack.enter_context(RunningServer(folder, SETTINGS))
+    server = stack.enter_context(RunningServer(folder, SETTINGS, log_level=LOG_LEVEL))
     return Target(OURS, server.bootstrap, server.pid)
 
 
@@ -58,7 +63,7 @@ def ours_starting(folder: Path, stack: ExitStack) -> Target:
     bootstrap = f"127.0.0.1:{_free_port()}"
     options = [f"--listen={bootstrap}", f"--data-dir={folder / 'data'}"]
     options += [f"--set={name}={value}" for name, value in SETTINGS.items()]
-    command = [sys.executable, "-m", "coordinator.cli", "serve", *options]
+    command = [sys.executable, "-m", "coordinator.cli", "serve", f"--log-level={LOG_LEVEL}", *options]
     return Target(OURS, bootstrap, stack.enter_context(_process(command, stderr=subprocess.DEVNULL)).pid)
 
 
