@@ -1,7 +1,8 @@
 """Who waits for which answer: request id → connection. Replies come from the core by number, and leave from here."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from _wire.errors import ErrorCode
@@ -44,6 +45,11 @@ class PendingRequests:
     def __init__(self) -> None:
         self._numbers = count(1)
         self._waiting: dict[int, Waiting | PartialResponse] = {}
+
+    @property
+    def unanswered(self) -> Mapping[int, Waiting | PartialResponse]:
+        """Request id → where its response goes, for requests neither answered nor forgotten. Read-only."""
+        return MappingProxyType(self._waiting)
 
     def register(self, waiting: Waiting) -> int:
         """A request id for the request under way on a connection."""
