@@ -1,8 +1,7 @@
-"""One client's connection: frames in, answers out in the order of the requests.
+"""One client's connection: reads requests and writes responses in the order of the requests.
 
 Kafka handles the next request of a connection only when the last one is answered; so do we. Heartbeats of live sessions
-are answered here and nothing else happens; everything else goes to the host. Whatever a turn of the loop comes to
-leaves in one write.
+are answered here; everything else goes to the host. All responses of one loop iteration are sent in one write.
 """
 
 from collections import deque
@@ -29,7 +28,7 @@ cdef enum:
 
 
 cdef class Connection:
-    """An asyncio protocol. `host` serves what is not answered here (host.py)."""
+    """An asyncio protocol. `host` handles what is not answered here (request_dispatcher.py)."""
 
     cdef object host
     cdef object now_ms
@@ -121,8 +120,8 @@ cdef class Connection:
                 call.route.downgrade(response, call.api_version)
             self.hold(encode_response(call.correlation_id, response, call.api_version))
         except (ValueError, TypeError, OverflowError) as problem:
-            # A defect of ours; whoever answers others beside this one must not be held up by it.
-            self.refuse(f"the answer to {call.route.api.name} version {call.api_version} cannot be written: {problem}")
+            # A bug of the server. It must not keep the caller from answering other requests.
+            self.refuse(f"cannot encode the response to {call.route.api.name} version {call.api_version}: {problem}")
             return
         self.finish()
 
@@ -132,7 +131,7 @@ cdef class Connection:
             self.answer(self.host.error_response(self.call, error))
 
     def finish(self):
-        """The request under way is done, answered or not meant to be."""
+        """The request under way is done: answered, or one without a response."""
         self.busy = False
         self.call = None
         self.on_close = None

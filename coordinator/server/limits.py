@@ -1,4 +1,4 @@
-"""How many connections there may be, and for how long one may say nothing."""
+"""Limits on the number of connections, and on how long one may be idle."""
 
 from collections import Counter
 from typing import NamedTuple
@@ -19,7 +19,7 @@ class ConnectionLimits:
     """`max.connections`, `max.connections.per.ip` and `connections.max.idle.ms`.
 
     One connection too many is closed at once. Kafka instead stops accepting when `max.connections` is reached, which
-    leaves the client waiting in the dark.
+    leaves the client waiting without an error.
     """
 
     def __init__(self, config: Config, scheduler: LoopScheduler) -> None:
@@ -32,7 +32,7 @@ class ConnectionLimits:
         self._timers: dict[Connection, int] = {}
 
     def opened(self, connection: Connection) -> str | None:
-        """Count a new connection; why it has to go again, or None."""
+        """Count a new connection. Returns why it is over a limit, or None."""
         self._open += 1
         self._per_ip[connection.client_host] += 1
         if self._open > self._most:
@@ -43,7 +43,7 @@ class ConnectionLimits:
         return None
 
     def closed(self, connection: Connection) -> None:
-        """Count a connection no more."""
+        """A counted connection was closed."""
         self._open -= 1
         self._per_ip[connection.client_host] -= 1
         if not self._per_ip[connection.client_host]:

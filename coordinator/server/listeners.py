@@ -1,4 +1,4 @@
-"""Where clients connect, and what they are told to connect to."""
+"""Listeners: the addresses that are bound, and those that are advertised to clients."""
 
 import asyncio
 import errno
@@ -64,7 +64,7 @@ class Listeners:
         self.endpoints: list[Endpoint] = []
 
     async def open(self) -> None:
-        """Bind all, then accept. Raises ListenError when an address is not to be had."""
+        """Bind all, then accept. Raises ListenError when an address cannot be bound."""
         loop = asyncio.get_running_loop()
         bound = [(address, _bind(address)) for address in self._addresses]
         for address, sock in bound:
@@ -75,7 +75,7 @@ class Listeners:
             )
 
     def close(self) -> None:
-        """Accept no more."""
+        """Stop accepting connections."""
         for server in self._servers:
             server.close()
 

@@ -1,4 +1,4 @@
-"""The end of a loop turn, and the passing of time: queues are drained, watchers told, due timers handed out."""
+"""Runs the steps at the end of each iteration of the event loop, and the handlers of due timers."""
 
 import asyncio
 from collections.abc import Callable
@@ -67,8 +67,8 @@ class LoopScheduler:
             try:
                 step(now_ms)
             except Exception:
-                # What fails takes nothing else of the turn with it, least of all the alarm for the next one.
-                log.exception("a step of a turn failed for a reason of ours")
+                # An exception must not prevent the other steps, nor the alarm for the next deadline.
+                log.exception("unhandled exception at the end of a loop iteration")
         self._set_timer(now_ms)
 
     def _set_timer(self, now_ms: int) -> None:
@@ -85,7 +85,7 @@ class LoopScheduler:
 
     def _wake_up(self, due_ms: int) -> None:
         if self._now_ms() - due_ms > STALL_MS:
-            # The loop stood still: two turns further, what lies in the sockets has been read.
+            # The loop was blocked: two iterations later, what waits in the sockets has been read.
             self._loop.call_soon(self._loop.call_soon, self._advance)
         else:
             self._advance()
@@ -100,5 +100,5 @@ class LoopScheduler:
                 try:
                     handler(key, now_ms)
                 except Exception:
-                    log.exception("a due timer failed for a reason of ours", key=str(key))
+                    log.exception("unhandled exception in a timer", key=str(key))
         self._end()

@@ -1,4 +1,4 @@
-"""Who waits for which answer: request id → connection. Replies come from the core by number, and leave from here."""
+"""Delivers the responses of the core, which name a request id, to the connections that wait for them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
@@ -36,10 +36,10 @@ class Aggregation:
 
 
 class PendingRequests:
-    """Numbers requests and delivers their answers; an answer that nobody waits for any more is passed over.
+    """Numbers requests and delivers their answers; an answer that nobody waits for any more is ignored.
 
     A request that a newer one replaced (a JoinGroup sent again over a second connection) is never answered, as on
-    Kafka, and its number is given up when its connection closes.
+    Kafka, and its number is dropped when its connection closes.
     """
 
     def __init__(self) -> None:
