@@ -1,4 +1,4 @@
-"""What consumers write into the bytes that a coordinator passes on unread: subscriptions and assignments.
+"""Reads subscriptions and assignments, which consumers encode and the coordinator passes on as they are.
 
 Clients write them, so they may be anything, and as long as a request may be. They are read in two passes: the first one
 counts and checks without making an object, the second one makes objects if the count is within the caller's bound.

@@ -1,4 +1,4 @@
-"""What the audit remembers of a live group between its events. Compiled: it compares each partition of each member."""
+"""The audit's state of a live group between its events. Compiled: it compares each partition of each member."""
 
 cimport cython
 from libc.stdint cimport int64_t

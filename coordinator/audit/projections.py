@@ -1,4 +1,4 @@
-"""Core events → fields of audit events: beside the bare event who owned what before, and how long things took."""
+"""Core events → fields of audit events, with the previous owners of partitions and durations."""
 
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
@@ -22,7 +22,7 @@ class Projection(NamedTuple):
 
     event_class: type[schema.AuditEvent]
     fields: Callable[[Any, ClassicGroup, GroupAuditState, GroupState], Fields | None]
-    """(core event, group after it, audit state, group state before it) → fields; None: not this time."""
+    """(core event, group after it, audit state, group state before it) → fields; None: no audit event."""
     is_stored: bool | Callable[[ClassicGroup], bool] = False
     """Whether `__consumer_offsets` gets the group as it is after the event, as `core.stored` has it."""
 

@@ -1,4 +1,4 @@
-"""Fields of audit events → records of the topic. Compiled: a group of one member is six of them before it works.
+"""Fields of audit events → records of the topic. Compiled: a new group of one member already causes six.
 
 The structs of `schema.py` alone define an event: their fields are read once, at import. An event is then written from
 the values of its fields, without making its struct first; the bytes are those of `schema.encode_event`.

@@ -93,7 +93,7 @@ class AuditCursor:
     generation_id: int = 0
     state: GroupState = EMPTY
     members: int = 0
-    """Their fingerprint."""
+    """Fingerprint of the members."""
     knows_members: bool = False
     """False until an event says who all members are: the events before may be deleted, or lie before a checkpoint."""
     last_seq_by_state: dict[StateKey, int] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What administrators ask of groups: describe, list, delete.
+"""Requests of administrators: describe, list and delete groups.
 
 Counterpart in Kafka: `GroupMetadataManager.describeGroups`, `GroupCoordinatorShard.listGroups`, `deleteGroups`.
 """
@@ -25,7 +25,7 @@ from coordinator.core.offset_expiry import sessions_of_pending_members
 from coordinator.core.states import DEAD, EMPTY, STABLE
 
 NO_AUTHORIZED_OPERATIONS = -(2**31)
-"""What Kafka answers for operations that were not asked for (KIP-430)."""
+"""Kafka's value for authorized operations that were not requested (KIP-430)."""
 
 GROUP_ID_NOT_FOUND_VERSION = 6
 """From this version on DescribeGroups says that a group is unknown; before, it is described as Dead (KIP-1043)."""
@@ -40,7 +40,7 @@ JAVA_WHITESPACE: Final = "".join(map(chr, range(ord(" ") + 1)))
 
 
 def describe_per_group(request: DescribeGroupsRequest) -> Iterable[tuple[str, DescribeGroupsRequest]]:
-    """A request taken apart: group id and the request for that group alone."""
+    """Split a request: group id and the request for that group alone."""
     for group_id in request.groups:
         with_operations = request.include_authorized_operations
         yield group_id, DescribeGroupsRequest(groups=[group_id], include_authorized_operations=with_operations)
@@ -103,7 +103,7 @@ def list_error(request: ListGroupsRequest, error: ErrorCode, api_version: int) -
 
 
 def list_groups(groups: Mapping[str, Group], request: ListGroupsRequest, context: OperationContext) -> Decision:
-    """The groups of one shard that pass the filters; the case of a filter does not count."""
+    """The groups of one shard that pass the filters, which ignore case."""
     states = {state.strip(JAVA_WHITESPACE).lower() for state in request.states_filter}
     types = {kind.lower() for kind in request.types_filter}
     listed = [
@@ -115,7 +115,7 @@ def list_groups(groups: Mapping[str, Group], request: ListGroupsRequest, context
 
 
 def merge_listed(responses: Iterable[ListGroupsResponse]) -> ListGroupsResponse:
-    """What the shards answered that could; the error is that of the first that could not."""
+    """The groups of the shards that answered; the error is that of the first shard that failed."""
     merged = ListGroupsResponse()
     for response in responses:
         merged.groups.extend(response.groups)
@@ -134,7 +134,7 @@ def _listed(group: Group) -> ListedGroup:
 
 
 def delete_per_group(request: DeleteGroupsRequest) -> Iterable[tuple[str, DeleteGroupsRequest]]:
-    """A request taken apart; a group that is named twice is deleted and answered once."""
+    """Split a request by group; a group that is named twice is deleted and answered once."""
     for group_id in dict.fromkeys(request.groups_names):
         yield group_id, DeleteGroupsRequest(groups_names=[group_id])
 

@@ -1,4 +1,4 @@
-"""Why a member went or a rebalance began."""
+"""Why a member was removed or a rebalance started."""
 
 from enum import StrEnum
 

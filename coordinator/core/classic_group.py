@@ -13,11 +13,11 @@ from coordinator.core.states import EMPTY, PREPARING_REBALANCE, GroupState, chec
 NO_GENERATION = -1
 NO_MEMBER_ID = ""
 CONSUMER_PROTOCOL_TYPE = "consumer"
-"""The protocol type whose metadata are subscriptions; of any other a coordinator knows no topics."""
+"""The protocol type whose metadata are subscriptions; the metadata of other types are opaque."""
 
 
 class Protocol(NamedTuple):
-    """One assignor that a member offers, with what that assignor wants to know of the member."""
+    """One assignor that a member supports, and the member's metadata for it."""
 
     name: str
     metadata: bytes
@@ -105,9 +105,9 @@ class ClassicGroup:
     rebalance_reason: RebalanceReason | None = None
     """Why the group has to rebalance; None once the rebalance has started."""
     subscriptions: tuple[bytes, ...] | None = None
-    """What the last generation read: its members' metadata for its protocol.
+    """The subscriptions of the last generation: its members' metadata for its protocol.
 
-    None before the first, and when its protocol type was another than the consumers'.
+    None before the first generation, and when its protocol type is not `consumer`.
     """
     protocol_support: dict[str, int] = field(default_factory=dict)
     """Protocol name → how many members offer it."""
@@ -167,18 +167,18 @@ class ClassicGroup:
         self._count_protocols(protocols, +1)
 
     def park_join(self, member: Member, request_id: int | None) -> None:
-        """Remember the JoinGroup a member waits with; None when it waits no longer."""
+        """Set the JoinGroup that a member waits for the response to; None when it no longer waits."""
         self.awaiting_join_count += (request_id is not None) - (member.awaiting_join is not None)
         member.awaiting_join = request_id
 
     def keep_subscriptions(self, metadata: Iterable[bytes]) -> None:
-        """Those of a generation that begins, or that was loaded."""
+        """Set the subscriptions of a generation that starts or was loaded."""
         self.subscriptions = tuple(metadata) if self.protocol_type == CONSUMER_PROTOCOL_TYPE else None
 
     def request_rebalance(self, cause: Cause, member: Member, reason: str) -> None:
         """Remember why the group has to rebalance; the first reason before a rebalance counts.
 
-        During a rebalance none is remembered: members that join or leave then belong to the one under way.
+        During a rebalance none is remembered: members that join or leave then are part of that rebalance.
         """
         self.allow_join_completion()
         if self.rebalance_reason is None and self.state is not PREPARING_REBALANCE:

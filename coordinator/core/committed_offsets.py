@@ -34,7 +34,7 @@ class TransactionMarker(NamedTuple):
 
 @dataclass(slots=True)
 class CommittedOffsets:
-    """What was committed last for each partition, and what open transactions committed."""
+    """The last committed offset of each partition, and the pending offsets of open transactions."""
 
     by_topic: dict[str, dict[int, CommittedOffset]] = field(default_factory=dict)
     """Topic → partition → committed offset; no topic without a partition."""
@@ -64,7 +64,7 @@ class CommittedOffsets:
     # Events change the offsets by these.
 
     def put(self, topic: str, offsets: Mapping[int, CommittedOffset]) -> None:
-        """Take offsets that are appended now, so later than whatever transactions still have pending."""
+        """Set committed offsets. They replace offsets of the same partitions that transactions have pending."""
         known = self.by_topic.get(topic)
         if known is None:
             self.by_topic[topic] = dict(offsets)
@@ -76,7 +76,7 @@ class CommittedOffsets:
                     self.pending[producer_id, tp] = None
 
     def remove(self, tp: TopicPartition) -> None:
-        """Drop what is committed for a partition, and what transactions have pending for it."""
+        """Remove the committed offset of a partition, and those that transactions have pending for it."""
         offsets = self.by_topic.get(tp.topic)
         if offsets is not None:
             offsets.pop(tp.partition, None)
@@ -91,7 +91,7 @@ class CommittedOffsets:
         self.pending[producer_id, tp] = offset
 
     def complete_transaction(self, producer_id: int, committed: bool) -> None:
-        """Take or drop what the transaction has pending; of two offsets for a partition the later append wins."""
+        """Commit or drop the pending offsets of a transaction; of two offsets for a partition the later append wins."""
         earlier: list[tuple[int, TopicPartition]] = []
         for key, offset in list(self.pending.items()):
             if key[0] != producer_id:

@@ -1,4 +1,4 @@
-"""What an operation comes to: events, replies and changes of sessions. Deciding changes nothing."""
+"""The result of an operation: events, replies and changes of sessions. Making a decision changes nothing."""
 
 from collections.abc import Callable, Container
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from coordinator.core.states import COMPLETING_REBALANCE, STABLE
 
 
 class Topics(Protocol):
-    """The topics of the cluster, to read."""
+    """Read access to the topics of the cluster."""
 
     def partition_count(self, name: str) -> int:
         """Partitions of the topic, 0 where there is none of that name."""
@@ -28,14 +28,14 @@ class Topics(Protocol):
 
 
 class SessionTimeouts(Protocol):
-    """The sessions of members, to read."""
+    """Read access to the sessions of members."""
 
     def is_over(self, group_id: str, member_id: str, now_ms: int) -> bool:
         """Whether the member's session has run out, or never was."""
 
 
 class Environment(NamedTuple):
-    """What all operations of a coordinator may know. `new_id` makes a UUID in text."""
+    """What all operations of a coordinator may read. `new_id` returns a random UUID as text."""
 
     config: Config
     topics: Topics
@@ -79,7 +79,7 @@ class Reply:
 
 
 class SessionTable(Protocol):
-    """The sessions of members, to change. It keeps deadlines and knows no rule."""
+    """Write access to the sessions of members. It keeps deadlines only; the rules are in the decisions."""
 
     def start(
         self,
@@ -122,7 +122,7 @@ class SessionStarted(NamedTuple):
 
 
 class SessionRenewed(NamedTuple):
-    """The member was heard: its session ends `timeout_ms` from now."""
+    """The member sent a request: its session ends `timeout_ms` from now."""
 
     member_id: str
     timeout_ms: int
@@ -145,7 +145,7 @@ SessionChange = SessionStarted | SessionRenewed | SessionEnded
 
 @dataclass(slots=True)
 class Decision:
-    """What an operation comes to; its parts are tuples and none of it is ever changed.
+    """The result of an operation. It is not changed once it is made.
 
     The class is not frozen because that would make each decision several times as expensive to create.
     """
@@ -167,10 +167,10 @@ def replying(context: OperationContext, response: object) -> Decision:
 
 
 def next_deadline_ms(group: ClassicGroup) -> int | None:
-    """When the group has to advance though no request comes; None: never. Milliseconds since the epoch.
+    """When the group has to advance without a request; None: never. Milliseconds since the epoch.
 
-    The end of the join phase, or the time to remove the members that sent no SyncGroup: a group waits for one of them
-    at most. Sessions are not among these deadlines: the session table keeps them.
+    The end of the join phase, or the time to remove the members that sent no SyncGroup: a group waits for at most one
+    of the two. Sessions are not among these deadlines: the session table keeps them.
     """
     if group.rebalance is not None:
         return group.rebalance.deadline_ms

@@ -1,8 +1,8 @@
 """What can happen to a group of the classic protocol. Applying an event is the only way a group changes.
 
 An event is never changed. Its class is not frozen because that would make each several times as expensive to create.
-Counterpart in Kafka: the records that `CoordinatorShard.replay` applies, with those steps as events that Kafka takes
-directly on its `ClassicGroup`.
+Counterpart in Kafka: the records that `CoordinatorShard.replay` applies, plus events for the changes that Kafka
+makes directly to its `ClassicGroup`.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Event(Interface):
 
 @dataclass(slots=True)
 class GroupCreated:
-    """The group came to be: by a first join or a first commit."""
+    """The group was created by its first join or its first offset commit."""
 
     group_id: str
     at_ms: int
@@ -126,7 +126,7 @@ class MemberJoined:
 
 @dataclass(slots=True)
 class MemberRejoined:
-    """A known member asks to be in the next generation and waits for it."""
+    """A known member joins the next generation and waits for it."""
 
     group_id: str
     at_ms: int
@@ -216,7 +216,7 @@ class StaticMemberReplaced:
 
 @dataclass(slots=True)
 class RebalanceStarted:
-    """Members are asked to join again. Who waited with SyncGroup is told so, and its assignment is dropped."""
+    """Members are asked to join again. In CompletingRebalance, assignments and waiting SyncGroups are dropped."""
 
     group_id: str
     at_ms: int
@@ -322,7 +322,7 @@ class MemberSynced:
 
 @dataclass(slots=True)
 class MemberAssigned:
-    """The leader decided what one member gets in this generation."""
+    """One member's assignment in this generation, as the leader computed it."""
 
     group_id: str
     at_ms: int
@@ -366,7 +366,7 @@ class AssignmentRejected:
 
 @dataclass(slots=True)
 class GroupRemoved:
-    """The group is gone, with whatever it had."""
+    """The group was removed, with its committed offsets and pending members."""
 
     group_id: str
     at_ms: int

@@ -1,4 +1,4 @@
-"""What a coordinator keeps of one group id: its members and its committed offsets. Only events change it."""
+"""The state of one group: its members and its committed offsets. Only events change it."""
 
 from dataclasses import dataclass, field
 

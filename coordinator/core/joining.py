@@ -1,4 +1,4 @@
-"""JoinGroup: which members the next generation has, and who is answered with the current one.
+"""JoinGroup: members join the next generation, or get the current one again.
 
 Counterpart in Kafka: `GroupMetadataManager.classicGroupJoin` and what it calls.
 """
@@ -63,7 +63,7 @@ def _reject(context: OperationContext, error: ErrorCode, member_id: str) -> Deci
 
 
 def prepare(request: JoinGroupRequest, context: OperationContext) -> JoinGroupRequest | Answer:
-    """Answer what Kafka 4.3 rejects before it asks whether it coordinates the group."""
+    """Reject what Kafka 4.3 rejects before it checks whether it coordinates the group."""
     if not request.group_id:
         return Answer(_rejection(ErrorCode.INVALID_GROUP_ID, request.member_id))
     config = context.config
@@ -74,7 +74,7 @@ def prepare(request: JoinGroupRequest, context: OperationContext) -> JoinGroupRe
 
 
 def join(group: Group | None, request: JoinGroupRequest, context: OperationContext) -> Decision:
-    """A member asks to be in the next generation.
+    """A member joins the next generation.
 
     The order of the checks is Kafka's: whether group and member id fit, size, protocols. A first join creates the group
     even when the member is then rejected, as on Kafka.
@@ -131,7 +131,7 @@ def _join_new(group: ClassicGroup, request: JoinGroupRequest, context: Operation
     prefix = context.client_id if request.group_instance_id is None else request.group_instance_id
     member_id = f"{prefix}-{context.new_id()}"
     if len(member_id) * 4 > MEMBER_ID_BYTES_MAX and len(member_id.encode()) > MEMBER_ID_BYTES_MAX:
-        # Kafka adds the member and then cannot tell anybody about it, DescribeGroups included.
+        # Kafka adds the member, and then cannot encode any response that contains it, such as DescribeGroups.
         return _reject(context, ErrorCode.UNKNOWN_SERVER_ERROR, NO_MEMBER_ID)
     if request.group_instance_id is not None:
         if request.group_instance_id in group.static_members:
@@ -150,7 +150,7 @@ def _join_new(group: ClassicGroup, request: JoinGroupRequest, context: Operation
 def _join_known(group: ClassicGroup, request: JoinGroupRequest, context: OperationContext) -> Decision:
     if request.member_id in group.pending_members:
         if request.group_instance_id is not None:
-            # Only dynamic members get pending ids, so no well-behaved client sends this; Kafka's own answer.
+            # Only dynamic members get pending ids, so no correct client sends this. The error is Kafka's.
             return _reject(context, ErrorCode.UNKNOWN_SERVER_ERROR, NO_MEMBER_ID)
         return _add(group, request, context, request.member_id)
     error = check_member(group, request.member_id, request.group_instance_id)
@@ -220,7 +220,7 @@ def _rejoin(
 
 
 def current_generation(group: ClassicGroup, member: Member, context: OperationContext, with_members: bool) -> Decision:
-    """Answer with the generation as it is, without a rebalance."""
+    """Answer with the current generation, without a rebalance."""
     members = members_with_metadata(list(group.members.values()), group.protocol_name) if with_members else []
     response = JoinGroupResponse(
         generation_id=group.generation_id,

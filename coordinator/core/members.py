@@ -1,4 +1,4 @@
-"""What members of a running generation ask: SyncGroup, Heartbeat, LeaveGroup; and the session that expires.
+"""SyncGroup, Heartbeat, LeaveGroup, and the expiry of sessions.
 
 Counterpart in Kafka: `GroupMetadataManager.classicGroupSync`, `classicGroupHeartbeat`, `classicGroupLeave`.
 """
@@ -44,7 +44,7 @@ LEAVE_BATCH_VERSION: Final = 3
 
 
 def check_member(group: ClassicGroup, member_id: str, group_instance_id: str | None) -> ErrorCode:
-    """Is it the group's member? Else UNKNOWN_MEMBER_ID, or FENCED_INSTANCE_ID when another holds its instance id."""
+    """NONE for a member; else UNKNOWN_MEMBER_ID, or FENCED_INSTANCE_ID if another member has its instance id."""
     if group_instance_id is not None:
         holder = group.static_members.get(group_instance_id)
         if holder is None:
@@ -59,7 +59,7 @@ def sync_error(request: SyncGroupRequest, error: ErrorCode, api_version: int) ->
 
 
 def prepare_sync(request: SyncGroupRequest, context: OperationContext) -> SyncGroupRequest | Answer:
-    """Answer what Kafka rejects before it asks whether it coordinates the group."""
+    """Reject what Kafka rejects before it checks whether it coordinates the group."""
     unnamed = request.protocol_type is None or request.protocol_name is None
     if context.api_version >= SYNC_NAMES_PROTOCOL_VERSION and unnamed:
         return Answer(SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
@@ -69,7 +69,7 @@ def prepare_sync(request: SyncGroupRequest, context: OperationContext) -> SyncGr
 
 
 def sync(group: Group | None, request: SyncGroupRequest, context: OperationContext) -> Decision:
-    """A member asks for its assignment; the leader brings those of all members."""
+    """A member requests its assignment; the leader's request contains those of all members."""
     error = ErrorCode.UNKNOWN_MEMBER_ID if group is None else _check_sync(group.classic, request)
     if error is not NONE or group is None:
         return replying(context, SyncGroupResponse(error_code=error))
@@ -87,7 +87,7 @@ def sync(group: Group | None, request: SyncGroupRequest, context: OperationConte
 
 
 def reject_assignment(group: Group | None, request: SyncGroupRequest, context: OperationContext) -> Decision:
-    """The leader's assignment makes a record that is too large: all that wait for it are told, and it rebalances."""
+    """The leader's assignment is too large for a record: all waiting members get an error, and the group rebalances."""
     error = SyncGroupResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
     decision = replying(context, error)
     if group is None or group.classic.state is not COMPLETING_REBALANCE:
@@ -152,7 +152,7 @@ def prepare_heartbeat(request: HeartbeatRequest, context: OperationContext) -> H
 
 
 def heartbeat(group: Group | None, request: HeartbeatRequest, context: OperationContext) -> Decision:
-    """A member says that it lives. During a join phase it is told to rejoin, and does stay alive."""
+    """Renew the session of a member. During a join phase the response tells it to rejoin."""
     if group is None:
         return replying(context, HeartbeatResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
     classic = group.classic
@@ -169,7 +169,7 @@ def heartbeat(group: Group | None, request: HeartbeatRequest, context: Operation
 
 
 def renewal(group: ClassicGroup, member_id: str) -> tuple[SessionChange, ...]:
-    """The member was heard; nothing for an id that is no member's."""
+    """The renewal of a member's session; none for an unknown member id."""
     member = group.members.get(member_id)
     return () if member is None else (SessionRenewed(member_id, member.session_timeout_ms),)
 
@@ -235,7 +235,7 @@ def _departure(group: ClassicGroup, member_id: str, reason: str, context: Operat
 
 
 def answers_to_removed(member: Member | None, error: ErrorCode = ErrorCode.UNKNOWN_MEMBER_ID) -> list[Reply]:
-    """The answers to what a member waits with when it is taken out of the group."""
+    """The responses to the requests that a member waits with when it is removed."""
     replies = []
     if member is not None and member.awaiting_join is not None:
         named = member.member_id if error is ErrorCode.FENCED_INSTANCE_ID else NO_MEMBER_ID
@@ -247,7 +247,7 @@ def answers_to_removed(member: Member | None, error: ErrorCode = ErrorCode.UNKNO
 
 
 class SessionExpired:
-    """The request of `expire_session`: the wheel has fired for this member id."""
+    """The request of `expire_session`: the session timer of this member id fired."""
 
     __slots__ = ("member_id",)
 

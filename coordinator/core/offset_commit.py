@@ -33,7 +33,7 @@ GROUP_ID_NOT_FOUND_VERSION: Final = 9
 TOPIC_ID_VERSION: Final = 10
 """From this version on topics are named by id alone (KIP-848)."""
 ZOOKEEPER_VERSION: Final = 0
-"""Version 0 kept offsets in ZooKeeper, which no Kafka without one can do; 3.9 lists it and says so."""
+"""Version 0 stored offsets in ZooKeeper. Kafka 3.9 without ZooKeeper lists it and answers UNSUPPORTED_VERSION."""
 
 
 @dataclass(slots=True)
@@ -101,7 +101,7 @@ def _check(group: Group | None, request: OffsetCommitRequest, api_version: int) 
         return ErrorCode.UNKNOWN_MEMBER_ID
     error = check_generation(classic, request.member_id, request.group_instance_id, generation_id)
     if error is NONE and classic.state is COMPLETING_REBALANCE:
-        # The member knows the generation, so it does work; it may come again when it has its assignment.
+        # The member is in this generation and may commit again once it has its assignment.
         return ErrorCode.REBALANCE_IN_PROGRESS
     return error
 
@@ -162,7 +162,7 @@ def _split_known(
 def _add_topics(
     responses: dict[object, OffsetCommitResponseTopic], topics: Iterable[OffsetCommitResponseTopic]
 ) -> None:
-    """A topic is in a response once; an unknown topic id has no name to be known by."""
+    """A topic is in a response once, by its name or, if its id is unknown, by the id."""
     for topic in topics:
         known = responses.setdefault((topic.name, topic.topic_id), topic)
         if known is not topic:

@@ -1,4 +1,4 @@
-"""OffsetDelete and whatever else makes a group forget committed offsets: its deletion, that of a topic.
+"""OffsetDelete, and the deletion of committed offsets with their group or topic.
 
 Counterpart in Kafka: `deleteOffsets`, `deleteAllOffsets` and `onPartitionsDeleted` of `OffsetMetadataManager`.
 """
@@ -28,7 +28,7 @@ def error_response(request: OffsetDeleteRequest, error: ErrorCode, api_version: 
 
 
 def delete(group: Group | None, request: OffsetDeleteRequest, context: OperationContext) -> Decision:
-    """Forget offsets of topics that the group does not read (KIP-496)."""
+    """Delete committed offsets in topics that the group does not read (KIP-496)."""
     error = _check(group, request)
     if error is not NONE or group is None:
         return replying(context, OffsetDeleteResponse(error_code=error))
@@ -85,19 +85,19 @@ def _check(group: Group | None, request: OffsetDeleteRequest) -> ErrorCode:
 
 
 def forget(group: Group, partitions: Iterable[TopicPartition], now_ms: int) -> tuple[Event, ...]:
-    """The event that forgets those of `partitions` that have an offset, committed or pending."""
+    """The event that deletes those of `partitions` that have an offset, committed or pending."""
     known = group.offsets.partitions_with_any()
     forgotten = tuple(tp for tp in dict.fromkeys(partitions) if tp in known)
     return (OffsetsDeleted(group.group_id, now_ms, forgotten),) if forgotten else ()
 
 
 def forget_all(group: Group, now_ms: int) -> tuple[Event, ...]:
-    """The event that forgets all offsets of the group, before the group is removed."""
+    """The event that deletes all offsets of the group, before the group is removed."""
     return forget(group, group.offsets.partitions_with_any(), now_ms)
 
 
 class GoneTopics(NamedTuple):
-    """Topics in which committed offsets mean nothing any more, also if topics of the same names were created since."""
+    """Topics whose committed offsets are no longer valid, even if topics of the same names were created since."""
 
     deleted: frozenset[str]
     existing: Container[str] | None = None
@@ -108,7 +108,7 @@ class GoneTopics(NamedTuple):
 
 
 def forget_topics(groups: Mapping[str, Group], gone: GoneTopics, context: OperationContext) -> Decision:
-    """Forget the committed offsets, pending ones too, in topics that are gone."""
+    """Delete the committed offsets, pending ones too, in topics that are gone."""
     events: list[Event] = []
     for group in groups.values():
         forgotten = [tp for tp in group.offsets.partitions_with_any() if gone.has(tp.topic)]

@@ -1,4 +1,4 @@
-"""What can happen to the committed offsets of a group. See `events.py`."""
+"""The events of the committed offsets of a group. See `events.py`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class OffsetsCommitted:
 
 @dataclass(slots=True)
 class TransactionalOffsetsCommitted:
-    """Offsets that count once their transaction is committed (KIP-98, KIP-447)."""
+    """Offsets that take effect when their transaction is committed (KIP-98, KIP-447)."""
 
     group_id: str
     at_ms: int

@@ -1,4 +1,4 @@
-"""Committed offsets get too old, and an empty group that has none left goes (KIP-211)."""
+"""Expiry of committed offsets, and removal of empty groups without any (KIP-211)."""
 
 from typing import Final
 
@@ -18,7 +18,7 @@ MS_PER_MINUTE: Final = 60_000
 
 
 def expire(group: Group | None, request: None, context: OperationContext) -> Decision:
-    """What has become too old by now; called every `offsets.retention.check.interval.ms`."""
+    """Expire the offsets that are too old by now; called every `offsets.retention.check.interval.ms`."""
     if group is None:
         return NOTHING
     now_ms = context.now_ms
@@ -32,7 +32,7 @@ def expire(group: Group | None, request: None, context: OperationContext) -> Dec
 
 
 def sessions_of_pending_members(group: ClassicGroup) -> tuple[SessionEnded, ...]:
-    """An Empty group that is removed takes the pending member ids with it."""
+    """The sessions of pending member ids end when an Empty group is removed."""
     return tuple(SessionEnded(member_id) for member_id in group.pending_members)
 
 
@@ -57,7 +57,7 @@ def _ages(group: ClassicGroup) -> bool:
 
 
 def _is_over(group: ClassicGroup, offset: CommittedOffset, now_ms: int, retention_ms: int) -> bool:
-    """An expiry time of its own wins. Else age counts from the day the group became Empty, or from the commit."""
+    """Its own expiry time takes precedence. Else age counts from the commit, or from when the group became Empty."""
     if offset.expire_timestamp_ms is not None:
         return now_ms >= offset.expire_timestamp_ms
     since_ms = offset.commit_timestamp_ms

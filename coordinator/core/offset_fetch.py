@@ -26,7 +26,7 @@ from coordinator.core.operation import Answer
 
 NO_OFFSET: Final = -1
 ZOOKEEPER_VERSION: Final = 0
-"""Version 0 kept offsets in ZooKeeper, which no Kafka without one can do; 3.9 lists it and says so."""
+"""Version 0 stored offsets in ZooKeeper. Kafka 3.9 without ZooKeeper lists it and answers UNSUPPORTED_VERSION."""
 GROUP_ERROR_VERSION: Final = 2
 """Before this version there is an error per partition only."""
 GROUPS_VERSION: Final = 8
@@ -37,7 +37,7 @@ NO_OFFSETS: Final = CommittedOffsets()
 
 
 def prepare(request: OffsetFetchRequest, context: OperationContext) -> OffsetFetchRequest | Answer:
-    """Write the request of any version as that of the newest: groups, and topics with their names."""
+    """Convert a request of any version to the newest form: groups, and topics with their names."""
     if context.api_version < GROUPS_VERSION:
         request.groups = [_only_group(request)]
     if context.api_version == ZOOKEEPER_VERSION:
@@ -60,7 +60,7 @@ def _only_group(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:
 
 
 def per_group(request: OffsetFetchRequest) -> Iterable[tuple[str, OffsetFetchRequest]]:
-    """A prepared request taken apart: group id and the request for that group alone."""
+    """Split a prepared request: group id and the request for that group alone."""
     for group in request.groups:
         yield group.group_id, OffsetFetchRequest(groups=[group], require_stable=request.require_stable)
 

@@ -1,4 +1,4 @@
-"""Committed positions: taken from a request, answered, made records. Compiled: a commit has ten of them and more."""
+"""Committed offsets: read from requests, written to responses and records. Compiled: a commit has ten or more."""
 
 cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize

@@ -1,4 +1,4 @@
-"""What can be asked of a coordinator, as data: a name, a pure decision and the response that reports an error.
+"""The type of an operation: a name, a pure decision function and the response that reports an error.
 
 Counterpart in Kafka: the read and write operations of `CoordinatorRuntime`.
 """
@@ -13,7 +13,7 @@ from coordinator.core.decision import Decision, OperationContext
 
 
 class Scope(Enum):
-    """What a decision is made over."""
+    """What a decision is about."""
 
     GROUP = auto()
     """One group: the decision gets the group, or None when there is none of that id."""
@@ -22,7 +22,7 @@ class Scope(Enum):
 
 
 class Answer(NamedTuple):
-    """What a request is answered without its group."""
+    """A response that needs no group."""
 
     response: Any
 

@@ -1,4 +1,4 @@
-"""The table of operations: what can be asked of the group coordinator, by name.
+"""The table of the operations of the group coordinator, by name.
 
 The server, the simulation, the generated pages and the tests read this one table. An operation that serves an API has
 the API's name.

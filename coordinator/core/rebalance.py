@@ -53,7 +53,7 @@ def advance(group: ClassicGroup, context: OperationContext) -> Decision:
 
 
 def no_request(group: Group | None, request: None, context: OperationContext) -> Decision:
-    """A timer of the group is due: nothing happens but that the group advances."""
+    """A timer of the group is due: the group advances, and nothing else happens."""
     return NOTHING
 
 
@@ -105,7 +105,7 @@ def _advance_join_phase(group: ClassicGroup, rebalance: Rebalance, now_ms: int) 
 
 
 def _complete_join(group: ClassicGroup, now_ms: int) -> Decision:
-    """Dynamic members that have not rejoined are removed; those that have are the next generation."""
+    """Remove dynamic members that have not rejoined; the others are the next generation."""
     if group.awaiting_join_count == len(group.members) > 0:
         members = list(group.members.values())
         return _start_generation(group, NOTHING, members, members, now_ms)
@@ -153,7 +153,7 @@ def _start_generation(
 
 
 def members_with_metadata(members: Sequence[Member], protocol_name: str | None) -> list[JoinGroupResponseMember]:
-    """What the leader is told: every member with its metadata for the chosen protocol."""
+    """The members in the leader's response, each with its metadata for the chosen protocol."""
     return [
         JoinGroupResponseMember(
             member_id=member.member_id,

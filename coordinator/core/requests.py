@@ -1,4 +1,4 @@
-"""What a JoinGroup says, in the core's words."""
+"""Fields of a JoinGroup request, as the core represents them."""
 
 from _wire.messages.join_group import JoinGroupRequest
 from coordinator.core.classic_group import Protocol
@@ -10,5 +10,5 @@ def protocols_of(request: JoinGroupRequest) -> tuple[Protocol, ...]:
 
 
 def rebalance_timeout_ms(request: JoinGroupRequest, context: OperationContext) -> int:
-    """v0 has no rebalance timeout of its own: the session timeout serves for both."""
+    """v0 has no rebalance timeout: the session timeout is used for both."""
     return request.rebalance_timeout_ms if context.api_version >= 1 else request.session_timeout_ms

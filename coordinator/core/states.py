@@ -38,12 +38,12 @@ class GroupState(StrEnum):
     """
 
     DEAD = "Dead"
-    """The group is gone. No request meets a group in this state: it is the name by which DescribeGroups and the audit
-    show a group that does not exist. No way out."""
+    """The group is removed. No request is handled in this state: DescribeGroups and the audit show it for a group that
+    does not exist. It is final."""
 
 
-# A global takes a quarter of the time that an enum's class takes to find it (CPython 3.11), and decisions ask for it
-# all the time.
+# Reading a global takes a quarter of the time of an attribute of an enum class (CPython 3.11), and every decision reads
+# some.
 EMPTY: Final = GroupState.EMPTY
 PREPARING_REBALANCE: Final = GroupState.PREPARING_REBALANCE
 COMPLETING_REBALANCE: Final = GroupState.COMPLETING_REBALANCE
@@ -52,7 +52,7 @@ DEAD: Final = GroupState.DEAD
 
 
 class IllegalTransition(AssertionError):
-    """A state was to follow one that it must not follow."""
+    """A change of state that the table does not allow."""
 
 
 LEGAL_PREDECESSORS: Final[dict[GroupState, frozenset[GroupState]]] = {
@@ -68,7 +68,7 @@ REBALANCES_FROM: Final = LEGAL_PREDECESSORS[GroupState.PREPARING_REBALANCE]
 
 
 def check_transition(group_id: str, before: GroupState, after: GroupState) -> None:
-    """Guard of every change of state, also under `python -O`.
+    """Check a change of state, also under `python -O`.
 
     Raises:
         IllegalTransition: a defect of the coordinator, never a client's.

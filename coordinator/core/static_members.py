@@ -15,9 +15,9 @@ SKIP_ASSIGNMENT_VERSION = 9
 
 
 def replace(group: ClassicGroup, request: JoinGroupRequest, context: OperationContext, new_member_id: str) -> Decision:
-    """The instance is back: its old member id is fenced; a stable group rebalances only if its protocol changes.
+    """Replace a static member by a new member id. A stable group rebalances only if its protocol changes.
 
-    Its session ends by the old timeout until it is heard once more (seen on Kafka 4.3.1).
+    Its session has the old timeout until its first heartbeat (seen on Kafka 4.3.1).
     """
     assert context.request_id is not None
     assert request.group_instance_id is not None, group.group_id
@@ -61,8 +61,8 @@ def _with(group: ClassicGroup, old: Member, new: Member) -> list[Member]:
 def _take_over(group: ClassicGroup, old: Member, new: Member, context: OperationContext) -> JoinGroupResponse:
     """The current generation, for the member that took over.
 
-    Before v9 a leader could not be told to skip the assignment: it is shown its old id as the leader's, so that it
-    takes itself for a follower.
+    Before v9 a leader could not be told to skip the assignment: the response names its old id
+    as the leader, so that it acts as a follower.
     """
     leads = group.leader == old.member_id
     skips = leads and context.api_version >= SKIP_ASSIGNMENT_VERSION

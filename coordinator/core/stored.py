@@ -1,9 +1,11 @@
 """Decisions → records of `__consumer_offsets`, and records → groups. The records are Kafka's own.
 
-Records are made before the events of a decision are applied, so that what cannot be stored changes nothing. A restart
-replays them. Compaction may have taken any record that a later one with the same key replaces, so each record is
-applied by itself and expects nothing before it. Counterpart in Kafka: `GroupCoordinatorRecordHelpers` and the `replay`
-methods of `GroupMetadataManager` and `OffsetMetadataManager`.
+Records are made before the events of a decision are applied, so that a decision that cannot be stored changes
+nothing. A restart replays them. Compaction may have removed any record that a later one with the same key replaces, so
+each record is applied independently of those before it.
+
+Counterpart in Kafka: `GroupCoordinatorRecordHelpers` and the `replay` methods of `GroupMetadataManager` and
+`OffsetMetadataManager`.
 """
 
 from collections.abc import Callable, Iterable
@@ -163,7 +165,7 @@ def _group_record(group_id: str, value: GroupMetadataValue) -> StoredRecord:
 
 
 def group_record(group: ClassicGroup) -> StoredRecord:
-    """The record of a group as it is: what a load makes the same group of, but for requests that wait."""
+    """The record of the current state of a group; a load restores it, except for waiting requests."""
     value = _generation_value(group, group.members.values(), group.leader, {})
     return _group_record(group.group_id, value)
 

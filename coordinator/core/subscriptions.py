@@ -20,7 +20,7 @@ def subscribed_topics(group: ClassicGroup) -> frozenset[str] | None:
 
 
 def is_subscribed(group: ClassicGroup, topics: frozenset[str] | None, topic: str) -> bool:
-    """Whether the group reads the topic, for all that `subscribed_topics` knows; in doubt a consumer group does."""
+    """Whether the group reads the topic. If the topics are unknown (None), a consumer group counts as reading it."""
     return group.protocol_type == CONSUMER_PROTOCOL_TYPE if topics is None else topic in topics
 
 

@@ -1,1 +1,1 @@
-"""The core in motion: shards with their queues, sessions, timers, and the replay at start."""
+"""Runs the core: shards with their queues, sessions, timers, and the replay at start."""

@@ -1,4 +1,7 @@
-"""What one drained queue of a shard comes to. Counterpart in Kafka: `CoordinatorRuntime.CoordinatorBatch`."""
+"""The results of the operations that one drain of a shard handles.
+
+Counterpart in Kafka: `CoordinatorRuntime.CoordinatorBatch`.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,7 +47,7 @@ class RecordsTooLarge(ValueError):
 
 
 class Batch:
-    """Appended first, released after."""
+    """Records to append, and the replies to send when they are appended."""
 
     __slots__ = ("audit", "bytes_max", "last_bytes", "newly_stable", "queued", "replies", "stored")
 

@@ -9,7 +9,7 @@ from coordinator.core.offset_delete import GoneTopics
 
 
 class DeletedTopics:
-    """Remembers, by partition of `__consumer_offsets`, what it has to forget until it has.
+    """Remembers, by partition of `__consumer_offsets`, the deleted topics whose offsets it still has to delete.
 
     A partition that is being loaded takes no commits. So the offsets in it are those of topics that existed when the
     load began and were not deleted since; that a topic of the same name was created meanwhile changes nothing. The
@@ -38,7 +38,7 @@ class DeletedTopics:
         return GoneTopics(frozenset(self._deleted.get(partition, ())), self._before_load[partition])
 
     def forgotten(self, partition: int) -> None:
-        """The partition appended all that it had to forget."""
+        """The partition has deleted all these offsets."""
         self._before_load.pop(partition, None)
         self._deleted.pop(partition, None)
 

@@ -1,4 +1,4 @@
-"""The timers of groups on the wheel. When they fire follows from a group's state; here the difference is made."""
+"""The timers of groups on the wheel, kept at the deadlines that follow from the states of the groups."""
 
 from coordinator.runtime.timer_keys import GroupTimerKey
 from coordinator.timers.wheel import TimerWheel
@@ -23,7 +23,7 @@ class GroupTimers:
             self._running[group_id] = deadline_ms, self._wheel.start(GroupTimerKey(group_id), deadline_ms)
 
     def fired(self, group_id: str) -> None:
-        """The wheel handed the group's key back."""
+        """The group's timer fired."""
         self._running.pop(group_id, None)
 
     def deadline_ms(self, group_id: str) -> int | None:

@@ -1,4 +1,4 @@
-"""What a shard needs from outside: a log, an audit, and a way to send responses."""
+"""What a shard depends on: a log, an audit, and a way to send responses."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
@@ -135,7 +135,7 @@ class AuditProjector(Protocol):
 
 
 class Responses(Protocol):
-    """Where replies go. An id that nobody waits for any more is passed over."""
+    """Delivers replies. An id that no client waits for any more is ignored."""
 
     def reply(self, request_id: int, response: object) -> None: ...
 

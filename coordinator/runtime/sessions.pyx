@@ -1,7 +1,7 @@
 """Sessions of members, kept as C fields so that the Heartbeat of a steady member is answered without Python.
 
-A session deadline exists here and nowhere else. A heartbeat writes it and moves no timer: the wheel's entry, when due,
-asks the session (`is_due`), and sleeps again or lets the session expire.
+Session deadlines are kept only here. A heartbeat sets the deadline and moves no timer: when the timer fires, `is_due`
+checks the deadline, and the timer starts again or the session expires.
 
 A session timeout is an int32 in the protocol, and no time is later than FAR_FUTURE_MS of coordinator/deadlines.py:
 their sum does not overflow.
@@ -97,7 +97,7 @@ cdef class SessionTable:
         self.arm(session, group_id, member_id, now_ms)
 
     def is_due(self, str group_id not None, str member_id not None, int64_t now_ms):
-        """Asked when the wheel fired for this session: whether it ran out. If not, the wheel will ask again."""
+        """Whether the session has expired, now that its timer fired. If not, its timer starts again."""
         cdef Session session = self.find(group_id, member_id)
         if session is None:
             return False
@@ -113,7 +113,7 @@ cdef class SessionTable:
         return session is None or session.deadline_ms <= now_ms
 
     def deadline_ms(self, str group_id not None, str member_id not None):
-        """When the session runs out if nothing is heard; None without a session."""
+        """When the session expires without a heartbeat; None without a session."""
         cdef Session session = self.find(group_id, member_id)
         return None if session is None else session.deadline_ms
 

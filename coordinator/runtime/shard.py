@@ -61,10 +61,10 @@ def _ignore(shard: "Shard[Any]") -> None:
 
 
 class Shard(Generic[Machine]):
-    """Decides, encodes, applies, advances, appends, releases: nothing else changes its state machine.
+    """Decides, encodes, applies, advances, appends, releases. Nothing else changes its state machine.
 
-    At most one batch is being appended. Operations that come meanwhile wait, reads included: they would see what may
-    yet fail.
+    At most one batch is being appended. Operations that come meanwhile wait, reads included: they would see
+    changes whose append may still fail.
     """
 
     def __init__(
@@ -297,7 +297,7 @@ class Shard(Generic[Machine]):
             self._responses.reply(queued.context.request_id, queued.error_response(error))
 
     def _fail_batch(self, batch: Batch) -> None:
-        """Nothing of the batch counts: its requests and all that wait in the partition are told to come again."""
+        """Drop the batch: its requests and all that wait in the partition get a retriable error."""
         self.state, self.needs_retry = ShardState.FAILED, True
         self._fail_all(batch, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 

@@ -1,4 +1,4 @@
-"""What a shard runs: something that decides operations, and is changed by events. One kind of shard for all of them.
+"""The interface of what a shard runs: it decides operations and is changed by events.
 
 Counterpart in Kafka: `CoordinatorShard`, which `CoordinatorRuntime` is generic over.
 """
@@ -35,7 +35,7 @@ class StateMachine(Protocol):
         """The key has no further step for now: set its timer."""
 
     def stored(self, batch: Batch) -> None:
-        """The batch is stored: what may only be seen then is shown."""
+        """The batch is stored: what depends on that may become visible."""
 
     def start_loading(self) -> None: ...
 

@@ -1,17 +1,17 @@
-"""What the wheel hands back when a timer is due. One key, one meaning."""
+"""The keys of timers: what the wheel returns when a timer is due."""
 
 from typing import NamedTuple
 
 
 class SessionKey(NamedTuple):
-    """Ask the session of this member whether its session ran out."""
+    """Check whether the session of this member has expired."""
 
     group_id: str
     member_id: str
 
 
 class GroupTimerKey(NamedTuple):
-    """Ask the group what follows now (`core.decision.next_deadline_ms`)."""
+    """Advance the group (`core.decision.next_deadline_ms`)."""
 
     group_id: str
 
@@ -41,4 +41,4 @@ class OffsetsCheckKey(NamedTuple):
 
     partition: int
     group_ids: tuple[str, ...]
-    """The groups that are still to be looked at in this round; none: a round begins."""
+    """The groups that are still to be checked in this round; none: a round begins."""

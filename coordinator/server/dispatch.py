@@ -1,4 +1,4 @@
-"""The one table of what is served: API key → versions, handler, how an error looks. ApiVersions is printed from it."""
+"""The table of served APIs: API key → versions, handler, error response. ApiVersions is answered from it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from coordinator.server.request_context import RequestContext
 
 
 class _Deferred:
-    """The handler has passed the request on; its answer comes through the PendingRequests."""
+    """The response comes later, through PendingRequests."""
 
 
 class _NoResponse:
-    """The client wants no answer (Produce with acks=0)."""
+    """The client expects no response (Produce with acks=0)."""
 
 
 DEFERRED: Final = _Deferred()
@@ -29,7 +29,7 @@ ErrorResponse = Callable[[Any, ErrorCode, int], Any]
 
 
 Downgrade = Callable[[Any, int], None]
-"""(response, version): writes what an old version says otherwise into the response."""
+"""(response, version): converts a response of the newest version to an older one, in place."""
 
 
 @dataclass(frozen=True, slots=True)

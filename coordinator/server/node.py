@@ -1,4 +1,4 @@
-"""One node put together: logs, metadata, shards, handlers, listeners; started and stopped as one."""
+"""One node: creates, starts and stops its logs, metadata, shards, handlers and listeners."""
 
 import asyncio
 import random
@@ -54,7 +54,7 @@ from coordinator.timers.wheel import TimerWheel
 log = structlog.get_logger()
 
 DRAIN_SECONDS: Final = 2
-"""How long a stop waits for answers to leave the sockets."""
+"""How long a stop waits for responses to be sent."""
 
 
 class Node:
@@ -72,10 +72,10 @@ class Node:
         """Open the logs, replay, listen.
 
         Raises:
-            ConfigError: settings that do not go together.
+            ConfigError: settings that contradict each other.
             DataDirectoryError: a data folder that cannot be used.
             MetadataError: a metadata log that cannot be understood.
-            ListenError: an address that is not to be had.
+            ListenError: an address that cannot be bound.
         """
         config = self._config
         self._directory = LogDirectory.open(Path(config[LOG_DIRS]), node_id=config[NODE_ID])
@@ -169,7 +169,7 @@ class Node:
         return f"{first.host}:{first.port}"
 
     async def stop(self) -> None:
-        """Accept no more, let answers leave, close the logs so that the next start need not check them."""
+        """Stop accepting connections, send the responses, close the logs so that the next start need not check them."""
         self._listeners.close()
         self._scheduler.stop()
         for connection in list(self._host.connections):

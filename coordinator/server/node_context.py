@@ -1,4 +1,4 @@
-"""What handlers reach: the parts of one node."""
+"""The parts of one node that handlers use."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

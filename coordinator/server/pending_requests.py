@@ -1,7 +1,8 @@
-"""Who waits for which answer: request id → connection. Replies come from the core by number, and leave from here."""
+"""Delivers the responses of the core, which name a request id, to the connections that wait for them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from _wire.errors import ErrorCode
@@ -35,15 +36,20 @@ class Aggregation:
 
 
 class PendingRequests:
-    """Numbers requests and delivers their answers; an answer that nobody waits for any more is passed over.
+    """Numbers requests and delivers their answers; an answer that nobody waits for any more is ignored.
 
     A request that a newer one replaced (a JoinGroup sent again over a second connection) is never answered, as on
-    Kafka, and its number is given up when its connection closes.
+    Kafka, and its number is dropped when its connection closes.
     """
 
     def __init__(self) -> None:
         self._numbers = count(1)
         self._waiting: dict[int, Waiting | PartialResponse] = {}
+
+    @property
+    def unanswered(self) -> Mapping[int, Waiting | PartialResponse]:
+        """Request id → where its response goes, for requests neither answered nor forgotten. Read-only."""
+        return MappingProxyType(self._waiting)
 
     def register(self, waiting: Waiting) -> int:
         """A request id for the request under way on a connection."""

@@ -21,7 +21,7 @@ class Endpoint:
 
 @dataclass(slots=True)
 class RequestContext(OperationContext):
-    """Who asks what, and in which version. `client_host` is written as Kafka writes it: a slash and the address.
+    """The request, its version and its client. `client_host` is written as Kafka writes it: a slash and the address.
 
     `request_id` is None until the request is registered, because its response comes later.
     """

@@ -1,4 +1,4 @@
-"""What a connection does not answer itself: decode, find the handler, answer, and say no in one line."""
+"""Handles the requests that a connection does not answer itself: decodes them and calls their handlers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -32,7 +32,7 @@ class RequestDispatcher:
         environment: Environment,
         give_up: Callable[[LogFlushError], None],
     ) -> None:
-        """`give_up` is called when data that was to be safe is not: the process has to stop."""
+        """`give_up` is called when an fsync failed: the process has to stop."""
         self._routes = table.routes
         self._cluster = cluster
         self._pending = pending
@@ -42,7 +42,7 @@ class RequestDispatcher:
         self.connections: set[Connection] = set()
 
     def opened(self, connection: Connection) -> None:
-        """Take a new connection in, or close it when there are too many."""
+        """Register a new connection, or close it when there are too many."""
         self.connections.add(connection)
         too_many = self._limits.opened(connection)
         if too_many is not None:
@@ -85,7 +85,7 @@ class RequestDispatcher:
             connection.answer(answer)
 
     def _refuse(self, connection: Connection, header: RequestHeader, route: Route | None) -> None:
-        """What is not served closes the connection; but ApiVersions of a newer client is told which versions are."""
+        """Close the connection; but answer ApiVersions of a newer client with the versions that are served."""
         if route is None:
             connection.refuse(f"API key {header.api_key} is not served")
         elif header.api_key == ApiVersionsRequest.API_KEY:

@@ -1,6 +1,6 @@
 """The audit over restarts: no gap, and what never took effect is said to be void."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -8,8 +8,8 @@ from coordinator.audit import schema
 from coordinator.core.committed_offsets import TopicPartition
 from coordinator.core.offset_events import OffsetsExpired
 from coordinator.core.states import GroupState
-from coordinator.log.errors import RecordListTooLarge
-from coordinator.log.segment import PrebuiltBatch
+from coordinator.core.stored import Stored
+from coordinator.runtime.interfaces import AuditRecord, StoreError
 from tests.audit.stories import assigned, rejoin, removed, stable, subscription, sync
 from tests.simulation.simulation import GROUP_ID, NEWEST_JOIN, Simulation
 
@@ -37,8 +37,8 @@ def after_restart(sim: Simulation) -> list[schema.AuditEvent]:
 
 
 def content_of(sim: Simulation, topic: str) -> bytearray:
-    (path,) = (path for path in sim.disk._files if path.match(f"{topic}-0/*.log"))
-    return sim.disk._files[path]
+    (path,) = (path for path in sim.disk.paths() if path.match(f"{topic}-0/*.log"))
+    return sim.disk.content(path)
 
 
 def crash_between_appends(sim: Simulation, act: Callable[[], object]) -> list[schema.AuditEvent]:
@@ -195,16 +195,20 @@ def test_a_replacement_of_an_earlier_generation_is_no_matter_any_more(sim, stati
 def fail_to_store(sim: Simulation) -> None:
     """The next batch is audited, but its records of __consumer_offsets are refused."""
 
-    def refuse(stored: object, now_ms: int) -> list[PrebuiltBatch]:
-        raise RecordListTooLarge("no room")
+    store = sim.shard.store
 
-    sim.shard.store._build_all = refuse  # type: ignore[attr-defined]
+    def append_audit_alone(
+        audit: list[AuditRecord], stored: Sequence[Stored], now_ms: int, completed: Callable[[StoreError | None], None]
+    ) -> None:
+        type(store).append(store, audit, [], now_ms, lambda _: completed(StoreError("no room")))
+
+    store.append = append_audit_alone  # type: ignore[method-assign]
 
 
 def reload(sim: Simulation) -> list[schema.AuditEvent]:
     """What is audited when the partition is loaded again after the failure."""
     assert not sim.shard.is_active
-    del sim.shard.store._build_all  # type: ignore[attr-defined]
+    del sim.shard.store.append
     before = len(sim.audited())
     sim.advance(100)
     assert sim.shard.is_active

@@ -3,7 +3,7 @@ import pytest
 from _wire.errors import ErrorCode
 from coordinator.core.causes import Cause
 from coordinator.core.classic_group import Member, Protocol
-from coordinator.core.events import GroupEmptied, MemberRemoved, RebalanceStarted
+from coordinator.core.events import GroupEmptied, JoinPhaseExtended, MemberRemoved, RebalanceStarted
 from coordinator.core.rebalance import select_protocol
 from coordinator.core.states import GroupState
 from tests.simulation.simulation import REBALANCE_TIMEOUT_MS, Simulation
@@ -66,20 +66,24 @@ def test_emptying_a_group_uses_up_a_generation():
 
 def test_silent_static_members_hold_the_join_phase_open():
     sim = Simulation()
-    long = {"instance_id": "one", "session_timeout_ms": 600_000, "version": 5}
-    sim.join("a", **long)
+    static = {"instance_id": "one", "session_timeout_ms": 600_000, "version": 5}
+    a = sim.join("a", **static).response.member_id
     sim.sync_all()
-    dynamic = sim.join("b")
-    assert not dynamic.answered
-    sim.leave("", instance_id=None)
-    b = next(member_id for member_id in sim.group.members if member_id.startswith("b"))
+    joining = sim.join("b")
+    (b,) = set(sim.group.members) - {a}
     sim.leave(b)
-    assert sim.group.state is GroupState.PREPARING_REBALANCE
-    sim.advance(REBALANCE_TIMEOUT_MS)
-    assert sim.group.state is GroupState.PREPARING_REBALANCE, (
-        "none rejoined but a static member remains: wait once more"
-    )
-    assert len(sim.group.members) == 1
+    assert joining.error is ErrorCode.UNKNOWN_MEMBER_ID
+    extended = []
+    for _ in range(2):
+        sim.advance(REBALANCE_TIMEOUT_MS)
+        extended.append(
+            JoinPhaseExtended("orders", sim.now_ms, sim.now_ms + REBALANCE_TIMEOUT_MS, REBALANCE_TIMEOUT_MS, 0)
+        )
+        assert [event for event in sim.events if isinstance(event, JoinPhaseExtended)] == extended
+        assert sim.group.state is GroupState.PREPARING_REBALANCE
+        assert list(sim.group.members) == [a]
+    rejoined = sim.join("a", a, **static).response
+    assert (rejoined.generation_id, rejoined.leader, rejoined.member_id) == (2, a, a)
 
 
 @pytest.mark.parametrize("rebalance_timeout_ms", [-(2**31), -1, 0, 1, 2**31 - 1])

@@ -10,9 +10,11 @@ from structlog.testing import capture_logs
 from _wire.errors import ErrorCode
 from _wire.messages.heartbeat import HeartbeatResponse
 from _wire.records import build_batch
+from coordinator.core import operations
 from coordinator.core.causes import Cause
 from coordinator.core.decision import NOTHING, Decision, OperationContext, replying
 from coordinator.core.events import MemberRemoved
+from coordinator.core.members import SessionExpired
 from coordinator.core.operation import Operation, Scope
 from coordinator.core.states import GroupState
 from coordinator.core.stored import StoredRecord
@@ -336,13 +338,14 @@ def lead_again(sim):
 def test_a_partition_that_cannot_be_read_at_the_start_says_so_and_tries_again():
     sim = Simulation()
     sim.stable_with("a")
-    contents = [content for path, content in sim.disk._files.items() if path.match("__consumer_offsets-0/*.log")]
-    contents[0][-1] ^= 0xFF
+    (path,) = (path for path in sim.disk.paths() if path.match("__consumer_offsets-0/*.log"))
+    content = sim.disk.content(path)
+    content[-1] ^= 0xFF
     with capture_logs() as logs:
         lead_again(sim)
     assert logs[0]["partition"] == 0
     assert sim.commit().error is ErrorCode.COORDINATOR_NOT_AVAILABLE
-    contents[0][-1] ^= 0xFF
+    content[-1] ^= 0xFF
     sim.advance(1_000)
     assert sim.shard.is_active
     assert sim.group.state is GroupState.STABLE
@@ -369,8 +372,22 @@ def test_a_record_that_cannot_be_understood_fails_the_load_and_nothing_else(topi
     assert (line["event"], line["partition"]) == ("cannot load partition", 0)
 
 
-def test_a_timer_of_a_group_that_is_gone_does_nothing():
+@pytest.mark.parametrize(
+    ("due", "request_of_it"),
+    [
+        (operations.ADVANCE, None),
+        (operations.EXPIRE_SESSION, SessionExpired("gone")),
+        (operations.EXPIRE_OFFSETS, None),
+        (operations.REBALANCE_OVERSIZED_GROUP, None),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_what_is_due_for_a_group_that_is_gone_changes_nothing(due, request_of_it):
     sim = Simulation()
-    unasked(sim, nothing, "never-heard-of")
+    before = (sim.offsets_log.log_end_offset, sim.audit_log.log_end_offset)
+    context = OperationContext(None, 0, "", "", sim.environment, 0)
+    sim.coordinator.enqueue(due, "gone", request_of_it, context)
     assert drain(sim) == []
+    assert sim.shard.is_idle
     assert sim.shard.machine.groups == {}
+    assert (sim.offsets_log.log_end_offset, sim.audit_log.log_end_offset) == before

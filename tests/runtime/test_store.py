@@ -77,6 +77,10 @@ class Stage:
         if problem is not None:
             raise problem
 
+    def log_contents(self) -> list[bytearray]:
+        """The content of each segment on the disk; changing it changes the disk."""
+        return [self.disk.content(path) for path in self.disk.paths() if path.suffix == ".log"]
+
     def read(self) -> tuple[list[Any], list[Any]]:
         start = self.audit.log_start_offset
         audit = [record for records in self.store.replay_audit(start) for record in records]
@@ -230,9 +234,8 @@ def test_control_batches_that_end_no_transaction_are_passed_over(stage):
 
 def test_a_log_that_cannot_be_read_is_a_store_error(stage):
     stage.append(AUDIT, STORED)
-    for path, content in stage.disk._files.items():
-        if path.suffix == ".log":
-            content[-1] ^= 0xFF
+    for content in stage.log_contents():
+        content[-1] ^= 0xFF
     with pytest.raises(StoreError, match="__consumer_offsets-0"):
         list(stage.store.replay())
     with pytest.raises(StoreError, match="__group_audit-0"):
@@ -243,11 +246,10 @@ def test_a_log_that_cannot_be_read_is_a_store_error(stage):
 def test_a_flipped_bit_in_the_length_of_a_batch_is_a_store_error(stage, bit):
     for _ in range(3):
         stage.append(AUDIT, STORED)
-    for path, content in stage.disk._files.items():
-        if path.suffix == ".log":
-            second = batch_headers(content)[1].position
-            length = int.from_bytes(content[second + 8 : second + 12], "big") ^ 1 << bit
-            content[second + 8 : second + 12] = length.to_bytes(4, "big")
+    for content in stage.log_contents():
+        second = batch_headers(content)[1].position
+        length = int.from_bytes(content[second + 8 : second + 12], "big") ^ 1 << bit
+        content[second + 8 : second + 12] = length.to_bytes(4, "big")
     with pytest.raises(StoreError, match="__consumer_offsets-0"):
         list(stage.store.replay())
     with pytest.raises(StoreError, match="__group_audit-0"):
@@ -272,7 +274,7 @@ def test_a_control_batch_of_a_transaction_that_holds_no_marker_is_a_store_error(
 def test_a_control_batch_without_records_is_a_store_error(stage):
     marker = TransactionMarker(PRODUCER, True, 0)
     stage.append([], [marker])
-    (content,) = (content for path, content in stage.disk._files.items() if path.suffix == ".log")
+    (content,) = stage.log_contents()
     emptied = content[:BATCH_HEADER_BYTES]
     emptied[8:12] = (BATCH_HEADER_BYTES - 12).to_bytes(4, "big")
     emptied[57:61] = bytes(4)

@@ -79,12 +79,18 @@ def with_trailing_bytes(frame: bytes, trailing: bytes) -> bytes:
 
 def test_many_requests_in_one_write_are_answered_in_their_order(client):
     member_id = client.join_alone("pipelined")
-    heartbeat = HeartbeatRequest(group_id="pipelined", generation_id=1, member_id=member_id)
-    requests = [ApiVersionsRequest(), heartbeat, MetadataRequest(topics=[]), heartbeat] * 300
-    frames = [client.frame(request, 3 if request is heartbeat else 1) for request in requests]
+    known, unknown = (
+        HeartbeatRequest(group_id="pipelined", generation_id=1, member_id=each) for each in (member_id, "unknown")
+    )
+    requests = [(ApiVersionsRequest(), 1), (known, 3), (MetadataRequest(topics=[]), 1), (unknown, 3)] * 300
+    frames = [client.frame(request, version) for request, version in requests]
     client.socket.sendall(b"".join(data for data, _ in frames))
-    for _, sent in frames:
-        assert getattr(client.receive(sent), "error_code", 0) == ErrorCode.NONE
+    answers = [client.receive(sent) for _, sent in frames]
+    for versions, alive, metadata, gone in zip(*(answers[first::4] for first in range(4)), strict=True):
+        assert versions.api_keys
+        assert alive.error_code == ErrorCode.NONE
+        assert (metadata.topics, len(metadata.brokers)) == ([], 1)
+        assert gone.error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 
 def test_a_frame_may_come_byte_by_byte(client):
@@ -101,8 +107,8 @@ def test_frames_cut_anywhere_are_put_together(client):
     both = first + second
     for part in (both[: len(first) - 3], both[len(first) - 3 : len(first) + 2], both[len(first) + 2 :]):
         client.socket.sendall(part)
-    client.receive(sent_first)
-    client.receive(sent_second)
+    assert client.receive(sent_first).error_code == ErrorCode.NONE
+    assert len(client.receive(sent_second).brokers) == 1
 
 
 def test_a_parked_join_holds_up_its_connection_alone(limited, client):

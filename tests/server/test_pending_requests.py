@@ -1,7 +1,4 @@
-"""The pending between the core's numbered replies and the connections."""
-
-import gc
-import weakref
+"""Responses of the core find the connection whose request they answer."""
 
 import pytest
 
@@ -61,18 +58,29 @@ def test_nobody_is_answered_who_waits_no_longer(pending, client):
     assert client.answers == []
 
 
-def test_a_number_that_was_never_given_is_passed_over(pending):
-    pending.forget(0)
-    pending.reply(12345, "nobody's")
+def test_a_number_that_was_never_given_is_passed_over(pending, client):
+    number = pending.register(client)
+    unknown = number + 1
+    pending.forget(unknown)
+    pending.reply(unknown, "nobody's")
+    pending.fail(unknown, ErrorCode.UNKNOWN_SERVER_ERROR)
+    assert client.answers == []
+    pending.reply(number, "its own")
+    assert client.answers == ["its own"]
 
 
-def test_whoever_is_forgotten_is_not_held(pending):
-    client = Client()
-    seen = weakref.ref(client)
-    pending.forget(pending.register(client))
-    del client
-    gc.collect()
-    assert seen() is None
+def test_only_what_is_neither_answered_nor_forgotten_is_held(pending, client):
+    answered, failed, forgotten, left = (pending.register(client) for _ in range(4))
+    pending.reply(answered, "an answer")
+    pending.fail(failed, ErrorCode.NOT_COORDINATOR)
+    pending.forget(forgotten)
+    assert dict(pending.unanswered) == {left: client}
+
+
+def test_nothing_is_held_of_a_request_whose_parts_are_all_answered(pending, client):
+    for part in pending.fan_out(pending.register(client), 2, tuple):
+        pending.reply(part, "an answer")
+    assert dict(pending.unanswered) == {}
 
 
 def test_parts_are_combined_in_their_order_whatever_comes_first(pending, client):

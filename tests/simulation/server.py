@@ -258,4 +258,4 @@ class SimulatedServer:
 
 def unanswered(pending: PendingRequests) -> dict[int, Any]:
     """Request id → who waits for its answer."""
-    return pending._waiting
+    return dict(pending.unanswered)

@@ -130,10 +130,10 @@ def test_an_event_that_changes_nothing_is_found(monkeypatch):
 
 
 def test_what_the_shard_takes_for_a_defect_of_its_own_is_a_failure(monkeypatch):
-    def broken(*arguments: object) -> None:
+    def broken(*arguments: object) -> Decision:
         raise ZeroDivisionError("a defect")
 
-    monkeypatch.setattr("coordinator.core.members._assign", broken)
+    monkeypatch.setitem(operations.OPERATIONS, "SyncGroup", replace(operations.SYNC_GROUP, decide=broken))
     with pytest.raises(ZeroDivisionError):
         play(first_failure())
 

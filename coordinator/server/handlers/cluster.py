@@ -1,4 +1,4 @@
-"""ApiVersions, Metadata, DescribeCluster, FindCoordinator: what there is and where."""
+"""ApiVersions, Metadata, DescribeCluster, FindCoordinator."""
 
 import re
 from typing import Any, Final
@@ -29,7 +29,7 @@ from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 
 SOFTWARE_NAME: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
-"""What a client may call itself (KIP-511)."""
+"""Valid names and versions of client software (KIP-511)."""
 SOFTWARE_NAME_VERSION: Final = 3
 
 GROUP_KEY: Final = 0

@@ -42,7 +42,7 @@ LAST_STABLE_INIT_PRODUCER_ID: Final = 5
 
 
 class DataHandlers:
-    """Records in and out."""
+    """Handlers of the data plane."""
 
     def __init__(self, node: NodeContext) -> None:
         self._node = node

@@ -1,6 +1,6 @@
 """The APIs of the group coordinator: requests go to the shards of their groups as operations, responses come back.
 
-No rule about groups stands here; `coordinator/core/operations.py` is the table of them.
+This module has no rules about groups; `coordinator/core/operations.py` is the table of them.
 """
 
 from collections.abc import Callable, Iterable

@@ -28,7 +28,7 @@ STATES_VERSION = 6
 
 
 class TopicHandlers:
-    """Topics made and removed."""
+    """Creates and deletes topics."""
 
     def __init__(self, node: NodeContext) -> None:
         self._node = node
