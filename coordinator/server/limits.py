@@ -19,7 +19,7 @@ class ConnectionLimits:
     """`max.connections`, `max.connections.per.ip` and `connections.max.idle.ms`.
 
     A connection above a limit is closed at once. Kafka instead stops accepting connections at `max.connections`, so a
-    client has_request without knowing why.
+    client waits without knowing why.
     """
 
     def __init__(self, config: Config, scheduler: LoopScheduler) -> None:
