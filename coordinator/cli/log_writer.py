@@ -32,10 +32,7 @@ class LogWriter:
     def __init__(self, file: TextIO) -> None:
         self._file = file
         self._lines: Queue[Line | None] = Queue(LINES_QUEUED_MAX)
-        self._render = structlog.dev.ConsoleRenderer(
-            colors=file.isatty(),
-            sort_keys=False,
-        )
+        self._render = structlog.dev.ConsoleRenderer(colors=file.isatty(), sort_keys=False)
         self._dropped = 0
         self._stopping = Event()
         self._thread = Thread(target=self._run, name="log-writer", daemon=True)

@@ -170,7 +170,7 @@ class Shard(Generic[Machine]):
         self.state, self.needs_retry = ShardState.FAILED, True
 
     def unload(self) -> None:
-        """Another node leads the partition now: whoever waits is sent to it, and nothing is kept."""
+        """Stop leading the partition: requests are answered NOT_COORDINATOR, and its state is dropped."""
         batch = self._in_flight or self._appended or Batch(0)
         self._in_flight = self._appended = None
         self.state, self._load, self._load_cause = ShardState.INACTIVE, iter(()), None

@@ -63,7 +63,7 @@ MANY_GROUPS: Final = (
 
 
 class GroupHandlers:
-    """Decode and authorization have happened; here requests are split and queued, and responses gathered."""
+    """Splits and queues decoded requests, and merges the responses."""
 
     def __init__(self, node: NodeContext) -> None:
         self._node = node
