@@ -97,7 +97,8 @@ class SessionTable(Protocol):
     def end(self, group_id: str, member_id: str) -> bool: ...
 
 
-class SessionStarted(NamedTuple):
+@dataclass(slots=True)
+class SessionStarted:
     """A session begins that ends after `first_timeout_ms`; from its first heartbeat on it lasts `timeout_ms`.
 
     `may_heartbeat` is false for a pending member id: no heartbeat renews its session.
@@ -121,7 +122,8 @@ class SessionStarted(NamedTuple):
         )
 
 
-class SessionRenewed(NamedTuple):
+@dataclass(slots=True)
+class SessionRenewed:
     """The member sent a request: its session ends `timeout_ms` from now."""
 
     member_id: str
@@ -131,7 +133,8 @@ class SessionRenewed(NamedTuple):
         sessions.renew(group_id, self.member_id, self.timeout_ms, now_ms)
 
 
-class SessionEnded(NamedTuple):
+@dataclass(slots=True)
+class SessionEnded:
     """The member, or the pending member id, is gone."""
 
     member_id: str
@@ -155,6 +158,8 @@ class Decision:
     sessions: tuple[SessionChange, ...] = ()
     marker: TransactionMarker | None = None
     """Stored after the records of the events."""
+    keeps_membership: bool = False
+    """The events change nothing but committed offsets, so no step of the group can follow from them."""
 
 
 NOTHING: Final = Decision()

@@ -79,7 +79,7 @@ def commit(group: Group | None, prepared: KnownTopics, context: OperationContext
     if group is not None:
         sessions = renewal(group.classic, request.member_id)
         events = (OffsetsCommitted(group.group_id, now_ms, accepted),) if accepted else ()
-        return Decision(events, replies, sessions)
+        return Decision(events, replies, sessions, keeps_membership=True)
     if not accepted:
         # A commit of which nothing is accepted creates no group.
         return Decision((), replies)
@@ -137,16 +137,15 @@ def _split_known(
     known: list[OffsetCommitRequestTopic] = []
     rejected: dict[object, OffsetCommitResponseTopic] = {}
     for topic in requested:
-        error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if by_id:
-            name = topics.topic_name(topic.topic_id)
-            topic.name = name or ""
-            error = ErrorCode.UNKNOWN_TOPIC_ID if name is None else error
+            topic.name = topics.topic_name(topic.topic_id) or ""
         count = topics.partition_count(topic.name) if topic.name else 0
         if count and are_partitions(topic.partitions, count):
             if topic.partitions:
                 known.append(topic)
             continue
+        is_unknown_id = by_id and not topic.name
+        error = ErrorCode.UNKNOWN_TOPIC_ID if is_unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         missing = [
             OffsetCommitResponsePartition(partition_index=each.partition_index, error_code=error)
             for each in topic.partitions

@@ -19,7 +19,7 @@ from _wire.messages.offset_fetch import (
     OffsetFetchResponseTopics,
 )
 from coordinator.core.committed_offsets import CommittedOffsets, TopicPartition
-from coordinator.core.decision import Decision, OperationContext, replying
+from coordinator.core.decision import Decision, OperationContext, Topics, replying
 from coordinator.core.group import Group
 from coordinator.core.offset_records import find_offsets
 from coordinator.core.operation import Answer
@@ -59,10 +59,14 @@ def _only_group(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:
     return OffsetFetchRequestGroup(group_id=request.group_id, topics=topics)
 
 
-def per_group(request: OffsetFetchRequest) -> Iterable[tuple[str, OffsetFetchRequest]]:
+def per_group(request: OffsetFetchRequest) -> list[tuple[str, OffsetFetchRequest]]:
     """Split a prepared request: group id and the request for that group alone."""
-    for group in request.groups:
-        yield group.group_id, OffsetFetchRequest(groups=[group], require_stable=request.require_stable)
+    if len(request.groups) == 1:
+        return [(request.groups[0].group_id, request)]
+    return [
+        (group.group_id, OffsetFetchRequest(groups=[group], require_stable=request.require_stable))
+        for group in request.groups
+    ]
 
 
 def merge(responses: Iterable[OffsetFetchResponse]) -> OffsetFetchResponse:
@@ -73,40 +77,34 @@ def fetch(group: Group | None, request: OffsetFetchRequest, context: OperationCo
     """The committed offsets of the one group that the request asks for; -1 where nothing is committed."""
     (asked,) = request.groups
     offsets = NO_OFFSETS if group is None else group.offsets
-    response = OffsetFetchResponseGroup(group_id=asked.group_id)
-    if asked.topics is None:
-        for name in offsets.by_topic:
-            partitions = fetch_topic(offsets, name, None, request.require_stable)
-            topic_id = context.topics.topic_id(name)
-            response.topics.append(OffsetFetchResponseTopics(name=name, topic_id=topic_id, partitions=partitions))
-    else:
-        by_id = context.api_version >= TOPIC_ID_VERSION
-        for topic in asked.topics:
-            if by_id and not topic.name:
-                partitions = _failed(topic.partition_indexes, ErrorCode.UNKNOWN_TOPIC_ID)
-            else:
-                partitions = fetch_topic(offsets, topic.name, topic.partition_indexes, request.require_stable)
-            response.topics.append(
-                OffsetFetchResponseTopics(name=topic.name, topic_id=topic.topic_id, partitions=partitions)
-            )
+    topics = _all_topics(offsets, context.topics) if asked.topics is None else asked.topics
+    response = OffsetFetchResponseGroup(group_id=asked.group_id, topics=find_offsets(offsets.by_topic, topics))
+    if context.api_version >= TOPIC_ID_VERSION:
+        for topic in response.topics:
+            if not topic.name:
+                topic.partitions = _failed(
+                    [partition.partition_index for partition in topic.partitions], ErrorCode.UNKNOWN_TOPIC_ID
+                )
+    if request.require_stable and offsets.pending:
+        _reject_unstable(offsets, response.topics)
     return replying(context, OffsetFetchResponse(groups=[response]))
 
 
-def fetch_topic(
-    offsets: CommittedOffsets, topic: str, partitions: list[int] | None, require_stable: bool
-) -> list[OffsetFetchResponsePartitions]:
-    """The committed offsets of a topic's partitions, or of all that have one when `partitions` is None.
+def _all_topics(offsets: CommittedOffsets, topics: Topics) -> list[OffsetFetchRequestTopics]:
+    """The partitions with a committed offset."""
+    return [
+        OffsetFetchRequestTopics(name=name, topic_id=topics.topic_id(name), partition_indexes=list(committed))
+        for name, committed in offsets.by_topic.items()
+    ]
 
-    `require_stable` (KIP-447): UNSTABLE_OFFSET_COMMIT for a partition for which a transaction has an offset pending.
-    """
-    known = offsets.by_topic.get(topic, {})
-    found = find_offsets(known, known if partitions is None else partitions)
-    if require_stable and offsets.pending:
-        for answer in found:
-            if offsets.has_pending(TopicPartition(topic, answer.partition_index)):
+
+def _reject_unstable(offsets: CommittedOffsets, topics: list[OffsetFetchResponseTopics]) -> None:
+    """UNSTABLE_OFFSET_COMMIT for each partition for which a transaction has an offset pending (KIP-447)."""
+    for topic in topics:
+        for answer in topic.partitions:
+            if offsets.has_pending(TopicPartition(topic.name, answer.partition_index)):
                 answer.committed_offset = answer.committed_leader_epoch = NO_OFFSET
                 answer.metadata, answer.error_code = "", ErrorCode.UNSTABLE_OFFSET_COMMIT
-    return found
 
 
 def _failed(partitions: Iterable[int], error: ErrorCode) -> list[OffsetFetchResponsePartitions]:

@@ -1,11 +1,11 @@
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from _wire.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     OffsetCommitResponseTopic,
 )
-from _wire.messages.offset_fetch import OffsetFetchResponsePartitions
+from _wire.messages.offset_fetch import OffsetFetchRequestTopics, OffsetFetchResponseTopics
 
 class CommittedOffset:
     """A group's position in a partition. `expire_timestamp_ms` only for commits with a retention time (v2 to v4)."""
@@ -41,13 +41,10 @@ def offset_records(
 ) -> list[tuple[bytes, bytes | None]]:
     """Key and value of the record of `__consumer_offsets` for each position."""
 
-def records_bytes(records: list[tuple[bytes, bytes | None]]) -> int:
-    """Bytes of the records in a record batch of their own, without its header, all of one timestamp."""
-
 def find_offsets(
-    known: Mapping[int, CommittedOffset], partitions: Iterable[int]
-) -> list[OffsetFetchResponsePartitions]:
-    """What OffsetFetch answers for these partitions of a topic: offset -1 where nothing is committed."""
+    by_topic: dict[str, dict[int, CommittedOffset]], topics: list[OffsetFetchRequestTopics]
+) -> list[OffsetFetchResponseTopics]:
+    """What OffsetFetch answers for these partitions: offset -1 where nothing is committed."""
 
 def are_partitions(asked: list[OffsetCommitRequestPartition], count: int) -> bool:
     """Whether all of them are partitions of a topic that has `count`."""

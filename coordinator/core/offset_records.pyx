@@ -2,13 +2,15 @@
 
 cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport int16_t, int32_t, int64_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t
 
 from _wire.messages.offset_commit cimport (
     OffsetCommitRequestPartition, OffsetCommitRequestTopic, OffsetCommitResponsePartition, OffsetCommitResponseTopic,
 )
 from _wire.messages.offset_commit_record cimport OffsetCommitKey, OffsetCommitValue
-from _wire.messages.offset_fetch cimport OffsetFetchResponsePartitions
+from _wire.messages.offset_fetch cimport (
+    OffsetFetchRequestTopics, OffsetFetchResponsePartitions, OffsetFetchResponseTopics,
+)
 from _wire.primitives cimport (
     Message, Writer, bytes_written, close_writer, open_writer, write_int16,
 )
@@ -144,31 +146,19 @@ cdef int fill(OffsetCommitValue value, CommittedOffset position) except -1:
     return 0
 
 
-cdef inline Py_ssize_t varint_bytes(uint64_t value) noexcept:
-    """Of a length that is not negative: zigzag doubles it."""
-    cdef Py_ssize_t size = 1
-    value <<= 1
-    while value >= 0x80:
-        value >>= 7
-        size += 1
-    return size
+def find_offsets(dict by_topic not None, list topics not None):
+    cdef list found = []
+    cdef OffsetFetchRequestTopics topic
+    cdef OffsetFetchResponseTopics answer
+    for topic in topics:
+        answer = OffsetFetchResponseTopics.__new__(OffsetFetchResponseTopics)
+        answer.name, answer.topic_id = topic.name, topic.topic_id
+        answer.partitions = offsets_of(by_topic.get(topic.name) or {}, topic.partition_indexes)
+        found.append(answer)
+    return found
 
 
-def records_bytes(list records not None):
-    cdef Py_ssize_t size = 0, body, position = 0
-    cdef tuple record
-    cdef bytes key, value
-    for record in records:
-        key, value = record
-        # Attributes, timestamp delta and the number of headers take a byte each; a null value has the length -1.
-        body = 3 + varint_bytes(position) + varint_bytes(len(key)) + len(key)
-        body += 1 if value is None else varint_bytes(len(value)) + len(value)
-        size += varint_bytes(body) + body
-        position += 1
-    return size
-
-
-def find_offsets(known, partitions):
+cdef list offsets_of(dict known, list partitions):
     cdef list found = []
     cdef OffsetFetchResponsePartitions answer
     cdef CommittedOffset position

@@ -9,7 +9,6 @@ Counterpart in Kafka: `GroupCoordinatorRecordHelpers` and the `replay` methods o
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from _wire.embedded import decode_versioned, encode_versioned, prefix_of
@@ -35,6 +34,7 @@ from coordinator.core.offset_events import (
 )
 from coordinator.core.offset_records import CommittedOffset, offset_records
 from coordinator.core.states import EMPTY, STABLE
+from coordinator.core.stored_batch import StoredBatch
 
 OFFSET_COMMIT_KEY_TYPE = 1
 GROUP_METADATA_KEY_TYPE = 2
@@ -46,14 +46,6 @@ NO_TIMEOUT = -1
 
 StoredRecord = tuple[bytes, bytes | None]
 """Key and value; a null value is a tombstone."""
-
-
-@dataclass(slots=True)
-class StoredBatch:
-    """Records that are appended together: a transaction's, or plain ones (`producer` is None)."""
-
-    producer: Producer | None
-    records: list[StoredRecord]
 
 
 Stored = StoredBatch | TransactionMarker
@@ -71,19 +63,14 @@ def records_of(events: tuple[Event, ...], group: Group | None) -> list[StoredBat
         if make is None:
             continue
         records = make(event, group, events)
-        if records:
-            producer = event.producer if isinstance(event, TransactionalOffsetsCommitted) else None
-            append_records(batches, producer, records)
+        if not records:
+            continue
+        producer = event.producer if isinstance(event, TransactionalOffsetsCommitted) else None
+        if batches and batches[-1].producer == producer:
+            batches[-1].extend(records)
+        else:
+            batches.append(StoredBatch(producer, records))
     return batches
-
-
-def append_records(batches: list[Any], producer: Producer | None, records: list[StoredRecord]) -> None:
-    """Put records into the last batch if it is of the same producer (or both are of none), else into a new one."""
-    last = batches[-1] if batches else None
-    if isinstance(last, StoredBatch) and last.producer == producer:
-        last.records.extend(records)
-    else:
-        batches.append(StoredBatch(producer, records))
 
 
 def _committed_offsets(

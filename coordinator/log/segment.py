@@ -72,6 +72,7 @@ class Segment:
         self.time_index = TimeIndex(segment_path(directory, base_offset, ".timeindex"))
         self._fs = fs
         self._config = config
+        self._index_entries_max = config.segment_index_bytes // OFFSET_ENTRY.size
         self._file: OpenFile = fs.open(self.log_path)
         self._bytes_since_index_entry = 0
         self._has_torn_tail = False
@@ -146,7 +147,7 @@ class Segment:
             self.size_bytes + size_bytes <= config.segment_bytes
             and last_offset - self.base_offset <= INT32_MAX
             and (self.first_timestamp_ms < 0 or timestamp_ms - self.first_timestamp_ms <= config.segment_ms)
-            and len(self.offset_index.offsets) < config.segment_index_bytes // OFFSET_ENTRY.size
+            and len(self.offset_index.offsets) < self._index_entries_max
         )
 
     def position_of(self, offset: int) -> int:

@@ -3,20 +3,18 @@
 Counterpart in Kafka: `CoordinatorRuntime.CoordinatorBatch`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from _wire.errors import ErrorCode
 from coordinator.core.classic_group import ClassicGroup
+from coordinator.core.committed_offsets import TransactionMarker
 from coordinator.core.decision import OperationContext, Reply
-from coordinator.core.offset_records import records_bytes
 from coordinator.core.operation import Operation
-from coordinator.core.stored import Stored, StoredBatch
+from coordinator.core.stored import Stored
+from coordinator.core.stored_batch import StoredBatch
 from coordinator.runtime.interfaces import AuditRecord
-
-BATCH_OVERHEAD_BYTES: Final = 61
-"""Of a record batch without its records (KIP-98)."""
 
 
 @dataclass(slots=True)
@@ -49,7 +47,7 @@ class RecordsTooLarge(ValueError):
 class Batch:
     """Records to append, and the replies to send when they are appended."""
 
-    __slots__ = ("audit", "bytes_max", "last_bytes", "newly_stable", "queued", "replies", "stored")
+    __slots__ = ("_last", "audit", "bytes_max", "newly_stable", "queued", "replies", "stored")
 
     def __init__(self, bytes_max: int) -> None:
         self.bytes_max = bytes_max
@@ -57,32 +55,27 @@ class Batch:
         """The operations that it is about, for which somebody waits."""
         self.audit: list[AuditRecord] = []
         self.stored: list[Stored] = []
-        self.last_bytes = 0
-        """Bytes of the last of `stored`."""
+        self._last: StoredBatch | None = None
+        """The last of `stored`, unless that is a marker."""
         self.replies: list[Reply] = []
         self.newly_stable: dict[str, int] = {}
         """Group id → generation that became stable: once it is stored, heartbeats need not come to the shard."""
 
-    def check(self, decided: Sequence[StoredBatch]) -> list[int]:
-        """As `sizes`. Raises RecordsTooLarge for a batch that the log would not take."""
-        sizes = self.sizes(decided)
-        for size in sizes:
-            if size > self.bytes_max:
-                raise RecordsTooLarge(f"a record batch of {size} bytes, message.max.bytes is {self.bytes_max}")
-        return sizes
+    def check(self, decided: Iterable[StoredBatch]) -> None:
+        """Raise RecordsTooLarge for a batch that the log would not take."""
+        for each in decided:
+            if each.size_bytes > self.bytes_max:
+                raise RecordsTooLarge(
+                    f"a record batch of {each.size_bytes} bytes, message.max.bytes is {self.bytes_max}"
+                )
 
-    def sizes(self, decided: Sequence[StoredBatch]) -> list[int]:
-        """The bytes of each of the record batches of a decision."""
-        return [records_bytes(each.records) + BATCH_OVERHEAD_BYTES for each in decided]
-
-    def store(self, decided: Sequence[StoredBatch], sizes: Sequence[int]) -> None:
+    def store(self, decided: Iterable[StoredBatch]) -> None:
         """Take the records of a decision; those of one producer, or of none, share a batch as far as they fit."""
-        for each, size in zip(decided, sizes, strict=True):
-            last = self.stored[-1] if self.stored else None
-            fits = self.last_bytes + size <= self.bytes_max
-            if fits and isinstance(last, StoredBatch) and last.producer == each.producer:
-                last.records.extend(each.records)
-                self.last_bytes += size
-            else:
+        for each in decided:
+            if self._last is None or not self._last.take(each, self.bytes_max):
                 self.stored.append(each)
-                self.last_bytes = size
+                self._last = each
+
+    def store_marker(self, marker: TransactionMarker) -> None:
+        self.stored.append(marker)
+        self._last = None

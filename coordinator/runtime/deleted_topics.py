@@ -20,6 +20,8 @@ class DeletedTopics:
     def __init__(self, existing_topics: Callable[[], Container[str]]) -> None:
         """`existing_topics` returns the names at the time of the call; they do not change afterwards."""
         self._existing_topics = existing_topics
+        self.partitions: set[int] = set()
+        """Those about which something is remembered."""
         self._before_load: dict[int, Container[str]] = {}
         self._deleted: dict[int, set[str]] = {}
 
@@ -27,10 +29,12 @@ class DeletedTopics:
         """Note which topics exist. A load that is tried again goes by what the first one noted."""
         existing = self._existing_topics()
         for partition in partitions:
+            self.partitions.add(partition)
             self._before_load.setdefault(partition, existing)
 
     def delete(self, partition: int, topics: Iterable[str]) -> None:
         """The topics are gone, and the partition has to forget the offsets in them."""
+        self.partitions.add(partition)
         self._deleted.setdefault(partition, set()).update(topics)
 
     def gone_for(self, partition: int) -> GoneTopics:
@@ -39,6 +43,7 @@ class DeletedTopics:
 
     def forgotten(self, partition: int) -> None:
         """The partition has deleted all these offsets."""
+        self.partitions.discard(partition)
         self._before_load.pop(partition, None)
         self._deleted.pop(partition, None)
 

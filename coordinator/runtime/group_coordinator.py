@@ -100,7 +100,8 @@ class GroupCoordinator:
 
     def enqueue(self, operation: Operation, group_id: str, prepared: Any, context: OperationContext) -> None:
         """Queue an operation on a group, its request prepared; the response goes to `context.request_id`."""
-        self._enqueue(self.shard_of(group_id), QueuedOperation(operation, group_id, prepared, context))
+        shard = self.shards[partition_for(group_id, len(self.shards))]
+        self._enqueue(shard, QueuedOperation(operation, group_id, prepared, context))
 
     def enqueue_for_shard(self, operation: Operation, partition: int, request: Any, context: OperationContext) -> None:
         """Queue an operation over all groups of a partition."""
@@ -150,7 +151,8 @@ class GroupCoordinator:
                 if shard.needs_retry:
                     self._retry_later(shard, now_ms)
                 elif shard.is_idle:
-                    self._deleted_topics.forgotten(shard.partition)
+                    if shard.partition in self._deleted_topics.partitions:
+                        self._deleted_topics.forgotten(shard.partition)
                     if shard.machine.audit.is_checkpoint_due or self.audit.is_writing:
                         self.audit.drained(shard, now_ms)
 

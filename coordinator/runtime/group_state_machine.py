@@ -9,10 +9,10 @@ from coordinator.core.decision import NOTHING, Decision, OperationContext, next_
 from coordinator.core.events import Event, GroupCreated, GroupRemoved
 from coordinator.core.group import Group
 from coordinator.core.members import sessions_of_loaded_group
-from coordinator.core.operation import Scope
 from coordinator.core.rebalance import advance
-from coordinator.core.states import STABLE
-from coordinator.core.stored import StoredBatch, StoredGroups, records_of
+from coordinator.core.states import STABLE, GroupState
+from coordinator.core.stored import StoredGroups, records_of
+from coordinator.core.stored_batch import StoredBatch
 from coordinator.runtime.batch import AuditWrite, Batch, QueuedOperation
 from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.interfaces import AuditProjector, AuditRecord, Store
@@ -49,9 +49,9 @@ class GroupStateMachine:
     # ------------------------------------------------------------------------------------------------------- operations
 
     def decide(self, queued: QueuedOperation) -> Decision:
-        operation = queued.operation
-        target = self.groups if operation.scope is Scope.SHARD else self.groups.get(queued.key)  # type: ignore[arg-type]
-        return operation.decide(target, queued.request, queued.context)
+        key = queued.key
+        target = self.groups if key is None else self.groups.get(key)
+        return queued.operation.decide(target, queued.request, queued.context)
 
     def decide_too_large(self, queued: QueuedOperation) -> Decision | None:
         decide = queued.operation.too_large
@@ -62,37 +62,33 @@ class GroupStateMachine:
 
     def apply(self, key: str | None, decision: Decision, now_ms: int, batch: Batch) -> None:
         for event in decision.events:
-            self._apply_event(event, batch)
+            group = self.groups.get(event.group_id)
+            if group is None:
+                assert isinstance(event, GroupCreated), (event, "of a group that does not exist")
+                group = self.groups[event.group_id] = Group(event.group_id)
+            classic = group.classic
+            state, generation_id = classic.state, classic.generation_id
+            event.apply(group)
+            self.audit.project(event, classic, state, generation_id, batch.audit)
+            if classic.state is not state or classic.generation_id != generation_id:
+                self._state_changed(event, classic, state, batch)
         if key is not None:
             # At once: an expiry later in the same batch finds the member alive. A batch that fails ends all sessions.
             for change in decision.sessions:
                 change.apply(self._sessions, key, now_ms)
         batch.replies.extend(decision.replies)
 
-    def _apply_event(self, event: Event, batch: Batch) -> None:
-        group_id = event.group_id
-        group = self.groups.get(group_id)
-        if group is None:
-            assert isinstance(event, GroupCreated), (event, "of a group that does not exist")
-            group = self.groups[group_id] = Group(group_id)
-        classic = group.classic
-        state, generation_id = classic.state, classic.generation_id
-        event.apply(group)
-        self.audit.project(event, classic, state, generation_id, batch.audit)
-        if classic.state is not state or classic.generation_id != generation_id:
-            log_transition(event, classic, state)
-            self._close_fast_path(classic, batch)
-            if isinstance(event, GroupRemoved):
-                del self.groups[group_id]
-                self._sessions.end_all(group_id)
-
-    def _close_fast_path(self, group: ClassicGroup, batch: Batch) -> None:
-        """At once; it opens again when a stable generation is stored."""
+    def _state_changed(self, event: Event, group: ClassicGroup, before: GroupState, batch: Batch) -> None:
+        log_transition(event, group, before)
+        # The fast path closes at once; it opens again when a stable generation is stored.
         self._sessions.set_group(group.group_id, group.generation_id, False)
         if group.state is STABLE:
             batch.newly_stable[group.group_id] = group.generation_id
         else:
             batch.newly_stable.pop(group.group_id, None)
+        if isinstance(event, GroupRemoved):
+            del self.groups[group.group_id]
+            self._sessions.end_all(group.group_id)
 
     def advance(self, key: str, context: OperationContext) -> Decision:
         group = self.groups.get(key)

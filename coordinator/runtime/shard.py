@@ -15,7 +15,7 @@ import structlog
 from _wire.errors import ErrorCode, MalformedMessage
 from coordinator.core.causes import Cause
 from coordinator.core.decision import Decision, OperationContext, Reply
-from coordinator.core.stored import StoredBatch
+from coordinator.core.stored_batch import StoredBatch
 from coordinator.runtime.batch import AuditWrite, Batch, QueuedOperation, RecordsTooLarge
 from coordinator.runtime.interfaces import Responses, Store, StoreError
 from coordinator.runtime.state_machine import StateMachine
@@ -52,8 +52,8 @@ REFUSALS: Final = {
 
 Machine = TypeVar("Machine", bound=StateMachine)
 
-Decided = tuple[Decision, Sequence[StoredBatch], Sequence[int]]
-"""A decision, its records, and the bytes of each of their batches."""
+Decided = tuple[Decision, Sequence[StoredBatch]]
+"""A decision and its records."""
 
 
 def _ignore(shard: "Shard[Any]") -> None:
@@ -110,7 +110,7 @@ class Shard(Generic[Machine]):
     @property
     def is_idle(self) -> bool:
         """Whether all that was submitted is decided and stored."""
-        return self.is_active and not self._queue and self._in_flight is None
+        return self.state is ShardState.ACTIVE and not self._queue and self._in_flight is None
 
     # ---------------------------------------------------------------------------------------------------------- loading
 
@@ -189,7 +189,8 @@ class Shard(Generic[Machine]):
             return
         if self._in_flight is not None:
             return
-        self.release()  # a batch that was appended since the last call
+        if self._appended is not None:
+            self.release()  # a batch that was appended since the last call
         batch = Batch(self.store.batch_bytes_max)
         try:
             while self._queue:
@@ -243,15 +244,15 @@ class Shard(Generic[Machine]):
         decided = self._decide(queued, batch)
         if decided is None:
             return
-        decision, records, sizes = decided
+        decision, records = decided
         self.machine.apply(key, decision, now_ms, batch)
-        batch.store(records, sizes)
+        batch.store(records)
         if decision.marker is not None:
-            batch.stored.append(decision.marker)
+            batch.store_marker(decision.marker)
         if key is None:
             for group_id in dict.fromkeys(event.group_id for event in decision.events):
                 self._advance(group_id, context, batch)
-        elif decision.events or context.request_id is None:
+        elif (decision.events and not decision.keeps_membership) or context.request_id is None:
             self._advance(key, context, batch)
 
     def _decide(self, queued: QueuedOperation, batch: Batch) -> Decided | None:
@@ -259,14 +260,15 @@ class Shard(Generic[Machine]):
         try:
             decision = self.machine.decide(queued)
             if not decision.events:
-                return decision, (), ()
+                return decision, ()
             records = self.machine.records(queued.key, decision)
-            return decision, records, batch.check(records)
+            batch.check(records)
+            return decision, records
         except RecordsTooLarge as problem:
             log.warning("rejected: " + str(problem), operation=queued.operation.name, key=queued.key)
             instead = self.machine.decide_too_large(queued)
             if instead is not None:
-                return instead, (), ()
+                return instead, ()
         except Exception:
             log.exception("unhandled exception in operation", operation=queued.operation.name, key=queued.key)
         if queued.context.request_id is not None:
@@ -283,7 +285,7 @@ class Shard(Generic[Machine]):
                 return
             records = self.machine.records(key, decision)
             self.machine.apply(key, decision, context.now_ms, batch)
-            batch.store(records, batch.sizes(records))
+            batch.store(records)
         raise AssertionError(f"{key} requires more than {STEPS_AT_ONCE_MAX} steps at once, the last: {decision.events}")
 
     def _refuse_all(self) -> None:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from coordinator.core.causes import Cause
 from coordinator.core.decision import Decision, OperationContext
-from coordinator.core.stored import StoredBatch
+from coordinator.core.stored_batch import StoredBatch
 from coordinator.runtime.batch import AuditWrite, Batch, QueuedOperation
 from coordinator.runtime.interfaces import AuditRecord, Store
 

@@ -7,7 +7,8 @@ from _wire.control_records import EndTxnMarker, read_end_txn_marker
 from _wire.errors import MalformedMessage
 from _wire.records import BatchHeader, Record, build_batch, parse_records
 from coordinator.core.committed_offsets import Producer, TransactionMarker
-from coordinator.core.stored import Stored, StoredBatch, StoredRecord
+from coordinator.core.stored import Stored, StoredRecord
+from coordinator.core.stored_batch import StoredBatch
 from coordinator.log.errors import LogAppendError, RecordListTooLarge
 from coordinator.log.partition_log import REPLAY_BYTES, PartitionLog
 from coordinator.log.segment import PrebuiltBatch
@@ -41,12 +42,8 @@ class LogStore:
         self._compression = compression
         self._load_bytes = load_bytes
         self._checkpoints = checkpoints
-
-    @property
-    def batch_bytes_max(self) -> int:
+        self.batch_bytes_max = min(offsets.config.max_message_bytes, offsets.config.segment_bytes)
         """`max.message.bytes` of `__consumer_offsets`; nothing larger than a segment is ever appended."""
-        config = self._offsets.config
-        return min(config.max_message_bytes, config.segment_bytes)
 
     def append(
         self,
@@ -59,21 +56,15 @@ class LogStore:
 
         Audit first: it may report events of a batch that then fails (they are voided at load), never the reverse.
         """
-        problem = None
-        try:
-            self._append(audit, stored, now_ms)
-        except StoreError as error:
-            problem = error
-        completed(problem)
-
-    def _append(self, audit: list[AuditRecord], stored: Sequence[Stored], now_ms: int) -> None:
+        problem: StoreError | None = None
         try:
             if audit:
                 self._write(self._audit, self._build_audit(audit, self._audit.log_end_offset, now_ms), now_ms)
             if stored:
                 self._write(self._offsets, self._build_all(stored, now_ms), now_ms)
-        except (LogAppendError, RecordListTooLarge) as problem:
-            raise StoreError(str(problem)) from problem
+        except (LogAppendError, RecordListTooLarge) as error:
+            problem = StoreError(str(error))
+        completed(problem)
 
     def replay(self) -> Iterator[Stored]:
         """What `__consumer_offsets` holds, in order. Raises StoreError when it cannot be read."""
@@ -168,15 +159,11 @@ class LogStore:
 
     def _write(self, log: PartitionLog, batches: list[PrebuiltBatch], now_ms: int) -> None:
         """In one piece as far as it fits into a segment: a disk that fails leaves all of a piece or nothing."""
-        piece: list[PrebuiltBatch] = []
-        piece_bytes = 0
-        for batch in batches:
-            if piece and piece_bytes + len(batch.data) > log.config.segment_bytes:
+        if len(batches) == 1:
+            log.append_prebuilt(batches, now_ms)
+        else:
+            for piece in _pieces(batches, log.config.segment_bytes):
                 log.append_prebuilt(piece, now_ms)
-                piece, piece_bytes = [], 0
-            piece.append(batch)
-            piece_bytes += len(batch.data)
-        log.append_prebuilt(piece, now_ms)
         self._appended(log)
 
     def _batches(self, log: PartitionLog, from_offset: int) -> Iterator[tuple[BatchHeader, list[Record]]]:
@@ -185,3 +172,16 @@ class LogStore:
                 yield header, parse_records(batch)
         except (OSError, MalformedMessage) as problem:
             raise StoreError(f"{log.name}: {problem}") from problem
+
+
+def _pieces(batches: list[PrebuiltBatch], bytes_max: int) -> Iterator[list[PrebuiltBatch]]:
+    """Split batches, in their order, into as few pieces as fit."""
+    piece: list[PrebuiltBatch] = []
+    piece_bytes = 0
+    for batch in batches:
+        if piece and piece_bytes + len(batch.data) > bytes_max:
+            yield piece
+            piece, piece_bytes = [], 0
+        piece.append(batch)
+        piece_bytes += len(batch.data)
+    yield piece

@@ -1,6 +1,7 @@
 """One line of the server's log per state transition of a group."""
 
 from collections.abc import Callable
+from logging import INFO
 from typing import Any, Final
 
 import structlog
@@ -37,6 +38,8 @@ REASONS: Final[dict[type, Callable[[Any], str]]] = {
 
 def log_transition(event: Event, group: ClassicGroup, before: GroupState) -> None:
     """Log that an event has changed the state of a group, at level INFO (`--log-level`)."""
+    if not log.is_enabled_for(INFO):
+        return
     log.info(
         "group transition",
         group=group.group_id,

@@ -69,8 +69,7 @@ class RequestDispatcher:
         except MalformedMessage as problem:
             connection.refuse(str(problem))
             return
-        call = self._call(connection, header, route, request, version)
-        connection.call = call
+        call = connection.call = self._call(connection, header, route, request, version)
         try:
             answer = route.handler(request, call)
         except LogFlushError as problem:

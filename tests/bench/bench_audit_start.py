@@ -34,7 +34,8 @@ from coordinator.config import OFFSETS_TOPIC_NUM_PARTITIONS, Config  # noqa: E40
 from coordinator.core.events import Event, GenerationStable, GenerationStarted  # noqa: E402
 from coordinator.core.group import Group  # noqa: E402
 from coordinator.core.partitioning import partition_for  # noqa: E402
-from coordinator.core.stored import StoredBatch, group_record  # noqa: E402
+from coordinator.core.stored import group_record  # noqa: E402
+from coordinator.core.stored_batch import StoredBatch  # noqa: E402
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC  # noqa: E402
 from coordinator.log.config import LogConfig  # noqa: E402
 from coordinator.log.directory import LogDirectory  # noqa: E402

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from _wire.embedded import decode_key, decode_value, prefix_of
 from _wire.errors import ErrorCode
 from _wire.messages.offset_commit import OffsetCommitRequestPartition, OffsetCommitRequestTopic
-from _wire.records import BATCH_HEADER_BYTES, build_batch
+from _wire.messages.offset_fetch import OffsetFetchRequestTopics
 from coordinator.core.offset_records import (
     CommittedOffset,
     accept_offsets,
@@ -13,7 +13,6 @@ from coordinator.core.offset_records import (
     find_offsets,
     is_metadata_too_long,
     offset_records,
-    records_bytes,
 )
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
@@ -108,10 +107,12 @@ def test_records_say_what_they_are_made_of(positions):
 
 
 def test_what_is_not_committed_is_found_as_no_offset():
-    found = find_offsets({3: CommittedOffset(7, 2, "m", 99)}, [0, 3])
+    asked = [OffsetFetchRequestTopics(name="t", partition_indexes=[0, 3])]
+    (topic,) = find_offsets({"t": {3: CommittedOffset(7, 2, "m", 99)}}, asked)
+    assert (topic.name, topic.topic_id) == ("t", bytes(16))
     assert [
         (each.partition_index, each.committed_offset, each.committed_leader_epoch, each.metadata, each.error_code)
-        for each in found
+        for each in topic.partitions
     ] == [(0, -1, -1, "", 0), (3, 7, 2, "m", 0)]
 
 
@@ -120,14 +121,3 @@ def test_partitions_of_a_topic():
     assert not are_partitions([partition(3)], 3)
     assert not are_partitions([partition(-1)], 3)
     assert are_partitions([], 0)
-
-
-@given(
-    st.lists(
-        st.tuples(st.binary(max_size=300), st.none() | st.binary(max_size=20_000).map(lambda value: value * 3)),
-        min_size=1,
-        max_size=200,
-    )
-)
-def test_the_size_of_records_is_what_they_take_in_a_batch(records):
-    assert records_bytes(records) + BATCH_HEADER_BYTES == len(build_batch(records, timestamp_ms=5))

@@ -9,7 +9,8 @@ from _wire.messages.offset_delete import (
     OffsetDeleteRequestTopic,
 )
 from coordinator.core import operations
-from coordinator.core.stored import StoredBatch, StoredGroups
+from coordinator.core.stored import StoredGroups
+from coordinator.core.stored_batch import StoredBatch
 from tests.simulation.consumers import subscription
 from tests.simulation.simulation import GROUP_ID, Asked, Simulation
 

@@ -2,7 +2,8 @@ from _wire.embedded import decode_key, encode_versioned
 from _wire.messages.offset_commit_record import OffsetCommitValue
 from coordinator.core.committed_offsets import TopicPartition
 from coordinator.core.states import GroupState
-from coordinator.core.stored import OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY, StoredBatch, StoredGroups, group_record
+from coordinator.core.stored import OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY, StoredGroups, group_record
+from coordinator.core.stored_batch import StoredBatch
 from coordinator.runtime.store import LogStore
 from tests.simulation.simulation import GROUP_ID, Simulation, replay
 

@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from _wire.errors import ErrorCode
+from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from coordinator.core import offset_fetch, transactional_offsets
 from coordinator.core.committed_offsets import Producer, TopicPartition, TransactionMarker
 from coordinator.core.group import Group
@@ -24,7 +25,12 @@ def commit(sim, producer=ONE, **said):
 
 
 def fetched(sim, require_stable=False):
-    (found,) = offset_fetch.fetch_topic(sim.offsets, "t", [0], require_stable)
+    topic = OffsetFetchRequestTopics(name="t", partition_indexes=[0])
+    request = OffsetFetchRequest(
+        groups=[OffsetFetchRequestGroup(group_id=GROUP_ID, topics=[topic])], require_stable=require_stable
+    )
+    (reply,) = offset_fetch.fetch(sim.shard.machine.groups.get(GROUP_ID), request, context(version=9)).replies
+    (found,) = reply.response.groups[0].topics[0].partitions
     if found.error_code:
         return ErrorCode(found.error_code)
     return None if found.committed_offset < 0 else found.committed_offset

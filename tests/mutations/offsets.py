@@ -160,7 +160,7 @@ FETCH_AND_DELETE_MUTANTS: Final = (
     Mutant(
         "pending offsets hide committed ones from every reader",
         OFFSET_FETCH,
-        "    if require_stable and offsets.pending:\n",
+        "    if request.require_stable and offsets.pending:\n",
         "    if offsets.pending:\n",
     ),
     Mutant(

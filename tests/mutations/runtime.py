@@ -72,32 +72,20 @@ BATCH_MUTANTS: Final = (
     Mutant(
         "a batch as large as the log takes is rejected",
         BATCH,
-        "            if size > self.bytes_max:\n",
-        "            if size >= self.bytes_max:\n",
+        "            if each.size_bytes > self.bytes_max:\n",
+        "            if each.size_bytes >= self.bytes_max:\n",
     ),
     Mutant(
-        "the header of a batch does not count against the size limit",
+        "what follows a marker is stored before it",
         BATCH,
-        "BATCH_OVERHEAD_BYTES: Final = 61\n",
-        "BATCH_OVERHEAD_BYTES: Final = 0\n",
+        "        self.stored.append(marker)\n        self._last = None\n",
+        "        self.stored.append(marker)\n",
     ),
     Mutant(
-        "records share a batch that gets larger than the log takes",
+        "decisions share no batch",
         BATCH,
-        "fits = self.last_bytes + size <= self.bytes_max",
-        "fits = True",
-    ),
-    Mutant(
-        "only the last records of a batch count for its size",
-        BATCH,
-        "                self.last_bytes += size\n",
-        "                self.last_bytes = size\n",
-    ),
-    Mutant(
-        "records of two producers share a batch",
-        BATCH,
-        " and last.producer == each.producer",
-        "",
+        "if self._last is None or not self._last.take(each, self.bytes_max):",
+        "if True:",
     ),
 )
 
@@ -105,15 +93,15 @@ SHARD_MUTANTS: Final = (
     Mutant(
         "records that are too large are appended",
         SHARD,
-        "return decision, records, batch.check(records)",
-        "return decision, records, batch.sizes(records)",
+        "            batch.check(records)\n",
+        "",
     ),
     Mutant(
         "records that are too large are found after the events are applied",
         SHARD,
-        "            return decision, records, batch.check(records)\n",
+        "            batch.check(records)\n            return decision, records\n",
         "            self.machine.apply(queued.key, decision, queued.context.now_ms, batch)\n"
-        "            return Decision(), records, batch.check(records)\n",
+        "            batch.check(records)\n            return Decision(), records\n",
     ),
     Mutant(
         "an operation that fails is not answered",
@@ -124,25 +112,25 @@ SHARD_MUTANTS: Final = (
     Mutant(
         "a marker is not stored",
         SHARD,
-        "            batch.stored.append(decision.marker)\n",
+        "            batch.store_marker(decision.marker)\n",
         "            pass\n",
     ),
     Mutant(
         "a timer that is due changes nothing",
         SHARD,
-        "        elif decision.events or context.request_id is None:\n",
-        "        elif decision.events:\n",
+        "        elif (decision.events and not decision.keeps_membership) or context.request_id is None:\n",
+        "        elif decision.events and not decision.keeps_membership:\n",
     ),
     Mutant(
         "only the first step that follows is taken",
         SHARD,
-        "            batch.store(records, batch.sizes(records))\n        raise AssertionError(",
-        "            batch.store(records, batch.sizes(records))\n            return\n        raise AssertionError(",
+        "            batch.store(records)\n        raise AssertionError(",
+        "            batch.store(records)\n            return\n        raise AssertionError(",
     ),
     Mutant(
         "the records of a step that follows are not stored",
         SHARD,
-        "            batch.store(records, batch.sizes(records))\n        raise AssertionError(",
+        "            batch.store(records)\n        raise AssertionError(",
         "        raise AssertionError(",
     ),
     Mutant(
@@ -208,8 +196,8 @@ SHARD_MUTANTS: Final = (
     Mutant(
         "topics count as forgotten while that is in flight",
         SHARD,
-        "return self.is_active and not self._queue and self._in_flight is None",
-        "return self.is_active and not self._queue",
+        "return self.state is ShardState.ACTIVE and not self._queue and self._in_flight is None",
+        "return self.state is ShardState.ACTIVE and not self._queue",
     ),
     Mutant(
         "the first operation of a failed batch is not answered",
@@ -331,7 +319,8 @@ LOAD_MUTANTS: Final = (
     Mutant(
         "topics that were forgotten are forgotten again",
         COORDINATOR,
-        "                elif shard.is_idle:\n                    self._deleted_topics.forgotten(shard.partition)\n",
+        "                    if shard.partition in self._deleted_topics.partitions:\n"
+        "                        self._deleted_topics.forgotten(shard.partition)\n",
         "",
     ),
     Mutant(

@@ -163,20 +163,20 @@ STORE_MUTANTS: Final = (
     Mutant(
         "the log takes batches that are larger than a segment",
         STORE,
-        "return min(config.max_message_bytes, config.segment_bytes)",
-        "return config.max_message_bytes",
+        "min(offsets.config.max_message_bytes, offsets.config.segment_bytes)",
+        "offsets.config.max_message_bytes",
     ),
     Mutant(
         "batches of one drain that exceed a segment are written in one piece",
         STORE,
-        "            if piece and piece_bytes + len(batch.data) > log.config.segment_bytes:\n",
-        "            if piece and piece_bytes < 0:\n",
+        "        if piece and piece_bytes + len(batch.data) > bytes_max:\n",
+        "        if piece and piece_bytes < 0:\n",
     ),
     Mutant(
         "a piece forgets its first batch",
         STORE,
-        "            piece_bytes += len(batch.data)\n",
-        "            piece_bytes = len(batch.data)\n",
+        "        piece_bytes += len(batch.data)\n",
+        "        piece_bytes = len(batch.data)\n",
     ),
     Mutant(
         "a large audit is appended as one batch",

@@ -8,7 +8,7 @@ from crc32c import crc32c
 
 from _wire.records import BATCH_HEADER_BYTES, batch_headers, build_batch
 from coordinator.core.committed_offsets import Producer, TransactionMarker
-from coordinator.core.stored import StoredBatch
+from coordinator.core.stored_batch import StoredBatch
 from coordinator.log.checkpoints import GROUP_AUDIT, CheckpointFile
 from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog

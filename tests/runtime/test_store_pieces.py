@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from coordinator.core.stored import StoredBatch
+from coordinator.core.stored_batch import StoredBatch
 from coordinator.runtime.interfaces import StoreError
 from tests.runtime.test_store import PRODUCER, STORED, Stage
 

@@ -1,0 +1,24 @@
+from coordinator.core.committed_offsets import Producer
+
+class StoredBatch:
+    """Records that are appended together: a transaction's, or plain ones (`producer` is None).
+
+    A record is its key and its value; a null value is a tombstone. `size_bytes` is that of the record batch, when all
+    its records have one timestamp and it is not compressed.
+    """
+
+    @property
+    def producer(self) -> Producer | None: ...
+    @property
+    def records(self) -> list[tuple[bytes, bytes | None]]: ...
+    @property
+    def size_bytes(self) -> int: ...
+    def __init__(self, producer: Producer | None, records: list[tuple[bytes, bytes | None]]) -> None: ...
+    def extend(self, records: list[tuple[bytes, bytes | None]]) -> None:
+        """Add records."""
+
+    def take(self, other: StoredBatch, bytes_max: int) -> bool:
+        """Add the records of another batch of the same producer, unless this would exceed `bytes_max`.
+
+        Returns whether they were added.
+        """
