@@ -8,6 +8,7 @@ from coordinator.audit.embedded import count_claimed, read_assignment, read_subs
 from coordinator.audit.group_state import GroupAuditState, by_topic
 from coordinator.core import events, offset_events
 from coordinator.core.classic_group import ClassicGroup, Member
+from coordinator.core.offset_events import DeletionCause
 from coordinator.core.states import COMPLETING_REBALANCE, EMPTY, STABLE, GroupState
 
 Fields = dict[str, Any]
@@ -140,12 +141,19 @@ def _group_removed(
     return {"cause": event.cause}
 
 
-def _offsets_forgotten(
-    event: offset_events.OffsetsExpired | offset_events.OffsetsDeleted,
-    group: ClassicGroup,
-    state: GroupAuditState,
-    before: GroupState,
-) -> Fields:
+def _offsets_expired(
+    event: offset_events.OffsetsDeleted, group: ClassicGroup, state: GroupAuditState, before: GroupState
+) -> Fields | None:
+    return _partitions(event) if event.cause is DeletionCause.EXPIRED else None
+
+
+def _offsets_deleted(
+    event: offset_events.OffsetsDeleted, group: ClassicGroup, state: GroupAuditState, before: GroupState
+) -> Fields | None:
+    return None if event.cause is DeletionCause.EXPIRED else _partitions(event)
+
+
+def _partitions(event: offset_events.OffsetsDeleted) -> Fields:
     if len(event.partitions) > schema.PARTITIONS_NAMED_MAX:
         return {"partitions": {}, "unnamed_partitions": len(event.partitions)}
     return {"partitions": by_topic(event.partitions), "unnamed_partitions": 0}
@@ -171,8 +179,10 @@ PROJECTIONS: Final[dict[type, tuple[Projection, ...]]] = {
     events.GenerationStable: (Projection(schema.GenerationStable, _stable, True),),
     events.GroupEmptied: (Projection(schema.GroupEmptied, _emptied, True),),
     events.GroupRemoved: (Projection(schema.GroupRemoved, _group_removed),),
-    offset_events.OffsetsExpired: (Projection(schema.OffsetsExpired, _offsets_forgotten),),
-    offset_events.OffsetsDeleted: (Projection(schema.OffsetsDeleted, _offsets_forgotten),),
+    offset_events.OffsetsDeleted: (
+        Projection(schema.OffsetsExpired, _offsets_expired),
+        Projection(schema.OffsetsDeleted, _offsets_deleted),
+    ),
 }
 """Class of core events → the audit events that one becomes. Offset commits are counted instead; others have none."""
 

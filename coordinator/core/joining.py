@@ -84,7 +84,7 @@ def join(group: Group | None, request: JoinGroupRequest, context: OperationConte
         if not is_new:
             return _reject(context, ErrorCode.UNKNOWN_MEMBER_ID, request.member_id)
         decision = _join(ClassicGroup(request.group_id), request, context)
-        created = GroupCreated(request.group_id, context.now_ms)
+        created = GroupCreated(group_id=request.group_id, at_ms=context.now_ms)
         return Decision((created, *decision.events), decision.replies, decision.sessions)
     return _join(group.classic, request, context)
 
@@ -118,9 +118,17 @@ def _reject_and_remove(group: ClassicGroup, request: JoinGroupRequest, context: 
     rejected = _reject(context, ErrorCode.GROUP_MAX_SIZE_REACHED, NO_MEMBER_ID)
     if member_id in group.members:
         reason = request.reason or ""
-        event: Event = MemberRemoved(group.group_id, context.now_ms, member_id, Cause.MEMBER_REFUSED, reason)
+        event: Event = MemberRemoved(
+            group_id=group.group_id,
+            at_ms=context.now_ms,
+            member_id=member_id,
+            cause=Cause.MEMBER_REFUSED,
+            reason=reason,
+        )
     elif member_id in group.pending_members:
-        event = PendingMemberRemoved(group.group_id, context.now_ms, member_id, Cause.MEMBER_REFUSED)
+        event = PendingMemberRemoved(
+            group_id=group.group_id, at_ms=context.now_ms, member_id=member_id, cause=Cause.MEMBER_REFUSED
+        )
     else:
         return rejected
     return Decision((event,), rejected.replies, (SessionEnded(member_id),))
@@ -140,8 +148,11 @@ def _join_new(group: ClassicGroup, request: JoinGroupRequest, context: Operation
     if context.api_version < MEMBER_ID_REQUIRED_VERSION:
         return _add(group, request, context, member_id)
     timeout_ms = request.session_timeout_ms
+    added = PendingMemberAdded(
+        group_id=group.group_id, at_ms=context.now_ms, member_id=member_id, session_timeout_ms=timeout_ms
+    )
     return Decision(
-        (PendingMemberAdded(group.group_id, context.now_ms, member_id, timeout_ms),),
+        (added,),
         _reject(context, ErrorCode.MEMBER_ID_REQUIRED, member_id).replies,
         (SessionStarted(member_id, None, timeout_ms, timeout_ms, may_heartbeat=False),),
     )
@@ -178,18 +189,18 @@ def _join_known(group: ClassicGroup, request: JoinGroupRequest, context: Operati
 def _add(group: ClassicGroup, request: JoinGroupRequest, context: OperationContext, member_id: str) -> Decision:
     assert context.request_id is not None
     joined = MemberJoined(
-        group.group_id,
-        context.now_ms,
-        member_id,
-        request.group_instance_id,
-        context.client_id,
-        context.client_host,
-        request.session_timeout_ms,
-        rebalance_timeout_ms(request, context),
-        request.protocol_type,
-        protocols_of(request),
-        context.request_id,
-        request.reason or "",
+        group_id=group.group_id,
+        at_ms=context.now_ms,
+        member_id=member_id,
+        group_instance_id=request.group_instance_id,
+        client_id=context.client_id,
+        client_host=context.client_host,
+        session_timeout_ms=request.session_timeout_ms,
+        rebalance_timeout_ms=rebalance_timeout_ms(request, context),
+        protocol_type=request.protocol_type,
+        protocols=protocols_of(request),
+        request_id=context.request_id,
+        reason=request.reason or "",
     )
     started = SessionStarted(
         member_id, request.group_instance_id, NEW_MEMBER_JOIN_TIMEOUT_MS, request.session_timeout_ms
@@ -206,15 +217,15 @@ def _rejoin(
 ) -> Decision:
     assert context.request_id is not None
     rejoined = MemberRejoined(
-        group.group_id,
-        context.now_ms,
-        request.member_id,
-        request.session_timeout_ms,
-        rebalance_timeout_ms(request, context),
-        protocols,
-        changed,
-        context.request_id,
-        request.reason or "",
+        group_id=group.group_id,
+        at_ms=context.now_ms,
+        member_id=request.member_id,
+        session_timeout_ms=request.session_timeout_ms,
+        rebalance_timeout_ms=rebalance_timeout_ms(request, context),
+        protocols=protocols,
+        metadata_changed=changed,
+        request_id=context.request_id,
+        reason=request.reason or "",
     )
     return Decision((rejoined,))
 

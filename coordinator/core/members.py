@@ -78,12 +78,16 @@ def sync(group: Group | None, request: SyncGroupRequest, context: OperationConte
     if classic.state is STABLE:
         decision = replying(context, _assigned(classic, member.assignment))
         if request.member_id in classic.pending_sync:
-            decision.events = (MemberSynced(group.group_id, context.now_ms, request.member_id, None),)
+            decision.events = (_synced(classic, request, context.now_ms, None),)
         return decision
-    synced = MemberSynced(group.group_id, context.now_ms, request.member_id, context.request_id)
+    synced = _synced(classic, request, context.now_ms, context.request_id)
     if request.member_id != classic.leader:
         return Decision((synced,))
     return _assign(classic, synced, {each.member_id: each.assignment for each in request.assignments})
+
+
+def _synced(group: ClassicGroup, request: SyncGroupRequest, now_ms: int, request_id: int | None) -> MemberSynced:
+    return MemberSynced(group_id=group.group_id, at_ms=now_ms, member_id=request.member_id, request_id=request_id)
 
 
 def reject_assignment(group: Group | None, request: SyncGroupRequest, context: OperationContext) -> Decision:
@@ -98,7 +102,7 @@ def reject_assignment(group: Group | None, request: SyncGroupRequest, context: O
             decision.replies += (Reply(member.awaiting_sync, error),)
         if member.awaiting_sync is not None or member.member_id == request.member_id:
             renewed.append(SessionRenewed(member.member_id, member.session_timeout_ms))
-    decision.events = (AssignmentRejected(group.group_id, context.now_ms, request.member_id),)
+    decision.events = (AssignmentRejected(group_id=group.group_id, at_ms=context.now_ms, member_id=request.member_id),)
     decision.sessions = tuple(renewed)
     return decision
 
@@ -130,7 +134,7 @@ def _assign(group: ClassicGroup, synced: MemberSynced, assignments: dict[str, by
         if request_id is not None:
             replies.append(Reply(request_id, _assigned(group, assignment)))
             renewed.append(SessionRenewed(member.member_id, member.session_timeout_ms))
-    events.append(GenerationStable(group.group_id, now_ms, group.generation_id))
+    events.append(GenerationStable(group_id=group.group_id, at_ms=now_ms, generation_id=group.generation_id))
     return Decision(tuple(events), tuple(replies), tuple(renewed))
 
 
@@ -229,9 +233,18 @@ def _find_leaving(group: ClassicGroup, identity: MemberIdentity, gone: Container
 
 def _departure(group: ClassicGroup, member_id: str, reason: str, context: OperationContext) -> Event:
     if member_id in group.members:
-        return MemberRemoved(group.group_id, context.now_ms, member_id, Cause.MEMBER_LEFT, reason)
-    who = (context.client_id, context.client_host)
-    return PendingMemberRemoved(group.group_id, context.now_ms, member_id, Cause.MEMBER_LEFT, *who, reason)
+        return MemberRemoved(
+            group_id=group.group_id, at_ms=context.now_ms, member_id=member_id, cause=Cause.MEMBER_LEFT, reason=reason
+        )
+    return PendingMemberRemoved(
+        group_id=group.group_id,
+        at_ms=context.now_ms,
+        member_id=member_id,
+        cause=Cause.MEMBER_LEFT,
+        client_id=context.client_id,
+        client_host=context.client_host,
+        reason=reason,
+    )
 
 
 def answers_to_removed(member: Member | None, error: ErrorCode = ErrorCode.UNKNOWN_MEMBER_ID) -> list[Reply]:
@@ -267,7 +280,9 @@ def expire_session(group: Group | None, request: SessionExpired, context: Operat
         return NOTHING
     ended: tuple[SessionChange, ...] = (SessionEnded(member_id),)
     if member_id in group.classic.pending_members:
-        expired = PendingMemberRemoved(group.group_id, context.now_ms, member_id, Cause.SESSION_EXPIRED)
+        expired = PendingMemberRemoved(
+            group_id=group.group_id, at_ms=context.now_ms, member_id=member_id, cause=Cause.SESSION_EXPIRED
+        )
         return Decision((expired,), sessions=ended)
     member = group.classic.members.get(member_id)
     if member is None:
@@ -275,7 +290,9 @@ def expire_session(group: Group | None, request: SessionExpired, context: Operat
     waits = member.awaiting_join is not None or member.awaiting_sync is not None
     if waits and not member.is_new:
         return NOTHING
-    removed = MemberRemoved(group.group_id, context.now_ms, member_id, Cause.SESSION_EXPIRED, "")
+    removed = MemberRemoved(
+        group_id=group.group_id, at_ms=context.now_ms, member_id=member_id, cause=Cause.SESSION_EXPIRED, reason=""
+    )
     return Decision((removed,), tuple(answers_to_removed(member)), ended)
 
 

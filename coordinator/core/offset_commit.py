@@ -84,7 +84,8 @@ def commit(group: Group | None, prepared: KnownTopics, context: OperationContext
         # A commit of which nothing is accepted creates no group.
         return Decision((), replies)
     group_id = request.group_id
-    return Decision((GroupCreated(group_id, now_ms), OffsetsCommitted(group_id, now_ms, accepted)), replies)
+    created = GroupCreated(group_id=group_id, at_ms=now_ms)
+    return Decision((created, OffsetsCommitted(group_id, now_ms, accepted)), replies)
 
 
 def _check(group: Group | None, request: OffsetCommitRequest, api_version: int) -> ErrorCode:

@@ -18,7 +18,7 @@ from coordinator.core.committed_offsets import TopicPartition
 from coordinator.core.decision import Decision, OperationContext, replying
 from coordinator.core.events import Event
 from coordinator.core.group import Group
-from coordinator.core.offset_events import OffsetsDeleted
+from coordinator.core.offset_events import DeletionCause, OffsetsDeleted
 from coordinator.core.states import EMPTY
 from coordinator.core.subscriptions import is_subscribed, subscribed_topics
 
@@ -88,7 +88,9 @@ def forget(group: Group, partitions: Iterable[TopicPartition], now_ms: int) -> t
     """The event that deletes those of `partitions` that have an offset, committed or pending."""
     known = group.offsets.partitions_with_any()
     forgotten = tuple(tp for tp in dict.fromkeys(partitions) if tp in known)
-    return (OffsetsDeleted(group.group_id, now_ms, forgotten),) if forgotten else ()
+    if not forgotten:
+        return ()
+    return (OffsetsDeleted(group_id=group.group_id, at_ms=now_ms, cause=DeletionCause.REQUESTED, partitions=forgotten),)
 
 
 def forget_all(group: Group, now_ms: int) -> tuple[Event, ...]:

@@ -9,7 +9,7 @@ from coordinator.core.committed_offsets import TopicPartition
 from coordinator.core.decision import NOTHING, Decision, OperationContext, SessionEnded
 from coordinator.core.events import Event, GroupRemoved
 from coordinator.core.group import Group
-from coordinator.core.offset_events import OffsetsExpired
+from coordinator.core.offset_events import DeletionCause, OffsetsDeleted
 from coordinator.core.offset_records import CommittedOffset
 from coordinator.core.states import EMPTY, STABLE
 from coordinator.core.subscriptions import is_subscribed, subscribed_topics
@@ -23,11 +23,14 @@ def expire(group: Group | None, request: None, context: OperationContext) -> Dec
         return NOTHING
     now_ms = context.now_ms
     expired = _expired(group, now_ms, context.config[OFFSETS_RETENTION_MINUTES] * MS_PER_MINUTE)
-    events: list[Event] = [OffsetsExpired(group.group_id, now_ms, expired)] if expired else []
+    events: list[Event] = []
+    if expired:
+        cause = DeletionCause.EXPIRED
+        events.append(OffsetsDeleted(group_id=group.group_id, at_ms=now_ms, cause=cause, partitions=expired))
     left = sum(map(len, group.offsets.by_topic.values())) - len(expired)
     if group.classic.state is not EMPTY or left or group.offsets.pending:
         return Decision(tuple(events))
-    removed = GroupRemoved(group.group_id, now_ms, Cause.OFFSETS_EXPIRED)
+    removed = GroupRemoved(group_id=group.group_id, at_ms=now_ms, cause=Cause.OFFSETS_EXPIRED)
     return Decision((*events, removed), sessions=sessions_of_pending_members(group.classic))
 
 

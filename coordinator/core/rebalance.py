@@ -64,9 +64,9 @@ def _start_rebalance(group: ClassicGroup, reason: RebalanceReason, context: Oper
     delay_ms = context.config[GROUP_INITIAL_REBALANCE_DELAY_MS] if from_empty else timeout_ms
     now_ms = context.now_ms
     started = RebalanceStarted(
-        group.group_id,
-        now_ms,
-        reason,
+        group_id=group.group_id,
+        at_ms=now_ms,
+        rebalance_reason=reason,
         deadline_ms=now_ms + delay_ms,
         from_empty=from_empty,
         delay_ms=delay_ms,
@@ -100,8 +100,18 @@ def _advance_join_phase(group: ClassicGroup, rebalance: Rebalance, now_ms: int) 
     if rebalance.new_member_came and rebalance.remaining_delay_ms:
         delay_ms = min(rebalance.delay_ms, rebalance.remaining_delay_ms)
         left_ms = max(rebalance.remaining_delay_ms - rebalance.delay_ms, 0)
-        return Decision((JoinPhaseExtended(group.group_id, now_ms, now_ms + delay_ms, delay_ms, left_ms),))
+        return Decision((_extended(group, now_ms, delay_ms, left_ms),))
     return _complete_join(group, now_ms)
+
+
+def _extended(group: ClassicGroup, now_ms: int, delay_ms: int, remaining_delay_ms: int) -> JoinPhaseExtended:
+    return JoinPhaseExtended(
+        group_id=group.group_id,
+        at_ms=now_ms,
+        deadline_ms=now_ms + delay_ms,
+        delay_ms=delay_ms,
+        remaining_delay_ms=remaining_delay_ms,
+    )
 
 
 def _complete_join(group: ClassicGroup, now_ms: int) -> Decision:
@@ -114,11 +124,11 @@ def _complete_join(group: ClassicGroup, now_ms: int) -> Decision:
     staying = [member for member in group.members.values() if member.member_id not in late]
     joined = [member for member in staying if member.awaiting_join is not None]
     if not staying:
-        emptied = GroupEmptied(group.group_id, now_ms, group.generation_id + 1)
+        emptied = GroupEmptied(group_id=group.group_id, at_ms=now_ms, generation_id=group.generation_id + 1)
         return Decision((*removed.events, emptied), sessions=removed.sessions)
     if not joined:
         timeout_ms = max(JOIN_EXTENSION_MS_MIN, *(member.rebalance_timeout_ms for member in staying))
-        extended = JoinPhaseExtended(group.group_id, now_ms, now_ms + timeout_ms, timeout_ms, 0)
+        extended = _extended(group, now_ms, timeout_ms, 0)
         return Decision((*removed.events, extended), sessions=removed.sessions)
     return _start_generation(group, removed, staying, joined, now_ms)
 
@@ -128,11 +138,11 @@ def _start_generation(
 ) -> Decision:
     leader = next((member for member in joined if member.member_id == group.leader), joined[0])
     started = GenerationStarted(
-        group.group_id,
-        now_ms,
-        group.generation_id + 1,
-        select_protocol(staying),
-        leader.member_id,
+        group_id=group.group_id,
+        at_ms=now_ms,
+        generation_id=group.generation_id + 1,
+        protocol_name=select_protocol(staying),
+        leader=leader.member_id,
         sync_deadline_ms=now_ms + max(member.rebalance_timeout_ms for member in staying),
     )
     replies = []
@@ -182,5 +192,8 @@ def select_protocol(members: Sequence[Member]) -> str:
 def _removals(group: ClassicGroup, member_ids: set[str], cause: Cause, now_ms: int) -> Decision:
     """Remove members, in the order in which they joined."""
     ordered = [member_id for member_id in group.members if member_id in member_ids]
-    removed = tuple(MemberRemoved(group.group_id, now_ms, member_id, cause, "") for member_id in ordered)
+    removed = tuple(
+        MemberRemoved(group_id=group.group_id, at_ms=now_ms, member_id=member_id, cause=cause, reason="")
+        for member_id in ordered
+    )
     return Decision(removed, sessions=tuple(SessionEnded(member_id) for member_id in ordered))

@@ -34,16 +34,16 @@ def replace(group: ClassicGroup, request: JoinGroupRequest, context: OperationCo
     )
     at_once = group.state is STABLE and select_protocol(_with(group, old, member)) == group.protocol_name
     replaced = StaticMemberReplaced(
-        group.group_id,
-        context.now_ms,
-        request.group_instance_id,
-        old.member_id,
-        new_member_id,
-        member.session_timeout_ms,
-        member.rebalance_timeout_ms,
-        protocols,
-        None if at_once else context.request_id,
-        request.reason or "",
+        group_id=group.group_id,
+        at_ms=context.now_ms,
+        group_instance_id=request.group_instance_id,
+        old_member_id=old.member_id,
+        new_member_id=new_member_id,
+        session_timeout_ms=member.session_timeout_ms,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        protocols=protocols,
+        request_id=None if at_once else context.request_id,
+        reason=request.reason or "",
     )
     replies = answers_to_removed(old, ErrorCode.FENCED_INSTANCE_ID)
     if at_once:

@@ -29,7 +29,6 @@ from coordinator.core.group import Group
 from coordinator.core.offset_events import (
     OffsetsCommitted,
     OffsetsDeleted,
-    OffsetsExpired,
     TransactionalOffsetsCommitted,
 )
 from coordinator.core.offset_records import CommittedOffset, offset_records
@@ -79,9 +78,7 @@ def _committed_offsets(
     return offset_records(event.group_id, event.offsets)
 
 
-def _forgotten_offsets(
-    event: OffsetsDeleted | OffsetsExpired, group: Group, events: tuple[Event, ...]
-) -> list[StoredRecord]:
+def _deleted_offsets(event: OffsetsDeleted, group: Group, events: tuple[Event, ...]) -> list[StoredRecord]:
     return [(_offset_key(event.group_id, topic, partition), None) for topic, partition in event.partitions]
 
 
@@ -128,8 +125,7 @@ def _group_tombstone(event: GroupRemoved, group: Group, events: tuple[Event, ...
 RECORD_MAKERS: Final[dict[type, Callable[[Any, Any, tuple[Event, ...]], list[StoredRecord]]]] = {
     OffsetsCommitted: _committed_offsets,
     TransactionalOffsetsCommitted: _committed_offsets,
-    OffsetsDeleted: _forgotten_offsets,
-    OffsetsExpired: _forgotten_offsets,
+    OffsetsDeleted: _deleted_offsets,
     GroupCreated: _created_group,
     GroupEmptied: _emptied_group,
     GenerationStable: _stable_generation,

@@ -46,9 +46,12 @@ def commit(group: Group | None, request: TxnOffsetCommitRequest, context: Operat
     decision = replying(context, response)
     if accepted:
         # As in `offset_commit`, a commit of which nothing is accepted creates no group.
-        created: tuple[Event, ...] = (GroupCreated(request.group_id, now_ms),) if group is None else ()
+        created: tuple[Event, ...] = (GroupCreated(group_id=request.group_id, at_ms=now_ms),) if group is None else ()
         producer = Producer(request.producer_id, request.producer_epoch)
-        decision.events = (*created, TransactionalOffsetsCommitted(request.group_id, now_ms, producer, accepted))
+        decision.events = (
+            *created,
+            TransactionalOffsetsCommitted(group_id=request.group_id, at_ms=now_ms, producer=producer, offsets=accepted),
+        )
     if group is not None:
         decision.sessions = renewal(group.classic, request.member_id)
     return decision
@@ -91,7 +94,9 @@ def complete(groups: Mapping[str, Group], marker: TransactionMarker, context: Op
     """A transaction was committed or aborted: for all groups that have offsets of it pending."""
     producer_id = marker.producer.producer_id
     events = tuple(
-        TransactionCompleted(group.group_id, context.now_ms, marker.producer, marker.committed)
+        TransactionCompleted(
+            group_id=group.group_id, at_ms=context.now_ms, producer=marker.producer, committed=marker.committed
+        )
         for group in groups.values()
         if any(each == producer_id for each, _ in group.offsets.pending)
     )

@@ -64,9 +64,9 @@ def stable(events: list[schema.AuditEvent]) -> schema.GenerationStable:
 
 def created(group_id: str, now_ms: int) -> list[Event]:
     """For `queue_events`: an empty group, as its first commit makes it."""
-    return [GroupCreated(group_id, now_ms)]
+    return [GroupCreated(group_id=group_id, at_ms=now_ms)]
 
 
 def removed(group_id: str, now_ms: int) -> list[Event]:
     """For `queue_events`: as DeleteGroups removes an empty group without offsets."""
-    return [GroupRemoved(group_id, now_ms, Cause.ADMIN)]
+    return [GroupRemoved(group_id=group_id, at_ms=now_ms, cause=Cause.ADMIN)]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from coordinator.audit import schema
 from coordinator.core.committed_offsets import Producer, TopicPartition
-from coordinator.core.offset_events import OffsetsDeleted
+from coordinator.core.offset_events import DeletionCause, OffsetsDeleted
 from tests.audit.stories import assigned, assignment, created, rejoin, stable, subscription, sync
 from tests.simulation.server import START_MS
 from tests.simulation.simulation import GROUP_ID, NEWEST_JOIN, Simulation
@@ -298,10 +298,31 @@ def test_what_was_not_named_is_not_named_after_a_restart_either(sim, pair):
     assert (members[b].owned, members[b].unnamed_partitions) == ((("u", 0),), 0)
 
 
+@pytest.mark.parametrize(
+    ("cause", "kind"), [(DeletionCause.EXPIRED, "offsets.expired"), (DeletionCause.REQUESTED, "offsets.deleted")]
+)
+def test_deleted_offsets_are_reported_once_by_their_cause(sim, cause, kind):
+    partitions = (TopicPartition("t", 0),)
+    sim.commit()
+    sim.queue_events(
+        GROUP_ID,
+        lambda group_id, now_ms: (OffsetsDeleted(group_id=group_id, at_ms=now_ms, cause=cause, partitions=partitions),),
+    )
+    before = sim.kinds()
+    sim.coordinator.drain(sim.now_ms)
+    assert sim.kinds() == [*before, kind]
+
+
 def test_too_many_deleted_offsets_are_counted(sim):
     def deletes(count: int) -> schema.OffsetsDeleted:
         partitions = tuple(TopicPartition("t", index) for index in range(count))
-        sim.queue_events(GROUP_ID, lambda group_id, now_ms: (OffsetsDeleted(group_id, now_ms, partitions),))
+        cause = DeletionCause.REQUESTED
+        sim.queue_events(
+            GROUP_ID,
+            lambda group_id, now_ms: (
+                OffsetsDeleted(group_id=group_id, at_ms=now_ms, cause=cause, partitions=partitions),
+            ),
+        )
         sim.coordinator.drain(sim.now_ms)
         return sim.audited()[-1]
 

@@ -6,7 +6,7 @@ import pytest
 
 from coordinator.audit import schema
 from coordinator.core.committed_offsets import TopicPartition
-from coordinator.core.offset_events import OffsetsExpired
+from coordinator.core.offset_events import DeletionCause, OffsetsDeleted
 from coordinator.core.states import GroupState
 from coordinator.core.stored import Stored
 from coordinator.runtime.interfaces import AuditRecord, StoreError
@@ -263,7 +263,12 @@ def test_a_removal_and_a_creation_that_were_not_stored_are_void(sim, member_id):
 def test_what_happened_to_offsets_is_not_void(sim, member_id):
     """Expired offsets are gone, also when a crash cuts the next rebalance off."""
     partitions = (TopicPartition("t", 0),)
-    sim.queue_events(GROUP_ID, lambda group_id, now_ms: (OffsetsExpired(group_id, now_ms, partitions),))
+    sim.queue_events(
+        GROUP_ID,
+        lambda group_id, now_ms: (
+            OffsetsDeleted(group_id=group_id, at_ms=now_ms, cause=DeletionCause.EXPIRED, partitions=partitions),
+        ),
+    )
     sim.coordinator.drain(sim.now_ms)
     expired_seq = sim.audited()[-1].seq
     sim.join("b", metadata=subscription("t"))

@@ -8,7 +8,7 @@ from _wire.messages.offset_delete import (
 )
 from coordinator.core import offset_delete
 from coordinator.core.committed_offsets import TopicPartition
-from coordinator.core.offset_events import OffsetsDeleted
+from coordinator.core.offset_events import DeletionCause, OffsetsDeleted
 from coordinator.core.offset_records import CommittedOffset
 from coordinator.core.states import GroupState
 from tests.core.deciding import context, group_with
@@ -43,6 +43,7 @@ def delete(group, *partitions, group_id="g"):
     }
     gone = tuple(where for event in decision.events for where in event.partitions)
     assert all(isinstance(event, OffsetsDeleted) for event in decision.events)
+    assert all(event.cause is DeletionCause.REQUESTED for event in decision.events)
     return ErrorCode(response.error_code), errors, gone
 
 

@@ -6,7 +6,7 @@ from coordinator.core.causes import Cause
 from coordinator.core.classic_group import Member, Protocol
 from coordinator.core.committed_offsets import TopicPartition
 from coordinator.core.events import GroupRemoved
-from coordinator.core.offset_events import OffsetsExpired
+from coordinator.core.offset_events import DeletionCause, OffsetsDeleted
 from coordinator.core.offset_expiry import MS_PER_MINUTE, expire
 from coordinator.core.offset_records import CommittedOffset
 from coordinator.core.states import GroupState
@@ -32,7 +32,9 @@ def group_in(state, protocol_type, topics=("t",), **fields):
 def expired(group, now_ms):
     """The partitions whose offsets go, and whether the group goes."""
     events = expire(group, None, context(now_ms, settings=SETTINGS)).events
-    gone = tuple(where for event in events if isinstance(event, OffsetsExpired) for where in event.partitions)
+    deleted = [event for event in events if isinstance(event, OffsetsDeleted)]
+    assert all(event.cause is DeletionCause.EXPIRED for event in deleted)
+    gone = tuple(where for event in deleted for where in event.partitions)
     return gone, any(isinstance(event, GroupRemoved) for event in events)
 
 
@@ -96,7 +98,7 @@ def test_what_an_open_transaction_has_a_position_for_stays_and_so_does_the_group
 def test_an_empty_group_without_offsets_goes_at_once():
     group = group_with("g", protocol_type="consumer", state_since_ms=COMMITTED_MS)
     (removed,) = expire(group, None, context(COMMITTED_MS, settings=SETTINGS)).events
-    assert removed == GroupRemoved("g", COMMITTED_MS, Cause.OFFSETS_EXPIRED)
+    assert removed == GroupRemoved(group_id="g", at_ms=COMMITTED_MS, cause=Cause.OFFSETS_EXPIRED)
     group.offsets.put_pending(7, TopicPartition("held", 0), position())
     assert expire(group, None, context(COMMITTED_MS, settings=SETTINGS)).events == ()
 

@@ -28,7 +28,9 @@ def test_those_who_stay_rejoin_when_a_member_leaves():
     a, b = sim.stable_with("a", "b")
     sim.leave(b, reason="closing")
     removed, started = sim.events[-2:]
-    assert removed == MemberRemoved("orders", sim.now_ms, b, Cause.MEMBER_LEFT, "closing")
+    assert removed == MemberRemoved(
+        group_id="orders", at_ms=sim.now_ms, member_id=b, cause=Cause.MEMBER_LEFT, reason="closing"
+    )
     assert isinstance(started, RebalanceStarted)
     assert (started.rebalance_reason.cause, started.rebalance_reason.member_id) == (Cause.MEMBER_LEFT, b)
     rejoined = sim.join("a", a)
@@ -45,7 +47,10 @@ def test_who_does_not_rejoin_in_time_is_removed():
     assert b in sim.group.members
     sim.advance(REBALANCE_TIMEOUT_MS // 12)
     assert set(sim.group.members) == {a}
-    assert MemberRemoved("orders", sim.now_ms, b, Cause.REBALANCE_TIMEOUT, "") in sim.events
+    assert (
+        MemberRemoved(group_id="orders", at_ms=sim.now_ms, member_id=b, cause=Cause.REBALANCE_TIMEOUT, reason="")
+        in sim.events
+    )
 
 
 def test_a_leader_that_does_not_come_back_is_replaced_by_one_who_did():
@@ -77,7 +82,13 @@ def test_silent_static_members_hold_the_join_phase_open():
     for _ in range(2):
         sim.advance(REBALANCE_TIMEOUT_MS)
         extended.append(
-            JoinPhaseExtended("orders", sim.now_ms, sim.now_ms + REBALANCE_TIMEOUT_MS, REBALANCE_TIMEOUT_MS, 0)
+            JoinPhaseExtended(
+                group_id="orders",
+                at_ms=sim.now_ms,
+                deadline_ms=sim.now_ms + REBALANCE_TIMEOUT_MS,
+                delay_ms=REBALANCE_TIMEOUT_MS,
+                remaining_delay_ms=0,
+            )
         )
         assert [event for event in sim.events if isinstance(event, JoinPhaseExtended)] == extended
         assert sim.group.state is GroupState.PREPARING_REBALANCE
@@ -127,7 +138,10 @@ def test_a_follower_that_never_syncs_is_dropped_even_in_stable_and_despite_heart
         sim.heartbeat(a)
         sim.heartbeat(b)
     assert b not in sim.group.members
-    assert MemberRemoved("orders", sim.now_ms, b, Cause.SYNC_TIMEOUT, "") in sim.events
+    assert (
+        MemberRemoved(group_id="orders", at_ms=sim.now_ms, member_id=b, cause=Cause.SYNC_TIMEOUT, reason="")
+        in sim.events
+    )
 
 
 def test_a_leader_that_never_syncs_is_dropped_and_waiting_followers_rejoin():

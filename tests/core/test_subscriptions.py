@@ -53,7 +53,7 @@ def test_of_other_protocol_types_no_topics_are_known():
 @pytest.mark.parametrize(("former_type", "reads_anything"), [("consumer", False), ("connect", True), (None, True)])
 def test_after_a_generation_of_another_protocol_type_a_consumer_group_may_read_anything(former_type, reads_anything):
     whole = group_with("g", state=GroupState.PREPARING_REBALANCE, protocol_type=former_type)
-    GroupEmptied("g", 0, 1).apply(whole)
+    GroupEmptied(group_id="g", at_ms=0, generation_id=1).apply(whole)
     group = whole.classic
     group.protocol_type = "consumer"
     assert is_subscribed(group, subscribed_topics(group), "other") == reads_anything

@@ -212,5 +212,7 @@ def test_a_marker_finds_every_group_of_its_partition(committed):
         groups[name].offsets.put_pending(ONE.producer_id, WHERE, CommittedOffset(1, -1, "", 0))
     marker = TransactionMarker(ONE, committed, coordinator_epoch=0)
     decision = transactional_offsets.complete(groups, marker, context(5))
-    assert decision.events == tuple(TransactionCompleted(name, 5, ONE, committed) for name in ("a", "b"))
+    assert decision.events == tuple(
+        TransactionCompleted(group_id=name, at_ms=5, producer=ONE, committed=committed) for name in ("a", "b")
+    )
     assert decision.marker == marker

@@ -25,6 +25,18 @@ MUTANTS: Final = (
         "if before is not STABLE:",
     ),
     Mutant(
+        "offsets that expired are audited as deleted",
+        "coordinator/core/offset_expiry.py",
+        "cause = DeletionCause.EXPIRED",
+        "cause = DeletionCause.REQUESTED",
+    ),
+    Mutant(
+        "offsets that were deleted are audited as expired too",
+        PROJECTIONS,
+        "return _partitions(event) if event.cause is DeletionCause.EXPIRED else None",
+        "return _partitions(event)",
+    ),
+    Mutant(
         "the audit loses the partitions of a static member that came back",
         PROJECTIONS,
         "state.replace_member(event.old_member_id, member)",

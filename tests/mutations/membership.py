@@ -201,8 +201,8 @@ SYNC_MUTANTS: Final = (
     Mutant(
         "a group whose assignment was rejected waits for another one",
         MEMBERS,
-        "decision.events = (AssignmentRejected(group.group_id, context.now_ms, request.member_id),)",
-        "decision.events = ()",
+        "    decision.events = (AssignmentRejected(",
+        "    decision.events = () and (AssignmentRejected(",
     ),
 )
 

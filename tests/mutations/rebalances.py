@@ -59,14 +59,14 @@ REBALANCE_MUTANTS: Final = (
     Mutant(
         "a generation is skipped",
         REBALANCE,
-        "        group.generation_id + 1,\n        select_protocol(staying),",
-        "        group.generation_id + 2,\n        select_protocol(staying),",
+        "generation_id=group.generation_id + 1,\n",
+        "generation_id=group.generation_id + 2,\n",
     ),
     Mutant(
         "an emptied group keeps its generation",
         REBALANCE,
-        "GroupEmptied(group.group_id, now_ms, group.generation_id + 1)",
-        "GroupEmptied(group.group_id, now_ms, group.generation_id)",
+        "at_ms=now_ms, generation_id=group.generation_id + 1)",
+        "at_ms=now_ms, generation_id=group.generation_id)",
     ),
     Mutant(
         "the last member to join leads",

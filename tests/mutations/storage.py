@@ -38,13 +38,7 @@ RECORD_MUTANTS: Final = (
     Mutant(
         "deleted offsets are not stored",
         STORED,
-        "    OffsetsDeleted: _forgotten_offsets,\n",
-        "",
-    ),
-    Mutant(
-        "expired offsets are not stored",
-        STORED,
-        "    OffsetsExpired: _forgotten_offsets,\n",
+        "    OffsetsDeleted: _deleted_offsets,\n",
         "",
     ),
     Mutant(

@@ -55,7 +55,9 @@ def failing(context: OperationContext) -> Decision:
 def breaking(context: OperationContext) -> Decision:
     """An event that cannot be applied."""
     decision = answering(context)
-    decision.events = (MemberRemoved(GROUP_ID, 0, "nobody", Cause.MEMBER_LEFT, ""),)
+    decision.events = (
+        MemberRemoved(group_id=GROUP_ID, at_ms=0, member_id="nobody", cause=Cause.MEMBER_LEFT, reason=""),
+    )
     return decision
 
 

@@ -49,7 +49,17 @@ def test_steps_that_do_not_end_fail_the_batch_and_what_is_queued_behind(monkeypa
     assert sim.group.state is GroupState.PREPARING_REBALANCE
 
     def extend(group: ClassicGroup, context: OperationContext) -> Decision:
-        return Decision((JoinPhaseExtended(group.group_id, context.now_ms, context.now_ms, 0, 0),))
+        return Decision(
+            (
+                JoinPhaseExtended(
+                    group_id=group.group_id,
+                    at_ms=context.now_ms,
+                    deadline_ms=context.now_ms,
+                    delay_ms=0,
+                    remaining_delay_ms=0,
+                ),
+            )
+        )
 
     monkeypatch.setattr(group_state_machine, "advance", extend)
     with capture_logs() as logs, sim.one_turn():

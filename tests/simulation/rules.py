@@ -8,7 +8,7 @@ from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.committed_offsets import TopicPartition
 from coordinator.core.events import Event
 from coordinator.core.group import Group
-from coordinator.core.offset_events import OffsetsExpired
+from coordinator.core.offset_events import DeletionCause, OffsetsDeleted
 from coordinator.core.states import GroupState
 from tests.simulation.consumers import topics_of
 
@@ -33,7 +33,7 @@ def check_event(event: Event, whole: Group) -> None:
             assert event.at_ms >= group.rebalance.deadline_ms, event
             member = group.members[event.member_id]
             assert (member.awaiting_join, member.group_instance_id) == (None, None), event
-        case OffsetsExpired():
+        case OffsetsDeleted(cause=DeletionCause.EXPIRED):
             assert event.partitions
             for where in event.partitions:
                 _check_age(event, whole, where)
@@ -58,7 +58,7 @@ def _check_generation(event: events.GenerationStarted, group: ClassicGroup) -> N
     assert event.sync_deadline_ms == event.at_ms + longest_ms, event
 
 
-def _check_age(event: OffsetsExpired, whole: Group, where: TopicPartition) -> None:
+def _check_age(event: OffsetsDeleted, whole: Group, where: TopicPartition) -> None:
     group, committed = whole.classic, whole.offsets.get(where)
     assert committed is not None, event
     assert not whole.offsets.has_pending(where), event

@@ -10,6 +10,7 @@ from coordinator.core.causes import Cause
 from coordinator.core.decision import Decision, OperationContext
 from coordinator.core.events import MemberSynced
 from coordinator.core.group import Group
+from coordinator.core.offset_events import DeletionCause
 from coordinator.core.states import LEGAL_PREDECESSORS, GroupState
 from tests.simulation.choosing import HEALING, history_of
 from tests.simulation.extremes import EXTREMES
@@ -49,6 +50,10 @@ def test_every_event_happens(seen):
     classes = [*vars(events).items(), *vars(offset_events).items()]
     kinds = [name for name, each in classes if isinstance(each, type) and hasattr(each, "apply")]
     assert {kind for kind in kinds if kind != "Event" and seen[f"event {kind}"] < 5} == set()
+
+
+def test_offsets_are_deleted_for_every_reason(seen):
+    assert {cause for cause in DeletionCause if seen[f"cause of OffsetsDeleted: {cause.name}"] < 5} == set()
 
 
 def test_members_go_and_rebalances_begin_for_every_reason(seen):

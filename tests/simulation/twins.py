@@ -12,7 +12,12 @@ from coordinator.core.committed_offsets import TopicPartition
 from coordinator.core.events import Event
 from coordinator.core.group import Group
 from coordinator.core.joining import NEW_MEMBER_JOIN_TIMEOUT_MS
-from coordinator.core.offset_events import OffsetsCommitted, OffsetsExpired, TransactionalOffsetsCommitted
+from coordinator.core.offset_events import (
+    DeletionCause,
+    OffsetsCommitted,
+    OffsetsDeleted,
+    TransactionalOffsetsCommitted,
+)
 from coordinator.core.states import GroupState
 from coordinator.core.stored import Stored, StoredGroups
 from coordinator.runtime.interfaces import AuditRecord
@@ -98,8 +103,10 @@ class ShardTwins:
         elif isinstance(event, OffsetsCommitted | TransactionalOffsetsCommitted):
             commits, partitions = self.committed.get(event.group_id, (0, 0))
             self.committed[event.group_id] = commits + 1, partitions + sum(map(len, event.offsets.values()))
-        elif isinstance(event, OffsetsExpired):
-            self.expired[event.group_id].update(event.partitions)
+        elif isinstance(event, OffsetsDeleted):
+            self.seen[f"cause of OffsetsDeleted: {event.cause.name}"] += 1
+            if event.cause is DeletionCause.EXPIRED:
+                self.expired[event.group_id].update(event.partitions)
         elif isinstance(event, events.GroupRemoved):
             self.seen[f"cause of GroupRemoved: {event.cause}"] += 1
             del self.replayed[event.group_id]
