@@ -23,7 +23,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help build build-tests demo run check test conformance-kafka fuzz simulate mutate lint format docs bench bench-assignors bench-coordinator bench-timers bench-wire lock clean java python
+.PHONY: help build build-tests demo run debug check test conformance-kafka fuzz simulate mutate nightly lint format docs bench bench-assignors bench-coordinator bench-timers bench-wire lock clean java python
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -39,6 +39,9 @@ demo: java ## the whole story: a server, consumers that come, leave and die, and
 run: build ## serve on 127.0.0.1:9092 with the data in ./coordinator-data, until Ctrl-C
 	@exec $(BIN)/coordinator serve --listen 127.0.0.1:9092 --data-dir coordinator-data
 
+debug: build ## as `run`, and every decision of the coordinator is checked: slow, for looking for a defect
+	@COORDINATOR_DEBUG=1 exec $(BIN)/coordinator serve --listen 127.0.0.1:9092 --data-dir coordinator-data
+
 # A file is run by one worker, because its tests share servers.
 WORKERS ?= 2
 
@@ -49,8 +52,8 @@ test: build-tests ## all tests (Spark's too)
 	@$(BIN)/python -m pytest
 
 HISTORIES ?= 500
-SEED ?= 1
 
+conformance-kafka: SEED ?= 1
 conformance-kafka: build-tests ## HISTORIES (500) random ones from SEED (1) on, on a real Kafka and on our server (Java, Maven)
 	@$(BIN)/python -m tests.differential --histories $(HISTORIES) --seed $(SEED)
 
@@ -69,6 +72,17 @@ SEED ?=
 
 simulate: build-tests ## random histories of clients, disks and crashes against the core, for SECONDS (60), from SEED on
 	@$(BIN)/python -m tests.simulation --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+
+# A night has time for what is too slow for `test`. The seeds are printed: with SEED a run can be repeated.
+NIGHTLY_SECONDS ?= 600
+
+nightly: export COORDINATOR_DEBUG := 1
+nightly: build-tests ## with every decision checked: simulate for NIGHTLY_SECONDS (600), Kafka's scenarios, and Kafka itself if Java is there
+	@$(BIN)/python -m tests.simulation --seconds $(NIGHTLY_SECONDS) $(if $(SEED),--seed $(SEED))
+	@$(BIN)/python -m pytest -q tests/conformance
+	@seed=$(or $(SEED),$$(( RANDOM * 32768 + RANDOM ))); echo "histories with Kafka, seeds from $$seed on"; \
+		$(BIN)/python -m tests.differential --histories $(HISTORIES) --seed $$seed || \
+		{ [ $$? -eq 2 ] && echo "left out: there is no Kafka to compare with"; }
 
 mutate: build-tests ## break the coordinator in many ways, one at a time: a test must notice each (some ten minutes)
 	@$(BIN)/python -m tests.mutations

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Self
 
+from coordinator.runtime.checked import CheckFailed
 from tests.waiting import wait_for
 
 START_SECONDS: Final = 20
@@ -24,7 +25,10 @@ QUICK_GROUPS: Final = {
 
 
 class RunningServer:
-    """A `coordinator serve` on a free port, the same one when it is started again. Leaving its context stops it."""
+    """A `coordinator serve` on a free port, the same one when it is started again. Leaving its context stops it.
+
+    With the checks of the coordinator armed (COORDINATOR_DEBUG), none of them may have failed by then.
+    """
 
     def __init__(self, folder: Path, settings: Mapping[str, str] = QUICK_GROUPS, *, log_level: str = "info") -> None:
         self.folder = folder
@@ -39,9 +43,12 @@ class RunningServer:
         self.start()
         return self
 
-    def __exit__(self, *problem: object) -> None:
+    def __exit__(self, problem: type[BaseException] | None, *rest: object) -> None:
         if self._process is not None:
             self.kill()
+        if problem is None:
+            logged = self.log.read_text(encoding="utf-8")
+            assert CheckFailed.__name__ not in logged, logged
 
     @property
     def pid(self) -> int:

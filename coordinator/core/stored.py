@@ -139,6 +139,11 @@ def _group_key(group_id: str) -> bytes:
     return encode_versioned(GroupMetadataKey(group=group_id), GROUP_METADATA_KEY_TYPE)
 
 
+def is_group_key(key: bytes) -> bool:
+    """Whether it is the key of a record of a group itself, not of an offset."""
+    return prefix_of(key) == GROUP_METADATA_KEY_TYPE
+
+
 def _offset_key(group_id: str, topic: str, partition: int) -> bytes:
     return encode_versioned(OffsetCommitKey(group=group_id, topic=topic, partition=partition), OFFSET_COMMIT_KEY_TYPE)
 

@@ -31,8 +31,8 @@ from coordinator.log.errors import LogFlushError
 from coordinator.metadata.leadership import Leadership, SingleNode
 from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.audit_checkpoints import AuditCheckpoints
+from coordinator.runtime.checked import SWITCH, checks_are_armed, make_state_machine
 from coordinator.runtime.group_coordinator import GroupCoordinator
-from coordinator.runtime.group_state_machine import GroupStateMachine
 from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.sessions import SessionTable
 from coordinator.runtime.shard import Shard
@@ -85,6 +85,8 @@ class Node:
         except BaseException:
             self._directory.close(clean=False)
             raise
+        if checks_are_armed():
+            log.warning("the checks of the coordinator are armed; it is slow", switch=SWITCH)
         log.info("serving", bootstrap=self.bootstrap, data=str(self._directory.root))
 
     async def _start(self, config: Config) -> None:
@@ -153,7 +155,7 @@ class Node:
                 self._config[OFFSETS_LOAD_BUFFER_SIZE],
                 checkpoints,
             )
-            machine = GroupStateMachine(AuditProjector(self._config[NODE_ID], LEADER_EPOCH), sessions, timers)
+            machine = make_state_machine(AuditProjector(self._config[NODE_ID], LEADER_EPOCH), sessions, timers)
             shards.append(Shard(index, machine, store, pending))
         request_iteration = self._scheduler.request_iteration
         return GroupCoordinator(shards, wheel, timers, sessions, environment, checkpoints, request_iteration)

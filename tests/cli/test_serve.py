@@ -17,6 +17,7 @@ import pytest
 from _wire.errors import ErrorCode
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.describe_cluster import DescribeClusterRequest
+from coordinator.runtime.checked import SWITCH
 from tests.servers import RunningServer
 from tests.waiting import wait_for
 from tests.wire_client import WireClient, fetch_request, join_request
@@ -50,6 +51,19 @@ def data(tmp_path: Path) -> Path:
 
 
 # ---- start and end
+
+
+def test_a_server_whose_checks_are_armed_says_so_and_serves(tmp_path, monkeypatch):
+    monkeypatch.setenv(SWITCH, "1")
+    with RunningServer(tmp_path) as server:
+        assert SWITCH in server.log.read_text()
+        with WireClient(server.bootstrap) as client:
+            client.join_alone("g")
+
+
+def test_a_check_that_failed_in_a_server_fails_the_test(tmp_path):
+    with pytest.raises(AssertionError, match="CheckFailed: by hand"), RunningServer(tmp_path) as server:
+        server.log.write_text("CheckFailed: by hand")
 
 
 def test_the_ready_file_has_address_and_pid(tmp_path):

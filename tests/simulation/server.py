@@ -17,6 +17,7 @@ from coordinator.log.checkpoints import GROUP_AUDIT, CheckpointFile
 from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.audit_checkpoints import AuditCheckpoints
+from coordinator.runtime.checked import make_state_machine
 from coordinator.runtime.group_coordinator import GroupCoordinator
 from coordinator.runtime.group_state_machine import GroupStateMachine
 from coordinator.runtime.group_timers import GroupTimers
@@ -135,7 +136,7 @@ class SimulatedServer:
 
     def _shard(self, partition: int) -> Shard[GroupStateMachine]:
         store, audit = self.make_store(partition), self.make_projector(partition)
-        return Shard(partition, GroupStateMachine(audit, self.sessions, self.timers), store, self.pending)
+        return Shard(partition, make_state_machine(audit, self.sessions, self.timers), store, self.pending)
 
     def make_store(self, partition: int) -> LogStore:
         logs = self.logs[OFFSETS, partition], self.logs[AUDIT, partition]

@@ -1,0 +1,335 @@
+"""Each check is seen to fail on a machine that is broken for it, and none fails on the real one."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+
+import pytest
+
+from coordinator.core import operations, stored
+from coordinator.core.causes import Cause
+from coordinator.core.classic_group import ClassicGroup, Rebalance, RebalanceReason
+from coordinator.core.committed_offsets import Producer
+from coordinator.core.decision import NOTHING, Decision, OperationContext, next_deadline_ms
+from coordinator.core.events import GenerationStable, GroupCreated, GroupRemoved, RebalanceStarted
+from coordinator.core.group import Group
+from coordinator.core.offset_events import OffsetsCommitted, OffsetsDeleted, TransactionalOffsetsCommitted
+from coordinator.core.operation import Operation, Scope
+from coordinator.core.states import GroupState
+from coordinator.runtime import transition_log
+from coordinator.runtime.batch import QueuedOperation
+from coordinator.runtime.checked import SWITCH, CheckedStateMachine, CheckFailed, checks_are_armed, values_of
+from coordinator.runtime.group_state_machine import GroupStateMachine
+from coordinator.runtime.group_timers import GroupTimers
+from tests.simulation.choosing import history_of
+from tests.simulation.playing import play
+from tests.simulation.simulation import GROUP_ID, Simulation
+from tests.simulation.watched import defects_of
+
+REASON: Final = RebalanceReason(Cause.NEW_MEMBER, "", "", "", None, "")
+
+
+@pytest.fixture
+def sim(monkeypatch) -> Simulation:
+    monkeypatch.setenv(SWITCH, "1")
+    sim = Simulation()
+    assert isinstance(sim.shard.machine, CheckedStateMachine)
+    return sim
+
+
+def failure(step: Callable[[], Any]) -> str:
+    """What the shard logs as its own defect while it takes the step, which is a check that failed."""
+    defects: list[BaseException] = []
+    with defects_of(defects):
+        step()
+    (problem,) = defects
+    assert isinstance(problem, CheckFailed), problem
+    return str(problem)
+
+
+def queued(sim: Simulation, decide: Callable[..., Decision], *, scope: Scope = Scope.GROUP) -> QueuedOperation:
+    operation = Operation("test", decide, too_large=decide, scope=scope)
+    context = OperationContext(None, 0, "", "", sim.environment, sim.now_ms)
+    return QueuedOperation(operation, None if scope is Scope.SHARD else GROUP_ID, None, context)
+
+
+# ---- armed or not
+
+
+@pytest.mark.parametrize(("value", "armed"), [(None, False), ("", False), ("0", False), ("1", True)])
+def test_the_checks_are_armed_by_the_environment(monkeypatch, value, armed):
+    monkeypatch.delenv(SWITCH, raising=False)
+    if value is not None:
+        monkeypatch.setenv(SWITCH, value)
+    assert checks_are_armed() == armed
+    assert type(Simulation().shard.machine) is (CheckedStateMachine if armed else GroupStateMachine)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_check_fails_in_a_random_history(monkeypatch, seed):
+    monkeypatch.setenv(SWITCH, "1")
+    assert play(history_of(seed)).seen["event GenerationStable"]
+
+
+def test_without_asserts_transitions_and_checks_still_hold():
+    """`python -O` leaves out `assert` statements."""
+    program = """
+from coordinator.core.classic_group import ClassicGroup
+from coordinator.core.states import IllegalTransition, STABLE
+from coordinator.runtime.checked import CheckFailed, check_derived_fields
+assert False, "not left out"
+group = ClassicGroup("g")
+for breaks, error in ((lambda: group.move_to(STABLE, 0), IllegalTransition),
+                      (lambda: check_derived_fields(ClassicGroup("g", leader="a", pending_sync={"a"})), CheckFailed)):
+    try:
+        breaks()
+    except error:
+        continue
+    raise SystemExit(f"no {error.__name__}")
+"""
+    subprocess.run([sys.executable, "-O", "-c", program], check=True)
+
+
+# ---- decisions change nothing
+
+
+def change_leader(target: Any, request: object, context: OperationContext) -> Decision:
+    group = target if isinstance(target, Group) else target[GROUP_ID]
+    group.classic.leader = "somebody"
+    return NOTHING
+
+
+def change_and_raise(group: Group, request: object, context: OperationContext) -> Decision:
+    group.classic.members.popitem()
+    raise ValueError("as a decision may")
+
+
+def reorder_members(group: Group, request: object, context: OperationContext) -> Decision:
+    members = group.classic.members
+    first = next(iter(members))
+    members[first] = members.pop(first)
+    return NOTHING
+
+
+def change_offsets(group: Group, request: object, context: OperationContext) -> Decision:
+    group.offsets.by_topic["t"].clear()
+    return NOTHING
+
+
+@pytest.mark.parametrize("decide", [change_leader, change_and_raise, reorder_members, change_offsets])
+def test_a_decision_that_changes_its_group_is_found(sim, decide):
+    sim.stable_with("a", "b")
+    sim.commit(sim.group.leader, generation_id=sim.group.generation_id)
+    with pytest.raises(CheckFailed, match=f"test changed groups .*{GROUP_ID}"):
+        sim.shard.machine.decide(queued(sim, decide))
+
+
+def test_a_decision_over_the_shard_that_changes_a_group_is_found(sim):
+    sim.stable_with("a")
+    with pytest.raises(CheckFailed, match="test changed groups"):
+        sim.shard.machine.decide(queued(sim, change_leader, scope=Scope.SHARD))
+
+
+def test_a_decision_about_records_that_are_too_large_may_change_nothing_either(sim):
+    sim.stable_with("a")
+    with pytest.raises(CheckFailed, match="test changed groups"):
+        sim.shard.machine.decide_too_large(queued(sim, change_leader))
+
+
+def test_a_step_that_changes_the_group_while_it_is_decided_is_found(sim, monkeypatch):
+    sim.stable_with("a")
+
+    def advance(machine: GroupStateMachine, key: str, context: OperationContext) -> Decision:
+        return change_leader(machine.groups[key], None, context)
+
+    monkeypatch.setattr(GroupStateMachine, "advance", advance)
+    assert failure(lambda: sim.leave("a-nobody", *sim.group.members)).startswith("advance changed groups")
+
+
+def test_encoding_that_changes_the_group_is_found(sim, monkeypatch):
+    sim.stable_with("a")
+
+    def make(event: GroupRemoved, group: Group, events: object) -> list[Any]:
+        group.classic.state_since_ms = 0
+        return []
+
+    monkeypatch.setitem(stored.RECORD_MAKERS, OffsetsCommitted, make)
+    assert failure(lambda: sim.commit(sim.group.leader, generation_id=sim.group.generation_id)).startswith(
+        "encode changed groups"
+    )
+
+
+# ---- transitions
+
+
+def test_a_transition_that_is_not_allowed_is_found_however_it_is_made(sim, monkeypatch):
+    def go_around_the_guard(event: RebalanceStarted, group: Group) -> None:
+        group.classic.state = GroupState.STABLE
+
+    monkeypatch.setattr(RebalanceStarted, "apply", go_around_the_guard)
+    assert failure(lambda: sim.join("a")).startswith("Empty became Stable")
+
+
+def test_a_group_that_does_not_begin_empty_is_found(sim, monkeypatch):
+    def begin_in_another_state(event: GroupCreated, group: Group) -> None:
+        group.classic.state = GroupState.COMPLETING_REBALANCE
+
+    monkeypatch.setattr(GroupCreated, "apply", begin_in_another_state)
+    monkeypatch.setitem(transition_log.REASONS, GroupCreated, lambda event: "")
+    assert failure(sim.commit).startswith("Empty became CompletingRebalance")
+
+
+# ---- records
+
+
+def test_a_group_record_that_lacks_an_assignment_is_found(sim, monkeypatch):
+    member_id = sim.join("a").response.member_id
+    make = stored.RECORD_MAKERS[GenerationStable]
+    monkeypatch.setitem(stored.RECORD_MAKERS, GenerationStable, lambda event, group, events: make(event, group, ()))
+    assert failure(lambda: sim.sync(member_id, {member_id: b"p"})).startswith("records were written that describe no")
+
+
+def test_a_group_that_is_read_back_differently_is_found(sim, monkeypatch):
+    member_id = sim.join("a").response.member_id
+    load_group = stored.load_group
+
+    def forget_assignments(group_id: str, value: Any) -> ClassicGroup:
+        for member in value.members:
+            member.assignment = b""
+        return load_group(group_id, value)
+
+    monkeypatch.setattr(stored, "load_group", forget_assignments)
+    assert failure(lambda: sim.sync(member_id, {member_id: b"p"})).startswith(f"group {GROUP_ID} is stored as")
+
+
+@pytest.mark.parametrize("event", [OffsetsCommitted, OffsetsDeleted, TransactionalOffsetsCommitted])
+def test_offsets_that_are_not_stored_are_found(sim, monkeypatch, event):
+    sim.commit()
+    monkeypatch.setitem(stored.RECORD_MAKERS, event, lambda *arguments: [])
+    change = {
+        OffsetsCommitted: lambda: sim.commit(offset=2),
+        OffsetsDeleted: lambda: sim.delete_topic("t"),
+        TransactionalOffsetsCommitted: lambda: sim.commit_in_transaction(Producer(1, 0)),
+    }[event]
+    assert failure(change).startswith(f"group {GROUP_ID} has offsets")
+
+
+def test_a_marker_that_is_not_stored_is_found(sim, monkeypatch):
+    producer = Producer(1, 0)
+    sim.commit_in_transaction(producer)
+    complete = operations.COMPLETE_TRANSACTION
+
+    def without_marker(groups: Any, marker: Any, context: OperationContext) -> Decision:
+        decision = complete.decide(groups, marker, context)
+        decision.marker = None
+        return decision
+
+    monkeypatch.setattr(operations, "COMPLETE_TRANSACTION", replace(complete, decide=without_marker))
+    assert failure(lambda: sim.end_transaction(producer)).startswith(f"group {GROUP_ID} has offsets")
+
+
+@pytest.mark.parametrize("event", [GroupCreated, GroupRemoved])
+def test_a_group_that_is_there_in_memory_alone_or_in_its_records_alone_is_found(sim, monkeypatch, event):
+    if event is GroupRemoved:
+        sim.stable_with("a")
+        sim.leave(*sim.group.members)
+    monkeypatch.setitem(stored.RECORD_MAKERS, event, lambda *arguments: [])
+    change = sim.delete_group if event is GroupRemoved else lambda: sim.join("a", version=4)
+    assert " in memory, and " in failure(change)
+
+
+def test_what_was_loaded_is_known(sim):
+    """The checks go on where a load ended: also with offsets that the records of before a restart hold."""
+    sim.commit()
+    sim.restart()
+    defects: list[BaseException] = []
+    with defects_of(defects):
+        sim.commit_in_transaction(Producer(1, 0), offset=5)
+        sim.shard.unload()
+        sim.coordinator.load([0])
+        sim.end_turn()
+        sim.end_transaction(Producer(1, 0))
+    assert defects == []
+    assert sim.offsets.by_topic["t"][0].offset == 5
+
+
+# ---- sessions and timers
+
+
+def test_a_member_that_leaves_its_session_behind_is_found(sim, monkeypatch):
+    (member_id,) = sim.stable_with("a")
+    leave = operations.LEAVE_GROUP
+
+    def without_sessions(group: Group, request: Any, context: OperationContext) -> Decision:
+        decision = leave.decide(group, request, context)
+        decision.sessions = ()
+        return decision
+
+    monkeypatch.setattr(operations, "LEAVE_GROUP", replace(leave, decide=without_sessions))
+    assert failure(lambda: sim.leave(member_id)).startswith(f"group {GROUP_ID} has sessions of {{'{member_id}'}}")
+
+
+def test_a_member_without_a_session_is_found(sim):
+    member_ids = sim.stable_with("a", "b")
+    sim.sessions.end(GROUP_ID, member_ids[0])
+    assert " has sessions of " in failure(lambda: sim.commit(member_ids[1], generation_id=sim.group.generation_id))
+
+
+def test_a_timer_that_is_not_armed_is_found(sim, monkeypatch):
+    monkeypatch.setattr(GroupTimers, "arm", lambda timers, group_id, deadline_ms: None)
+    assert failure(lambda: sim.join("a")).startswith(f"group {GROUP_ID} has settled: its timer is armed for None")
+
+
+def test_a_timer_that_an_earlier_operation_forgot_is_found_by_the_next(sim):
+    (member_id,) = sim.stable_with("a")
+    sim.timers.arm(GROUP_ID, sim.now_ms + 5)
+    assert failure(lambda: sim.leave(member_id)).startswith(f"the timer of group {GROUP_ID} is armed for")
+
+
+def test_a_timer_that_has_fired_need_not_be_armed_until_the_group_has_advanced(sim):
+    joined = sim.join("a", version=4).response.member_id
+    sim.join("a", joined, version=4)
+    deadline_ms = sim.timers.deadline_ms(GROUP_ID)
+    sim.timers.fired(GROUP_ID)
+    decide = queued(sim, lambda *arguments: NOTHING)
+    with pytest.raises(CheckFailed):
+        sim.shard.machine.decide(decide)
+    decide.context.now_ms = deadline_ms
+    assert sim.shard.machine.decide(decide) is NOTHING
+
+
+# ---- fields that follow from others
+
+
+def pending_member_that_joined(group: ClassicGroup) -> None:
+    group.pending_members[next(iter(group.members))] = 1
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (lambda group: group.static_members.update(i="a"), "static members"),
+        (lambda group: group.protocol_support.update(range=7), "protocols"),
+        (lambda group: setattr(group, "awaiting_join_count", 1), "members that wait to join"),
+        (pending_member_that_joined, "members that are pending too"),
+        (lambda group: group.pending_sync.add("nobody"), "pending syncs of others"),
+        (lambda group: setattr(group, "leader", "nobody"), "leader"),
+        (lambda group: setattr(group, "rebalance", Rebalance(REASON, 0, False)), "join phase"),
+    ],
+)
+def test_a_field_that_does_not_follow_from_the_others_is_found(sim, change, what):
+    (member_id,) = sim.stable_with("a")
+    change(sim.group)
+    sim.timers.arm(GROUP_ID, next_deadline_ms(sim.group))
+    assert failure(lambda: sim.commit(member_id, generation_id=1)).startswith(f"group {GROUP_ID}, {what}: ")
+
+
+def test_values_are_kept_when_the_original_changes():
+    group = Group("g")
+    group.classic.pending_members["a"] = 1
+    before = values_of(group)
+    assert values_of(group) == before
+    group.classic.pending_members["b"] = 1
+    assert values_of(group) != before
