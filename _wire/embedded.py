@@ -70,17 +70,6 @@ def decode_versioned(kind: type[M], data: Buffer) -> M:
     return kind.decode(data, version, PREFIX_BYTES)
 
 
-def decode_from_peer(kind: type[M], data: Buffer) -> M:
-    """As decode_versioned, for what a client of any age wrote: later versions are read as the latest we know.
-
-    Bytes may follow. So do Kafka's clients with each other's subscriptions and assignments (ConsumerProtocol.java).
-    """
-    version = prefix_of(data)
-    if version < kind.MIN_VERSION:
-        raise MalformedMessage(kind.NAME, version, "", 0, f"version is less than {kind.MIN_VERSION}")
-    return kind.decode(data, min(version, kind.MAX_VERSION), PREFIX_BYTES, whole=False)
-
-
 def decode_key(data: Buffer, topic: str = OFFSETS_TOPIC) -> Message | None:
     """The key of a record of an internal topic; None if its record type is not one of ours."""
     record = record_formats(topic).get(prefix_of(data))

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from coordinator.audit import schema
-from coordinator.audit.embedded import count_claimed, read_assignment, read_subscription
 from coordinator.audit.group_state import GroupAuditState, by_topic
 from coordinator.core import events, offset_events
 from coordinator.core.classic_group import ClassicGroup, Member
+from coordinator.core.consumer_protocol import count_claimed, read_assignment, read_subscription
 from coordinator.core.offset_events import DeletionCause
 from coordinator.core.states import COMPLETING_REBALANCE, EMPTY, STABLE, GroupState
 

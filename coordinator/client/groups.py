@@ -8,9 +8,10 @@ from _wire.messages.describe_groups import DescribedGroup, DescribedGroupMember,
 from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from coordinator.client.wire import ClientError, WireConnection
-from coordinator.core.assignors.consumer_protocol import PROTOCOL_TYPE, decode_assignment, decode_subscription
+from coordinator.core.assignors.consumer_protocol import decode_assignment, decode_subscription
 from coordinator.core.assignors.model import MemberSubscription, Topic
 from coordinator.core.assignors.registry import RANGE
+from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 
 CLIENT_ID: Final = "coordinator-groups"
 GENERATION_ID: Final = 1
@@ -69,7 +70,7 @@ def _describe(connection: WireConnection, group_id: str) -> DescribedGroup:
     _raise_for_error(group.error_code, f"cannot describe group {group_id}")
     if not group.members:
         raise ClientError(f"group {group_id} has no members; start its consumers and retry")
-    if group.protocol_type != PROTOCOL_TYPE:
+    if group.protocol_type != CONSUMER_PROTOCOL_TYPE:
         raise ClientError(f"group {group_id} is not a consumer group: its protocol type is {group.protocol_type!r}")
     if group.group_state != STABLE:
         raise ClientError(f"group {group_id} is rebalancing ({group.group_state}); retry when it is stable")

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from coordinator.core.causes import Cause
+from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from coordinator.core.states import EMPTY, PREPARING_REBALANCE, GroupState, check_transition
 
 NO_GENERATION = -1
 NO_MEMBER_ID = ""
-CONSUMER_PROTOCOL_TYPE = "consumer"
-"""The protocol type whose metadata are subscriptions; the metadata of other types are opaque."""
 
 
 class Protocol(NamedTuple):

@@ -13,8 +13,8 @@ from _wire.messages.offset_delete import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
-from coordinator.core.classic_group import CONSUMER_PROTOCOL_TYPE
 from coordinator.core.committed_offsets import TopicPartition
+from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from coordinator.core.decision import Decision, OperationContext, replying
 from coordinator.core.events import Event
 from coordinator.core.group import Group

@@ -4,8 +4,9 @@ from typing import Final
 
 from coordinator.config import OFFSETS_RETENTION_MINUTES
 from coordinator.core.causes import Cause
-from coordinator.core.classic_group import CONSUMER_PROTOCOL_TYPE, ClassicGroup
+from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.committed_offsets import TopicPartition
+from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from coordinator.core.decision import NOTHING, Decision, OperationContext, SessionEnded
 from coordinator.core.events import Event, GroupRemoved
 from coordinator.core.group import Group

@@ -1,9 +1,8 @@
 """Which topics a group reads: asked before its offsets are deleted (KIP-496) or expire (KIP-211)."""
 
-from _wire.embedded import PREFIX_BYTES, prefix_of
 from _wire.errors import MalformedMessage
-from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
-from coordinator.core.classic_group import CONSUMER_PROTOCOL_TYPE, ClassicGroup
+from coordinator.core.classic_group import ClassicGroup
+from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE, subscription_topics
 
 
 def subscribed_topics(group: ClassicGroup) -> frozenset[str] | None:
@@ -14,7 +13,7 @@ def subscribed_topics(group: ClassicGroup) -> frozenset[str] | None:
     if group.protocol_type != CONSUMER_PROTOCOL_TYPE or group.subscriptions is None:
         return None
     try:
-        return frozenset(topic for metadata in group.subscriptions for topic in _topics(metadata))
+        return frozenset(topic for metadata in group.subscriptions for topic in subscription_topics(metadata))
     except MalformedMessage:
         return None
 
@@ -22,10 +21,3 @@ def subscribed_topics(group: ClassicGroup) -> frozenset[str] | None:
 def is_subscribed(group: ClassicGroup, topics: frozenset[str] | None, topic: str) -> bool:
     """Whether the group reads the topic. If the topics are unknown (None), a consumer group counts as reading it."""
     return group.protocol_type == CONSUMER_PROTOCOL_TYPE if topics is None else topic in topics
-
-
-def _topics(metadata: bytes) -> list[str]:
-    """Every version of a subscription begins as version 0 does, and the topics come first."""
-    if prefix_of(metadata) < 0:
-        raise MalformedMessage("ConsumerProtocolSubscription", prefix_of(metadata), "", 0, "version is less than 0")
-    return ConsumerProtocolSubscription.decode(metadata, 0, PREFIX_BYTES, whole=False).topics

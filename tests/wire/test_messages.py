@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from _wire.apis import APIS, Api
-from _wire.embedded import decode_from_peer, decode_key, decode_versioned, encode_versioned
+from _wire.embedded import decode_key, decode_versioned, encode_versioned
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import encode_response
 from _wire.messages.consumer_group_describe import (
@@ -15,7 +15,6 @@ from _wire.messages.consumer_group_describe import (
     Member,
     TopicPartitions,
 )
-from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from _wire.messages.describe_groups import DescribeGroupsRequest
 from _wire.messages.fetch import EpochEndOffset, FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
 from _wire.messages.heartbeat import HeartbeatResponse
@@ -221,16 +220,6 @@ def test_keys_of_the_offsets_topic_are_told_apart() -> None:
 def test_a_stored_value_of_an_unknown_version_is_malformed() -> None:
     with pytest.raises(MalformedMessage, match="version is not 0 to 4"):
         decode_versioned(OffsetCommitValue, b"\0\5")
-
-
-def test_a_subscription_of_a_later_version_is_read_as_far_as_we_know() -> None:
-    subscription = ConsumerProtocolSubscription(topics=["t"], generation_id=5, rack_id="r")
-    later = b"\0\x09" + subscription.encode(3) + b"what version 9 adds"
-    assert decode_from_peer(ConsumerProtocolSubscription, later) == subscription
-    with pytest.raises(MalformedMessage, match="version is less than 0"):
-        decode_from_peer(ConsumerProtocolSubscription, b"\xff\xff")
-    with pytest.raises(MalformedMessage, match="truncated"):
-        decode_from_peer(ConsumerProtocolSubscription, later[:5])
 
 
 def test_error_codes_are_kafkas() -> None:

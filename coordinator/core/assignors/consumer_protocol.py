@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from _wire.embedded import decode_from_peer, encode_versioned
+from _wire.embedded import encode_versioned
 from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from _wire.messages.consumer_protocol_assignment import TopicPartition as AssignedPartition
 from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
@@ -11,8 +11,8 @@ from _wire.messages.consumer_protocol_subscription import TopicPartition as Owne
 from coordinator.core.assignors import user_data
 from coordinator.core.assignors.model import NO_GENERATION, MemberSubscription, PartitionsByTopic, RebalanceProtocol
 from coordinator.core.assignors.registry import COOPERATIVE_STICKY, STICKY, Assignor
+from coordinator.core.consumer_protocol import decode_assignment_message, decode_subscription_message
 
-PROTOCOL_TYPE: Final = "consumer"
 LATEST: Final = 3
 """The version that Kafka's clients have written since 3.5 (KIP-881 brought the rack)."""
 
@@ -40,7 +40,7 @@ def decode_subscription(
 
     Of user data that cannot be read it is as if there were none, as in Kafka: the member then owns nothing.
     """
-    read = decode_from_peer(ConsumerProtocolSubscription, data)
+    read = decode_subscription_message(data)
     owned, generation_id = _grouped(read.owned_partitions), read.generation_id
     try:
         if assignor is STICKY:
@@ -62,7 +62,7 @@ def encode_assignment(assigned: Mapping[str, Sequence[int]], version: int = LATE
 
 def decode_assignment(data: bytes) -> PartitionsByTopic:
     """What a member was given; empty bytes are nothing. Raises MalformedMessage."""
-    return _grouped(decode_from_peer(ConsumerProtocolAssignment, data).assigned_partitions) if data else {}
+    return _grouped(decode_assignment_message(data).assigned_partitions)
 
 
 def _user_data(assignor: Assignor, member: MemberSubscription) -> bytes | None:

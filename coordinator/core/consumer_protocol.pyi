@@ -1,3 +1,32 @@
+from typing import Final
+
+from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
+from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+
+CONSUMER_PROTOCOL_TYPE: Final = "consumer"
+"""The protocol type whose metadata are subscriptions; the metadata of other types are opaque."""
+
+def decode_subscription_message(metadata: bytes) -> ConsumerProtocolSubscription:
+    """The whole subscription, which has no bound here.
+
+    Raises:
+        MalformedMessage: it is no subscription.
+    """
+
+def decode_assignment_message(assignment: bytes) -> ConsumerProtocolAssignment:
+    """The whole assignment, which has no bound here. Empty bytes assign nothing.
+
+    Raises:
+        MalformedMessage: it is no assignment.
+    """
+
+def subscription_topics(metadata: bytes) -> list[str]:
+    """The topics of a subscription. As on Kafka's coordinator only the fields of version 0 have to be readable.
+
+    Raises:
+        MalformedMessage: it is no subscription.
+    """
+
 def read_subscription(protocol_type: str | None, metadata: bytes, topics_max: int) -> tuple[list[str], int]:
     """The topics that a member subscribes to, in ascending order, and 0; none if `metadata` is no subscription.
 

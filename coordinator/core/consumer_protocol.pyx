@@ -1,7 +1,10 @@
-"""Reads subscriptions and assignments, which consumers encode and the coordinator passes on as they are.
+"""Decodes subscriptions and assignments, which consumers encode and the coordinator passes on as they are.
 
-Clients write them, so they may be anything, and as long as a request may be. They are read in two passes: the first one
-counts and checks without making an object, the second one makes objects if the count is within the caller's bound.
+Counterpart in Kafka: `ConsumerProtocol` of its clients. As there, a version later than the newest known one is read as the
+newest, and bytes that follow are ignored: a later version begins as the earlier ones do.
+
+Clients write these bytes, so they may be anything, and as long as a request may be. The audit reads them in two passes:
+the first one counts and checks without making an object, the second one makes objects if the count is within its bound.
 Compiled: in a rebalance it is done twice for each member.
 """
 
@@ -16,10 +19,14 @@ from _wire.primitives cimport (
 from _wire.errors import MalformedMessage
 from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment as AssignmentMessage
 from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription as SubscriptionMessage
-from coordinator.core.classic_group import CONSUMER_PROTOCOL_TYPE
+
+CONSUMER_PROTOCOL_TYPE = "consumer"
 
 cdef int16_t ASSIGNMENT_NEWEST = AssignmentMessage.MAX_VERSION
 cdef int16_t SUBSCRIPTION_NEWEST = SubscriptionMessage.MAX_VERSION
+
+cdef const char *ASSIGNMENT = b"ConsumerProtocolAssignment"
+cdef const char *SUBSCRIPTION = b"ConsumerProtocolSubscription"
 
 cdef enum:
     VERSION_BYTES = 2
@@ -31,17 +38,22 @@ cdef enum:
     RACK_ID_VERSION = 3
 
 
-cdef int16_t open_peer(Reader *r, bytes data, const char *message, int16_t newest) except -1:
-    """A reader over what a client of any age wrote, and the version to read it in: later ones begin as the newest."""
-    cdef const uint8_t *start = <const uint8_t *>PyBytes_AS_STRING(data)
+cdef int16_t version_of(bytes data, const char *message, int16_t newest) except -1:
+    """The version to read the bytes in; `newest` is the newest one that the caller reads."""
     cdef int16_t version
     if PyBytes_GET_SIZE(data) < VERSION_BYTES:
         raise MalformedMessage(message.decode(), 0, "", 0, "truncated: there is no version")
-    version = <int16_t>load_uint16(start)
+    version = <int16_t>load_uint16(<const uint8_t *>PyBytes_AS_STRING(data))
     if version < 0:
         raise MalformedMessage(message.decode(), version, "", 0, "version is less than 0")
-    version = min(version, newest)
-    reader_over(r, start + VERSION_BYTES, PyBytes_GET_SIZE(data) - VERSION_BYTES, message, version)
+    return min(version, newest)
+
+
+cdef int16_t open_reader(Reader *r, bytes data, const char *message, int16_t newest) except -1:
+    """A reader over the fields, and the version to read them in."""
+    cdef int16_t version = version_of(data, message, newest)
+    cdef const uint8_t *start = <const uint8_t *>PyBytes_AS_STRING(data) + VERSION_BYTES
+    reader_over(r, start, PyBytes_GET_SIZE(data) - VERSION_BYTES, message, version)
     return version
 
 
@@ -106,7 +118,7 @@ cdef struct Subscription:
 cdef int find_subscription(Subscription *found, bytes metadata) except -1:
     """Check and count the whole subscription."""
     cdef Reader r
-    cdef int16_t version = open_peer(&r, metadata, b"ConsumerProtocolSubscription", SUBSCRIPTION_NEWEST)
+    cdef int16_t version = open_reader(&r, metadata, SUBSCRIPTION, SUBSCRIPTION_NEWEST)
     found.topics = r
     found.topic_count = skip_topics(&r)
     skip_nullable_bytes(&r)
@@ -119,17 +131,43 @@ cdef int find_subscription(Subscription *found, bytes metadata) except -1:
     return 0
 
 
+def decode_subscription_message(bytes metadata not None):
+    cdef int16_t version = version_of(metadata, SUBSCRIPTION, SUBSCRIPTION_NEWEST)
+    return SubscriptionMessage.decode(metadata, version, VERSION_BYTES, whole=False)
+
+
+def decode_assignment_message(bytes assignment not None):
+    if not assignment:
+        return AssignmentMessage()
+    cdef int16_t version = version_of(assignment, ASSIGNMENT, ASSIGNMENT_NEWEST)
+    return AssignmentMessage.decode(assignment, version, VERSION_BYTES, whole=False)
+
+
+cdef list read_topics(Reader *r):
+    cdef list names = []
+    for _ in range(read_count(r, False, STRING_BYTES_MIN)):
+        names.append(read_string(r, False))
+    return names
+
+
+def subscription_topics(bytes metadata not None):
+    cdef Reader r
+    open_reader(&r, metadata, SUBSCRIPTION, 0)
+    names = read_topics(&r)
+    skip_nullable_bytes(&r)
+    return names
+
+
 def read_subscription(str protocol_type, bytes metadata not None, Py_ssize_t topics_max):
     cdef Subscription found
-    cdef list names = []
+    cdef list names
     if protocol_type != CONSUMER_PROTOCOL_TYPE:
-        return names, 0
+        return [], 0
     try:
         find_subscription(&found, metadata)
         if found.topic_count > topics_max:
-            return names, found.topic_count
-        for _ in range(read_count(&found.topics, False, STRING_BYTES_MIN)):
-            names.append(read_string(&found.topics, False))
+            return [], found.topic_count
+        names = read_topics(&found.topics)
     except MalformedMessage:
         return [], 0
     names.sort()
@@ -158,7 +196,7 @@ def read_assignment(str protocol_type, bytes assignment not None, Py_ssize_t par
     if not assignment:
         return True, found, 0
     try:
-        open_peer(&r, assignment, b"ConsumerProtocolAssignment", ASSIGNMENT_NEWEST)
+        open_reader(&r, assignment, ASSIGNMENT, ASSIGNMENT_NEWEST)
         partitions = r
         count = skip_partitions(&r)
         skip_nullable_bytes(&r)

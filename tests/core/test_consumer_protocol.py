@@ -11,7 +11,14 @@ from _wire.embedded import decode_versioned, encode_versioned
 from _wire.errors import MalformedMessage
 from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
-from coordinator.audit.embedded import count_claimed, read_assignment, read_subscription
+from coordinator.core.consumer_protocol import (
+    count_claimed,
+    decode_assignment_message,
+    decode_subscription_message,
+    read_assignment,
+    read_subscription,
+    subscription_topics,
+)
 from tests.audit.stories import assignment, subscription
 
 MANY = 1_000_000
@@ -26,11 +33,12 @@ def cut(data: bytes, at: int) -> bytes:
     return data[:at] + b"more" * (at - len(data) > 100)
 
 
-def decoded_by_the_codec(kind: Any, data: bytes) -> Any:
+def decoded_by_the_codec(kind: Any, data: bytes, version: int | None = None) -> Any:
     """By the generated decoder; bytes after the last field are ignored, as those of a later version."""
     if len(data) < VERSION_BYTES:
         raise MalformedMessage(kind.NAME, 0, "", 0, "there is no version")
-    return kind.decode(data, int.from_bytes(data[:VERSION_BYTES]), VERSION_BYTES, whole=False)
+    version = int.from_bytes(data[:VERSION_BYTES]) if version is None else version
+    return kind.decode(data, version, VERSION_BYTES, whole=False)
 
 
 def flat(partitions: dict[str, list[int]]) -> set[tuple[str, int]]:
@@ -69,6 +77,46 @@ def test_a_subscription_is_read_as_the_generated_decoder_does(topics, owned, ver
         assert read_subscription("consumer", data, MANY) == (sorted(topics), 0)
         claimed = {(each.topic, index) for each in decoded.owned_partitions for index in each.partitions}
         assert count_claimed("consumer", data, claims, MANY) == len(claims & claimed)
+
+
+@given(st.lists(ASCII, max_size=4), PARTITIONS, st.integers(0, 3), CUTS)
+def test_of_a_subscription_the_coordinator_reads_the_fields_of_version_0(topics, owned, version, at):
+    message = decode_versioned(ConsumerProtocolSubscription, subscription(*topics, owned=owned))
+    data = cut(encode_versioned(message, version), at)
+    try:
+        expected = decoded_by_the_codec(ConsumerProtocolSubscription, data, version=0).topics
+    except MalformedMessage:
+        with pytest.raises(MalformedMessage):
+            subscription_topics(data)
+    else:
+        assert subscription_topics(data) == expected
+
+
+def test_a_later_version_is_read_as_the_newest_known():
+    subscription = ConsumerProtocolSubscription(topics=["t"], generation_id=5, rack_id="r")
+    data = b"\x00\x63" + subscription.encode(3) + b"what came later"
+    assert decode_subscription_message(data) == subscription
+    assert read_subscription("consumer", data, MANY) == (["t"], 0)
+    assert subscription_topics(data) == ["t"]
+    assigned = b"\x00\x63" + assignment({"t": [1]})[2:] + b"what came later"
+    assert encode_versioned(decode_assignment_message(assigned), 1) == assignment({"t": [1]})
+    assert read_assignment("consumer", assigned, MANY) == (True, {("t", 1)}, 0)
+
+
+@pytest.mark.parametrize("data", [b"", b"\0", b"\xff\xff", b"\0\3\0\0"])
+def test_what_cannot_be_read_is_rejected_or_counts_as_nothing(data):
+    for decode in (decode_subscription_message, subscription_topics):
+        with pytest.raises(MalformedMessage):
+            decode(data)
+    assert read_subscription("consumer", data, MANY) == ([], 0)
+    if data:
+        with pytest.raises(MalformedMessage):
+            decode_assignment_message(data)
+    assert read_assignment("consumer", data, MANY) == (not data, set(), 0)
+
+
+def test_empty_bytes_assign_nothing():
+    assert decode_assignment_message(b"").assigned_partitions == []
 
 
 @given(st.binary(max_size=60))
