@@ -41,6 +41,23 @@ def offset_records(
 ) -> list[tuple[bytes, bytes | None]]:
     """Key and value of the record of `__consumer_offsets` for each position."""
 
+def offset_tombstones(group_id: str, partitions: Iterable[tuple[str, int]]) -> list[tuple[bytes, bytes | None]]:
+    """The records that delete the offsets of these partitions (topic, index)."""
+
+def is_offset_key(key: bytes) -> bool:
+    """Whether it is the key of a committed offset.
+
+    Raises:
+        MalformedMessage: it has no record type.
+    """
+
+def read_offset_record(key: bytes, value: bytes | None) -> tuple[str, str, int, CommittedOffset | None]:
+    """Group id, topic, partition and committed offset of a record of any version; None: the offset was deleted.
+
+    Raises:
+        MalformedMessage: it is no record of a committed offset.
+    """
+
 def find_offsets(
     by_topic: dict[str, dict[int, CommittedOffset]], topics: list[OffsetFetchRequestTopics]
 ) -> list[OffsetFetchResponseTopics]:

@@ -1,4 +1,8 @@
-"""Committed offsets: read from requests, written to responses and records. Compiled: a commit has ten or more."""
+"""Committed offsets: read from requests and records, written to responses and records.
+
+This module alone knows the record of a committed offset in `__consumer_offsets`: its type and the versions of its value.
+Compiled: a commit has ten offsets or more.
+"""
 
 cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -15,12 +19,14 @@ from _wire.primitives cimport (
     Message, Writer, bytes_written, close_writer, open_writer, write_int16,
 )
 
+from _wire.embedded import decode_versioned, encode_versioned, prefix_of
 from _wire.errors import ErrorCode
 
 cdef int16_t METADATA_TOO_LARGE = ErrorCode.OFFSET_METADATA_TOO_LARGE
 
 cdef enum:
     KEY_TYPE = 1
+    KEY_TYPE_OLDEST = 0                 # the same key, as it was called before
     VALUE_VERSION = 3
     VALUE_VERSION_WITH_EXPIRY = 1       # the only one with an expire timestamp
     BMP_MAX = 0xFFFF                    # a character above is two UTF-16 code units
@@ -138,6 +144,32 @@ def offset_records(str group_id not None, positions):
     finally:
         close_writer(&w)
     return records
+
+
+def offset_tombstones(str group_id not None, partitions):
+    return [
+        (encode_versioned(OffsetCommitKey(group=group_id, topic=topic, partition=partition), KEY_TYPE), None)
+        for topic, partition in partitions
+    ]
+
+
+def is_offset_key(bytes key not None):
+    return KEY_TYPE_OLDEST <= prefix_of(key) <= KEY_TYPE
+
+
+def read_offset_record(bytes key not None, bytes value):
+    cdef OffsetCommitKey named = decode_versioned(OffsetCommitKey, key)
+    cdef OffsetCommitValue stored
+    cdef CommittedOffset position
+    if value is None:
+        return named.group, named.topic, named.partition, None
+    stored = decode_versioned(OffsetCommitValue, value)
+    position = CommittedOffset.__new__(CommittedOffset)
+    position.offset, position.leader_epoch, position.metadata = stored.offset, stored.leader_epoch, stored.metadata
+    position.commit_timestamp_ms = stored.commit_timestamp
+    position.has_expire_timestamp = prefix_of(value) == VALUE_VERSION_WITH_EXPIRY and stored.expire_timestamp >= 0
+    position.expire_timestamp = stored.expire_timestamp if position.has_expire_timestamp else -1
+    return named.group, named.topic, named.partition, position
 
 
 cdef int fill(OffsetCommitValue value, CommittedOffset position) except -1:

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from _wire.embedded import decode_versioned, encode_versioned, prefix_of
 from _wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata
-from _wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 from coordinator.core.classic_group import ClassicGroup, Member, Protocol
 from coordinator.core.committed_offsets import Producer, TopicPartition, TransactionMarker
 from coordinator.core.events import (
@@ -31,14 +30,11 @@ from coordinator.core.offset_events import (
     OffsetsDeleted,
     TransactionalOffsetsCommitted,
 )
-from coordinator.core.offset_records import CommittedOffset, offset_records
+from coordinator.core.offset_records import is_offset_key, offset_records, offset_tombstones, read_offset_record
 from coordinator.core.states import EMPTY, STABLE
 from coordinator.core.stored_batch import StoredBatch
 
-OFFSET_COMMIT_KEY_TYPE = 1
 GROUP_METADATA_KEY_TYPE = 2
-OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY = 1
-"""The only version with an expire timestamp."""
 GROUP_METADATA_VALUE_VERSION = 3
 NO_TIMEOUT = -1
 """The rebalance timeout of members stored in version 0 of the value, which has no such field."""
@@ -79,7 +75,7 @@ def _committed_offsets(
 
 
 def _deleted_offsets(event: OffsetsDeleted, group: Group, events: tuple[Event, ...]) -> list[StoredRecord]:
-    return [(_offset_key(event.group_id, topic, partition), None) for topic, partition in event.partitions]
+    return offset_tombstones(event.group_id, event.partitions)
 
 
 def _created_group(event: GroupCreated, group: Group | None, events: tuple[Event, ...]) -> list[StoredRecord]:
@@ -144,10 +140,6 @@ def is_group_key(key: bytes) -> bool:
     return prefix_of(key) == GROUP_METADATA_KEY_TYPE
 
 
-def _offset_key(group_id: str, topic: str, partition: int) -> bytes:
-    return encode_versioned(OffsetCommitKey(group=group_id, topic=topic, partition=partition), OFFSET_COMMIT_KEY_TYPE)
-
-
 def _group_record(group_id: str, value: GroupMetadataValue) -> StoredRecord:
     return _group_key(group_id), encode_versioned(value, GROUP_METADATA_VALUE_VERSION)
 
@@ -205,10 +197,9 @@ class StoredGroups:
             self._apply_record(key, value, stored.producer)
 
     def _apply_record(self, key: bytes, value: bytes | None, producer: Producer | None) -> None:
-        key_type = prefix_of(key)
-        if key_type in (0, OFFSET_COMMIT_KEY_TYPE):
-            self._apply_offset(decode_versioned(OffsetCommitKey, key), value, producer)
-        elif key_type == GROUP_METADATA_KEY_TYPE:
+        if is_offset_key(key):
+            self._apply_offset(key, value, producer)
+        elif is_group_key(key):
             self._apply_group(decode_versioned(GroupMetadataKey, key).group, value)
 
     def _end_transaction(self, producer: Producer, committed: bool) -> None:
@@ -216,26 +207,16 @@ class StoredGroups:
             if group.offsets.pending:
                 group.offsets.complete_transaction(producer.producer_id, committed)
 
-    def _apply_offset(self, key: OffsetCommitKey, value: bytes | None, producer: Producer | None) -> None:
-        tp = TopicPartition(key.topic, key.partition)
-        if value is None:
-            if key.group in self.groups:
-                self.groups[key.group].offsets.remove(tp)
-            return
-        stored = decode_versioned(OffsetCommitValue, value)
-        expires = prefix_of(value) == OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY and stored.expire_timestamp >= 0
-        offset = CommittedOffset(
-            stored.offset,
-            stored.leader_epoch,
-            stored.metadata,
-            stored.commit_timestamp,
-            stored.expire_timestamp if expires else None,
-        )
-        group = self._group(key.group)
-        if producer is None:
-            group.offsets.put(tp.topic, {tp.partition: offset})
+    def _apply_offset(self, key: bytes, value: bytes | None, producer: Producer | None) -> None:
+        group_id, topic, partition, offset = read_offset_record(key, value)
+        if offset is None:
+            if group_id in self.groups:
+                self.groups[group_id].offsets.remove(TopicPartition(topic, partition))
+        elif producer is None:
+            self._group(group_id).offsets.put(topic, {partition: offset})
         else:
-            group.offsets.put_pending(producer.producer_id, tp, offset)
+            offsets = self._group(group_id).offsets
+            offsets.put_pending(producer.producer_id, TopicPartition(topic, partition), offset)
 
     def _apply_group(self, group_id: str, value: bytes | None) -> None:
         if value is None:

@@ -2,17 +2,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from _wire.embedded import decode_key, decode_value, prefix_of
-from _wire.errors import ErrorCode
+from _wire.embedded import decode_key, decode_value, encode_versioned, prefix_of
+from _wire.errors import ErrorCode, MalformedMessage
 from _wire.messages.offset_commit import OffsetCommitRequestPartition, OffsetCommitRequestTopic
+from _wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 from _wire.messages.offset_fetch import OffsetFetchRequestTopics
+from coordinator.core.committed_offsets import TopicPartition
 from coordinator.core.offset_records import (
     CommittedOffset,
     accept_offsets,
     are_partitions,
     find_offsets,
     is_metadata_too_long,
+    is_offset_key,
     offset_records,
+    offset_tombstones,
+    read_offset_record,
 )
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
@@ -104,6 +109,62 @@ def test_records_say_what_they_are_made_of(positions):
         for topic, of_topic in positions.items()
         if of_topic
     }
+
+
+@given(st.text(max_size=8), INT32, POSITIONS)
+def test_a_record_is_read_as_it_was_written(topic, index, position):
+    (record,) = offset_records("group", {topic: {index: position}})
+    *named, found = read_offset_record(*record)
+    assert named == ["group", topic, index]
+    # The value with an expire timestamp has no leader epoch.
+    leader_epoch = position.leader_epoch if position.expire_timestamp_ms is None else -1
+    times = position.commit_timestamp_ms, position.expire_timestamp_ms
+    assert found == CommittedOffset(position.offset, leader_epoch, position.metadata, *times)
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        (0, CommittedOffset(7, -1, "m", 99)),
+        (1, CommittedOffset(7, -1, "m", 99, 100)),
+        (2, CommittedOffset(7, -1, "m", 99)),
+        (3, CommittedOffset(7, 5, "m", 99)),
+        (4, CommittedOffset(7, 5, "m", 99)),
+    ],
+)
+def test_every_version_of_a_record_is_read(version, expected):
+    key = OffsetCommitKey(group="group", topic="t", partition=2)
+    value = OffsetCommitValue(offset=7, leader_epoch=5, metadata="m", commit_timestamp=99, expire_timestamp=100)
+    if version != 1:
+        value.expire_timestamp = -1
+    if version < 3:
+        value.leader_epoch = -1
+    record = encode_versioned(key, min(version, 1)), encode_versioned(value, version)
+    assert read_offset_record(*record) == ("group", "t", 2, expected)
+
+
+def test_an_expire_timestamp_of_minus_one_is_none():
+    key = encode_versioned(OffsetCommitKey(group="group", topic="t"), 1)
+    value = encode_versioned(OffsetCommitValue(offset=7, commit_timestamp=99, expire_timestamp=-1), 1)
+    assert read_offset_record(key, value)[3].expire_timestamp_ms is None
+
+
+def test_a_tombstone_names_the_partition():
+    (first, second) = offset_tombstones("group", [TopicPartition("t", 2), TopicPartition("u", 0)])
+    assert read_offset_record(*first) == ("group", "t", 2, None)
+    assert read_offset_record(*second) == ("group", "u", 0, None)
+    (written,) = offset_records("group", {"t": {2: CommittedOffset(7, 5, "m", 99)}})
+    assert first[0] == written[0], "compaction removes the offset only for the same key"
+
+
+@pytest.mark.parametrize(("key_type", "expected"), [(-1, False), (0, True), (1, True), (2, False), (3, False)])
+def test_the_type_of_a_key_says_whether_it_is_an_offsets(key_type, expected):
+    assert is_offset_key(key_type.to_bytes(2, "big", signed=True) + b"rest") == expected
+
+
+def test_a_key_without_a_type_is_malformed():
+    with pytest.raises(MalformedMessage):
+        is_offset_key(b"\0")
 
 
 def test_what_is_not_committed_is_found_as_no_offset():

@@ -2,7 +2,7 @@ from _wire.embedded import decode_key, encode_versioned
 from _wire.messages.offset_commit_record import OffsetCommitValue
 from coordinator.core.committed_offsets import TopicPartition
 from coordinator.core.states import GroupState
-from coordinator.core.stored import OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY, StoredGroups, group_record
+from coordinator.core.stored import StoredGroups, group_record
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.runtime.store import LogStore
 from tests.simulation.simulation import GROUP_ID, Simulation, replay
@@ -63,7 +63,7 @@ def test_an_emptied_group_keeps_its_generation_and_offsets():
 def test_an_explicit_expiry_is_kept():
     key = next(key for key, _ in stored_records(committed_once()) if decode_key(key).NAME == "OffsetCommitKey")
     value = OffsetCommitValue(offset=1, commit_timestamp=5, expire_timestamp=99)
-    loaded = load([(key, encode_versioned(value, OFFSET_COMMIT_VALUE_VERSION_WITH_EXPIRY))])
+    loaded = load([(key, encode_versioned(value, 1))])
     assert loaded.offsets.get(TopicPartition("t", 0)).expire_timestamp_ms == 99
 
 

@@ -110,14 +110,8 @@ RECORD_MUTANTS: Final = (
     Mutant(
         "the tombstone of an offset is skipped",
         STORED,
-        "self.groups[key.group].offsets.remove(tp)",
-        "self.groups[key.group].offsets.get(tp)",
-    ),
-    Mutant(
-        "a loaded offset forgets its own retention time",
-        STORED,
-        "            stored.expire_timestamp if expires else None,\n",
-        "            None,\n",
+        "self.groups[group_id].offsets.remove(TopicPartition(topic, partition))",
+        "self.groups[group_id].offsets.get(TopicPartition(topic, partition))",
     ),
     Mutant(
         "a marker that is read completes no transaction",
