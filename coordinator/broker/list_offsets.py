@@ -49,7 +49,7 @@ def list_offsets(request: ListOffsetsRequest, api_version: int, partitions: Part
         for wanted in topic.partitions:
             responses, index = by_topic.setdefault(topic.name, {}), wanted.partition_index
             if index in responses:
-                responses[index] = _rejected(index, ErrorCode.INVALID_REQUEST)
+                responses[index] = rejected_partition(index, ErrorCode.INVALID_REQUEST)
             else:
                 responses[index] = _list_one(partitions.locate(topic.name, index), wanted, api_version)
     return ListOffsetsResponse(
@@ -60,7 +60,8 @@ def list_offsets(request: ListOffsetsRequest, api_version: int, partitions: Part
     )
 
 
-def _rejected(index: int, error: ErrorCode) -> ListOffsetsPartitionResponse:
+def rejected_partition(index: int, error: ErrorCode) -> ListOffsetsPartitionResponse:
+    """Return the response for a partition whose offset is not looked up."""
     return ListOffsetsPartitionResponse(partition_index=index, error_code=error)
 
 
@@ -68,16 +69,16 @@ def _list_one(
     log: PartitionLog | ErrorCode, wanted: ListOffsetsPartition, api_version: int
 ) -> ListOffsetsPartitionResponse:
     if isinstance(log, ErrorCode):
-        return _rejected(wanted.partition_index, log)
+        return rejected_partition(wanted.partition_index, log)
     if wanted.timestamp < 0 and api_version < FIRST_VERSION_OF.get(wanted.timestamp, api_version + 1):
-        return _rejected(wanted.partition_index, ErrorCode.UNSUPPORTED_VERSION)
+        return rejected_partition(wanted.partition_index, ErrorCode.UNSUPPORTED_VERSION)
     try:
         offset, timestamp_ms = _find(log, wanted.timestamp)
     except (OSError, MalformedMessage) as problem:
         structlog.get_logger().error("cannot read the log", log=log.name, problem=str(problem))
         is_corrupt = isinstance(problem, MalformedMessage)
         error = ErrorCode.CORRUPT_MESSAGE if is_corrupt else ErrorCode.KAFKA_STORAGE_ERROR
-        return _rejected(wanted.partition_index, error)
+        return rejected_partition(wanted.partition_index, error)
     response = ListOffsetsPartitionResponse(
         partition_index=wanted.partition_index,
         timestamp=timestamp_ms,

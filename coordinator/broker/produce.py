@@ -56,31 +56,31 @@ class ProduceService:
         self, request: ProduceRequest, topic: str | None, data: PartitionProduceData, now_ms: int
     ) -> PartitionProduceResponse:
         if topic is None:
-            return _rejected(data.index, ErrorCode.UNKNOWN_TOPIC_ID)
+            return rejected_partition(data.index, ErrorCode.UNKNOWN_TOPIC_ID)
         if request.acks not in (-1, 0, 1):
-            return _rejected(data.index, ErrorCode.INVALID_REQUIRED_ACKS)
+            return rejected_partition(data.index, ErrorCode.INVALID_REQUIRED_ACKS)
         log = self._partitions.locate(topic, data.index)
         if isinstance(log, ErrorCode):
-            return _rejected(data.index, log)
+            return rejected_partition(data.index, log)
         if topic in READ_ONLY_TOPICS:
-            return _rejected(
+            return rejected_partition(
                 data.index, ErrorCode.INVALID_TOPIC_EXCEPTION, f"only the coordinator may write to {topic}"
             )
         try:
             return self._append(log, data, now_ms)
         except (RecordBatchTooLarge, RecordListTooLarge) as problem:
-            return _rejected(data.index, ErrorCode.MESSAGE_TOO_LARGE, str(problem))
+            return rejected_partition(data.index, ErrorCode.MESSAGE_TOO_LARGE, str(problem))
         except MalformedMessage as problem:
-            return _rejected(data.index, ErrorCode.CORRUPT_MESSAGE, str(problem))
+            return rejected_partition(data.index, ErrorCode.CORRUPT_MESSAGE, str(problem))
         except (LogAppendError, OSError) as problem:
-            return _rejected(data.index, ErrorCode.KAFKA_STORAGE_ERROR, str(problem))
+            return rejected_partition(data.index, ErrorCode.KAFKA_STORAGE_ERROR, str(problem))
 
     def _append(self, log: PartitionLog, data: PartitionProduceData, now_ms: int) -> PartitionProduceResponse:
         batches = bytearray(data.records or b"")
         headers = batch_headers(batches)
         problem = _check_one_batch(headers, len(batches))
         if problem is not None:
-            return _rejected(data.index, ErrorCode.INVALID_RECORD, problem)
+            return rejected_partition(data.index, ErrorCode.INVALID_RECORD, problem)
         header = headers[0]
         try:
             states = self._states_of(log) if header.producer_id != NO_PRODUCER_ID else None
@@ -89,12 +89,14 @@ class ProduceService:
             structlog.get_logger().error(
                 "cannot restore the producer state of a log; rejecting the batch", log=log.name, problem=str(problem)
             )
-            return _rejected(data.index, ErrorCode.KAFKA_STORAGE_ERROR, f"cannot read the producer state of {log.name}")
+            return rejected_partition(
+                data.index, ErrorCode.KAFKA_STORAGE_ERROR, f"cannot read the producer state of {log.name}"
+            )
         verdict = ErrorCode.NONE if states is None else states.check(header)
         if isinstance(verdict, AppendedBatch):
             return _appended(data.index, verdict.base_offset, log)
         if verdict is not ErrorCode.NONE:
-            return _rejected(data.index, verdict)
+            return rejected_partition(data.index, verdict)
         base_offset = log.append(batches, LEADER_EPOCH, now_ms).base_offset
         if states is not None:
             states.update(header, base_offset)
@@ -138,5 +140,6 @@ def _appended(index: int, base_offset: int, log: PartitionLog) -> PartitionProdu
     return PartitionProduceResponse(index=index, base_offset=base_offset, log_start_offset=log.log_start_offset)
 
 
-def _rejected(index: int, error: ErrorCode, message: str | None = None) -> PartitionProduceResponse:
+def rejected_partition(index: int, error: ErrorCode, message: str | None = None) -> PartitionProduceResponse:
+    """Return the response for a partition to which nothing is appended."""
     return PartitionProduceResponse(index=index, error_code=error, base_offset=NO_OFFSET, error_message=message)

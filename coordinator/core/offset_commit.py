@@ -19,6 +19,7 @@ from _wire.messages.offset_commit import (
 from coordinator.config import INT64_MAX, OFFSET_METADATA_MAX_BYTES
 from coordinator.core.classic_group import NO_MEMBER_ID, ClassicGroup
 from coordinator.core.decision import Decision, OperationContext, Reply, Topics
+from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.core.events import GroupCreated
 from coordinator.core.group import Group
 from coordinator.core.members import check_member, renewal
@@ -48,7 +49,7 @@ class KnownTopics:
 def prepare(request: OffsetCommitRequest, context: OperationContext) -> KnownTopics | Answer:
     """Reject partitions that do not exist; a commit of nothing else is answered without its group."""
     if context.api_version == ZOOKEEPER_VERSION:
-        return Answer(_reject_all(request.topics, ErrorCode.UNSUPPORTED_VERSION))
+        return Answer(request_error(request, ErrorCode.UNSUPPORTED_VERSION, context.api_version))
     by_id = context.api_version >= TOPIC_ID_VERSION
     known, rejected = _split_known(request.topics, context.topics, by_id)
     if not known:
@@ -57,12 +58,15 @@ def prepare(request: OffsetCommitRequest, context: OperationContext) -> KnownTop
 
 
 def error_response(prepared: KnownTopics, error: ErrorCode, api_version: int) -> OffsetCommitResponse:
-    return _with_rejected(_reject_all(prepared.topics, error), prepared.rejected)
+    return _with_rejected(request_error(prepared, error, api_version), prepared.rejected)
 
 
-def request_error(request: OffsetCommitRequest, error: ErrorCode, api_version: int) -> OffsetCommitResponse:
-    """The same error for every partition of a commit that was not prepared."""
-    return _reject_all(request.topics, error)
+def _rejected(index: int, error: ErrorCode) -> OffsetCommitResponsePartition:
+    return OffsetCommitResponsePartition(partition_index=index, error_code=error)
+
+
+request_error: Final = ErrorForEachPartition(OffsetCommitResponse, OffsetCommitResponseTopic, _rejected)
+"""The response for a commit that was not prepared."""
 
 
 def commit(group: Group | None, prepared: KnownTopics, context: OperationContext) -> Decision:
@@ -148,9 +152,7 @@ def _split_known(
         is_unknown_id = by_id and not topic.name
         error = ErrorCode.UNKNOWN_TOPIC_ID if is_unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         missing = [
-            OffsetCommitResponsePartition(partition_index=each.partition_index, error_code=error)
-            for each in topic.partitions
-            if not 0 <= each.partition_index < count
+            _rejected(each.partition_index, error) for each in topic.partitions if not 0 <= each.partition_index < count
         ]
         _add_topics(rejected, [OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=missing)])
         existing = [each for each in topic.partitions if 0 <= each.partition_index < count]
@@ -177,19 +179,3 @@ def _with_rejected(response: OffsetCommitResponse, rejected: list[OffsetCommitRe
     _add_topics(topics, rejected)
     _add_topics(topics, response.topics)
     return OffsetCommitResponse(topics=list(topics.values()))
-
-
-def _reject_all(topics: Iterable[OffsetCommitRequestTopic], error: ErrorCode) -> OffsetCommitResponse:
-    return OffsetCommitResponse(
-        topics=[
-            OffsetCommitResponseTopic(
-                name=topic.name,
-                topic_id=topic.topic_id,
-                partitions=[
-                    OffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=error)
-                    for partition in topic.partitions
-                ],
-            )
-            for topic in topics
-        ]
-    )

@@ -4,6 +4,7 @@ Counterpart in Kafka: `OffsetMetadataManager.commitTransactionalOffset`, `replay
 """
 
 from collections.abc import Mapping
+from typing import Final
 
 from _wire.errors import NONE, ErrorCode
 from _wire.messages.txn_offset_commit import (
@@ -16,6 +17,7 @@ from _wire.messages.txn_offset_commit import (
 from coordinator.config import OFFSET_METADATA_MAX_BYTES
 from coordinator.core.committed_offsets import Producer, TransactionMarker
 from coordinator.core.decision import Decision, OperationContext, Reply, replying
+from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.core.events import Event, GroupCreated
 from coordinator.core.group import Group
 from coordinator.core.members import renewal
@@ -41,7 +43,7 @@ def commit(group: Group | None, request: TxnOffsetCommitRequest, context: Operat
                 verdict = ErrorCode.OFFSET_METADATA_TOO_LARGE
             else:
                 accepted.setdefault(topic.name, {})[each.partition_index] = _committed(each, now_ms)
-            answers.append(TxnOffsetCommitResponsePartition(partition_index=each.partition_index, error_code=verdict))
+            answers.append(_answered(each.partition_index, verdict))
         response.topics.append(TxnOffsetCommitResponseTopic(name=topic.name, partitions=answers))
     decision = replying(context, response)
     if accepted:
@@ -74,20 +76,11 @@ def _check(group: Group | None, request: TxnOffsetCommitRequest) -> ErrorCode:
     return check_generation(group.classic, request.member_id, request.group_instance_id, request.generation_id)
 
 
-def error_response(request: TxnOffsetCommitRequest, error: ErrorCode, api_version: int) -> TxnOffsetCommitResponse:
-    """The same error for every partition of a commit."""
-    return TxnOffsetCommitResponse(
-        topics=[
-            TxnOffsetCommitResponseTopic(
-                name=topic.name,
-                partitions=[
-                    TxnOffsetCommitResponsePartition(partition_index=each.partition_index, error_code=error)
-                    for each in topic.partitions
-                ],
-            )
-            for topic in request.topics
-        ]
-    )
+def _answered(index: int, error: ErrorCode) -> TxnOffsetCommitResponsePartition:
+    return TxnOffsetCommitResponsePartition(partition_index=index, error_code=error)
+
+
+error_response: Final = ErrorForEachPartition(TxnOffsetCommitResponse, TxnOffsetCommitResponseTopic, _answered)
 
 
 def complete(groups: Mapping[str, Group], marker: TransactionMarker, context: OperationContext) -> Decision:

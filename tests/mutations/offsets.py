@@ -79,8 +79,8 @@ COMMIT_MUTANTS: Final = (
     Mutant(
         "an error of the group hides that partitions do not exist",
         OFFSET_COMMIT,
-        "return _with_rejected(_reject_all(prepared.topics, error), prepared.rejected)",
-        "return _reject_all(prepared.topics, error)",
+        "return _with_rejected(request_error(prepared, error, api_version), prepared.rejected)",
+        "return request_error(prepared, error, api_version)",
     ),
     Mutant(
         "an unknown group is reported before version 9 of OffsetCommit",

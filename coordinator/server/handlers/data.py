@@ -6,7 +6,6 @@ from _wire.errors import ErrorCode
 from _wire.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse
 from _wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from _wire.messages.list_offsets import (
-    ListOffsetsPartitionResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
@@ -18,14 +17,16 @@ from _wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopicResult,
 )
 from _wire.messages.produce import (
-    PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
     TopicProduceResponse,
 )
 from coordinator.broker.fetch import DelayedFetch, failed_partition
 from coordinator.broker.list_offsets import list_offsets
+from coordinator.broker.list_offsets import rejected_partition as rejected_list_offsets
 from coordinator.broker.partitions import LEADER_EPOCH
+from coordinator.broker.produce import rejected_partition as rejected_produce
+from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
@@ -51,14 +52,14 @@ class DataHandlers:
         table.add(
             "Produce",
             self.produce,
-            _produce_error,
+            PRODUCE_ERROR,
             versions=(FIRST_PRODUCE_WITH_BATCHES, 13),
             offered_from=FIRST_PRODUCE_OFFERED,
         )
-        table.add("Fetch", self.fetch, _fetch_error, versions=(FIRST_FETCH_WITH_BATCHES, 18))
-        table.add("ListOffsets", self.list_offsets, _list_error, versions=(0, 11))
+        table.add("Fetch", self.fetch, FETCH_ERROR, versions=(FIRST_FETCH_WITH_BATCHES, 18))
+        table.add("ListOffsets", self.list_offsets, LIST_OFFSETS_ERROR, versions=(0, 11))
         table.add("InitProducerId", self.init_producer_id, versions=(0, LAST_STABLE_INIT_PRODUCER_ID))
-        table.add("OffsetForLeaderEpoch", self.offset_for_leader_epoch, _epoch_error, versions=(0, 4))
+        table.add("OffsetForLeaderEpoch", self.offset_for_leader_epoch, EPOCH_ERROR, versions=(0, 4))
 
     def produce(self, request: ProduceRequest, call: RequestContext) -> Any:
         response = self._node.produce_service.produce(request, call.api_version, self._node.now_ms())
@@ -100,7 +101,7 @@ class DataHandlers:
             for wanted in topic.partitions:
                 log = self._node.partitions.locate(topic.topic, wanted.partition)
                 if isinstance(log, ErrorCode):
-                    answers.append(EpochEndOffset(partition=wanted.partition, error_code=log))
+                    answers.append(_unknown_end(wanted.partition, log))
                 elif wanted.leader_epoch == LEADER_EPOCH:
                     end = log.log_end_offset
                     answers.append(
@@ -112,60 +113,33 @@ class DataHandlers:
         return response
 
 
-def _produce_error(request: ProduceRequest, error: ErrorCode, api_version: int) -> ProduceResponse:
-    return ProduceResponse(
-        responses=[
-            TopicProduceResponse(
-                name=topic.name,
-                topic_id=topic.topic_id,
-                partition_responses=[
-                    PartitionProduceResponse(index=data.index, error_code=error, base_offset=-1)
-                    for data in topic.partition_data
-                ],
-            )
-            for topic in request.topic_data
-        ]
-    )
+PRODUCE_ERROR: Final = ErrorForEachPartition(
+    ProduceResponse,
+    TopicProduceResponse,
+    rejected_produce,
+    topics="responses",
+    partitions="partition_responses",
+    asked_topics="topic_data",
+    asked_partitions="partition_data",
+    asked_index="index",
+)
+FETCH_ERROR: Final = ErrorForEachPartition(
+    FetchResponse,
+    FetchableTopicResponse,
+    failed_partition,
+    topics="responses",
+    asked_index="partition",
+)
+LIST_OFFSETS_ERROR: Final = ErrorForEachPartition(ListOffsetsResponse, ListOffsetsTopicResponse, rejected_list_offsets)
 
 
-def _fetch_error(request: FetchRequest, error: ErrorCode, api_version: int) -> FetchResponse:
-    return FetchResponse(
-        error_code=error,
-        responses=[
-            FetchableTopicResponse(
-                topic=topic.topic,
-                topic_id=topic.topic_id,
-                partitions=[failed_partition(wanted.partition, error) for wanted in topic.partitions],
-            )
-            for topic in request.topics
-        ],
-    )
+def _unknown_end(partition: int, error: ErrorCode) -> EpochEndOffset:
+    return EpochEndOffset(partition=partition, error_code=error)
 
 
-def _list_error(request: ListOffsetsRequest, error: ErrorCode, api_version: int) -> ListOffsetsResponse:
-    return ListOffsetsResponse(
-        topics=[
-            ListOffsetsTopicResponse(
-                name=topic.name,
-                partitions=[
-                    ListOffsetsPartitionResponse(partition_index=each.partition_index, error_code=error)
-                    for each in topic.partitions
-                ],
-            )
-            for topic in request.topics
-        ]
-    )
-
-
-def _epoch_error(
-    request: OffsetForLeaderEpochRequest, error: ErrorCode, api_version: int
-) -> OffsetForLeaderEpochResponse:
-    return OffsetForLeaderEpochResponse(
-        topics=[
-            OffsetForLeaderTopicResult(
-                topic=topic.topic,
-                partitions=[EpochEndOffset(partition=each.partition, error_code=error) for each in topic.partitions],
-            )
-            for topic in request.topics
-        ]
-    )
+EPOCH_ERROR: Final = ErrorForEachPartition(
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderTopicResult,
+    _unknown_end,
+    asked_index="partition",
+)

@@ -1,0 +1,44 @@
+"""Makes the responses of APIs that report an error for each partition, by one description of each API."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from _wire.errors import ErrorCode
+from _wire.primitives import Struct
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorForEachPartition:
+    """Makes the response that has the same error for every partition of a request.
+
+    `partition(index, error)` makes the entry of a partition. `topics` and `partitions` are the fields that hold the
+    entries in the response; those that begin with `asked` are the same for the request. An entry of a topic identifies
+    it by the same fields as the request does: name, id or both. A response that also has an error code of its own gets
+    the same error there.
+    """
+
+    response: type[Struct]
+    topic: type[Struct]
+    partition: Callable[[int, ErrorCode], Any]
+    topics: str = "topics"
+    partitions: str = "partitions"
+    asked_topics: str = "topics"
+    asked_partitions: str = "partitions"
+    asked_index: str = "partition_index"
+
+    def __call__(self, request: Any, error: ErrorCode, api_version: int) -> Any:
+        fields: dict[str, Any] = {self.topics: self._topics(getattr(request, self.asked_topics), error)}
+        if "error_code" in self.response.FIELDS:
+            fields["error_code"] = error
+        return self.response(**fields)
+
+    def _topics(self, topics: Iterable[Any], error: ErrorCode) -> list[Any]:
+        identity = [name for name in self.topic.FIELDS if name != self.partitions]
+        answered = []
+        for topic in topics:
+            indexes = [getattr(each, self.asked_index) for each in getattr(topic, self.asked_partitions)]
+            fields: dict[str, Any] = {name: getattr(topic, name) for name in identity}
+            fields[self.partitions] = [self.partition(index, error) for index in indexes]
+            answered.append(self.topic(**fields))
+        return answered
