@@ -23,7 +23,8 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.log": "_wire coordinator.config structlog",
         "coordinator.metadata": "_wire coordinator.log msgspec",
         "coordinator.audit": "_wire coordinator.core msgspec",
-        "coordinator.runtime": "_wire coordinator.core coordinator.log coordinator.timers coordinator.config structlog",
+        "coordinator.runtime": "_wire coordinator.core coordinator.audit coordinator.log coordinator.timers"
+        " coordinator.config structlog",
         "coordinator.broker": "_wire coordinator.log coordinator.metadata coordinator.timers coordinator.config"
         " structlog",
         "coordinator.server": "_wire coordinator.runtime coordinator.broker coordinator.audit coordinator.metadata"

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from typing import Any, Final, cast
 
+from coordinator.audit.projector import AuditProjector
 from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.decision import Decision, OperationContext, next_deadline_ms
 from coordinator.core.events import Event
@@ -29,7 +30,7 @@ from coordinator.core.stored import (
 from coordinator.runtime.batch import Batch, QueuedOperation
 from coordinator.runtime.group_state_machine import GroupStateMachine
 from coordinator.runtime.group_timers import GroupTimers
-from coordinator.runtime.interfaces import AuditProjector, Store
+from coordinator.runtime.interfaces import Store
 from coordinator.runtime.sessions import SessionTable
 
 SWITCH: Final = "COORDINATOR_DEBUG"

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from itertools import repeat
 
+from coordinator.audit.projector import AuditProjector
 from coordinator.core.causes import Cause
 from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.decision import NOTHING, Decision, OperationContext, next_deadline_ms
@@ -15,7 +16,7 @@ from coordinator.core.stored import StoredGroups, records_of
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.runtime.batch import AuditWrite, Batch, QueuedOperation
 from coordinator.runtime.group_timers import GroupTimers
-from coordinator.runtime.interfaces import AuditProjector, AuditRecord, Store
+from coordinator.runtime.interfaces import AuditRecord, Store
 from coordinator.runtime.sessions import SessionTable
 from coordinator.runtime.transition_log import log_transition
 

@@ -1,17 +1,13 @@
-"""What a shard depends on: a log, an audit, and a way to send responses."""
+"""What a shard depends on beside its state machine: a log, and a way to send responses."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from _wire.errors import ErrorCode
-from coordinator.core.causes import Cause
-from coordinator.core.classic_group import ClassicGroup
-from coordinator.core.events import Event
-from coordinator.core.states import GroupState
+from coordinator.audit.schema import Record
 from coordinator.core.stored import Stored
 
-AuditRecord = tuple[bytes, bytes, tuple[tuple[str, bytes | None], ...]]
-"""Key, value and headers of a record of the audit topic."""
+AuditRecord = Record
 
 
 class StoreError(OSError):
@@ -56,82 +52,6 @@ class Store(Protocol):
 
     def note_audit_checkpoint(self, offset: int) -> bool:
         """Let later starts read the audit topic from `offset` on; False if they do already."""
-
-
-class AuditProjector(Protocol):
-    """Projects the events of one partition to records of the audit topic.
-
-    Records are appended in the order in which they are returned; when an append fails, the partition is loaded again.
-    """
-
-    @property
-    def groups(self) -> Mapping[str, object]:
-        """Group id → whatever is remembered of a live group."""
-
-    @property
-    def next_offset(self) -> int:
-        """The offset that the next record will get."""
-
-    def project(
-        self,
-        event: Event,
-        group: ClassicGroup,
-        state_before: GroupState,
-        generation_before: int,
-        records: list[AuditRecord],
-    ) -> None:
-        """Append the records for an event that was just applied to `group`."""
-
-    def clear(self) -> None:
-        """Forget all groups: another node leads the partition now."""
-
-    def start_replay(self, from_offset: int) -> None:
-        """Forget all groups; the topic is about to be read from `from_offset` on."""
-
-    def apply(self, records: Sequence[AuditRecord]) -> None:
-        """Read the next batch of the topic.
-
-        Raises:
-            MalformedMessage: a record that no coordinator can have written.
-        """
-
-    @property
-    def starts_at_checkpoint(self) -> bool:
-        """Whether the replay began at a completed checkpoint, so that it knows all live groups."""
-
-    def resume(
-        self, groups: Mapping[str, ClassicGroup], now_ms: int, end_offset: int, cause: Cause | None
-    ) -> list[AuditRecord]:
-        """Continue where the topic ends; returns records about groups that were not loaded as audited."""
-
-    @property
-    def is_checkpoint_due(self) -> bool:
-        """Whether `write_snapshots` has to be called (again)."""
-
-    @property
-    def checkpoint_offset(self) -> int:
-        """From where a start has to read the topic."""
-
-    @property
-    def checkpoint_ms(self) -> int:
-        """Each live group was written as a whole at this time or later, in ms since the epoch."""
-
-    def write_snapshots(self, groups: Mapping[str, ClassicGroup], now_ms: int) -> list[AuditRecord]:
-        """The next slice of a checkpoint, a new one if none is under way."""
-
-    def take_committed_groups(self) -> list[str]:
-        """The groups with offset commits since the last call."""
-
-    def write_commits(
-        self,
-        groups: Mapping[str, ClassicGroup],
-        group_ids: Iterable[str],
-        now_ms: int,
-        interval_ms: int,
-        first_log_offset: int,
-        last_log_offset: int,
-    ) -> list[AuditRecord]:
-        """Report the offset commits of these groups, and count from 0 again."""
 
 
 class Responses(Protocol):
