@@ -87,6 +87,8 @@ class CheckedStateMachine(GroupStateMachine):
     def apply(self, key: str | None, decision: Decision, now_ms: int, batch: Batch) -> None:
         encoded, self._encoded = self._encoded, None
         records = encoded[1] if encoded is not None and encoded[0] is decision else []
+        touched = dict.fromkeys((*(event.group_id for event in decision.events), *([key] if key else ())))
+        waiting = {group_id: waiting_requests(self.groups.get(group_id)) for group_id in touched}
         # One event at a time, so that each state on the way can be compared with the records.
         described = DescribedStates(records)
         for event in decision.events:
@@ -100,7 +102,8 @@ class CheckedStateMachine(GroupStateMachine):
         super().apply(key, Decision((), decision.replies, decision.sessions), now_ms, batch)
         described.check_all_taken()
         self._store(records, decision)
-        for group_id in dict.fromkeys((*(event.group_id for event in decision.events), *([key] if key else ()))):
+        for group_id in touched:
+            check_answered(group_id, waiting[group_id], waiting_requests(self.groups.get(group_id)), decision)
             self._check_group(group_id)
 
     def settled(self, key: str) -> None:
@@ -231,6 +234,27 @@ def check_transition(event: Event, before: GroupState, after: GroupState) -> Non
     """An event leaves the state as it is, or changes it as `core.states` allows: also by other ways than its guard."""
     if before is not after and before not in LEGAL_PREDECESSORS[after]:
         raise CheckFailed(f"{before} became {after}: {event}")
+
+
+def waiting_requests(group: Group | None) -> dict[tuple[str, str], int]:
+    """(member id, API) → request id of what waits in the group."""
+    members = [] if group is None else list(group.classic.members.values())
+    joins = {(each.member_id, "JoinGroup"): each.awaiting_join for each in members}
+    syncs = {(each.member_id, "SyncGroup"): each.awaiting_sync for each in members}
+    return {who: request_id for who, request_id in (joins | syncs).items() if request_id is not None}
+
+
+def check_answered(
+    group_id: str, before: dict[tuple[str, str], int], after: dict[tuple[str, str], int], decision: Decision
+) -> None:
+    """A request that waits no longer was answered by the decision, or a newer one of its member took its place."""
+    answered = {reply.request_id for reply in decision.replies}
+    for who, request_id in before.items():
+        if who not in after and request_id not in answered:
+            raise CheckFailed(f"group {group_id} forgot {who}, request {request_id}: {decision}")
+    for who, request_id in after.items():
+        if request_id in answered:
+            raise CheckFailed(f"group {group_id}: {who}, request {request_id} was answered and waits: {decision}")
 
 
 def check_offsets(group_id: str, group: Group | None, stored: Group | None) -> None:

@@ -55,4 +55,10 @@ MUTANTS: Final = (
         "    if before is not after and before not in LEGAL_PREDECESSORS[after]:\n",
         "    if before is after and before not in LEGAL_PREDECESSORS[after]:\n",
     ),
+    Mutant(
+        "a waiting request that is forgotten passes the checks",
+        CHECKED,
+        "        if who not in after and request_id not in answered:\n",
+        "        if who in after and request_id not in answered:\n",
+    ),
 )

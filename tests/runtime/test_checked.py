@@ -8,11 +8,12 @@ from typing import Any, Final
 
 import pytest
 
+from _wire.messages.heartbeat import HeartbeatResponse
 from coordinator.core import operations, stored
 from coordinator.core.causes import Cause
 from coordinator.core.classic_group import ClassicGroup, Rebalance, RebalanceReason
 from coordinator.core.committed_offsets import Producer
-from coordinator.core.decision import NOTHING, Decision, OperationContext, next_deadline_ms
+from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply, next_deadline_ms
 from coordinator.core.events import GenerationStable, GroupCreated, GroupRemoved, RebalanceStarted
 from coordinator.core.group import Group
 from coordinator.core.offset_events import OffsetsCommitted, OffsetsDeleted, TransactionalOffsetsCommitted
@@ -253,6 +254,50 @@ def test_what_was_loaded_is_known(sim):
         sim.end_transaction(Producer(1, 0))
     assert defects == []
     assert sim.offsets.by_topic["t"][0].offset == 5
+
+
+# ---- requests that wait
+
+
+def without_replies(decide: Callable[..., Decision]) -> Callable[..., Decision]:
+    def decide_silently(*arguments: Any) -> Decision:
+        decision = decide(*arguments)
+        decision.replies = ()
+        return decision
+
+    return decide_silently
+
+
+def test_a_waiting_request_that_is_forgotten_is_found(sim, monkeypatch):
+    _, follower = sim.stable_with("a", "b")
+    sim.join("b", follower, metadata=b"changed")
+    leave = operations.LEAVE_GROUP
+    monkeypatch.setattr(operations, "LEAVE_GROUP", replace(leave, decide=without_replies(leave.decide)))
+    assert failure(lambda: sim.leave(follower)).startswith(f"group {GROUP_ID} forgot ('{follower}', 'JoinGroup')")
+
+
+def test_a_request_that_is_answered_and_goes_on_waiting_is_found(sim):
+    _, follower = sim.stable_with("a", "b")
+    sim.join("b", follower, metadata=b"changed")
+    request_id = sim.group.members[follower].awaiting_join
+
+    def answer(group: Group | None, request: object, context: OperationContext) -> Decision:
+        return Decision(replies=(Reply(request_id, HeartbeatResponse()),))
+
+    def ask() -> None:
+        sim.coordinator.enqueue(Operation("test", answer), GROUP_ID, None, queued(sim, answer).context)
+        sim.coordinator.drain(sim.now_ms)
+
+    assert " was answered and waits: " in failure(ask)
+
+
+def test_a_newer_request_of_a_member_takes_the_place_of_the_one_before(sim):
+    _, follower = sim.stable_with("a", "b")
+    defects: list[BaseException] = []
+    with defects_of(defects):
+        first = sim.join("b", follower, metadata=b"changed")
+        sim.join("b", follower, metadata=b"changed")
+    assert (defects, first.answered) == ([], False)
 
 
 # ---- sessions and timers
