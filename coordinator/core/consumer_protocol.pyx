@@ -1,7 +1,7 @@
 """Decodes subscriptions and assignments, which consumers encode and the coordinator passes on as they are.
 
-Counterpart in Kafka: `ConsumerProtocol` of its clients. As there, a version later than the newest known one is read as the
-newest, and bytes that follow are ignored: a later version begins as the earlier ones do.
+Counterpart in Kafka: `ConsumerProtocol` of its clients. As there, a version later than the newest known one is read as
+the newest, and bytes that follow are ignored: a later version begins as the earlier ones do.
 
 Clients write these bytes, so they may be anything, and as long as a request may be. The audit reads them in two passes:
 the first one counts and checks without making an object, the second one makes objects if the count is within its bound.
