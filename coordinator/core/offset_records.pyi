@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from _wire.messages.offset_commit import (
     OffsetCommitRequestPartition,

@@ -21,12 +21,12 @@ from coordinator.core.states import EMPTY, LEGAL_PREDECESSORS, PREPARING_REBALAN
 from coordinator.core.stored import (
     NO_TIMEOUT,
     Stored,
-    StoredBatch,
     StoredGroups,
     StoredRecord,
     group_record,
     is_group_key,
 )
+from coordinator.core.stored_batch import StoredBatch
 from coordinator.runtime.batch import Batch, QueuedOperation
 from coordinator.runtime.group_state_machine import GroupStateMachine
 from coordinator.runtime.group_timers import GroupTimers
@@ -89,6 +89,7 @@ class CheckedStateMachine(GroupStateMachine):
         records = encoded[1] if encoded is not None and encoded[0] is decision else []
         touched = dict.fromkeys((*(event.group_id for event in decision.events), *([key] if key else ())))
         waiting = {group_id: waiting_requests(self.groups.get(group_id)) for group_id in touched}
+        memberships = {group_id: membership_of(self.groups.get(group_id)) for group_id in touched}
         # One event at a time, so that each state on the way can be compared with the records.
         described = DescribedStates(records)
         for event in decision.events:
@@ -103,6 +104,8 @@ class CheckedStateMachine(GroupStateMachine):
         described.check_all_taken()
         self._store(records, decision)
         for group_id in touched:
+            if decision.keeps_membership:
+                check_membership_kept(group_id, memberships[group_id], membership_of(self.groups.get(group_id)))
             check_answered(group_id, waiting[group_id], waiting_requests(self.groups.get(group_id)), decision)
             self._check_group(group_id)
 
@@ -234,6 +237,17 @@ def check_transition(event: Event, before: GroupState, after: GroupState) -> Non
     """An event leaves the state as it is, or changes it as `core.states` allows: also by other ways than its guard."""
     if before is not after and before not in LEGAL_PREDECESSORS[after]:
         raise CheckFailed(f"{before} became {after}: {event}")
+
+
+def membership_of(group: Group | None) -> Any:
+    """All values of a group but its offsets."""
+    return None if group is None else values_of(group.classic)
+
+
+def check_membership_kept(group_id: str, before: Any, after: Any) -> None:
+    """A decision that says so changes offsets alone, so that no step of the group can follow from it."""
+    if before != after:
+        raise CheckFailed(f"group {group_id} keeps its membership, but {before} became {after}")
 
 
 def waiting_requests(group: Group | None) -> dict[tuple[str, str], int]:

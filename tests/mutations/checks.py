@@ -61,4 +61,10 @@ MUTANTS: Final = (
         "        if who not in after and request_id not in answered:\n",
         "        if who in after and request_id not in answered:\n",
     ),
+    Mutant(
+        "a decision that says wrongly that it keeps the members passes the checks",
+        CHECKED,
+        "            if decision.keeps_membership:\n",
+        "            if not decision:\n",
+    ),
 )

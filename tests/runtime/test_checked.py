@@ -162,6 +162,19 @@ def test_encoding_that_changes_the_group_is_found(sim, monkeypatch):
     )
 
 
+def test_a_decision_that_changes_members_though_it_says_that_it_keeps_them_is_found(sim, monkeypatch):
+    _, follower = sim.stable_with("a", "b")
+    leave = operations.LEAVE_GROUP
+
+    def leave_silently(*arguments: Any) -> Decision:
+        decision = leave.decide(*arguments)
+        decision.keeps_membership = True
+        return decision
+
+    monkeypatch.setattr(operations, "LEAVE_GROUP", replace(leave, decide=leave_silently))
+    assert failure(lambda: sim.leave(follower)).startswith(f"group {GROUP_ID} keeps its membership, but ")
+
+
 # ---- transitions
 
 
