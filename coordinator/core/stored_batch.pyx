@@ -1,4 +1,7 @@
-"""Records that are appended together, measured as they are collected. Compiled: every decision that is stored has one."""
+"""Records that are appended together, measured as they are collected.
+
+Compiled: every decision that is stored has one.
+"""
 
 cimport cython
 from libc.stdint cimport uint64_t
