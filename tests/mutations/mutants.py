@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tests.mutations import audit, group_state, membership, offsets, rebalances, runtime, storage
+from tests.mutations import audit, group_state, handlers, membership, offsets, rebalances, runtime, storage
 from tests.mutations.mutant import Mutant
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
@@ -13,4 +13,5 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *storage.MUTANTS,
     *audit.MUTANTS,
     *runtime.MUTANTS,
+    *handlers.MUTANTS,
 )
