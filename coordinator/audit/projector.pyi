@@ -13,8 +13,8 @@ from coordinator.core.states import GroupState
 class AuditProjector:
     """The audit of the groups of one partition (`runtime.interfaces.AuditProjector`).
 
-    It has a table of projections, the audit state of each live group, and a writer of records; an event goes one way
-    through them: projection → fields → writer → record.
+    Each event takes the same path: projection → fields → writer → record. The audit state of each live group supplies
+    the fields that the core event does not have.
     """
 
     def __init__(
@@ -25,15 +25,15 @@ class AuditProjector:
         checkpoint_records: int = ...,
         members_at_once: int = ...,
     ) -> None:
-        """Records of the partition that are appended before its next checkpoint, and members in one slice of it."""
+        """`checkpoint_records`: records between two checkpoints. `members_at_once`: the size of a slice of one."""
 
     @property
     def replay(self) -> AuditReplay:
-        """What was read of the topic since `start_replay`; empty after `resume`."""
+        """The replay since `start_replay`; an empty one after `resume`."""
 
     @property
     def groups(self) -> dict[str, GroupAuditState]:
-        """ClassicGroup id → audit state, for live groups only."""
+        """Group id → audit state, for live groups only."""
 
     @property
     def next_offset(self) -> int:
@@ -47,7 +47,7 @@ class AuditProjector:
     def checkpoint_ms(self) -> int:
         """When the last checkpoint was completed, in ms since the epoch.
 
-        If there was none, no event of the topic is older.
+        If there was none, the time of the first event in the topic.
         """
 
     @property
@@ -60,24 +60,24 @@ class AuditProjector:
 
     @property
     def committed_groups(self) -> list[str]:
-        """ClassicGroup ids with commits that were not taken to be reported yet."""
+        """Ids of the groups with commits that are not reported yet."""
 
     def project(
         self, event: Event, group: ClassicGroup, state_before: GroupState, generation_before: int, records: list[Record]
     ) -> None:
-        """Append the records for an event that was just applied to `group`: one for most, none for some."""
+        """Append the records of an event that was just applied to `group`; most events have one, some have none."""
 
     def clear(self) -> None:
-        """Forget all groups: the partition is led by another node now."""
+        """Drop the state of all groups, because the partition is unloaded."""
 
     def start_replay(self, from_offset: int) -> None:
-        """Forget all groups; the topic is about to be read from `from_offset` on."""
+        """Drop the state of all groups, before the topic is read from `from_offset` on."""
 
     def apply(self, records: Sequence[Record]) -> None:
         """Read the next batch of the topic.
 
         Raises:
-            MalformedMessage: a record that no coordinator can have written.
+            MalformedMessage: a record is not a valid audit event.
         """
 
     def resume(
@@ -101,16 +101,16 @@ class AuditProjector:
         generation_after: int,
         fields: dict[str, Any],
     ) -> Record:
-        """The next record, of an event of the group that `state` belongs to (`RecordWriter.record`)."""
+        """Make the next record: an event of the group that `state` belongs to (`RecordWriter.record`)."""
 
     def write_snapshots(self, groups: Mapping[str, ClassicGroup], now_ms: int) -> list[Record]:
-        """The next slice of a checkpoint, a new one if none is under way.
+        """Make the records of the next slice of a checkpoint; start a checkpoint if none is in progress.
 
-        To be called when the groups are as stored: before the events of a batch. The records are part of that batch.
+        Call it while the groups are as stored, before the events of a batch. The records belong to that batch.
         """
 
     def take_committed_groups(self) -> list[str]:
-        """The groups with commits since the last call."""
+        """Return the groups with commits since the last call."""
 
     def write_commits(
         self,
@@ -121,4 +121,4 @@ class AuditProjector:
         first_log_offset: int,
         last_log_offset: int,
     ) -> list[Record]:
-        """An `offsets.committed` for each of `group_ids` that is still live; its commits are counted from 0 again."""
+        """Make an `offsets.committed` for each live group of `group_ids`, and reset its count of commits."""

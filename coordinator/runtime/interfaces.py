@@ -66,7 +66,7 @@ class AuditProjector(Protocol):
 
     @property
     def groups(self) -> Mapping[str, object]:
-        """Group id → whatever is remembered of a live group."""
+        """Group id → audit state of a live group."""
 
     @property
     def next_offset(self) -> int:
@@ -83,16 +83,16 @@ class AuditProjector(Protocol):
         """Append the records for an event that was just applied to `group`."""
 
     def clear(self) -> None:
-        """Forget all groups: another node leads the partition now."""
+        """Drop the state of all groups, because the partition is unloaded."""
 
     def start_replay(self, from_offset: int) -> None:
-        """Forget all groups; the topic is about to be read from `from_offset` on."""
+        """Drop the state of all groups, before the topic is read from `from_offset` on."""
 
     def apply(self, records: Sequence[AuditRecord]) -> None:
         """Read the next batch of the topic.
 
         Raises:
-            MalformedMessage: a record that no coordinator can have written.
+            MalformedMessage: a record is not a valid audit event.
         """
 
     @property
@@ -102,7 +102,7 @@ class AuditProjector(Protocol):
     def resume(
         self, groups: Mapping[str, ClassicGroup], now_ms: int, end_offset: int, cause: Cause | None
     ) -> list[AuditRecord]:
-        """Continue where the topic ends; returns records about groups that were not loaded as audited."""
+        """Continue where the topic ends; return records for groups that were not loaded as audited."""
 
     @property
     def is_checkpoint_due(self) -> bool:
@@ -110,17 +110,17 @@ class AuditProjector(Protocol):
 
     @property
     def checkpoint_offset(self) -> int:
-        """From where a start has to read the topic."""
+        """The offset from which a start has to read the topic."""
 
     @property
     def checkpoint_ms(self) -> int:
-        """Each live group was written as a whole at this time or later, in ms since the epoch."""
+        """Each live group has a snapshot that is not older than this, in ms since the epoch."""
 
     def write_snapshots(self, groups: Mapping[str, ClassicGroup], now_ms: int) -> list[AuditRecord]:
-        """The next slice of a checkpoint, a new one if none is under way."""
+        """Make the records of the next slice of a checkpoint; start a checkpoint if none is in progress."""
 
     def take_committed_groups(self) -> list[str]:
-        """The groups with offset commits since the last call."""
+        """Return the groups with offset commits since the last call."""
 
     def write_commits(
         self,
@@ -131,13 +131,13 @@ class AuditProjector(Protocol):
         first_log_offset: int,
         last_log_offset: int,
     ) -> list[AuditRecord]:
-        """Report the offset commits of these groups, and count from 0 again."""
+        """Make the reports of the offset commits of these groups, and reset their counts."""
 
 
 class Responses(Protocol):
-    """Delivers replies. An id that no client waits for any more is ignored."""
+    """Delivers replies. An id for which no client waits any more is ignored."""
 
     def reply(self, request_id: int, response: object) -> None: ...
 
     def fail(self, request_id: int, error: ErrorCode) -> None:
-        """Answer a request that waits in a group, and that its sender therefore remembers, with an error."""
+        """Answer a request with an error when only its id is known, as for a JoinGroup that waits in a group."""
