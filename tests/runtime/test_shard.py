@@ -81,7 +81,7 @@ def drain(sim: Simulation) -> list[Any]:
 class Broken(Asked):
     """Cannot be answered, by a defect."""
 
-    def answer(self, response: Any) -> None:
+    def send_response(self, response: Any) -> None:
         raise ZeroDivisionError("a defect")
 
 

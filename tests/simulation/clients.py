@@ -41,14 +41,14 @@ class Request:
         self.response: Any = None
         self.is_closed = False
 
-    def answer(self, response: Any) -> None:
+    def send_response(self, response: Any) -> None:
         assert self.response is None, f"{self.api} {self.number} is answered twice"
         assert not self.is_closed, f"{self.api} {self.number} is answered on a connection that was closed"
         self.response = response
         self.heard(self)
 
-    def answer_error(self, error: ErrorCode) -> None:
-        self.answer(error)
+    def send_error_response(self, error: ErrorCode) -> None:
+        self.send_response(error)
 
     @property
     def error(self) -> ErrorCode:

@@ -52,12 +52,12 @@ class Asked:
     def __init__(self) -> None:
         self.responses: list[Any] = []
 
-    def answer(self, response: Any) -> None:
+    def send_response(self, response: Any) -> None:
         assert not self.responses, "a request is answered at most once"
         self.responses.append(response)
 
-    def answer_error(self, error: ErrorCode) -> None:
-        self.answer(error)
+    def send_error_response(self, error: ErrorCode) -> None:
+        self.send_response(error)
 
     @property
     def answered(self) -> bool:
