@@ -76,7 +76,7 @@ class PendingMemberRemoved:
     def apply(self, group: Group) -> None:
         classic = group.classic
         del classic.pending_members[self.member_id]
-        if self.cause is Cause.MEMBER_REFUSED:
+        if self.cause is Cause.GROUP_MAX_SIZE_REACHED:
             classic.defer_join_completion()
         else:
             classic.allow_join_completion()
@@ -163,7 +163,7 @@ class MemberRemoved:
         classic = group.classic
         member = classic.remove_member(self.member_id)
         classic.request_rebalance(self.cause, member, self.reason)
-        if self.cause is Cause.MEMBER_REFUSED:
+        if self.cause is Cause.GROUP_MAX_SIZE_REACHED:
             classic.defer_join_completion()
 
 

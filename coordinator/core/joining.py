@@ -118,9 +118,9 @@ def _reject_and_remove(group: ClassicGroup, request: JoinGroupRequest, context: 
     rejected = _reject(context, ErrorCode.GROUP_MAX_SIZE_REACHED, NO_MEMBER_ID)
     if member_id in group.members:
         reason = request.reason or ""
-        event: Event = MemberRemoved(group.group_id, context.now_ms, member_id, Cause.MEMBER_REFUSED, reason)
+        event: Event = MemberRemoved(group.group_id, context.now_ms, member_id, Cause.GROUP_MAX_SIZE_REACHED, reason)
     elif member_id in group.pending_members:
-        event = PendingMemberRemoved(group.group_id, context.now_ms, member_id, Cause.MEMBER_REFUSED)
+        event = PendingMemberRemoved(group.group_id, context.now_ms, member_id, Cause.GROUP_MAX_SIZE_REACHED)
     else:
         return rejected
     return Decision((event,), rejected.replies, (SessionEnded(member_id),))

@@ -37,7 +37,7 @@ EVENT_MUTANTS: Final = (
         "a pending member that expires starts a rebalance",
         EVENTS,
         "if self.cause is Cause.MEMBER_LEFT and classic.state in (STABLE, COMPLETING_REBALANCE):",
-        "if self.cause is not Cause.MEMBER_REFUSED and classic.state in (STABLE, COMPLETING_REBALANCE):",
+        "if self.cause is not Cause.GROUP_MAX_SIZE_REACHED and classic.state in (STABLE, COMPLETING_REBALANCE):",
     ),
     Mutant(
         "a member that joins stays pending",

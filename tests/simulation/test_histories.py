@@ -54,7 +54,7 @@ def test_every_event_happens(seen):
 def test_members_go_and_rebalances_begin_for_every_reason(seen):
     removed = (Cause.MEMBER_LEFT, Cause.SESSION_EXPIRED, Cause.REBALANCE_TIMEOUT, Cause.SYNC_TIMEOUT)
     started = (Cause.NEW_MEMBER, Cause.METADATA_CHANGED, Cause.LEADER_REJOINED, Cause.STATIC_REPLACED, *removed)
-    wanted = {f"cause of MemberRemoved: {cause}" for cause in (*removed, Cause.MEMBER_REFUSED)}
+    wanted = {f"cause of MemberRemoved: {cause}" for cause in (*removed, Cause.GROUP_MAX_SIZE_REACHED)}
     wanted |= {f"cause of RebalanceStarted: {cause}" for cause in started if cause is not Cause.REBALANCE_TIMEOUT}
     wanted.add(f"cause of RebalanceStarted: {Cause.GROUP_TOO_LARGE}")
     assert {each for each in wanted if seen[each] < 5} == set()
