@@ -38,9 +38,9 @@ def operation(decide: Decide, scope: Scope = Scope.GROUP) -> Operation:
 def asked_for(sim: Simulation, decide: Decide, group_id: str = GROUP_ID, scope: Scope = Scope.GROUP) -> Asked:
     """Queue an operation; it is decided at the next drain."""
     asked = Asked()
-    sim.gathering = True
+    sim.is_batching = True
     sim.ask(operation(decide, scope), group_id, None, asked, "client", 0)
-    sim.gathering = False
+    sim.is_batching = False
     return asked
 
 
@@ -88,7 +88,7 @@ class Broken(Asked):
 def test_an_answer_that_cannot_be_given_holds_up_no_other():
     sim = Simulation()
     broken = Broken()
-    sim.gathering = True
+    sim.is_batching = True
     sim.ask(operation(answering), "first", None, broken, "client", 0)
     same_group, other_group = asked_for(sim, answering, "first"), asked_for(sim, answering, "second")
     (line,) = drain(sim)

@@ -274,9 +274,9 @@ class Simulation(SimulatedServer):
     @contextmanager
     def one_turn(self) -> Iterator[None]:
         """What is asked in the block is read in one turn of the loop: drained together, as one batch."""
-        self.gathering = True
+        self.is_batching = True
         yield
-        self.gathering = False
+        self.is_batching = False
         self.end_turn()
 
     # ---- where tests begin
@@ -307,7 +307,7 @@ class Simulation(SimulatedServer):
         assert self.group.state is GroupState.STABLE
         return asked
 
-    # ---- what was told
+    # ---- the audit
 
     def audited(self) -> list[schema.AuditEvent]:
         """The audit topic, from its beginning."""
