@@ -22,7 +22,7 @@ class PartialResponse(NamedTuple):
     """The response to one part of a request."""
 
     aggregation: "Aggregation"
-    index: int
+    position: int
 
 
 class Aggregation:
@@ -61,8 +61,8 @@ class PendingRequests:
         """Assign ids to the parts. `merge` gets their responses in order; a failed one is an ErrorCode."""
         aggregation = Aggregation(request_id, parts, merge)
         ids = [next(self._ids) for _ in range(parts)]
-        for index, part_id in enumerate(ids):
-            self._waiting[part_id] = PartialResponse(aggregation, index)
+        for position, part_id in enumerate(ids):
+            self._waiting[part_id] = PartialResponse(aggregation, position)
         return ids
 
     def forget(self, request_id: int) -> None:
@@ -85,7 +85,7 @@ class PendingRequests:
 
     def _complete_part(self, part: PartialResponse, response: object) -> None:
         aggregation = part.aggregation
-        aggregation.responses[part.index] = response
+        aggregation.responses[part.position] = response
         aggregation.remaining -= 1
         if aggregation.remaining == 0:
             self.reply(aggregation.request_id, aggregation.merge(aggregation.responses))

@@ -48,7 +48,7 @@ def other(server):
 def test_records_that_are_there_come_at_once(client, topic):
     client.create_topic(topic)
     client.produce(topic, batch(b"a", b"b"))
-    partition = only(client.ask(fetch_request(topic, max_wait_ms=LONG_MS), BY_NAME))
+    partition = only(client.request(fetch_request(topic, max_wait_ms=LONG_MS), BY_NAME))
     assert values(partition) == [b"a", b"b"]
     assert (partition.high_watermark, partition.last_stable_offset, partition.log_start_offset) == (2, 2, 0)
 
@@ -57,22 +57,22 @@ def test_records_that_are_there_come_at_once(client, topic):
 def test_every_version_by_name_is_answered(client, topic, version):
     client.create_topic(topic)
     client.produce(topic, batch(b"a"))
-    assert values(only(client.ask(fetch_request(topic), version))) == [b"a"]
+    assert values(only(client.request(fetch_request(topic), version))) == [b"a"]
 
 
 @pytest.mark.parametrize("version", range(13, 19))
 def test_from_v13_on_topics_are_named_by_id(client, topic, version):
     topic_id = client.create_topic(topic)
     client.produce(topic, batch(b"a"))
-    assert values(only(client.ask(fetch_request("", topic_id=topic_id), version))) == [b"a"]
-    unknown = only(client.ask(fetch_request("", topic_id=b"\x07" * 16, max_wait_ms=LONG_MS), version))
+    assert values(only(client.request(fetch_request("", topic_id=topic_id), version))) == [b"a"]
+    unknown = only(client.request(fetch_request("", topic_id=b"\x07" * 16, max_wait_ms=LONG_MS), version))
     assert unknown.error_code == ErrorCode.UNKNOWN_TOPIC_ID
 
 
 def test_the_end_of_the_log_is_empty_and_not_out_of_range(client, topic):
     client.create_topic(topic)
     client.produce(topic, batch(b"a"))
-    partition = only(client.ask(fetch_request(topic, 1), BY_NAME))
+    partition = only(client.request(fetch_request(topic, 1), BY_NAME))
     assert (partition.error_code, partition.records or b"") == (ErrorCode.NONE, b"")
 
 
@@ -80,7 +80,7 @@ def test_the_end_of_the_log_is_empty_and_not_out_of_range(client, topic):
 def test_an_offset_out_of_range_is_answered_at_once(client, topic, offset):
     client.create_topic(topic)
     client.produce(topic, batch(b"a"))
-    partition = only(client.ask(fetch_request(topic, offset, max_wait_ms=LONG_MS), BY_NAME))
+    partition = only(client.request(fetch_request(topic, offset, max_wait_ms=LONG_MS), BY_NAME))
     assert (partition.error_code, partition.high_watermark) == (ErrorCode.OFFSET_OUT_OF_RANGE, -1)
 
 
@@ -88,12 +88,12 @@ def test_an_offset_out_of_range_is_answered_at_once(client, topic, offset):
 def test_an_unknown_partition_is_answered_at_once(client, topic, partition):
     client.create_topic(topic)
     for name, index in ((topic, partition), ("no-such-topic", 0)):
-        answer = only(client.ask(fetch_request(name, partition=index, max_wait_ms=LONG_MS), BY_NAME))
+        answer = only(client.request(fetch_request(name, partition=index, max_wait_ms=LONG_MS), BY_NAME))
         assert answer.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_nothing_asked_for_is_answered_at_once(client):
-    response = client.ask(FetchRequest(max_wait_ms=LONG_MS, min_bytes=1), BY_NAME)
+    response = client.request(FetchRequest(max_wait_ms=LONG_MS, min_bytes=1), BY_NAME)
     assert (response.error_code, response.responses) == (ErrorCode.NONE, [])
 
 
@@ -103,10 +103,10 @@ def test_sessions_are_not_kept(client, topic):
     for session_id in (0, -1, 1, 12345):
         request.session_id = session_id
         for request.session_epoch in (0, -1):
-            answer = client.ask(request, BY_NAME)
+            answer = client.request(request, BY_NAME)
             assert (answer.error_code, answer.session_id, only(answer).error_code) == (0, 0, 0)
         for request.session_epoch in (1, 3):
-            assert client.ask(request, BY_NAME).error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+            assert client.request(request, BY_NAME).error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
 # ---- waiting
@@ -152,7 +152,7 @@ def test_when_its_time_is_up_it_gets_what_there_is(client, topic):
     client.create_topic(topic)
     client.produce(topic, batch(b"a"))
     started = monotonic()
-    partition = only(client.ask(fetch_request(topic, max_wait_ms=SHORT_MS, min_bytes=10_000), BY_NAME))
+    partition = only(client.request(fetch_request(topic, max_wait_ms=SHORT_MS, min_bytes=10_000), BY_NAME))
     # The server counts whole milliseconds, so the first and the last of them may be cut short.
     assert monotonic() - started >= (SHORT_MS - 1) / 1000
     assert values(partition) == [b"a"]
@@ -171,7 +171,7 @@ def test_many_may_wait_for_one_partition(server, client, topic):
 
         def wait(_: int) -> list[bytes | None]:
             with WireClient(server.bootstrap) as waiting:
-                return values(only(waiting.ask(fetch_request(topic, max_wait_ms=LONG_MS), BY_NAME)))
+                return values(only(waiting.request(fetch_request(topic, max_wait_ms=LONG_MS), BY_NAME)))
 
         answers = [pool.submit(wait, index) for index in range(8)]
         client.produce(topic, batch(b"a"))
@@ -185,7 +185,7 @@ def test_a_client_that_goes_leaves_nothing_behind(server, client, topic):
         with WireClient(server.bootstrap) as gone:
             gone.send(fetch_request(topic, max_wait_ms=SHORT_MS), BY_NAME)
     client.produce(topic, batch(b"a"))
-    partition = only(client.ask(fetch_request(topic, 1, max_wait_ms=2 * SHORT_MS), BY_NAME))
+    partition = only(client.request(fetch_request(topic, 1, max_wait_ms=2 * SHORT_MS), BY_NAME))
     assert partition.error_code == ErrorCode.NONE
     assert server.log.read_bytes()[begin:] == b""
 
@@ -195,7 +195,7 @@ def test_the_audit_of_a_group_wakes_its_reader(client, other):
     request = fetch_request("__group_audit", max_wait_ms=LONG_MS)
     request.topics[0].partitions = [FetchPartition(partition=index, partition_max_bytes=1 << 20) for index in range(50)]
     other.join_alone("something-to-read")
-    seen = client.ask(request, BY_NAME)
+    seen = client.request(request, BY_NAME)
     for partition, answer in zip(request.topics[0].partitions, seen.responses[0].partitions, strict=True):
         partition.fetch_offset = answer.high_watermark
     sent = client.send(request, BY_NAME)
@@ -212,7 +212,7 @@ def test_the_audit_of_a_group_wakes_its_reader(client, other):
 def test_a_topic_that_is_deleted_under_a_waiting_fetch(client, other, topic):
     client.create_topic(topic)
     sent = client.send(fetch_request(topic, max_wait_ms=SHORT_MS), BY_NAME)
-    other.ask(DeleteTopicsRequest(topic_names=[topic], timeout_ms=1000), 5)
+    other.request(DeleteTopicsRequest(topic_names=[topic], timeout_ms=1000), 5)
     assert only(client.receive(sent)).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
@@ -224,7 +224,7 @@ def test_the_first_batch_comes_whole_even_over_the_limit(client, topic):
     large = batch(bytes(5000))
     for _ in range(2):
         client.produce(topic, large)
-    partition = only(client.ask(fetch_request(topic, max_bytes=1), BY_NAME))
+    partition = only(client.request(fetch_request(topic, max_bytes=1), BY_NAME))
     assert [header.size_in_bytes for header in batch_headers(partition.records)] == [len(large)]
 
 
@@ -233,7 +233,7 @@ def test_after_the_first_batch_only_whole_ones_that_fit(client, topic):
     small = batch(b"x")
     for _ in range(5):
         client.produce(topic, small)
-    partition = only(client.ask(fetch_request(topic, max_bytes=3 * len(small) + 5), BY_NAME))
+    partition = only(client.request(fetch_request(topic, max_bytes=3 * len(small) + 5), BY_NAME))
     assert len(batch_headers(partition.records)) == 3
 
 
@@ -245,7 +245,7 @@ def test_the_limit_of_the_whole_answer_holds_over_its_partitions(client, topic):
             client.produce(topic, small, partition=index)
     wanted = [FetchPartition(partition=index, partition_max_bytes=2 * len(small)) for index in range(3)]
     topics = [FetchTopic(topic=topic, partitions=wanted)]
-    response = client.ask(FetchRequest(min_bytes=1, max_bytes=3 * len(small), topics=topics), BY_NAME)
+    response = client.request(FetchRequest(min_bytes=1, max_bytes=3 * len(small), topics=topics), BY_NAME)
     assert [len(batch_headers(each.records or b"")) for each in response.responses[0].partitions] == [2, 1, 0]
 
 
@@ -254,7 +254,7 @@ def test_only_the_first_partition_with_records_may_exceed_the_limit(client, topi
     for index in range(2):
         client.produce(topic, batch(bytes(1000)), partition=index)
     wanted = [FetchPartition(partition=index, partition_max_bytes=10) for index in range(2)]
-    response = client.ask(FetchRequest(min_bytes=1, topics=[FetchTopic(topic=topic, partitions=wanted)]), BY_NAME)
+    response = client.request(FetchRequest(min_bytes=1, topics=[FetchTopic(topic=topic, partitions=wanted)]), BY_NAME)
     assert [len(batch_headers(each.records or b"")) for each in response.responses[0].partitions] == [1, 0]
 
 
@@ -262,15 +262,15 @@ def test_a_batch_is_read_from_its_middle(client, topic):
     """The answer holds the whole batch; a client passes over what it did not ask for."""
     client.create_topic(topic)
     client.produce(topic, batch(b"a", b"b", b"c"))
-    assert values(only(client.ask(fetch_request(topic, 1), BY_NAME))) == [b"a", b"b", b"c"]
+    assert values(only(client.request(fetch_request(topic, 1), BY_NAME))) == [b"a", b"b", b"c"]
 
 
 def test_read_committed_is_answered_with_an_empty_list_of_aborted_transactions(client, topic):
     client.create_topic(topic)
     request = fetch_request(topic)
-    assert only(client.ask(request, BY_NAME)).aborted_transactions is None
+    assert only(client.request(request, BY_NAME)).aborted_transactions is None
     request.isolation_level = 1
-    assert only(client.ask(request, BY_NAME)).aborted_transactions == []
+    assert only(client.request(request, BY_NAME)).aborted_transactions == []
 
 
 def test_unread_answers_of_waiting_fetches_do_not_stop_others(server, client, topic):
@@ -279,4 +279,4 @@ def test_unread_answers_of_waiting_fetches_do_not_stop_others(server, client, to
         for _ in range(100):
             lazy.send(fetch_request(topic, max_wait_ms=10), BY_NAME)
         client.produce(topic, batch(b"a"))
-        wait_for(lambda: values(only(client.ask(fetch_request(topic), BY_NAME))) == [b"a"], 5, "the record")
+        wait_for(lambda: values(only(client.request(fetch_request(topic), BY_NAME))) == [b"a"], 5, "the record")

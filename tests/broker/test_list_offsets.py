@@ -24,7 +24,7 @@ NOTHING: Final = (ErrorCode.NONE, -1, -1)
 def ask(client: WireClient, topic: str, timestamp: int, version: int = 11, partition: int = 0) -> Any:
     wanted = ListOffsetsPartition(partition_index=partition, timestamp=timestamp)
     request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=topic, partitions=[wanted])])
-    return client.ask(request, version).topics[0].partitions[0]
+    return client.request(request, version).topics[0].partitions[0]
 
 
 def found(client: WireClient, topic: str, timestamp: int, version: int = 11) -> tuple[ErrorCode, int, int]:
@@ -110,12 +110,12 @@ def test_an_unknown_partition_is_told_as_such(client, timed, partition):
 def test_the_only_epoch_ends_where_the_log_does(client, timed, epoch, answer):
     wanted = OffsetForLeaderPartition(partition=0, leader_epoch=epoch)
     request = OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic(topic=timed, partitions=[wanted])])
-    told = client.ask(request, 4).topics[0].partitions[0]
+    told = client.request(request, 4).topics[0].partitions[0]
     assert (told.error_code, told.leader_epoch, told.end_offset) == answer
 
 
 def test_the_epoch_of_an_unknown_partition(client):
     wanted = OffsetForLeaderPartition(partition=0, leader_epoch=0)
     request = OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic(topic="no-such-topic", partitions=[wanted])])
-    (told,) = client.ask(request, 4).topics[0].partitions
+    (told,) = client.request(request, 4).topics[0].partitions
     assert (told.error_code, told.end_offset) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)

@@ -23,7 +23,7 @@ def numbered(producer_id: int, sequence: int, *values: bytes, epoch: int = 0) ->
 
 def values_in(client: WireClient, topic: str) -> list[bytes | None]:
     """What a consumer reads from the beginning."""
-    response = client.ask(fetch_request(topic), 11)
+    response = client.request(fetch_request(topic), 11)
     return [record.value for record in parse_records(response.responses[0].partitions[0].records)]
 
 
@@ -32,7 +32,7 @@ def outcome(response) -> tuple[ErrorCode, int]:
 
 
 def new_producer_id(client: WireClient) -> int:
-    response = client.ask(InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1000), 4)
+    response = client.request(InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1000), 4)
     assert (response.error_code, response.producer_epoch) == (0, 0)
     producer_id: int = response.producer_id
     return producer_id
@@ -48,7 +48,7 @@ def test_records_get_the_next_offsets(client, topic):
 @pytest.mark.parametrize("version", range(3, 13))
 def test_every_version_by_name_is_taken(client, topic, version):
     client.create_topic(topic)
-    answer = client.ask(produce_request(topic, batch(b"a")), version).responses[0]
+    answer = client.request(produce_request(topic, batch(b"a")), version).responses[0]
     assert answer.name == topic
     assert outcome(answer.partition_responses[0]) == (ErrorCode.NONE, 0)
 
@@ -56,7 +56,7 @@ def test_every_version_by_name_is_taken(client, topic, version):
 def test_from_v13_on_a_topic_is_named_by_its_id(client, topic):
     topic_id = client.create_topic(topic)
     for wanted, error in ((topic_id, ErrorCode.NONE), (b"\x01" * 16, ErrorCode.UNKNOWN_TOPIC_ID)):
-        answer = client.ask(produce_request("", batch(b"a"), topic_id=wanted), 13).responses[0]
+        answer = client.request(produce_request("", batch(b"a"), topic_id=wanted), 13).responses[0]
         assert answer.topic_id == wanted
         assert answer.partition_responses[0].error_code == error
     assert values_in(client, topic) == [b"a"]
@@ -109,7 +109,7 @@ def test_each_partition_has_an_error_of_its_own(client, topic):
         produce_request(topic, batch(b"b"), partition=7).topic_data[0].partition_data
     )
     request.topic_data += produce_request("no-such-topic", batch(b"c")).topic_data
-    answers = client.ask(request, 9).responses
+    answers = client.request(request, 9).responses
     codes = [[each.error_code for each in answer.partition_responses] for answer in answers]
     assert codes == [[0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION], [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]]
 
@@ -161,7 +161,7 @@ def test_producer_ids_are_given_once(client):
 
 
 def test_transactions_are_refused_for_good(client):
-    response = client.ask(InitProducerIdRequest(transactional_id="t", transaction_timeout_ms=1000), 4)
+    response = client.request(InitProducerIdRequest(transactional_id="t", transaction_timeout_ms=1000), 4)
     assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
     assert response.producer_id == -1
 
@@ -250,7 +250,7 @@ def test_the_producers_of_a_deleted_topic_are_forgotten(client, topic):
     for _ in range(2):
         client.create_topic(topic)
         assert outcome(client.produce(topic, numbered(producer_id, 0, b"a"))) == (ErrorCode.NONE, 0)
-        client.ask(DeleteTopicsRequest(topic_names=[topic], timeout_ms=1000), 5)
+        client.request(DeleteTopicsRequest(topic_names=[topic], timeout_ms=1000), 5)
     wait_for(
         lambda: outcome(client.produce(topic, batch(b"a")))[0] == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         5,

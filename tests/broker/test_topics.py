@@ -35,7 +35,7 @@ def making(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
 
 def create(client: WireClient, *topics: CreatableTopic, validate_only: bool = False, version: int = 7) -> list[Any]:
     request = CreateTopicsRequest(topics=list(topics), timeout_ms=5000, validate_only=validate_only)
-    results: list[Any] = client.ask(request, version).topics
+    results: list[Any] = client.request(request, version).topics
     return results
 
 
@@ -47,18 +47,18 @@ def describe(client: WireClient, *names: str, version: int = 9, may_create: bool
     request = MetadataRequest(
         topics=[MetadataRequestTopic(name=name) for name in names], allow_auto_topic_creation=may_create
     )
-    topics: list[Any] = client.ask(request, version).topics
+    topics: list[Any] = client.request(request, version).topics
     return topics
 
 
 def describe_all(client: WireClient, version: int) -> set[str]:
     request = MetadataRequest(topics=[] if version == 0 else None)
-    return {topic.name for topic in client.ask(request, version).topics}
+    return {topic.name for topic in client.request(request, version).topics}
 
 
 def delete(client: WireClient, *names: str, version: int = 5) -> list[ErrorCode]:
     request = DeleteTopicsRequest(topic_names=list(names), timeout_ms=5000)
-    return [ErrorCode(each.error_code) for each in client.ask(request, version).responses]
+    return [ErrorCode(each.error_code) for each in client.request(request, version).responses]
 
 
 # ---- create
@@ -185,7 +185,7 @@ def test_topics_and_their_records_are_there_after_a_kill(tmp_path):
 @pytest.mark.parametrize("version", range(NEWEST_METADATA + 1))
 def test_metadata_names_the_node_and_the_topic(server, client, topic, version):
     client.create_topic(topic)
-    response = client.ask(MetadataRequest(topics=[MetadataRequestTopic(name=topic)]), version)
+    response = client.request(MetadataRequest(topics=[MetadataRequestTopic(name=topic)]), version)
     (node,) = response.brokers
     assert (node.node_id, f"{node.host}:{node.port}") == (1, server.bootstrap)
     (described,) = response.topics
@@ -202,18 +202,18 @@ def test_all_topics_are_told_when_asked_for(client, topic, version):
 
 def test_no_topics_are_told_when_none_are_asked_for(client):
     for version in range(1, NEWEST_METADATA + 1):
-        assert client.ask(MetadataRequest(topics=[]), version).topics == []
+        assert client.request(MetadataRequest(topics=[]), version).topics == []
 
 
 def test_topics_that_clients_should_pass_over_are_marked(client):
-    topics = client.ask(MetadataRequest(topics=None), 9).topics
+    topics = client.request(MetadataRequest(topics=None), 9).topics
     assert {topic.name for topic in topics if topic.is_internal} - {"__transaction_state"} == INTERNAL
 
 
 def test_topics_by_id(client, topic):
     topic_id = client.create_topic(topic)
     for version in (12, 13):
-        known, unknown = client.ask(
+        known, unknown = client.request(
             MetadataRequest(
                 topics=[MetadataRequestTopic(name=None, topic_id=each) for each in (topic_id, b"\x01" * 16)]
             ),
@@ -228,7 +228,7 @@ def test_topics_by_id_came_with_v12(client, topic, version):
     topic_id = client.create_topic(topic)
     for name in (None, topic):
         request = MetadataRequest(topics=[MetadataRequestTopic(name=name, topic_id=topic_id)])
-        (refused,) = client.ask(request, version).topics
+        (refused,) = client.request(request, version).topics
         assert (refused.error_code, refused.name) == (ErrorCode.INVALID_REQUEST, name or "")
 
 
@@ -282,7 +282,7 @@ def test_the_metadata_log_is_no_topic(tmp_path):
             assert client.produce(name, build_batch([(None, b"v", ())])).error_code == (
                 ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             )
-            fetched = client.ask(fetch_request(name), 11).responses[0].partitions[0]
+            fetched = client.request(fetch_request(name), 11).responses[0].partitions[0]
             assert fetched.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             assert delete(client, name) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
             assert log.read_bytes() == written
@@ -303,7 +303,7 @@ def test_names_that_differ_in_dots_and_underscores_only_collide(client, topic, f
 def test_the_topic_of_transactions_is_made_when_first_asked_for(tmp_path):
     with RunningServer(tmp_path) as server, WireClient(server.bootstrap) as client:
         assert "__transaction_state" not in describe_all(client, 1)
-        found = client.ask(FindCoordinatorRequest(key="t", key_type=1), 2)
+        found = client.request(FindCoordinatorRequest(key="t", key_type=1), 2)
         assert (found.error_code, found.node_id) == (ErrorCode.NONE, 1)
         assert "__transaction_state" in describe_all(client, 1)
 
@@ -325,12 +325,12 @@ def test_from_v6_on_a_topic_is_deleted_by_name_or_id(client, topic):
         DeleteTopicState(name=f"{topic}-0"),
         DeleteTopicState(name=None, topic_id=ids[1]),
     ]
-    answers = client.ask(DeleteTopicsRequest(topics=states, timeout_ms=5000), 6).responses
+    answers = client.request(DeleteTopicsRequest(topics=states, timeout_ms=5000), 6).responses
     assert [(each.name, each.topic_id, each.error_code) for each in answers] == [
         (f"{topic}-0", ids[0], ErrorCode.NONE),
         (f"{topic}-1", ids[1], ErrorCode.NONE),
     ]
-    again = client.ask(DeleteTopicsRequest(topics=states, timeout_ms=5000), 6).responses
+    again = client.request(DeleteTopicsRequest(topics=states, timeout_ms=5000), 6).responses
     assert [(each.name, each.topic_id, each.error_code) for each in again] == [
         (f"{topic}-0", bytes(16), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         (None, ids[1], ErrorCode.UNKNOWN_TOPIC_ID),
@@ -342,7 +342,7 @@ def test_a_topic_that_is_named_twice_is_not_deleted(client, topic):
     by_name, by_id = DeleteTopicState(name=topic), DeleteTopicState(name=None, topic_id=topic_id)
     by_both = DeleteTopicState(name=topic, topic_id=topic_id)
     for states in ([by_name, by_name], [by_id, by_id], [by_name, by_id], [by_id, by_name], [by_both], [by_both] * 2):
-        (refused,) = client.ask(DeleteTopicsRequest(topics=states, timeout_ms=5000), 6).responses
+        (refused,) = client.request(DeleteTopicsRequest(topics=states, timeout_ms=5000), 6).responses
         assert refused.error_code == ErrorCode.INVALID_REQUEST
     assert [each.error_code for each in describe(client, topic)] == [ErrorCode.NONE]
 
@@ -361,7 +361,7 @@ def test_a_topic_made_anew_is_another_one(server, client, topic):
     delete(client, topic)
     assert not folder.exists()
     assert client.create_topic(topic) != first_id
-    partition = client.ask(fetch_request(topic), 11).responses[0].partitions[0]
+    partition = client.request(fetch_request(topic), 11).responses[0].partitions[0]
     assert (partition.high_watermark, partition.records or b"") == (0, b"")
 
 
@@ -374,8 +374,8 @@ def test_committed_offsets_go_with_their_topic(client, topic):
         generation_id_or_member_epoch=-1,
         topics=[OffsetCommitRequestTopic(name=topic, partitions=[partition])],
     )
-    assert client.ask(commit, 8).topics[0].partitions[0].error_code == ErrorCode.NONE
-    client.ask(DeleteTopicsRequest(topic_names=[topic], timeout_ms=5000), 5)
+    assert client.request(commit, 8).topics[0].partitions[0].error_code == ErrorCode.NONE
+    client.request(DeleteTopicsRequest(topic_names=[topic], timeout_ms=5000), 5)
     client.create_topic(topic)
     fetch = OffsetFetchRequest(group_id=group_id, topics=[OffsetFetchRequestTopic(name=topic, partition_indexes=[0])])
-    assert client.ask(fetch, 5).topics[0].partitions[0].committed_offset == -1
+    assert client.request(fetch, 5).topics[0].partitions[0].committed_offset == -1

@@ -72,7 +72,7 @@ def test_a_server_whose_output_nobody_reads_goes_on(tmp_path):
             wait_for(lambda: ready.exists() or process.poll() is not None, START_SECONDS, "the server to be ready")
             with WireClient(json.loads(ready.read_text())["bootstrap"]) as client:
                 for number in range(PIPE_BYTES // 100):
-                    assert client.ask(join_request(f"group-{number}"), 3).error_code == 0
+                    assert client.request(join_request(f"group-{number}"), 3).error_code == 0
         finally:
             process.kill()
 

@@ -99,7 +99,7 @@ class Consumers:
 
     def protocol_name(self) -> str:
         with WireClient(self._server.bootstrap) as client:
-            (group,) = client.ask(DescribeGroupsRequest(groups=[self.group_id]), 4).groups
+            (group,) = client.request(DescribeGroupsRequest(groups=[self.group_id]), 4).groups
         name: str = group.protocol_data
         return name
 

@@ -19,7 +19,7 @@ from coordinator.core.operation import Operation, Scope
 from coordinator.core.states import GroupState
 from coordinator.core.stored import StoredRecord
 from coordinator.runtime.interfaces import StoreError
-from tests.simulation.simulation import GROUP_ID, Asked, Simulation
+from tests.simulation.simulation import GROUP_ID, Sent, Simulation
 
 RETRIES_MS: Final = [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]
 
@@ -35,11 +35,11 @@ def operation(decide: Decide, scope: Scope = Scope.GROUP) -> Operation:
     return Operation("test", lambda target, request, context: decide(context), error_response, scope=scope)
 
 
-def asked_for(sim: Simulation, decide: Decide, group_id: str = GROUP_ID, scope: Scope = Scope.GROUP) -> Asked:
+def asked_for(sim: Simulation, decide: Decide, group_id: str = GROUP_ID, scope: Scope = Scope.GROUP) -> Sent:
     """Queue an operation; it is decided at the next drain."""
-    asked = Asked()
+    asked = Sent()
     sim.is_batching = True
-    sim.ask(operation(decide, scope), group_id, None, asked, "client", 0)
+    sim.submit(operation(decide, scope), group_id, None, asked, "client", 0)
     sim.is_batching = False
     return asked
 
@@ -78,7 +78,7 @@ def drain(sim: Simulation) -> list[Any]:
 # ---- one batch
 
 
-class Broken(Asked):
+class Broken(Sent):
     """Cannot be answered, by a defect."""
 
     def send_response(self, response: Any) -> None:
@@ -89,7 +89,7 @@ def test_an_answer_that_cannot_be_given_holds_up_no_other():
     sim = Simulation()
     broken = Broken()
     sim.is_batching = True
-    sim.ask(operation(answering), "first", None, broken, "client", 0)
+    sim.submit(operation(answering), "first", None, broken, "client", 0)
     same_group, other_group = asked_for(sim, answering, "first"), asked_for(sim, answering, "second")
     (line,) = drain(sim)
     assert line["log_level"] == "error"
@@ -150,7 +150,7 @@ def test_a_batch_is_answered_when_it_is_stored():
     assert sim.offsets_log.log_end_offset > written
 
 
-def sim_commit(sim: Simulation, offset: int) -> Asked:
+def sim_commit(sim: Simulation, offset: int) -> Sent:
     """A commit that waits for the next drain."""
     drain_now, sim.coordinator.drain = sim.coordinator.drain, lambda now_ms: None  # type: ignore[method-assign]
     try:
@@ -200,7 +200,7 @@ def test_a_group_that_was_stable_for_a_moment_within_one_turn_does_not_open_them
 # ---- a disk that fails
 
 
-def fail_append(sim: Simulation) -> Asked:
+def fail_append(sim: Simulation) -> Sent:
     """Ask for something that has to be stored, while the disk is full; it stays so."""
     sim.disk.is_full = True
     return sim.join("newcomer")

@@ -59,7 +59,7 @@ def logged(limited: RunningServer) -> Callable[[], list[str]]:
 def works(server: RunningServer) -> bool:
     """Whether a connection of its own is served."""
     with WireClient(server.bootstrap) as other:
-        return bool(other.ask(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE)
+        return bool(other.request(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE)
 
 
 def raw_request(api_key: int, version: int, body: bytes = b"", correlation_id: int = 7) -> bytes:
@@ -122,7 +122,7 @@ def test_a_parked_join_holds_up_its_connection_alone(limited, client):
         )
         heartbeat = newcomer.send(HeartbeatRequest(group_id="parked", generation_id=1, member_id=leader_id), 3)
         assert not select.select([newcomer.socket], [], [], QUIET_SECONDS)[0], "the heartbeat waits behind the join"
-        rejoined = client.ask(join_request("parked", leader_id), 3)
+        rejoined = client.request(join_request("parked", leader_id), 3)
         assert rejoined.generation_id == newcomer.receive(parked).generation_id == 2
         assert newcomer.receive(heartbeat).error_code == ErrorCode.ILLEGAL_GENERATION
 
@@ -146,7 +146,7 @@ def test_metadata_with_the_bytes_that_librdkafka_appends_is_answered(client, ver
     assert version < 13 or everything.encode(version).hex(" ") + " 01 00 00" == "00 00 00 00 01 00 00"
     data, sent = client.frame(everything, version)
     client.socket.sendall(with_trailing_bytes(data, b"\x01\x00\x00"))
-    assert client.receive(sent) == client.ask(everything, version)
+    assert client.receive(sent) == client.request(everything, version)
 
 
 # ---- what is not served
@@ -173,15 +173,15 @@ def test_an_unknown_version_of_api_versions_is_answered_in_v0(client, version):
     response = ApiVersionsResponse.decode(frame, 0, 4)
     assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
     assert [each.api_key for each in response.api_keys] == [API_VERSIONS]
-    assert client.ask(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE, "the connection goes on"
+    assert client.request(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE, "the connection goes on"
 
 
 def test_a_malformed_body_closes_its_connection_and_no_other(limited, client, logged):
     with WireClient(limited.bootstrap) as other:
-        assert other.ask(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE
+        assert other.request(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE
         client.socket.sendall(raw_request(JOIN_GROUP, 3, b"\x00\x40group"))
         assert client.is_closed_by_peer()
-        assert other.ask(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE
+        assert other.request(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE
     assert_one_line(limited, logged, "JoinGroup")
 
 
@@ -290,7 +290,7 @@ def test_large_answers_asked_for_at_once_are_made_one_after_the_other(limited):
         data, _ = client.frame(fetch_request("large-answers", max_bytes=3 * MIB), 11)
         client.socket.sendall(data * 500)
         with WireClient(limited.bootstrap) as other:
-            other.ask(ApiVersionsRequest(), 0)
+            other.request(ApiVersionsRequest(), 0)
         assert memory_bytes(limited) - before < 64 * MIB
     assert works(limited)
 
@@ -304,7 +304,7 @@ def test_requests_behind_a_parked_one_are_not_piled_up(limited, client):
         taken = send_until_stuck(newcomer.socket, large, 256 * MIB)
         assert taken < 64 * MIB, "the server stopped reading"
         assert memory_bytes(limited) - before < 64 * MIB
-    assert client.ask(join_request("piled-behind", leader_id, timeout_ms=500), 3).error_code is not None
+    assert client.request(join_request("piled-behind", leader_id, timeout_ms=500), 3).error_code is not None
 
 
 def test_reading_goes_on_when_answers_are_taken(client):
@@ -342,7 +342,7 @@ def test_a_static_member_is_known_by_its_instance_id(client, version):
         request = HeartbeatRequest(
             group_id=group_id, generation_id=1, member_id=member_id, group_instance_id=instance_id
         )
-        return client.ask(request, version).error_code
+        return client.request(request, version).error_code
 
     assert error_with("one") == ErrorCode.NONE
     assert error_with(None) == ErrorCode.NONE

@@ -25,7 +25,7 @@ def limited(tmp_path):
 
 
 def is_served(client: WireClient) -> bool:
-    return client.ask(ApiVersionsRequest(), 0).error_code == 0
+    return client.request(ApiVersionsRequest(), 0).error_code == 0
 
 
 @pytest.mark.parametrize("key", [MAX_CONNECTIONS, MAX_CONNECTIONS_PER_IP], ids=lambda key: key.name)
@@ -67,7 +67,7 @@ def test_one_that_waits_for_an_answer_is_not_idle(limited):
             b.socket.settimeout(0.03)
             with pytest.raises(TimeoutError):
                 b.socket.recv(1)
-            a.ask(HeartbeatRequest(group_id="waiting", generation_id=1, member_id=member_id), 3)
+            a.request(HeartbeatRequest(group_id="waiting", generation_id=1, member_id=member_id), 3)
         b.socket.settimeout(20)
         rejoined = a.send(join_request("waiting", member_id), 3)
         assert a.receive(rejoined).generation_id == b.receive(sent).generation_id == 2

@@ -113,10 +113,10 @@ def test_clients_are_told_the_advertised_endpoint(tmp_path):
     with RunningServer(tmp_path, settings) as server:
         assert server.bootstrap == "kafka.example.org:19092"
         with WireClient(f"127.0.0.1:{listening_port(server.pid)}") as client:
-            (broker,) = client.ask(MetadataRequest(topics=[]), 9).brokers
-            (described,) = client.ask(DescribeClusterRequest(), 1).brokers
-            old = client.ask(FindCoordinatorRequest(key="g"), 2)
-            (new,) = client.ask(FindCoordinatorRequest(coordinator_keys=["g"]), 4).coordinators
+            (broker,) = client.request(MetadataRequest(topics=[]), 9).brokers
+            (described,) = client.request(DescribeClusterRequest(), 1).brokers
+            old = client.request(FindCoordinatorRequest(key="g"), 2)
+            (new,) = client.request(FindCoordinatorRequest(coordinator_keys=["g"]), 4).coordinators
     for told in (broker, described, old, new):
         assert (told.host, told.port) == ("kafka.example.org", 19092)
 

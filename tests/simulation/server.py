@@ -197,10 +197,12 @@ class SimulatedServer:
             self.coordinator.due(key, self.now_ms)
         self.coordinator.drain(self.now_ms)
 
-    # ---- what is asked
+    # ---- requests
 
-    def ask(self, operation: Operation, group_id: str, request: Any, waiting: Waiting, name: str, version: int) -> int:
-        """Queue a request; it is handled at once unless requests are `is_batching`. Returns its id."""
+    def submit(
+        self, operation: Operation, group_id: str, request: Any, waiting: Waiting, name: str, version: int
+    ) -> int:
+        """Queue a request, which is handled at once unless `is_batching`. Returns its id."""
         request_id = self.pending.register(waiting)
         context = OperationContext(request_id, version, name, "/127.0.0.1", self.environment, 0)
         if operation.scope is Scope.SHARD:
@@ -225,7 +227,7 @@ class SimulatedServer:
         self.coordinator.enqueue(Operation("test", decide), group_id, None, context)
 
     def delete_topic(self, topic: str) -> None:
-        """Handled at once unless requests are `is_batching`, and after those."""
+        """Handled at once unless `is_batching`, otherwise after the requests of the batch."""
         self.topics.missing.add(topic)
         self.coordinator.topics_deleted([topic])
         self._drain_unless_batching()
@@ -234,11 +236,11 @@ class SimulatedServer:
         """Create a topic again that was deleted."""
         self.topics.missing.remove(topic)
 
-    def ask_heartbeat(self, request: HeartbeatRequest, waiting: Waiting, name: str) -> int:
+    def submit_heartbeat(self, request: HeartbeatRequest, waiting: Waiting, name: str) -> int:
         """As a connection does it: from the session table if that is enough."""
         known = (request.group_id, request.member_id, request.group_instance_id, request.generation_id)
         if not self.fast_path or not self.sessions.take_heartbeat(*known, self.now_ms):
-            return self.ask(operations.HEARTBEAT, request.group_id, request, waiting, name, 4)
+            return self.submit(operations.HEARTBEAT, request.group_id, request, waiting, name, 4)
         # An id all the same, so that a history has the same ids with the fast path and without.
         request_id = self.pending.register(waiting)
         self.pending.reply(request_id, HeartbeatResponse())

@@ -71,9 +71,9 @@ class Traffic:
             self._note_plan(request)
         server, name = self.server, client.name if client is not None else "admin"
         if api == "Heartbeat":
-            request.number = server.ask_heartbeat(message, request, name)
+            request.number = server.submit_heartbeat(message, request, name)
             return
-        request.number = server.ask(OPERATIONS[api], group_id, message, request, name, version)
+        request.number = server.submit(OPERATIONS[api], group_id, message, request, name, version)
 
     def group(self, group_id: str) -> Group:
         """An empty one where there is none."""

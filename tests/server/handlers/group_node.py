@@ -86,7 +86,7 @@ class GroupNode:
             assert state is ShardState.FAILED
             self.server.disk.is_full = True
             client = self.connect("a client whose request cannot be stored")
-            client.ask(commit_request(group_in(partition, 99)), 8)
+            client.request(commit_request(group_in(partition, 99)), 8)
         assert self.coordinator.shards[partition].state is state
 
     # ---- groups
@@ -94,16 +94,16 @@ class GroupNode:
     def make_empty(self, group_id: str, offset: int = 7) -> None:
         """A group without members that has committed one offset."""
         client = self.connect()
-        response = client.ask(commit_request(group_id, offset), 8)
+        response = client.request(commit_request(group_id, offset), 8)
         assert response.topics[0].partitions[0].error_code == ErrorCode.NONE
         client.close()
 
     def make_stable(self, group_id: str) -> str:
         """A Stable group of one member, whose id is returned. The generation is 1."""
         client = self.connect()
-        joined = client.ask(join_request(group_id, timeout_ms=SESSION_TIMEOUT_MS), BEFORE_MEMBER_ID_REQUIRED)
+        joined = client.request(join_request(group_id, timeout_ms=SESSION_TIMEOUT_MS), BEFORE_MEMBER_ID_REQUIRED)
         sync = SyncGroupRequest(group_id=group_id, generation_id=1, member_id=joined.member_id)
-        assert (joined.generation_id, client.ask(sync, 3).error_code) == (1, ErrorCode.NONE)
+        assert (joined.generation_id, client.request(sync, 3).error_code) == (1, ErrorCode.NONE)
         client.close()
         member_id: str = joined.member_id
         return member_id
@@ -173,7 +173,7 @@ class Client:
         assert correlation_id == sent.correlation_id
         return APIS[sent.api_key].response.decode(frame, sent.version, body_start)
 
-    def ask(self, request: Message, version: int) -> Any:
+    def request(self, request: Message, version: int) -> Any:
         """The response, after one loop iteration."""
         sent = self.send(request, version)
         self._node.end_iteration()

@@ -112,7 +112,7 @@ def test_a_partition_that_is_not_served_is_reported_in_the_form_of_the_api(
     load_slowly(monkeypatch)
     node.make_unavailable(0, state)
     client = node.connect()
-    assert client.ask(request_, version) == response(ERRORS[state])
+    assert client.request(request_, version) == response(ERRORS[state])
     assert node.coordinator.shards[0].state is state
     assert not node.pending.unanswered
 
@@ -131,7 +131,7 @@ def test_a_heartbeat_during_a_load_succeeds(node, monkeypatch, state, error):
     load_slowly(monkeypatch)
     node.make_unavailable(0, state)
     request = HeartbeatRequest(group_id=GROUP, generation_id=1, member_id=member_id)
-    assert node.connect().ask(request, 4) == HeartbeatResponse(error_code=error)
+    assert node.connect().request(request, 4) == HeartbeatResponse(error_code=error)
     assert node.coordinator.shards[0].state is state
 
 
@@ -143,7 +143,7 @@ def test_the_other_groups_of_a_request_are_not_affected(node, monkeypatch, state
     node.make_unavailable(0, state)
     node.server.disk.heal()
     client = node.connect()
-    described = client.ask(DescribeGroupsRequest(groups=[GROUP, OTHER]), 5).groups
+    described = client.request(DescribeGroupsRequest(groups=[GROUP, OTHER]), 5).groups
     assert [(each.error_code, each.group_state) for each in described] == [(ERRORS[state], ""), (0, "Empty")]
     assert node.coordinator.shards[0].state is state
 
@@ -154,7 +154,7 @@ def test_offsets_of_the_other_groups_are_fetched(node, monkeypatch, state):
     node.make_empty(OTHER, 8)
     load_slowly(monkeypatch)
     node.make_unavailable(0, state)
-    response = node.connect().ask(fetch_request(GROUP, OTHER), 9)
+    response = node.connect().request(fetch_request(GROUP, OTHER), 9)
     assert [each.error_code for each in response.groups] == [ERRORS[state], ErrorCode.NONE]
     assert committed_offsets(response) == [(GROUP, []), (OTHER, [8])]
 
@@ -166,7 +166,7 @@ def test_the_other_groups_of_a_request_are_deleted(node, monkeypatch, state):
     load_slowly(monkeypatch)
     node.make_unavailable(0, state)
     node.server.disk.heal()
-    results = node.connect().ask(DeleteGroupsRequest(groups_names=[GROUP, OTHER]), 2).results
+    results = node.connect().request(DeleteGroupsRequest(groups_names=[GROUP, OTHER]), 2).results
     assert [each.error_code for each in results] == [ERRORS[state], ErrorCode.NONE]
 
 
@@ -186,7 +186,7 @@ def test_listed_are_the_groups_of_the_partitions_that_are_led_here_and_a_missing
     node.make_empty(OTHER)
     load_slowly(monkeypatch)
     node.make_unavailable(0, state)
-    response = node.connect().ask(ListGroupsRequest(), 5)
+    response = node.connect().request(ListGroupsRequest(), 5)
     assert ErrorCode(response.error_code) is error
     assert [each.group_id for each in response.groups] == [OTHER]
 
@@ -216,7 +216,7 @@ def test_a_sync_that_waits_is_answered_when_its_partition_is_lost(node):
     member_id = node.make_stable(GROUP)
     follower, leader = node.connect(), node.connect()
     joining = follower.send(join_request(GROUP), BEFORE_MEMBER_ID_REQUIRED)
-    leader.ask(join_request(GROUP, member_id), BEFORE_MEMBER_ID_REQUIRED)
+    leader.request(join_request(GROUP, member_id), BEFORE_MEMBER_ID_REQUIRED)
     joined = follower.receive(joining)
     syncing = follower.send(
         SyncGroupRequest(group_id=GROUP, generation_id=SECOND_GENERATION, member_id=joined.member_id), 3
@@ -233,14 +233,14 @@ def test_a_sync_that_waits_is_answered_when_its_partition_is_lost(node):
 @pytest.mark.parametrize(("version", "protocol_name"), [(0, ""), (6, ""), (7, None), (9, None)])
 def test_a_join_error_names_no_protocol(node, version, protocol_name):
     request = JoinGroupRequest(group_id=GROUP, session_timeout_ms=SESSION_TIMEOUT_MS, member_id=NOBODY)
-    response = node.connect().ask(request, version)
+    response = node.connect().request(request, version)
     assert (ErrorCode(response.error_code), response.protocol_name) == (ErrorCode.UNKNOWN_MEMBER_ID, protocol_name)
 
 
 @pytest.mark.parametrize("version", range(1, 8))
 def test_before_v8_the_offsets_of_the_one_group_are_in_the_response_itself(node, version):
     node.make_empty(GROUP, 7)
-    response = node.connect().ask(fetch_request_of_one(GROUP), version)
+    response = node.connect().request(fetch_request_of_one(GROUP), version)
     partition = OffsetFetchResponsePartition(partition_index=0, committed_offset=7, metadata="")
     assert response == OffsetFetchResponse(topics=[OffsetFetchResponseTopic(name="orders", partitions=[partition])])
 
@@ -248,7 +248,7 @@ def test_before_v8_the_offsets_of_the_one_group_are_in_the_response_itself(node,
 @pytest.mark.parametrize("version", range(2, 8))
 def test_before_v8_all_offsets_of_the_one_group_are_fetched_without_topics(node, version):
     node.make_empty(GROUP, 7)
-    response = node.connect().ask(OffsetFetchRequest(group_id=GROUP, topics=None), version)
+    response = node.connect().request(OffsetFetchRequest(group_id=GROUP, topics=None), version)
     assert [each.committed_offset for topic in response.topics for each in topic.partitions] == [7]
 
 
@@ -261,7 +261,7 @@ def test_from_v10_on_topics_are_named_by_id(node):
     missing = OffsetFetchResponsePartitions(
         partition_index=0, committed_offset=-1, metadata="", error_code=ErrorCode.UNKNOWN_TOPIC_ID
     )
-    (group,) = node.connect().ask(request, 10).groups
+    (group,) = node.connect().request(request, 10).groups
     assert group.topics == [
         OffsetFetchResponseTopics(topic_id=known, partitions=[found]),
         OffsetFetchResponseTopics(topic_id=unknown, partitions=[missing]),
@@ -271,7 +271,7 @@ def test_from_v10_on_topics_are_named_by_id(node):
 @pytest.mark.parametrize(("version", "error"), [(0, 0), (5, 0), (6, ErrorCode.GROUP_ID_NOT_FOUND)])
 def test_an_unknown_group_is_dead_and_from_v6_on_an_error(node, version, error):
     for groups in (["unknown"], ["unknown", "neither"]):
-        described = node.connect().ask(DescribeGroupsRequest(groups=groups), version).groups
+        described = node.connect().request(DescribeGroupsRequest(groups=groups), version).groups
         assert [(each.group_id, each.group_state, each.error_code) for each in described] == [
             (group_id, "Dead", error) for group_id in groups
         ]
@@ -285,6 +285,6 @@ def test_a_member_leaves_in_every_version(node, version):
     identities = [MemberIdentity(member_id=member_id)] if batch else ()
     request = LeaveGroupRequest(group_id=GROUP, member_id="" if batch else member_id, members=identities)
     expected = LeaveGroupResponse(members=[left(member_id, ErrorCode.NONE)] if batch else [])
-    assert client.ask(request, version) == expected
-    (group,) = client.ask(DescribeGroupsRequest(groups=[GROUP]), 5).groups
+    assert client.request(request, version) == expected
+    (group,) = client.request(DescribeGroupsRequest(groups=[GROUP]), 5).groups
     assert (group.group_state, group.members) == ("Empty", [])

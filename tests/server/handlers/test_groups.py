@@ -178,8 +178,8 @@ def test_each_response_goes_to_the_connection_of_its_request(node):
 
 def test_client_id_and_host_of_the_connection_reach_the_group(node):
     client = node.connect("billing-1")
-    joined = client.ask(join_request(GROUP), BEFORE_MEMBER_ID_REQUIRED)
-    (group,) = client.ask(DescribeGroupsRequest(groups=[GROUP]), 5).groups
+    joined = client.request(join_request(GROUP), BEFORE_MEMBER_ID_REQUIRED)
+    (group,) = client.request(DescribeGroupsRequest(groups=[GROUP]), 5).groups
     (member,) = group.members
     assert (member.member_id, member.client_id, member.client_host) == (joined.member_id, "billing-1", "/10.0.0.1")
     assert joined.member_id.startswith("billing-1-")
@@ -192,7 +192,7 @@ def test_a_join_waits_for_the_other_members_and_its_connection_with_it(node):
     listing = newcomer.send(ListGroupsRequest(), 5)
     node.end_iteration()
     assert not newcomer.has_response()
-    rejoined = member.ask(join_request(GROUP, member_id), BEFORE_MEMBER_ID_REQUIRED)
+    rejoined = member.request(join_request(GROUP, member_id), BEFORE_MEMBER_ID_REQUIRED)
     joined = newcomer.receive(joining)
     assert joined.generation_id == rejoined.generation_id == SECOND_GENERATION
     assert (rejoined.leader, joined.leader) == (member_id, member_id)
@@ -209,7 +209,7 @@ def test_a_join_whose_client_disconnects_is_forgotten_and_the_member_expires(nod
     node.end_iteration()
     gone.close()
     assert not node.pending.unanswered
-    rejoined = member.ask(join_request(GROUP, member_id), BEFORE_MEMBER_ID_REQUIRED)
+    rejoined = member.request(join_request(GROUP, member_id), BEFORE_MEMBER_ID_REQUIRED)
     assert (rejoined.generation_id, len(rejoined.members)) == (SECOND_GENERATION, 2)
     assert not gone.transport.written
     assert not node.pending.unanswered
@@ -239,7 +239,7 @@ def test_a_commit_takes_effect_though_its_client_disconnects(node):
     client.close()
     node.end_iteration()
     assert not client.transport.written
-    assert committed_offsets(node.connect().ask(fetch_request(GROUP), 9)) == [(GROUP, [9])]
+    assert committed_offsets(node.connect().request(fetch_request(GROUP), 9)) == [(GROUP, [9])]
 
 
 # ---- several groups in one request
@@ -249,7 +249,7 @@ def test_groups_are_described_in_the_order_of_the_request_as_often_as_they_are_n
     ids = [group_in(2), group_in(0), group_in(1), group_in(0, 1)]
     members = {group_id: node.make_stable(group_id) for group_id in ids}
     asked = [ids[0], ids[1], ids[0], "unknown", ids[2], ids[3]]
-    response = node.connect().ask(DescribeGroupsRequest(groups=asked), 5)
+    response = node.connect().request(DescribeGroupsRequest(groups=asked), 5)
     assert [
         (group.group_id, group.group_state, [member.member_id for member in group.members]) for group in response.groups
     ] == [(each, "Stable", [members[each]]) if each in members else (each, "Dead", []) for each in asked]
@@ -257,14 +257,14 @@ def test_groups_are_described_in_the_order_of_the_request_as_often_as_they_are_n
 
 def test_every_described_group_has_its_authorized_operations(node):
     request = DescribeGroupsRequest(groups=[GROUP, OTHER], include_authorized_operations=True)
-    described = node.connect().ask(request, 5).groups
+    described = node.connect().request(request, 5).groups
     assert [group.authorized_operations for group in described] == [0b1101_0100_1000] * 2
 
 
 def test_offsets_of_groups_are_fetched_in_the_order_of_the_request_as_often_as_they_are_named(node):
     node.make_empty(GROUP, 7)
     node.make_empty(OTHER, 8)
-    response = node.connect().ask(fetch_request(OTHER, "unknown", GROUP, OTHER), 9)
+    response = node.connect().request(fetch_request(OTHER, "unknown", GROUP, OTHER), 9)
     assert committed_offsets(response) == [(OTHER, [8]), ("unknown", []), (GROUP, [7]), (OTHER, [8])]
 
 
@@ -277,7 +277,7 @@ def test_each_group_is_asked_for_its_own_topics(node):
         )
         for group_id, topic in ((GROUP, "orders"), (OTHER, "payments"))
     ]
-    response = node.connect().ask(OffsetFetchRequest(groups=groups), 9)
+    response = node.connect().request(OffsetFetchRequest(groups=groups), 9)
     assert committed_offsets(response) == [(GROUP, [7, -1]), (OTHER, [-1, -1])]
 
 
@@ -286,12 +286,12 @@ def test_groups_are_deleted_each_with_its_own_result_and_once(node):
     node.make_stable(OTHER)
     request = DeleteGroupsRequest(groups_names=[OTHER, GROUP, "unknown", GROUP])
     client = node.connect()
-    assert [(each.group_id, ErrorCode(each.error_code)) for each in client.ask(request, 2).results] == [
+    assert [(each.group_id, ErrorCode(each.error_code)) for each in client.request(request, 2).results] == [
         (OTHER, ErrorCode.NON_EMPTY_GROUP),
         (GROUP, ErrorCode.NONE),
         ("unknown", ErrorCode.GROUP_ID_NOT_FOUND),
     ]
-    assert [each.group_id for each in client.ask(ListGroupsRequest(), 5).groups] == [OTHER]
+    assert [each.group_id for each in client.request(ListGroupsRequest(), 5).groups] == [OTHER]
 
 
 def test_the_groups_of_all_partitions_are_listed(node):
@@ -303,7 +303,7 @@ def test_the_groups_of_all_partitions_are_listed(node):
     client = node.connect()
 
     def listed(**filters: Any) -> dict[str, str]:
-        response = client.ask(ListGroupsRequest(**filters), 5)
+        response = client.request(ListGroupsRequest(**filters), 5)
         assert response.error_code == ErrorCode.NONE
         assert len({each.group_id for each in response.groups}) == len(response.groups)
         return {each.group_id: each.group_state for each in response.groups}
@@ -316,7 +316,7 @@ def test_the_groups_of_all_partitions_are_listed(node):
 def test_members_that_leave_together_have_an_error_each(node):
     member_id = node.make_stable(GROUP)
     identities = [MemberIdentity(member_id=each) for each in (NOBODY, member_id, member_id)]
-    response = node.connect().ask(LeaveGroupRequest(group_id=GROUP, members=identities), 5)
+    response = node.connect().request(LeaveGroupRequest(group_id=GROUP, members=identities), 5)
     assert response.error_code == ErrorCode.NONE
     assert [(each.member_id, ErrorCode(each.error_code)) for each in response.members] == [
         (NOBODY, ErrorCode.UNKNOWN_MEMBER_ID),
