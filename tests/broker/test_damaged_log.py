@@ -126,7 +126,7 @@ def test_a_file_that_became_shorter_is_a_storage_error(client, topic, log_file, 
     wait_for(lambda: len(logged()) == 2, 5, "two log lines")
 
 
-def test_an_idempotent_producer_is_not_blamed_for_a_damaged_log(client, topic, log_file, logged):
+def test_a_damaged_log_is_not_reported_as_a_sequence_error(client, topic, log_file, logged):
     """Its earlier batches cannot be read, so whether this one is new cannot be said."""
     damage_length(log_file, 0)
     records = build_batch(

@@ -45,7 +45,7 @@ def other(server):
         yield connected
 
 
-def test_records_that_are_there_come_at_once(client, topic):
+def test_existing_records_are_returned_at_once(client, topic):
     client.create_topic(topic)
     client.produce(topic, batch(b"a", b"b"))
     partition = only(client.request(fetch_request(topic, max_wait_ms=LONG_MS), BY_NAME))
@@ -92,12 +92,12 @@ def test_an_unknown_partition_is_answered_at_once(client, topic, partition):
         assert answer.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_nothing_asked_for_is_answered_at_once(client):
+def test_an_empty_fetch_is_answered_at_once(client):
     response = client.request(FetchRequest(max_wait_ms=LONG_MS, min_bytes=1), BY_NAME)
     assert (response.error_code, response.responses) == (ErrorCode.NONE, [])
 
 
-def test_sessions_are_not_kept(client, topic):
+def test_fetch_sessions_are_not_kept(client, topic):
     client.create_topic(topic)
     request = fetch_request(topic)
     for session_id in (0, -1, 1, 12345):
@@ -120,7 +120,7 @@ def test_a_fetch_that_waits_is_completed_by_a_produce(client, other, topic):
     assert values(only(client.receive(sent))) == [b"a"]
 
 
-def test_it_waits_until_enough_has_come(client, other, topic):
+def test_a_fetch_waits_for_min_bytes(client, other, topic):
     client.create_topic(topic)
     size = len(batch(b"a"))
     sent = client.send(fetch_request(topic, max_wait_ms=LONG_MS, min_bytes=2 * size), BY_NAME)
@@ -130,7 +130,7 @@ def test_it_waits_until_enough_has_come(client, other, topic):
     assert values(only(client.receive(sent))) == [b"a", b"b"]
 
 
-def test_any_of_its_partitions_may_grow(client, other, topic):
+def test_an_append_to_any_partition_completes_a_fetch(client, other, topic):
     client.create_topic(topic, partitions=3)
     request = fetch_request(topic, max_wait_ms=LONG_MS)
     request.topics[0].partitions += [FetchPartition(partition=index, partition_max_bytes=1000) for index in (1, 2)]
@@ -139,7 +139,7 @@ def test_any_of_its_partitions_may_grow(client, other, topic):
     assert [values(each) for each in client.receive(sent).responses[0].partitions] == [[], [], [b"a"]]
 
 
-def test_another_partition_does_not_disturb_it(client, other, topic):
+def test_an_append_to_another_partition_does_not_complete_a_fetch(client, other, topic):
     client.create_topic(topic, partitions=2)
     sent = client.send(fetch_request(topic, max_wait_ms=LONG_MS), BY_NAME)
     other.produce(topic, batch(b"a"), partition=1)
@@ -148,7 +148,7 @@ def test_another_partition_does_not_disturb_it(client, other, topic):
     assert values(only(client.receive(sent))) == [b"b"]
 
 
-def test_when_its_time_is_up_it_gets_what_there_is(client, topic):
+def test_after_max_wait_a_fetch_gets_the_existing_records(client, topic):
     client.create_topic(topic)
     client.produce(topic, batch(b"a"))
     started = monotonic()
@@ -158,14 +158,14 @@ def test_when_its_time_is_up_it_gets_what_there_is(client, topic):
     assert values(partition) == [b"a"]
 
 
-def test_what_follows_a_fetch_that_waits_is_answered_after_it(client, topic):
+def test_later_requests_are_answered_after_a_waiting_fetch(client, topic):
     client.create_topic(topic)
     sent = [client.send(fetch_request(topic, max_wait_ms=SHORT_MS), BY_NAME) for _ in range(3)]
     for each in sent:
         assert only(client.receive(each)).error_code == ErrorCode.NONE
 
 
-def test_many_may_wait_for_one_partition(server, client, topic):
+def test_many_fetches_may_wait_for_one_partition(server, client, topic):
     client.create_topic(topic)
     with ThreadPoolExecutor(8) as pool:
 
@@ -178,7 +178,7 @@ def test_many_may_wait_for_one_partition(server, client, topic):
         assert [each.result() for each in answers] == [[b"a"]] * 8
 
 
-def test_a_client_that_goes_leaves_nothing_behind(server, client, topic):
+def test_nothing_remains_of_a_client_that_disconnects(server, client, topic):
     client.create_topic(topic)
     begin = server.log.stat().st_size
     for _ in range(3):
@@ -190,7 +190,7 @@ def test_a_client_that_goes_leaves_nothing_behind(server, client, topic):
     assert server.log.read_bytes()[begin:] == b""
 
 
-def test_the_audit_of_a_group_wakes_its_reader(client, other):
+def test_an_audit_record_completes_a_waiting_fetch(client, other):
     """Internal logs grow through the coordinator, and are watched like any other."""
     request = fetch_request("__group_audit", max_wait_ms=LONG_MS)
     request.topics[0].partitions = [FetchPartition(partition=index, partition_max_bytes=1 << 20) for index in range(50)]
@@ -209,7 +209,7 @@ def test_the_audit_of_a_group_wakes_its_reader(client, other):
     assert keys == {b"wakes-the-reader"}
 
 
-def test_a_topic_that_is_deleted_under_a_waiting_fetch(client, other, topic):
+def test_deleting_a_topic_completes_its_waiting_fetch(client, other, topic):
     client.create_topic(topic)
     sent = client.send(fetch_request(topic, max_wait_ms=SHORT_MS), BY_NAME)
     other.request(DeleteTopicsRequest(topic_names=[topic], timeout_ms=1000), 5)
@@ -219,7 +219,7 @@ def test_a_topic_that_is_deleted_under_a_waiting_fetch(client, other, topic):
 # ---- limits
 
 
-def test_the_first_batch_comes_whole_even_over_the_limit(client, topic):
+def test_the_first_batch_is_complete_even_over_the_limit(client, topic):
     client.create_topic(topic)
     large = batch(bytes(5000))
     for _ in range(2):
@@ -228,7 +228,7 @@ def test_the_first_batch_comes_whole_even_over_the_limit(client, topic):
     assert [header.size_in_bytes for header in batch_headers(partition.records)] == [len(large)]
 
 
-def test_after_the_first_batch_only_whole_ones_that_fit(client, topic):
+def test_after_the_first_batch_only_complete_ones_within_the_limit(client, topic):
     client.create_topic(topic)
     small = batch(b"x")
     for _ in range(5):
@@ -237,7 +237,7 @@ def test_after_the_first_batch_only_whole_ones_that_fit(client, topic):
     assert len(batch_headers(partition.records)) == 3
 
 
-def test_the_limit_of_the_whole_answer_holds_over_its_partitions(client, topic):
+def test_the_limit_of_the_response_applies_to_all_partitions_together(client, topic):
     client.create_topic(topic, partitions=3)
     small = batch(b"x")
     for index in range(3):
@@ -258,7 +258,7 @@ def test_only_the_first_partition_with_records_may_exceed_the_limit(client, topi
     assert [len(batch_headers(each.records or b"")) for each in response.responses[0].partitions] == [1, 0]
 
 
-def test_a_batch_is_read_from_its_middle(client, topic):
+def test_a_fetch_may_start_inside_a_batch(client, topic):
     """The answer holds the whole batch; a client passes over what it did not ask for."""
     client.create_topic(topic)
     client.produce(topic, batch(b"a", b"b", b"c"))
@@ -273,7 +273,7 @@ def test_read_committed_is_answered_with_an_empty_list_of_aborted_transactions(c
     assert only(client.request(request, BY_NAME)).aborted_transactions == []
 
 
-def test_unread_answers_of_waiting_fetches_do_not_stop_others(server, client, topic):
+def test_unread_responses_to_waiting_fetches_do_not_block_others(server, client, topic):
     client.create_topic(topic)
     with WireClient(server.bootstrap) as lazy:
         for _ in range(100):

@@ -111,7 +111,7 @@ def test_frames_cut_anywhere_are_put_together(client):
     assert len(client.receive(sent_second).brokers) == 1
 
 
-def test_a_parked_join_holds_up_its_connection_alone(limited, client):
+def test_a_waiting_join_blocks_only_its_own_connection(limited, client):
     leader_id = client.join_alone("parked")
     with WireClient(limited.bootstrap) as newcomer:
         parked = newcomer.send(join_request("parked"), 3)
@@ -127,7 +127,7 @@ def test_a_parked_join_holds_up_its_connection_alone(limited, client):
         assert newcomer.receive(heartbeat).error_code == ErrorCode.ILLEGAL_GENERATION
 
 
-def test_a_heartbeat_never_overtakes_an_earlier_answer(limited, client):
+def test_a_heartbeat_never_overtakes_an_earlier_response(limited, client):
     """The heartbeat could be answered at once; the fetch before it waits."""
     client.create_topic("overtaking")
     member_id = client.join_alone("overtaking")
@@ -185,7 +185,7 @@ def test_a_malformed_body_closes_its_connection_and_no_other(limited, client, lo
     assert_one_line(limited, logged, "JoinGroup")
 
 
-def test_what_was_asked_before_the_malformed_request_is_answered(client):
+def test_requests_before_a_malformed_one_are_answered(client):
     data, sent = client.frame(ApiVersionsRequest(), 1)
     client.socket.sendall(data + raw_request(JOIN_GROUP, 3, b"\x00\x40group"))
     assert client.receive(sent).error_code == ErrorCode.NONE
@@ -231,7 +231,7 @@ def assert_one_line(server, logged, part):
     assert "client=/127.0.0.1" in line
 
 
-def test_clients_that_go_away_are_nothing_to_log(limited, logged):
+def test_a_client_that_disconnects_is_not_logged(limited, logged):
     for data in (b"", b"\x00\x00", raw_request(API_VERSIONS, 0)):
         with WireClient(limited.bootstrap) as client:
             client.socket.sendall(data)
@@ -268,7 +268,7 @@ def send_until_stuck(sock: socket.socket, data: bytes, bytes_at_most: int) -> in
     return taken
 
 
-def test_answers_that_nobody_reads_are_not_piled_up(limited):
+def test_unread_responses_are_not_accumulated(limited):
     """Answers are far larger than their requests: what the client does not take stops the reading."""
     with WireClient(limited.bootstrap) as client:
         for number in range(40):
@@ -281,7 +281,7 @@ def test_answers_that_nobody_reads_are_not_piled_up(limited):
     assert works(limited)
 
 
-def test_large_answers_asked_for_at_once_are_made_one_after_the_other(limited):
+def test_large_responses_are_made_one_after_the_other(limited):
     with WireClient(limited.bootstrap) as client:
         client.create_topic("large-answers")
         for _ in range(3):
@@ -295,7 +295,7 @@ def test_large_answers_asked_for_at_once_are_made_one_after_the_other(limited):
     assert works(limited)
 
 
-def test_requests_behind_a_parked_one_are_not_piled_up(limited, client):
+def test_requests_behind_a_waiting_one_are_not_accumulated(limited, client):
     leader_id = client.join_alone("piled-behind")
     before = memory_bytes(limited)
     with WireClient(limited.bootstrap) as newcomer:
@@ -307,7 +307,7 @@ def test_requests_behind_a_parked_one_are_not_piled_up(limited, client):
     assert client.request(join_request("piled-behind", leader_id, timeout_ms=500), 3).error_code is not None
 
 
-def test_reading_goes_on_when_answers_are_taken(client):
+def test_reading_resumes_when_responses_are_read(client):
     data, _ = client.frame(MetadataRequest(topics=[]), 1)
     requests = send_until_stuck(client.socket, data * 1000, 8 * MIB) // len(data)
     client.socket.setblocking(True)
@@ -320,7 +320,7 @@ def test_reading_goes_on_when_answers_are_taken(client):
 
 
 @pytest.mark.parametrize("version", range(5))
-def test_a_heartbeat_answered_at_once_has_the_bytes_the_core_gives(client, version):
+def test_the_fast_path_of_heartbeats_has_the_bytes_of_the_core(client, version):
     member_id = client.join_alone(f"bytes-{version}")
     request = HeartbeatRequest(group_id=f"bytes-{version}", generation_id=1, member_id=member_id)
     data = encode_request(0x01020304, "someone", request, version)

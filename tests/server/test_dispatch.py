@@ -47,7 +47,7 @@ def named(value: object) -> str | None:
     return value.api.name if isinstance(value, Route) else None
 
 
-def test_api_versions_is_the_table(server):
+def test_api_versions_lists_the_dispatch_table(server):
     with WireClient(server.bootstrap) as client:
         for version in range(5):
             request = ApiVersionsRequest(client_software_name="test", client_software_version="1")
@@ -69,7 +69,7 @@ def test_produce_is_offered_in_versions_that_close_the_connection(server):
 
 
 @pytest.mark.parametrize("name", ["", "-test", "te st", "tést"])
-def test_api_versions_refuses_a_client_of_no_good_name(server, name):
+def test_api_versions_rejects_invalid_names_of_client_software(server, name):
     with WireClient(server.bootstrap) as client:
         request = ApiVersionsRequest(client_software_name=name, client_software_version="1")
         assert client.request(request, 3).error_code == ErrorCode.INVALID_REQUEST
@@ -94,7 +94,7 @@ def test_trailing_bytes_are_ignored_in_every_request(server, route, version):
 
 
 @pytest.mark.parametrize(("route", "version"), CASES, ids=named)
-def test_a_request_cut_inside_its_fields_is_refused_in_every_version(route, version):
+def test_a_truncated_request_is_rejected_in_every_version(route, version):
     body = route.api.request().encode(version)
     for size in range(len(body)):
         with pytest.raises(MalformedMessage, match="truncated"):
@@ -163,7 +163,7 @@ def names_anything(struct: Struct) -> bool:
         ("LeaveGroup", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
     ],
 )
-def test_what_members_are_told_while_their_group_is_loaded(api_name, told):
+def test_error_responses_to_members_during_a_load(api_name, told):
     """A loaded member gets a fresh session, so a heartbeat loses nothing."""
     api = APIS.named(api_name)
     route = served().routes[api.key]

@@ -95,7 +95,7 @@ def test_metadata_names_each_leader_and_every_node(tmp_path):
     ask_node(tmp_path, questions)
 
 
-def test_data_of_partitions_led_elsewhere_is_neither_taken_nor_given(tmp_path):
+def test_partitions_led_elsewhere_are_neither_written_nor_read(tmp_path):
     def questions(client: WireClient) -> None:
         client.create_topic("orders", 2)
         expected = [ErrorCode.NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]

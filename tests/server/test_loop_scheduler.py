@@ -77,7 +77,7 @@ def scene() -> Scene:
     return Scene()
 
 
-def test_steps_run_once_per_turn_however_often_it_is_asked(scene):
+def test_steps_run_once_per_iteration_however_often_it_is_requested(scene):
     for _ in range(3):
         scene.turns.request_iteration()
     assert scene.told == []
@@ -94,7 +94,7 @@ def test_steps_run_in_the_order_of_their_registration(scene):
     assert scene.told == ["end", "later"]
 
 
-def test_a_step_that_wakes_gets_another_turn(scene):
+def test_a_step_may_request_another_iteration(scene):
     woken = []
 
     def wake_once(now_ms):
@@ -121,7 +121,7 @@ def test_the_loop_wakes_for_a_timer(scene):
     assert scene.loop.alarms == []
 
 
-def test_the_alarm_follows_the_nearest_deadline(scene):
+def test_the_timer_handle_follows_the_earliest_deadline(scene):
     late = scene.turns.start("late", scene.now_ms + 900)
     scene.loop.turn()
     early = scene.turns.start("early", scene.now_ms + 100)
@@ -138,7 +138,7 @@ def test_the_alarm_follows_the_nearest_deadline(scene):
     assert scene.loop.alarms == []
 
 
-def test_an_alarm_that_stays_the_same_is_left_alone(scene):
+def test_an_unchanged_timer_handle_is_kept(scene):
     scene.turns.start("key", scene.now_ms + 500)
     for _ in range(3):
         scene.turns.request_iteration()
@@ -146,7 +146,7 @@ def test_an_alarm_that_stays_the_same_is_left_alone(scene):
     assert len(scene.loop.later) == 1
 
 
-def test_a_timer_that_is_past_already_is_handed_out_at_once(scene):
+def test_an_overdue_timer_is_dispatched_at_once(scene):
     scene.turns.start("past", scene.now_ms - 100)
     scene.loop.turn()
     assert [alarm.delay_seconds for alarm in scene.loop.alarms] == [0]
@@ -154,7 +154,7 @@ def test_a_timer_that_is_past_already_is_handed_out_at_once(scene):
     assert ("past", scene.now_ms) in scene.told
 
 
-def test_an_alarm_that_rings_early_is_set_again(scene):
+def test_a_timer_handle_that_fires_early_is_set_again(scene):
     scene.turns.start("key", scene.now_ms + 500)
     scene.loop.turn()
     scene.clock.advance(499)
@@ -187,7 +187,7 @@ def test_after_a_stall_timers_wait_until_sockets_were_read(scene, stalled_ms, tu
     assert ("session", scene.now_ms) in scene.told
 
 
-def test_a_step_that_fails_takes_nothing_else_with_it(scene):
+def test_a_failing_step_affects_nothing_else(scene):
     scene.turns.on_iteration_end(lambda now_ms: 1 // 0)
     scene.turns.on_iteration_end(lambda now_ms: scene.told.append("later"))
     scene.turns.start("key", scene.now_ms + 500)
@@ -198,7 +198,7 @@ def test_a_step_that_fails_takes_nothing_else_with_it(scene):
     assert [alarm.delay_seconds for alarm in scene.loop.alarms] == [0.5]
 
 
-def test_a_timer_that_fails_takes_no_other_with_it(scene):
+def test_a_failing_timer_affects_no_other(scene):
     scene.turns.on_due(lambda key, now_ms: 1 // 0 if key == "first" else None)
     for key in ("first", "second"):
         scene.turns.start(key, scene.now_ms + 10)
@@ -212,7 +212,7 @@ def test_a_timer_that_fails_takes_no_other_with_it(scene):
     assert sorted(told) == ["first", "second", "third"]
 
 
-def test_an_alarm_set_while_sockets_are_read_does_not_outlive_the_turn(scene):
+def test_a_timer_handle_set_while_sockets_are_read_does_not_outlive_the_iteration(scene):
     number = scene.turns.start("renewed", scene.now_ms + 100)
     scene.loop.turn()
     scene.clock.advance(100 + STALL_MS + 1)
@@ -224,7 +224,7 @@ def test_an_alarm_set_while_sockets_are_read_does_not_outlive_the_turn(scene):
     assert [alarm.delay_seconds for alarm in scene.loop.alarms] == [0.1]
 
 
-def test_stopped_turns_wake_for_nothing(scene):
+def test_a_stopped_scheduler_does_not_wake(scene):
     scene.turns.start("key", scene.now_ms + 500)
     scene.loop.turn()
     scene.turns.stop()
@@ -262,7 +262,7 @@ def test_after_a_stall_of_the_real_loop_the_sockets_come_first():
     assert uvloop.run(stalled()) == ["read", "due"]
 
 
-def test_the_alarm_for_a_far_deadline_rings_early_and_is_set_again(scene):
+def test_the_timer_handle_for_a_far_deadline_fires_early_and_is_set_again(scene):
     far_ms = scene.now_ms + 3 * TIMER_DELAY_MS_MAX - 1
     scene.turns.start("far", far_ms)
     scene.loop.turn()
