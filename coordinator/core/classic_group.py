@@ -39,7 +39,7 @@ class RebalanceReason:
 class Member:
     """A member of a group.
 
-    `awaiting_join` and `awaiting_sync` are the request ids of its parked JoinGroup and SyncGroup. `is_new` lasts from
+    `awaiting_join` and `awaiting_sync` are the request ids of its waiting JoinGroup and SyncGroup. `is_new` lasts from
     its first JoinGroup to its first generation: until then it may know no member id to send heartbeats with.
     """
 

@@ -35,7 +35,7 @@ def values(partition: Any) -> list[bytes | None]:
     return [record.value for record in parse_records(partition.records or b"")]
 
 
-def is_parked(client: WireClient) -> bool:
+def is_waiting(client: WireClient) -> bool:
     return not select.select([client.socket], [], [], QUIET_SECONDS)[0]
 
 
@@ -115,7 +115,7 @@ def test_fetch_sessions_are_not_kept(client, topic):
 def test_a_fetch_that_waits_is_completed_by_a_produce(client, other, topic):
     client.create_topic(topic)
     sent = client.send(fetch_request(topic, max_wait_ms=LONG_MS), BY_NAME)
-    assert is_parked(client)
+    assert is_waiting(client)
     other.produce(topic, batch(b"a"))
     assert values(only(client.receive(sent))) == [b"a"]
 
@@ -125,7 +125,7 @@ def test_a_fetch_waits_for_min_bytes(client, other, topic):
     size = len(batch(b"a"))
     sent = client.send(fetch_request(topic, max_wait_ms=LONG_MS, min_bytes=2 * size), BY_NAME)
     other.produce(topic, batch(b"a"))
-    assert is_parked(client)
+    assert is_waiting(client)
     other.produce(topic, batch(b"b"))
     assert values(only(client.receive(sent))) == [b"a", b"b"]
 
@@ -143,7 +143,7 @@ def test_an_append_to_another_partition_does_not_complete_a_fetch(client, other,
     client.create_topic(topic, partitions=2)
     sent = client.send(fetch_request(topic, max_wait_ms=LONG_MS), BY_NAME)
     other.produce(topic, batch(b"a"), partition=1)
-    assert is_parked(client)
+    assert is_waiting(client)
     other.produce(topic, batch(b"b"))
     assert values(only(client.receive(sent))) == [b"b"]
 
@@ -199,7 +199,7 @@ def test_an_audit_record_completes_a_waiting_fetch(client, other):
     for partition, answer in zip(request.topics[0].partitions, seen.responses[0].partitions, strict=True):
         partition.fetch_offset = answer.high_watermark
     sent = client.send(request, BY_NAME)
-    assert is_parked(client)
+    assert is_waiting(client)
     other.join_alone("wakes-the-reader")
     keys = {
         record.key

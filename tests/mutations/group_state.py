@@ -169,7 +169,7 @@ GROUP_MUTANTS: Final = (
         "if self.state is not PREPARING_REBALANCE:",
     ),
     Mutant(
-        "the session table is told that a pending member may send heartbeats",
+        "a pending member may send heartbeats",
         DECISION,
         "            self.may_heartbeat,\n",
         "            True,\n",

@@ -126,7 +126,7 @@ def test_what_is_asked_of_all_groups_may_fail_too():
     assert asked.error is ErrorCode.UNKNOWN_SERVER_ERROR
 
 
-def test_a_group_that_breaks_a_rule_is_loaded_anew_with_its_partition():
+def test_a_violated_invariant_reloads_the_partition():
     sim = Simulation()
     sim.stable_with("a", "b")
     before = sim.group
@@ -209,30 +209,30 @@ def fail_append(sim: Simulation) -> Sent:
 def test_a_full_disk_fails_all_that_was_asked_and_all_that_waits():
     sim = Simulation()
     leader, _follower = sim.stable_with("a", "b")
-    parked = sim.join("a", leader, metadata=b"changed")
-    assert not parked.answered
+    waiting = sim.join("a", leader, metadata=b"changed")
+    assert not waiting.answered
     read = asked_for(sim, answering)
     with capture_logs() as logs:
         joining = fail_append(sim)
     (line,) = logs
     assert (line["log_level"], line["partition"]) == ("error", 0)
     assert "No space left" in line["problem"]
-    for asked in (parked, read, joining):
+    for asked in (waiting, read, joining):
         assert asked.error is ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert not sim.shard.is_active
 
 
-def test_a_parked_sync_is_failed_too():
+def test_a_waiting_sync_is_failed_too():
     sim = Simulation()
     leader, follower = sim.stable_with("a", "b")
     joins = [sim.join("a", leader, metadata=b"x"), sim.join("b", follower)]
     assert all(asked.answered for asked in joins)
-    parked = sim.sync(follower)
+    waiting = sim.sync(follower)
     fail_append(sim)
-    assert parked.error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert waiting.error is ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
-def test_whoever_asks_meanwhile_is_refused_without_a_line():
+def test_requests_to_a_failed_partition_are_rejected_without_a_log_line():
     sim = Simulation()
     (member_id,) = sim.stable_with("a")
     fail_append(sim)

@@ -22,7 +22,7 @@ from tests.wire_client import WireClient, fetch_request, join_request
 MIB: Final = 1 << 20
 REQUEST_BYTES_MAX: Final = 4 * MIB
 QUIET_SECONDS: Final = 0.3
-"""How long nothing must come for a request to count as parked."""
+"""How long no response may come for a request to count as waiting."""
 NOT_AN_API: Final = 999
 API_VERSIONS: Final = 18
 JOIN_GROUP: Final = 11
@@ -112,18 +112,18 @@ def test_frames_cut_anywhere_are_put_together(client):
 
 
 def test_a_waiting_join_blocks_only_its_own_connection(limited, client):
-    leader_id = client.join_alone("parked")
+    leader_id = client.join_alone("waiting")
     with WireClient(limited.bootstrap) as newcomer:
-        parked = newcomer.send(join_request("parked"), 3)
+        waiting = newcomer.send(join_request("waiting"), 3)
         wait_for(
-            lambda: client.heartbeat_error("parked", leader_id) == ErrorCode.REBALANCE_IN_PROGRESS,
+            lambda: client.heartbeat_error("waiting", leader_id) == ErrorCode.REBALANCE_IN_PROGRESS,
             5,
             "the rebalance to start",
         )
-        heartbeat = newcomer.send(HeartbeatRequest(group_id="parked", generation_id=1, member_id=leader_id), 3)
+        heartbeat = newcomer.send(HeartbeatRequest(group_id="waiting", generation_id=1, member_id=leader_id), 3)
         assert not select.select([newcomer.socket], [], [], QUIET_SECONDS)[0], "the heartbeat waits behind the join"
-        rejoined = client.request(join_request("parked", leader_id), 3)
-        assert rejoined.generation_id == newcomer.receive(parked).generation_id == 2
+        rejoined = client.request(join_request("waiting", leader_id), 3)
+        assert rejoined.generation_id == newcomer.receive(waiting).generation_id == 2
         assert newcomer.receive(heartbeat).error_code == ErrorCode.ILLEGAL_GENERATION
 
 
@@ -131,9 +131,9 @@ def test_a_heartbeat_never_overtakes_an_earlier_response(limited, client):
     """The heartbeat could be answered at once; the fetch before it waits."""
     client.create_topic("overtaking")
     member_id = client.join_alone("overtaking")
-    parked = client.send(fetch_request("overtaking", max_wait_ms=200), 11)
+    waiting = client.send(fetch_request("overtaking", max_wait_ms=200), 11)
     beat = client.send(HeartbeatRequest(group_id="overtaking", generation_id=1, member_id=member_id), 3)
-    assert client.receive(parked).error_code == ErrorCode.NONE
+    assert client.receive(waiting).error_code == ErrorCode.NONE
     assert client.receive(beat).error_code == ErrorCode.NONE
 
 
