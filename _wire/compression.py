@@ -16,7 +16,7 @@ XERIAL_HEADER = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1)
 XERIAL_MAGIC = XERIAL_HEADER[:8]
 XERIAL_BLOCK_BYTES = 32 * 1024
 
-# LZ4 frame format 1.6: independent blocks (Kafka's Java reader refuses others) of at most 64 KiB, no checksums.
+# LZ4 frame format 1.6: independent blocks (Kafka's Java reader rejects others) of at most 64 KiB, no checksums.
 LZ4_MAGIC = b"\x04\x22\x4d\x18"
 LZ4_FRAME_HEADER = LZ4_MAGIC + b"\x60\x40\x82"
 LZ4_BLOCK_BYTES = 64 * 1024

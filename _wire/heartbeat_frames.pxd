@@ -1,7 +1,7 @@
 """Heartbeat, the most frequent request, without message objects: reads its fields in place and writes its response.
 
-Who cannot use these fields (a tag, a string of over 16 KiB, a frame cut short) decodes the frame in full. The layout
-is told once more by `schemas/heartbeat.schema`; a test holds the two against each other in every version.
+A frame with anything else (a tag, a string over 16 KiB, a truncated frame) has to be decoded in full. The layout is
+also defined in `schemas/heartbeat.schema`; a test compares the two in every version.
 """
 
 from libc.stdint cimport int16_t, int32_t, uint8_t

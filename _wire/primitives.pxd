@@ -61,7 +61,7 @@ cdef str decode_non_ascii(Reader *r, const uint8_t *text, Py_ssize_t size)
 # Borrow the bytes of any buffer from `start` on; every open_reader needs its close_reader.
 cdef int open_reader(Reader *r, object data, Py_ssize_t start, const char *message, int16_t version) except -1
 cdef void close_reader(Reader *r) noexcept
-cdef int end_message(Reader *r) except -1           # refuses bytes after the last field
+cdef int end_message(Reader *r) except -1           # raises an error for bytes after the last field
 cdef list read_int32_array(Reader *r, bint flexible)
 cdef int skip_some_tags(Reader *r) except -1
 

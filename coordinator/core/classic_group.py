@@ -68,7 +68,7 @@ class Rebalance:
 
     `from_empty`: it began in Empty and completes only at its deadline, which new members extend by at most
     `remaining_delay_ms` (`group.initial.rebalance.delay.ms`, KIP-134). `completion_deferred`: all members have
-    joined because one was rejected; Kafka 4.3 then completes the phase only when somebody joins, leaves or expires, or
+    joined because one was rejected; Kafka 4.3 then completes the phase only when a member joins, leaves or expires, or
     at the deadline.
     """
 

@@ -110,12 +110,12 @@ def test_an_unknown_partition_is_reported(client, timed, partition):
 def test_the_only_epoch_ends_at_the_log_end_offset(client, timed, epoch, answer):
     wanted = OffsetForLeaderPartition(partition=0, leader_epoch=epoch)
     request = OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic(topic=timed, partitions=[wanted])])
-    told = client.request(request, 4).topics[0].partitions[0]
-    assert (told.error_code, told.leader_epoch, told.end_offset) == answer
+    result = client.request(request, 4).topics[0].partitions[0]
+    assert (result.error_code, result.leader_epoch, result.end_offset) == answer
 
 
 def test_the_epoch_of_an_unknown_partition(client):
     wanted = OffsetForLeaderPartition(partition=0, leader_epoch=0)
     request = OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic(topic="no-such-topic", partitions=[wanted])])
-    (told,) = client.request(request, 4).topics[0].partitions
-    assert (told.error_code, told.end_offset) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)
+    (result,) = client.request(request, 4).topics[0].partitions
+    assert (result.error_code, result.end_offset) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)

@@ -90,7 +90,7 @@ def test_a_restart_keeps_the_cluster_id(tmp_path):
     assert ids[0] == ids[1] != ""
 
 
-# ---- what it was told
+# ---- invalid settings and options
 
 
 def test_options_override_settings_of_the_file(tmp_path, data):

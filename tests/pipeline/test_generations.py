@@ -154,7 +154,7 @@ def test_columns_fill_in_as_the_rebalance_goes_on(spark: SparkSession, raw: Bron
 
 
 def voided(void_from_seq: int) -> History:
-    """A crash loses generation 2 (seq 6 to 9), of which the audit had told already; then another generation 2 comes."""
+    """A crash loses generation 2 (seq 6 to 9), which the audit has reported already. Another generation 2 follows."""
     history = History().created().stable_with(Cause.NEW_MEMBER, A)
     history.rebalance(Cause.NEW_MEMBER, B).started(members=2).assigned(B, [3]).stable(members=2, moved=3)
     history.loaded(generation_id=1, state="Stable", void_from_seq=void_from_seq)

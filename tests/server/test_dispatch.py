@@ -51,8 +51,8 @@ def test_api_versions_lists_the_dispatch_table(server):
     with WireClient(server.bootstrap) as client:
         for version in range(5):
             request = ApiVersionsRequest(client_software_name="test", client_software_version="1")
-            told = client.request(request, version).api_keys
-            assert [(each.api_key, each.min_version, each.max_version) for each in told] == [
+            listed = client.request(request, version).api_keys
+            assert [(each.api_key, each.min_version, each.max_version) for each in listed] == [
                 (route.api.key, route.offered_from, route.max_version)
                 for route in sorted(ROUTES, key=lambda route: route.api.key)
             ]
@@ -155,7 +155,7 @@ def names_anything(struct: Struct) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("api_name", "told"),
+    ("api_name", "error"),
     [
         ("Heartbeat", ErrorCode.NONE),
         ("SyncGroup", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
@@ -163,11 +163,11 @@ def names_anything(struct: Struct) -> bool:
         ("LeaveGroup", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
     ],
 )
-def test_error_responses_to_members_during_a_load(api_name, told):
+def test_error_responses_to_members_during_a_load(api_name, error):
     """A loaded member gets a fresh session, so a heartbeat loses nothing."""
     api = APIS.named(api_name)
     route = served().routes[api.key]
-    assert route.error_response(api.request(), ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, 0).error_code == told
+    assert route.error_response(api.request(), ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, 0).error_code == error
     assert route.error_response(api.request(), ErrorCode.NOT_COORDINATOR, 0).error_code == ErrorCode.NOT_COORDINATOR
 
 

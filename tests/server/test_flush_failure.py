@@ -24,7 +24,7 @@ def test_the_node_reports_a_failed_flush(tmp_path, monkeypatch):
         finally:
             monkeypatch.undo()
             await node.stop()
-            assert await asking is None, "the topic is not told to be made"
+            assert await asking is None, "the creation of the topic is not acknowledged"
 
     assert "the medium is gone" in str(asyncio.run(play()))
 

@@ -1,4 +1,4 @@
-"""Where clients connect, and where they are told to."""
+"""The addresses that are bound, and those that are advertised to clients."""
 
 import asyncio
 import os
@@ -102,8 +102,8 @@ def test_a_wildcard_listener_advertises_the_host_name():
 
 
 def test_an_advertised_port_0_is_replaced_by_the_bound_port():
-    told = listeners(listeners="PLAINTEXT://127.0.0.1:0", advertised_listeners="PLAINTEXT://kafka.example.org:0")
-    ((_, host, port),) = asyncio.run(endpoints(told))
+    config = listeners(listeners="PLAINTEXT://127.0.0.1:0", advertised_listeners="PLAINTEXT://kafka.example.org:0")
+    ((_, host, port),) = asyncio.run(endpoints(config))
     assert host == "kafka.example.org"
     assert port > 0
 
@@ -117,8 +117,8 @@ def test_clients_get_the_advertised_endpoint(tmp_path):
             (described,) = client.request(DescribeClusterRequest(), 1).brokers
             old = client.request(FindCoordinatorRequest(key="g"), 2)
             (new,) = client.request(FindCoordinatorRequest(coordinator_keys=["g"]), 4).coordinators
-    for told in (broker, described, old, new):
-        assert (told.host, told.port) == ("kafka.example.org", 19092)
+    for each in (broker, described, old, new):
+        assert (each.host, each.port) == ("kafka.example.org", 19092)
 
 
 def listening_port(pid: int) -> int:

@@ -68,7 +68,7 @@ class DataHandlers:
             filter(None, (each.error_code for topic in response.responses for each in topic.partition_responses)), 0
         )
         if rejected:
-            # Nobody waits for the answer; a client that has to connect again asks for metadata anew. So does Kafka.
+            # No response is expected. As on Kafka, the client reconnects and then requests metadata again.
             call.connection.reject(f"a Produce with acks=0 failed: {ErrorCode(rejected).name}")
         return NO_RESPONSE
 
