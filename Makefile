@@ -1,5 +1,5 @@
-# Every target brings what it needs: in a fresh clone, `make demo` alone is enough. Needed beforehand: Python 3.11 or
-# newer, a C compiler, and Java 17 or newer for whatever runs Spark.
+# Every target installs what it needs: in a fresh clone, `make demo` alone is enough. Prerequisites: Python 3.11 or newer,
+# a C compiler, and Java 17 or newer for the targets that run Spark.
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -11,8 +11,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 DONE := $(VENV)/.done
 
-# The interpreter that makes the virtual environment; `make PYTHON=...` takes another one. The system's own comes first:
-# distributions build it with profile-guided optimization, which spares the server 5 to 10 % of its CPU time.
+# The interpreter for the virtual environment; `make PYTHON=...` uses another one. The system's Python is preferred:
+# distributions build it with profile-guided optimization, which saves 5 to 10 % of the CPU time of the server.
 PYTHON ?= $(shell for python in /usr/bin/python3 python3 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import ensurepip, pathlib, sys, sysconfig, venv; \
 		header = pathlib.Path(sysconfig.get_path("include"), "Python.h"); \
@@ -25,24 +25,24 @@ BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
 .PHONY: help build build-tests demo run debug check test conformance-kafka fuzz simulate mutate nightly lint format docs bench bench-assignors bench-coordinator bench-timers bench-wire lock clean java python
 
-help: ## this list
+help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
 
 build: $(DONE)/extensions $(DONE)/command ## virtual environment, locked packages, compiled extensions, the `coordinator` command
 
 build-tests: build $(DONE)/test-extensions
 
-demo: java ## the whole story: a server, consumers that come, leave and die, and the table of what happened
+demo: java ## end to end: a server, consumers that join, leave and crash, Spark, the table of generations
 	@$(MAKE) --no-print-directory build
 	@$(BIN)/coordinator demo
 
 run: build ## serve on 127.0.0.1:9092 with the data in ./coordinator-data, until Ctrl-C
 	@exec $(BIN)/coordinator serve --listen 127.0.0.1:9092 --data-dir coordinator-data
 
-debug: build ## as `run`, and every decision of the coordinator is checked: slow, for looking for a defect
+debug: build ## as `run`, with checks of every decision: slow, to find a defect of the coordinator
 	@COORDINATOR_DEBUG=1 exec $(BIN)/coordinator serve --listen 127.0.0.1:9092 --data-dir coordinator-data
 
-# A file is run by one worker, because its tests share servers.
+# One worker runs all tests of a file, because they share servers.
 WORKERS ?= 2
 
 check: lint ## lint, and all tests that need neither Spark nor real waits (about a minute)
@@ -54,37 +54,37 @@ test: build-tests ## all tests (Spark's too)
 HISTORIES ?= 500
 
 conformance-kafka: SEED ?= 1
-conformance-kafka: build-tests ## HISTORIES (500) random ones from SEED (1) on, on a real Kafka and on our server (Java, Maven)
+conformance-kafka: build-tests ## compare this server with a real Kafka in HISTORIES (500) random histories from SEED (1) on (Java, Maven)
 	@$(BIN)/python -m tests.differential --histories $(HISTORIES) --seed $(SEED)
 
-# Each target for FUZZ_SECONDS; what was learnt, and an input that failed, is in .fuzz.
+# Each target runs for FUZZ_SECONDS. The corpus and failing inputs are kept in .fuzz.
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS := $(sort $(wildcard tests/fuzz/fuzz_*.py))
 
-fuzz: build-tests ## feed the codec wrong bytes, FUZZ_SECONDS (60) for each target of tests/fuzz
+fuzz: build-tests ## test the codec with malformed bytes, FUZZ_SECONDS (60) for each target of tests/fuzz
 	@for target in $(FUZZ_TARGETS); do echo "== $$target"; \
 		FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m "tests.fuzz.$$(basename "$$target" .py)" 2>&1 \
 			| grep -vE '^(INFO|WARNING|Loaded|#|")|^$$'; done
 
-# SEED: the first of the seeds that are played, chosen by chance without it.
+# SEED: the first seed; a random one without it.
 SECONDS ?= 60
 SEED ?=
 
 simulate: build-tests ## random histories of clients, disks and crashes against the core, for SECONDS (60), from SEED on
 	@$(BIN)/python -m tests.simulation --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
-# A night has time for what is too slow for `test`. The seeds are printed: with SEED a run can be repeated.
+# What is too slow for `test`. The seeds are printed: with SEED a run can be repeated.
 NIGHTLY_SECONDS ?= 600
 
 nightly: export COORDINATOR_DEBUG := 1
-nightly: build-tests ## with every decision checked: simulate for NIGHTLY_SECONDS (600), Kafka's scenarios, and Kafka itself if Java is there
+nightly: build-tests ## with checks of every decision: simulate for NIGHTLY_SECONDS (600), Kafka's scenarios, conformance-kafka if Java is there
 	@$(BIN)/python -m tests.simulation --seconds $(NIGHTLY_SECONDS) $(if $(SEED),--seed $(SEED))
 	@$(BIN)/python -m pytest -q tests/conformance
 	@seed=$(or $(SEED),$$(( RANDOM * 32768 + RANDOM ))); echo "histories with Kafka, seeds from $$seed on"; \
 		$(BIN)/python -m tests.differential --histories $(HISTORIES) --seed $$seed || \
 		{ [ $$? -eq 2 ] && echo "left out: there is no Kafka to compare with"; }
 
-mutate: build-tests ## break the coordinator in many ways, one at a time: a test must notice each (some ten minutes)
+mutate: build-tests ## apply each mutant of tests/mutations; a test must detect it (about ten minutes)
 	@$(BIN)/python -m tests.mutations
 
 lint: build-tests ## ruff, formatting, cython-lint, mypy --strict
@@ -97,28 +97,28 @@ format: $(DONE)/packages ## format and sort imports in place
 	@$(BIN)/ruff check --select I --fix .
 	@$(BIN)/ruff format .
 
-bench-assignors: build-tests ## the assignors against kafka-python's, and Kafka's own where its jars are
+bench-assignors: build-tests ## the assignors beside kafka-python's, and Kafka's if its jars are available
 	@$(BIN)/python tests/bench/bench_assignors.py
 
-# What these take from the environment (ROUNDS, ONLY, PEERS, ...) is said at the top of the scripts.
-bench-coordinator: build-tests ## our server under load beside Apache Kafka, kfake and a bare floor (Go; Java and Maven for Kafka)
+# The scripts describe their environment variables (ROUNDS, ONLY, PEERS, ...) at the top.
+bench-coordinator: build-tests ## the server under load beside Apache Kafka, kfake and a bare event loop (Go; Java and Maven for Kafka)
 	@$(BIN)/python tests/bench/bench_coordinator.py
 
-bench-timers: build-tests ## the timing wheel against asyncio, uvloop, heapq, and Kafka's own where Java is
+bench-timers: build-tests ## the timing wheel beside asyncio, uvloop, heapq, and Kafka's timer if Java is available
 	@$(BIN)/python tests/bench/bench_timers.py
 
-bench-wire: build-tests ## the codec against kafka-python, franz-go's kmsg and aiokafka
+bench-wire: build-tests ## the codec beside kafka-python, franz-go's kmsg and aiokafka
 	@$(BIN)/python tests/bench/bench_wire.py
 
-docs: build ## write docs/configuration.md, docs/protocol.md and docs/states.md anew
+docs: build ## generate docs/configuration.md, docs/protocol.md and docs/states.md
 	@$(BIN)/python docs/make_protocol.py
 	@$(BIN)/python docs/make_configuration.py
 	@$(BIN)/python docs/make_states.py
 
-bench: build-tests ## run each benchmark of tests/bench and print its figures
+bench: build-tests ## run all benchmarks of tests/bench
 	@for bench in $(BENCHES); do echo "== $$bench"; $(BIN)/python "$$bench"; done
 
-lock: python ## choose versions anew for pyproject.toml and write requirements.lock
+lock: python ## resolve the versions for pyproject.toml and write requirements.lock
 	@scratch=$$(mktemp -d); trap 'rm -rf "$$scratch"' EXIT; \
 	$(PYTHON) -m venv "$$scratch/venv"; \
 	"$$scratch/venv/bin/python" -m pip install --quiet '.[dev]'; \
@@ -128,7 +128,7 @@ lock: python ## choose versions anew for pyproject.toml and write requirements.l
 	} > "$$scratch/lock"; \
 	cp "$$scratch/lock" requirements.lock
 
-clean: ## remove what was built, measured or demonstrated (not .venv and not coordinator-data)
+clean: ## remove build products, caches and measurements (not .venv and not coordinator-data)
 	@rm -rf build dist *.egg-info .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz _wire/messages
 	@rm -f $(DONE)/extensions $(DONE)/test-extensions $(DONE)/command
 	@find _wire coordinator tests \( -name '*.so' -o -name '*.c' -not -path 'tests/bench/*' \) -type f -delete
@@ -141,8 +141,8 @@ java: python
 	@$(PYTHON) coordinator/pipeline/java.py
 
 $(DONE)/packages: requirements.lock | python
-	@[ -x $(BIN)/python ] || { echo "making $(VENV)"; $(PYTHON) -m venv $(VENV); }
-	@echo "installing the packages of requirements.lock (the first time fetches about 400 MB)"
+	@[ -x $(BIN)/python ] || { echo "creating $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	@echo "installing the packages of requirements.lock (about 400 MB the first time)"
 	@$(BIN)/python -m pip install --disable-pip-version-check --no-deps -r requirements.lock \
 		| { grep -v '^Requirement already satisfied' || true; }
 	@mkdir -p $(DONE) && touch $@

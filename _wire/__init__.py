@@ -1,1 +1,1 @@
-"""Bytes of the Kafka protocol to messages and back; knows nothing of groups."""
+"""Encodes and decodes the messages of the Kafka protocol. It has no knowledge of groups."""

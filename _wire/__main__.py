@@ -1,4 +1,4 @@
-"""Look at bytes of the Kafka protocol, and at its messages.
+"""Decodes bytes of the Kafka protocol, and describes its messages.
 
 python -m _wire decode --api JoinGroup --version 7 00066f7264657273...
 python -m _wire decode --header < request.hex          # key and version are in the header of a request

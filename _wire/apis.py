@@ -1,4 +1,4 @@
-"""The APIs with a definition, by key. Dispatch, ApiVersions and the documentation are derived from them."""
+"""The APIs with a definition, by key. Dispatch, ApiVersions and the documentation are derived from this table."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from _wire.primitives import Message
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """A request and its response; `flexible_from` is `max_version + 1` where no version is flexible (KIP-482)."""
+    """A request and its response. `flexible_from` is `max_version + 1` if no version is flexible (KIP-482)."""
 
     name: str
     key: int
@@ -26,7 +26,7 @@ def _name(module_name: str) -> str:
 
 
 class Apis(Mapping[int, Api]):
-    """By API key. The module of an API is imported when it is first asked for: a server pays for what it serves."""
+    """API key → API. The module of an API is imported at its first use, so unused APIs cost nothing."""
 
     def __init__(self, modules: Mapping[int, str]) -> None:
         self._modules = modules
@@ -45,7 +45,11 @@ class Apis(Mapping[int, Api]):
         return len(self._modules)
 
     def named(self, name: str) -> Api:
-        """By name, as "JoinGroup". Raises KeyError when there is none."""
+        """Find an API by its name, such as "JoinGroup".
+
+        Raises:
+            KeyError: there is no API of that name.
+        """
         return self[self._keys[name]]
 
     def _load(self, key: int, module_name: str) -> Api:

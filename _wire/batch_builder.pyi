@@ -21,7 +21,7 @@ def build_batch(
     partition_leader_epoch: int = -1,
     log_append_time: bool = False,
 ) -> bytes:
-    """A batch of format 2.
+    """Build a batch of format 2.
 
     A tuple is (key, value) or (key, value, headers): its offset follows the one before, and `timestamp_ms` is its time.
     A Record brings its own offset and time. `base_offset` is the first record's (0 for tuples) and `last_offset` the

@@ -66,7 +66,7 @@ def build_batch(
 
 
 cdef bytes compressed_batch(BatchHeader header, bytes plain):
-    """The batch whose uncompressed form, with room for its header, is `plain`."""
+    """Compress a batch. `plain` is its uncompressed form, with space for the header."""
     cdef bytes payload = compress(header.compression, plain[RECORDS:])
     cdef bytes batch = PyBytes_FromStringAndSize(NULL, RECORDS + PyBytes_GET_SIZE(payload))
     memcpy(PyBytes_AS_STRING(batch) + RECORDS, PyBytes_AS_STRING(payload), PyBytes_GET_SIZE(payload))
@@ -75,7 +75,7 @@ cdef bytes compressed_batch(BatchHeader header, bytes plain):
 
 
 cdef bytes build_records(BatchHeader header, object records, object base_offset, int64_t timestamp_ms):
-    """A batch with its records written and its header still blank; what follows from the records is set in `header`."""
+    """Write the records of a batch after an empty header; set the fields of `header` that depend on the records."""
     cdef Py_ssize_t count = len(records)
     cdef Py_ssize_t position
     cdef int64_t size = RECORDS
@@ -118,7 +118,7 @@ cdef inline object item_at(object sequence, Py_ssize_t position):
 
 
 cdef int view_record(object item, int64_t timestamp_ms, RecordView *view) except -1:
-    """Look at the next record; `view` still holds the one before."""
+    """Read the next record into `view`, which has the previous one."""
     cdef Record record
     if type(item) is Record:
         record = item
@@ -139,7 +139,7 @@ cdef int view_record(object item, int64_t timestamp_ms, RecordView *view) except
 
 
 cdef int measure(RecordView *view, BatchHeader header) except -1:
-    """Set the size of a record, and refuse what cannot be written."""
+    """Set the size of a record; raise an exception if it cannot be written."""
     cdef int64_t size
     cdef Py_ssize_t position, count, name_size
     headers = <object>view.headers
@@ -202,7 +202,7 @@ cdef inline int write_varint_bytes(Writer *w, object value) except -1:
 
 
 cdef int seal(BatchHeader header, uint8_t *batch, Py_ssize_t size) except -1:
-    """Write the header into a batch whose records are there; the checksum comes last."""
+    """Write the header of a batch after its records. The checksum is last."""
     if header.last_offset - header.base_offset > INT32_MAX:
         raise ValueError(f"offsets {header.base_offset} to {header.last_offset} do not fit into one batch")
     store_uint64(batch + BASE_OFFSET, <uint64_t>header.base_offset)

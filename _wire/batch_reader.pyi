@@ -5,7 +5,7 @@ from _wire.batches import BatchHeader
 DECOMPRESSED_BYTES_MAX: int
 
 class Record:
-    """One record. Read from the log it has its absolute offset; timestamps are ms since the epoch, -1 for none."""
+    """One record. `offset` is absolute if it was read from a log. Timestamps are ms since the epoch, or -1."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class Record:
 def parse_batch(
     data: bytes | bytearray | memoryview, start: int = 0, decompressed_bytes_max: int = ...
 ) -> tuple[BatchHeader, list[Record]]:
-    """The batch at `start` and its records, of any format.
+    """Parse the batch at `start` and its records, in any format.
 
     Raises:
         CorruptBatch: as `batch_headers`; also an incomplete batch, records that do not fill it or are fewer than it
@@ -40,4 +40,4 @@ def parse_batch(
 def parse_records(
     data: bytes | bytearray | memoryview, start: int = 0, decompressed_bytes_max: int = ...
 ) -> list[Record]:
-    """The records of all batches, which lie whole in `data`; the limit holds for each batch. Raises CorruptBatch."""
+    """Parse the records of all batches in `data`, which are complete. The limit is per batch. Raises CorruptBatch."""

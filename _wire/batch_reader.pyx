@@ -192,7 +192,7 @@ cdef bytes read_int32_bytes(Reader *r):
 
 
 cdef list read_messages(BatchHeader header, const uint8_t *message, Py_ssize_t decompressed_bytes_max):
-    """The record of a message of format 0 or 1, or those of the messages compressed in it."""
+    """Parse a message of format 0 or 1: its record, or the records of the messages compressed in it."""
     cdef Py_buffer view
     cdef Record record = read_message(header, message)
     if header.attributes & COMPRESSION_MASK == 0:

@@ -4,10 +4,10 @@ NO_TIMESTAMP: int
 BATCH_HEADER_BYTES: int
 
 class CorruptBatch(MalformedMessage):
-    """The bytes are not record batches: a wrong checksum or length, or records that do not fill their batch."""
+    """The bytes are not record batches: a checksum or length is wrong, or the records do not fill their batch."""
 
 class BatchHeader:
-    """What is known of a batch without reading its records. Made by this module only.
+    """The header of a batch. Only this module creates it.
 
     The older formats (magic 0 and 1) have messages instead of batches. A single one is a batch of one record. Of a
     compressed one only the last offset is known before it is parsed: `batch_headers` gives it as `base_offset` too,
@@ -16,17 +16,17 @@ class BatchHeader:
 
     @property
     def position(self) -> int:
-        """Index of the first byte in the data that was read."""
+        """The index of the first byte in the data that was parsed."""
     @property
     def size_in_bytes(self) -> int:
-        """The whole batch, with its offset and length fields."""
+        """The size of the batch, with its offset and length fields."""
     @property
     def base_offset(self) -> int: ...
     @property
     def last_offset(self) -> int: ...
     @property
     def next_offset(self) -> int:
-        """The offset of whatever comes after the batch."""
+        """The offset after the last record of the batch."""
     @property
     def partition_leader_epoch(self) -> int: ...
     @property
@@ -45,7 +45,7 @@ class BatchHeader:
     def max_timestamp_ms(self) -> int: ...
     @property
     def delete_horizon_ms(self) -> int | None:
-        """When compaction may remove the batch's tombstones (KIP-534)."""
+        """The time from which compaction may remove the tombstones of the batch (KIP-534)."""
     @property
     def producer_id(self) -> int: ...
     @property
@@ -54,7 +54,7 @@ class BatchHeader:
     def base_sequence(self) -> int: ...
     @property
     def last_sequence(self) -> int:
-        """Wraps from 2^31 - 1 to 0; -1 without a sequence."""
+        """The sequence wraps from 2^31 - 1 to 0; -1 if there is none."""
     @property
     def record_count(self) -> int: ...
     @property
@@ -63,21 +63,21 @@ class BatchHeader:
     def is_control(self) -> bool: ...
 
 def batch_headers(data: bytes | bytearray | memoryview, start: int = 0, check_crc: bool = True) -> list[BatchHeader]:
-    """The headers of all batches that lie whole in `data`; an incomplete last one is left out.
+    """Parse the headers of all batches in `data`. An incomplete last batch is left out.
 
     Raises:
         CorruptBatch: a batch with an impossible length, an unknown format, or a wrong checksum.
     """
 
 def set_batch_position(buffer: bytearray, start: int, base_offset: int, partition_leader_epoch: int) -> None:
-    """Place the batch at `start` into its log: the two fields that the checksum does not cover.
+    """Set the two fields of the batch at `start` that depend on its log; the checksum does not cover them.
 
     Raises:
         CorruptBatch: no whole header of format 2 at `start`.
     """
 
 def set_log_append_time(buffer: bytearray, start: int, timestamp_ms: int) -> None:
-    """Give the records of the batch at `start` the time of their append, and compute its checksum again.
+    """Set the append time of the records of the batch at `start`, and compute its checksum again.
 
     Raises:
         CorruptBatch: no whole batch of format 2 at `start`.
@@ -86,14 +86,14 @@ def set_log_append_time(buffer: bytearray, start: int, timestamp_ms: int) -> Non
 def place_batches(
     buffer: bytearray, base_offset: int, partition_leader_epoch: int, check_crc: bool = True
 ) -> list[BatchHeader]:
-    """Number all batches of `buffer` from `base_offset` on, in place; the headers are as they are then.
+    """Assign offsets from `base_offset` on to all batches of `buffer`, in place; return their new headers.
 
     Raises:
         CorruptBatch: `buffer` is not one or more whole batches of format 2 and nothing else.
     """
 
 def find_batch(data: bytes | bytearray | memoryview, offset: int) -> tuple[int, bool]:
-    """The position of the first batch of format 2 that ends at `offset` or after, looking at headers alone.
+    """The position of the first batch of format 2 whose last offset is `offset` or later, from the headers alone.
 
     False with it when that was not found: the search then has to go on at that position, which may lie beyond `data`.
 
@@ -102,7 +102,7 @@ def find_batch(data: bytes | bytearray | memoryview, offset: int) -> tuple[int, 
     """
 
 def end_of_whole_batches(data: bytes | bytearray | memoryview, before_offset: int = ...) -> int:
-    """Where the last batch of format 2 ends that lies whole in `data` and begins before `before_offset`.
+    """The end of the last complete batch of format 2 in `data` that begins before `before_offset`.
 
     A batch with an impossible length ends the search, too.
     """

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
-"""Batches as a whole: their headers in formats 0, 1 and 2, and what a log does to them without reading their records.
+"""The headers of batches in formats 0, 1 and 2, and the operations of a log that need no records.
 
 Layouts: KIP-98 (format 2), KIP-32 (format 1). A length is held against the bytes that are there before it is believed.
 """
@@ -99,7 +99,7 @@ cdef int check_checksum(BatchHeader header, const uint8_t *batch) except -1:
 
 
 cdef BatchHeader read_header(const uint8_t *data, Py_ssize_t position, Py_ssize_t end, bint check_crc):
-    """The batch at `position`, None when it is not there to its end."""
+    """The batch at `position`; None if it is incomplete."""
     cdef BatchHeader header
     cdef const uint8_t *batch = data + position
     cdef int32_t length
@@ -156,7 +156,7 @@ cdef int read_batch_fields(BatchHeader header, const uint8_t *batch) except -1:
 
 
 cdef int read_message_fields(BatchHeader header, const uint8_t *message) except -1:
-    """A message of format 0 or 1. `base_offset` holds its own offset: its last inner message's, if it is compressed."""
+    """A message of format 0 or 1. `base_offset` is its own offset or, if compressed, that of its last inner message."""
     if header.size_in_bytes < legacy_key_position(header.magic) + 8:
         raise corrupt(
             header.magic, "message_size", header.position, f"{header.size_in_bytes} bytes are less than a message"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import cramjam
 
-# The number is what the low three bits of a batch's attributes say (KIP-98, zstd: KIP-110).
+# The number is the value of the low three bits of the attributes of a batch (KIP-98, zstd: KIP-110).
 COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 # org.xerial.snappy: magic, version and lowest compatible version, then blocks, each after its int32 size.
@@ -16,7 +16,7 @@ XERIAL_HEADER = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1)
 XERIAL_MAGIC = XERIAL_HEADER[:8]
 XERIAL_BLOCK_BYTES = 32 * 1024
 
-# LZ4 frame format 1.6: independent blocks (Kafka's Java reader refuses others) of at most 64 KiB, no checksums.
+# LZ4 frame format 1.6: independent blocks (Kafka's Java reader rejects others) of at most 64 KiB, no checksums.
 LZ4_MAGIC = b"\x04\x22\x4d\x18"
 LZ4_FRAME_HEADER = LZ4_MAGIC + b"\x60\x40\x82"
 LZ4_BLOCK_BYTES = 64 * 1024
@@ -30,25 +30,33 @@ GUESS_GROWTH = 8
 
 
 class BadCompression(Exception):
-    """The bytes do not decompress, or to more than is allowed."""
+    """The bytes cannot be decompressed, or their content exceeds the limit."""
 
 
 def compress(compression: str, data: bytes) -> bytes:
-    """Raises ValueError for a compression that does not exist."""
+    """Compress bytes.
+
+    Raises:
+        ValueError: an unknown compression.
+    """
     if compression not in _COMPRESSORS:
         raise ValueError(f"compression is one of {', '.join(_COMPRESSORS)}, not {compression!r}")
     return _COMPRESSORS[compression](data)
 
 
 def decompress(compression: str, data: bytes | memoryview, limit_bytes: int) -> bytes | bytearray | memoryview:
-    """Raises BadCompression; takes no more than about `limit_bytes` of memory."""
+    """Decompress bytes, with at most about `limit_bytes` of memory.
+
+    Raises:
+        BadCompression: the bytes cannot be decompressed, or their content exceeds the limit.
+    """
     if compression == "snappy":
         return _decompress_snappy(data, limit_bytes)
     return _decompress_into_growing(_DECOMPRESSORS[compression], data, limit_bytes)
 
 
 def repair_lz4_header(data: bytes | memoryview) -> bytes:
-    """The frame with the header checksum that the format wants.
+    """Return the frame with the header checksum that the format requires.
 
     Clients of message format 0 computed it over the magic too (KAFKA-3160).
     """
@@ -115,7 +123,7 @@ def _compress_lz4(data: bytes) -> bytes:
 
 
 def _short_xxh32(data: bytes) -> int:
-    """XXH32 with seed 0 of fewer than 16 bytes, which is all that an LZ4 frame header has."""
+    """XXH32 with seed 0, for fewer than 16 bytes only, which is enough for an LZ4 frame header."""
     assert len(data) < 16
     mask = 0xFFFF_FFFF
 
@@ -136,7 +144,7 @@ def _short_xxh32(data: bytes) -> int:
 def _decompress_into_growing(
     decompress_into: Callable[[bytes | memoryview, bytearray], int], data: bytes | memoryview, limit_bytes: int
 ) -> memoryview:
-    """Try with room that grows up to the limit: neither format has to say how much will come out."""
+    """Try with a buffer that grows up to the limit, because both formats may omit the size of their content."""
     size = min(limit_bytes, max(FIRST_GUESS_BYTES, GUESS_GROWTH * len(data)))
     while True:
         out = bytearray(size)

@@ -1,4 +1,4 @@
-"""Control records: the markers that end a transaction in each partition it touched (KIP-98)."""
+"""Control records: the markers that end a transaction in each of its partitions (KIP-98)."""
 
 import struct
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _END_TXN_MARKER = struct.Struct(">hi")
 
 
 class ControlRecordType(IntEnum):
-    """What a control record means. Readers skip the types they do not know."""
+    """The type of a control record. Readers skip unknown types."""
 
     ABORT = 0
     COMMIT = 1
@@ -30,7 +30,7 @@ class ControlRecordType(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class EndTxnMarker:
-    """The outcome of a transaction; `coordinator_epoch` fences markers of a former coordinator."""
+    """The outcome of a transaction. `coordinator_epoch` fences the markers of former coordinators."""
 
     committed: bool
     coordinator_epoch: int
@@ -42,7 +42,7 @@ class EndTxnMarker:
 
 
 def control_record_type(record: Record) -> ControlRecordType:
-    """The type of a record of a control batch.
+    """Read the type of a record of a control batch.
 
     Raises:
         CorruptBatch: its key is none of a control record.
@@ -58,7 +58,7 @@ def control_record_type(record: Record) -> ControlRecordType:
 
 
 def read_end_txn_marker(record: Record) -> EndTxnMarker:
-    """The outcome a COMMIT or ABORT record stands for.
+    """Read the outcome from a COMMIT or ABORT record.
 
     Raises:
         CorruptBatch: the record is no such marker.

@@ -1,4 +1,4 @@
-"""Formats that lie inside other bytes behind an int16: records of internal topics, the consumers' own protocol.
+"""Formats that are embedded in other bytes after an int16: records of internal topics, and the consumer protocol.
 
 For a value and for the consumer protocol the int16 is the version. For a key it is the record type, which we take for
 the key's version, as Kafka did until 4.0: the bytes are the same.
@@ -19,7 +19,7 @@ OFFSETS_TOPIC = "__consumer_offsets"
 
 @dataclass(frozen=True, slots=True)
 class RecordFormat:
-    """What the records of one type look like; a record without a value is a tombstone."""
+    """The formats of the records of one type. A record without a value is a tombstone."""
 
     key: type[Message]
     value: type[Message]
@@ -33,7 +33,7 @@ def _format(module_name: str) -> RecordFormat:
 
 @cache
 def record_formats(topic: str) -> dict[int, RecordFormat]:
-    """The formats of an internal topic's records, by record type; imported when they are first asked for."""
+    """Record type → formats of the records of an internal topic, imported at their first use."""
     return {record_type: _format(module_name) for record_type, module_name in RECORD_MODULES[topic].items()}
 
 
@@ -43,7 +43,7 @@ def _values_by_key() -> dict[type[Message], type[Message]]:
 
 
 def value_of(key: type[Message]) -> type[Message]:
-    """The class of the value that goes with a class of keys. Raises KeyError for a class that is no key."""
+    """The class of the values for a class of keys. Raises KeyError for any other class."""
     return _values_by_key()[key]
 
 
@@ -51,19 +51,19 @@ M = TypeVar("M", bound=Message)
 
 
 def encode_versioned(message: Message, version: int) -> bytes:
-    """The int16 and the message behind it; ValueError if the message has no such version."""
+    """Encode the version as an int16, followed by the message. Raises ValueError for an unknown version."""
     return version.to_bytes(PREFIX_BYTES, "big", signed=True) + message.encode(version)
 
 
 def prefix_of(data: Buffer) -> int:
-    """The int16 at the start: the version, or the record type of a key."""
+    """Read the int16 at the start: a version, or the record type of a key."""
     if len(data) < PREFIX_BYTES:
         raise MalformedMessage("version", 0, "", len(data), f"truncated: {PREFIX_BYTES} bytes wanted, {len(data)} left")
     return int.from_bytes(data[:PREFIX_BYTES], "big", signed=True)
 
 
 def decode_versioned(kind: type[M], data: Buffer) -> M:
-    """The message of `kind` in the version that the bytes begin with; MalformedMessage if there is no such version."""
+    """Decode a message in the version that the bytes begin with. Raises MalformedMessage for an unknown version."""
     version = prefix_of(data)
     if not kind.MIN_VERSION <= version <= kind.MAX_VERSION:
         raise MalformedMessage(kind.NAME, version, "", 0, f"version is not {kind.MIN_VERSION} to {kind.MAX_VERSION}")
@@ -71,11 +71,11 @@ def decode_versioned(kind: type[M], data: Buffer) -> M:
 
 
 def decode_key(data: Buffer, topic: str = OFFSETS_TOPIC) -> Message | None:
-    """The key of a record of an internal topic; None if its record type is not one of ours."""
+    """Decode the key of a record of an internal topic; None for an unknown record type."""
     record = record_formats(topic).get(prefix_of(data))
     return None if record is None else decode_versioned(record.key, data)
 
 
 def decode_value(key: Message, data: Buffer) -> Message:
-    """The value of the record that `key`, which decode_key gave, is the key of."""
+    """Decode the value of a record with `key`, which `decode_key` returned."""
     return decode_versioned(value_of(type(key)), data)

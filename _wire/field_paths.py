@@ -1,4 +1,4 @@
-"""Which element of which array a malformed field lies in: asked once bytes have been refused, never before.
+"""Finds the array elements that contain a malformed field. Used only after decoding has failed.
 
 A decoder fills its message from front to back, and an array's elements are None until their turn: the element that was
 being read is the last one that is there.
@@ -41,7 +41,7 @@ def _last(value: Any) -> Any:
 
 
 def _newest(struct: Any, kind: str) -> tuple[str, Any]:
-    """(path, struct) of the struct of that kind which was begun last; (`kind.`, None) if there is none."""
+    """(path, struct) of the last struct of that kind that was started; (`kind.`, None) if there is none."""
     if type(struct).__name__ == kind:
         return "", struct
     for name in reversed(struct.FIELDS):

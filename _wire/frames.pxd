@@ -1,9 +1,9 @@
-"""Frames out of a stream of bytes."""
+"""Splits a stream of bytes into frames."""
 
 
 cdef class FrameSplitter:
     cdef readonly Py_ssize_t frame_bytes_max
-    cdef bytearray begun                # the bytes of a frame that is not whole yet, with its length
+    cdef bytearray begun                # the bytes of an incomplete frame, with its length field
 
     cdef bint has_begun(self) noexcept
     cpdef list feed(self, object data)

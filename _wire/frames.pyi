@@ -1,9 +1,9 @@
 from _wire.primitives import Buffer
 
 class FrameTooLarge(Exception):
-    """A peer announced a frame of more bytes than allowed; a negative length counts as huge.
+    """A frame is longer than allowed. A negative length counts as too long.
 
-    `frames` are the whole frames that came before it in the same bytes.
+    `frames` are the complete frames before it in the same bytes.
     """
 
     frame_bytes: int
@@ -11,17 +11,18 @@ class FrameTooLarge(Exception):
     frames: list[bytes]
 
 class FrameSplitter:
-    """Frames out of a stream of bytes, which may be cut anywhere."""
+    """Splits a stream of bytes, which arrives in arbitrary pieces, into frames."""
 
     @property
     def frame_bytes_max(self) -> int: ...
     @property
     def begun_bytes(self) -> int:
-        """Bytes held of a frame that is not whole yet, its length counted in."""
+        """The number of buffered bytes of an incomplete frame, including its length field."""
 
     def __init__(self, frame_bytes_max: int) -> None: ...
     def feed(self, data: Buffer) -> list[bytes]:
-        """The frames that are whole now, without their lengths, in order.
+        """Return the frames that are complete now, in order, without their length fields.
 
-        Raises FrameTooLarge once one is too large, and from then on always.
+        Raises:
+            FrameTooLarge: a frame is too large; every later call raises it too.
         """

@@ -1,4 +1,4 @@
-"""Frames out of a stream of bytes: an int32 length, then as many bytes.
+"""Splits a stream of bytes into frames: an int32 length, followed by that number of bytes.
 
 A length is held against the limit as soon as it is there, and memory is taken for bytes that came, never for bytes
 that were announced.
@@ -40,7 +40,7 @@ cdef class FrameSplitter:
         return PyByteArray_GET_SIZE(self.begun) != 0
 
     cpdef list feed(self, object data):
-        """The frames that are whole now, without their lengths, in order. FrameTooLarge for good after a huge one."""
+        """Return the complete frames in order. After a frame that is too large, always raise FrameTooLarge."""
         cdef list frames = []
         cdef Py_ssize_t used
         if not self.has_begun():
@@ -55,7 +55,7 @@ cdef class FrameSplitter:
         return frames
 
     cdef Py_ssize_t split(self, object data, list frames) except -1:
-        """Append the whole frames of `data`; returns how many bytes they took."""
+        """Append the complete frames of `data`; return their size in bytes."""
         cdef Py_buffer view
         cdef Py_ssize_t used = 0, frame_bytes
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
@@ -72,7 +72,7 @@ cdef class FrameSplitter:
         return used
 
     cdef int check_next(self, list frames) except -1:
-        """Refuse a frame that is begun and will be too large."""
+        """Raise FrameTooLarge if the incomplete frame will be too large."""
         cdef Py_ssize_t frame_bytes
         if PyByteArray_GET_SIZE(self.begun) >= LENGTH_BYTES:
             frame_bytes = load_uint32(<const uint8_t *>PyByteArray_AS_STRING(self.begun))

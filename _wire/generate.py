@@ -1,4 +1,4 @@
-"""Makes a Cython module of every definition in `schemas/`: run by setup.py, needed by nothing that is installed.
+"""Generates a Cython module from each definition in `schemas/`. setup.py runs it; it is not installed.
 
 The code reads like the definition: one function per message and direction, fields in the order of the wire,
 `if version >= n` where a field came later. The same definitions give the same bytes, and a file is only written when
@@ -17,7 +17,7 @@ MESSAGES = Path(__file__).parent / "messages"
 
 
 def generate(schemas: Path = SCHEMAS, messages: Path = MESSAGES) -> None:
-    """Write the modules of all definitions in `schemas` into `messages`; those of definitions that are gone go."""
+    """Write the modules of all definitions in `schemas` into `messages`, and remove those without a definition."""
     definitions = read_definitions(schemas)
     files = {"__init__.py": index(definitions)}
     for definition in definitions:
@@ -38,7 +38,7 @@ def write_if_changed(path: Path, text: str) -> None:
 
 
 def index(definitions: list[Definition]) -> str:
-    """What `_wire.apis`, `_wire.headers` and `_wire.embedded` must know before any message is there."""
+    """The tables that `_wire.apis`, `_wire.headers` and `_wire.embedded` need without importing any message."""
     apis = sorted((each.key, each) for each in definitions if each.key is not None)
     modules = "".join(f'    {key}: "{api.module}",\n' for key, api in apis)
     flexible = "".join(f"    {key}: {api.flexible_from},\n" for key, api in apis)

@@ -1,4 +1,4 @@
-"""Headers of requests and responses, for servers that answer in C."""
+"""Headers of requests and responses, for compiled servers."""
 
 from libc.stdint cimport int16_t, int32_t
 
@@ -24,7 +24,7 @@ cdef class RequestHeader:
 cpdef int request_header_version(int api_key, int api_version) except -1
 cpdef int response_header_version(int api_key, int api_version) except -1
 
-# Read to the first byte of the body. Keys that we have no definition of read as not flexible.
+# Reads up to the first byte of the body. Unknown API keys are read as not flexible.
 cdef int read_request_header(Reader *r, HeaderFields *header) except -1
 
 cdef int write_response_header(Writer *w, int32_t correlation_id, int header_version) except -1

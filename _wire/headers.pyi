@@ -1,7 +1,7 @@
 from _wire.primitives import Buffer, Message
 
 class RequestHeader:
-    """Who asks for what: read-only. `client_id` is None where the client gave none."""
+    """The header of a request, read-only. `client_id` is None if the client sent none."""
 
     @property
     def api_key(self) -> int: ...
@@ -16,16 +16,17 @@ class RequestHeader:
 def request_header_version(api_key: int, api_version: int) -> int: ...
 def response_header_version(api_key: int, api_version: int) -> int: ...
 def decode_request_header(frame: Buffer, start: int = 0) -> tuple[RequestHeader, int]:
-    """(header, where the body begins in `frame`); the frame comes without its length, any key and version is taken.
+    """Return the header, of any key and version, and the position of the body in `frame`, which has no length field.
 
-    Raises MalformedMessage if the frame is too short for a header.
+    Raises:
+        MalformedMessage: the frame is too short for a header.
     """
 
 def decode_response_header(frame: Buffer, api_key: int, api_version: int, start: int = 0) -> tuple[int, int]:
-    """(correlation id, where the body begins in `frame`) of the answer to a request of this key and version."""
+    """Return correlation id and position of the body in `frame`, the response to a request of this key and version."""
 
 def encode_request(correlation_id: int, client_id: str | None, message: Message, version: int) -> bytes:
-    """A whole frame, with its length."""
+    """Encode a complete frame, with its length field."""
 
 def encode_response(correlation_id: int, message: Message, version: int) -> bytes:
-    """A whole frame, with its length."""
+    """Encode a complete frame, with its length field."""

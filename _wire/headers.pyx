@@ -1,4 +1,4 @@
-"""Headers of requests and responses, and whole frames with them.
+"""Headers of requests and responses, and complete frames.
 
 A request header of version 1 is API key, API version, correlation id and client id; version 2 adds tagged fields but
 keeps the client id's int16 length, so that a server can read it whatever the version (KIP-482). A response header is
@@ -83,7 +83,7 @@ cdef class RequestHeader:
 
 
 def decode_request_header(frame, Py_ssize_t start=0):
-    """(RequestHeader, where the body begins in `frame`). The frame comes without its length, of any key and version."""
+    """Return the header, of any key and version, and the position of the body in `frame`."""
     cdef Reader r
     cdef HeaderFields fields
     open_reader(&r, frame, start, b"RequestHeader", 1)
@@ -100,7 +100,7 @@ def decode_request_header(frame, Py_ssize_t start=0):
 
 
 def decode_response_header(frame, int api_key, int api_version, Py_ssize_t start=0):
-    """(correlation id, where the body begins in `frame`) of the answer to a request of this key and version."""
+    """Return correlation id and position of the body in the response to a request of this key and version."""
     cdef Reader r
     cdef int header_version = response_header_version(api_key, api_version)
     open_reader(&r, frame, start, b"ResponseHeader", <int16_t>header_version)
@@ -133,13 +133,13 @@ cdef int write_response_header(Writer *w, int32_t correlation_id, int header_ver
 
 
 cdef bytes finish_frame(Writer *w):
-    """Fill in the length that the frame begins with."""
+    """Write the length field at the start of the frame."""
     store_uint32(w.start, <uint32_t>(bytes_written(w) - FRAME_LENGTH_BYTES))
     return finish_writer(w)
 
 
 def encode_request(int32_t correlation_id, str client_id, Message message not None, int version):
-    """A whole frame, with its length."""
+    """Encode a complete frame, with its length field."""
     cdef Writer w
     check_version(message.info(), version)
     open_message_writer(&w, message.info())
@@ -154,7 +154,7 @@ def encode_request(int32_t correlation_id, str client_id, Message message not No
 
 
 cpdef bytes encode_response(int32_t correlation_id, Message message, int version):
-    """A whole frame, with its length; the body is written where it stays, and copied nowhere."""
+    """Encode a complete frame, with its length field. The body is encoded in place, without a copy."""
     cdef Writer w
     if message is None:
         raise TypeError("the message of a response is None")

@@ -1,7 +1,7 @@
-"""Heartbeat, the request that never ends, without a message object: its fields where they lie, its answer in place.
+"""Heartbeat, the most frequent request, without message objects: reads its fields in place and writes its response.
 
-Who cannot use these fields (a tag, a string of over 16 KiB, a frame cut short) decodes the frame in full. The layout
-is told once more by `schemas/heartbeat.schema`; a test holds the two against each other in every version.
+A frame with anything else (a tag, a string over 16 KiB, a truncated frame) has to be decoded in full. The layout is
+also defined in `schemas/heartbeat.schema`; a test compares the two in every version.
 """
 
 from libc.stdint cimport int16_t, int32_t, uint8_t
@@ -66,7 +66,7 @@ cdef inline bint no_tags(const uint8_t **position, const uint8_t *end) noexcept:
 
 
 cdef inline bint read_heartbeat(const uint8_t *frame, Py_ssize_t frame_bytes, HeartbeatFields *fields) noexcept:
-    """Read the fields of a frame (without its length); false if it is not certainly a plain Heartbeat.
+    """Read the fields of a frame (without its length field); return false if it may not be a plain Heartbeat.
 
     Bytes after the last field are ignored, as in every request.
     """
@@ -96,7 +96,7 @@ cdef inline bint read_heartbeat(const uint8_t *frame, Py_ssize_t frame_bytes, He
 
 
 cdef inline Py_ssize_t write_heartbeat_answer(uint8_t *out, const HeartbeatFields *fields) noexcept:
-    """Write the frame that says NONE; returns its bytes, HEARTBEAT_ANSWER_BYTES_MAX at most.
+    """Write a successful response; return its size in bytes, at most HEARTBEAT_ANSWER_BYTES_MAX.
 
     Length, correlation id, tags (v4), throttle time (v1), error code, tags (v4).
     """

@@ -1,4 +1,4 @@
-"""What a message looks like on the wire, version by version, as a table."""
+"""Describes the layout of a message in each version, as a table."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ LEGEND = "x present   n may be null   t tagged   . not there"
 
 
 def describe(definition: Definition) -> Iterator[str]:
-    """The lines of the description: what it is, then a table for each of its messages."""
+    """The lines of the description: a summary, then a table for each message."""
     yield heading(definition)
     yield definition.doc
     for name in definition.messages:
@@ -37,7 +37,7 @@ def heading(definition: Definition) -> str:
 
 
 def mark(each: Field, version: int) -> str:
-    """How a field is in a version, in one or two letters of the legend."""
+    """The form of a field in a version, as one or two letters of the legend."""
     if version not in each.versions:
         return "."
     letters = "t" if each.tag is not None else ""

@@ -1,4 +1,4 @@
-"""Our notation for Kafka's messages: one short file per API in `schemas/`, from which the extensions are built.
+"""The notation for Kafka's messages: one short file per API in `schemas/`, from which the extensions are built.
 
     # A member asks to be in the next generation of its group.
     api JoinGroup 11   versions 0-9   flexible 6+
@@ -66,7 +66,7 @@ BLOCK_NAMES = [name for names in BLOCKS.values() for name in names]
 
 
 class NotationError(Exception):
-    """A line that says nothing this notation knows; the text is one line and begins with file and line number."""
+    """A line is not valid. The text is one line and begins with the file and the line number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ Default = bool | int | float | str | None
 
 @dataclass(slots=True)
 class Field:
-    """One line of a definition. `type` is one of SCALARS or TEXTS or a struct's name; an element's, if `is_array`."""
+    """One line of a definition. `type` (in arrays of an element) is one of SCALARS or TEXTS or a struct name."""
 
     name: str
     type: str
@@ -110,7 +110,7 @@ class Field:
 
 @dataclass(slots=True)
 class Struct:
-    """Fields in the order of the wire.
+    """Fields in the order of their encoding.
 
     `path` leads from the message to them (`protocols.`), for errors; where a struct has a block of its own it begins
     with the struct's name instead (`Cursor.`). `flexible_from` lies above the versions where none is flexible.
@@ -125,7 +125,7 @@ class Struct:
 
 @dataclass(frozen=True, slots=True)
 class RecordPlace:
-    """Where records are stored, and the types their keys begin with."""
+    """The topic of the records, and the record types that their keys begin with."""
 
     topic: str
     types: Versions
@@ -153,7 +153,7 @@ class Definition:
 
     @property
     def kind(self) -> str:
-        """The word the definition begins with."""
+        """The first word of the definition."""
         return "record" if self.place else "data" if self.key is None else "api"
 
 
@@ -163,17 +163,17 @@ def snake_case(name: str) -> str:
 
 
 def read_definitions(folder: Path = SCHEMAS) -> list[Definition]:
-    """Those of all files in the folder, in the order of their modules."""
+    """The definitions of all files in the folder, in the order of their modules."""
     return sorted((read_definition(path) for path in folder.glob("*.schema")), key=lambda each: each.module)
 
 
 def read_definition(path: Path) -> Definition:
-    """The definition in a file; NotationError if it has none that is whole."""
+    """Read the definition in a file. Raises NotationError if it is not valid."""
     return parse(path.read_text(encoding="utf-8"), path.name)
 
 
 def parse(text: str, file_name: str) -> Definition:
-    """The definition in `text`; errors name `file_name` and the line."""
+    """Parse the definition in `text`; errors name `file_name` and the line."""
     return _Parser(text, file_name).definition()
 
 
@@ -238,7 +238,7 @@ class _Parser:
         return int(text[:-1])
 
     def versions(self, text: str, number: int, within: Versions | None) -> Versions:
-        """`3`, `3-5` or `3+`; the last one ends where `within` ends."""
+        """Parse `3`, `3-5` or `3+`, which ends at the end of `within`."""
         match = re.fullmatch(r"(\d+)(?:(\+)|-(\d+))?", text)
         if match is None or (match[2] and within is None):
             raise NotationError(f"{self.where(number)}: `{text}` is no range of versions")
@@ -355,7 +355,7 @@ class _Parser:
         return value
 
     def check_whole(self, definition: Definition, number: int) -> None:
-        """What can only be known once every line has been read."""
+        """Check what is known only after all lines are read."""
         blocks = BLOCKS[definition.kind]
         if len(definition.messages) != len(blocks):
             raise NotationError(f"{self.where(number)}: expected the blocks {' and '.join(blocks)}")

@@ -1,4 +1,4 @@
-"""Kafka's wire types over raw memory: the hot half, inlined into whoever cimports it.
+"""Kafka's primitive types over raw memory: the hot part, inlined into the modules that cimport it.
 
 A Reader never looks past its end and never trusts a length or a count before it was held against the bytes that are
 left. A Writer fills one bytes object that grows geometrically and is handed out without a copy. What is cold (errors,
@@ -61,7 +61,7 @@ cdef str decode_non_ascii(Reader *r, const uint8_t *text, Py_ssize_t size)
 # Borrow the bytes of any buffer from `start` on; every open_reader needs its close_reader.
 cdef int open_reader(Reader *r, object data, Py_ssize_t start, const char *message, int16_t version) except -1
 cdef void close_reader(Reader *r) noexcept
-cdef int end_message(Reader *r) except -1           # refuses bytes after the last field
+cdef int end_message(Reader *r) except -1           # raises an error for bytes after the last field
 cdef list read_int32_array(Reader *r, bint flexible)
 cdef int skip_some_tags(Reader *r) except -1
 
@@ -79,7 +79,7 @@ cdef inline void reader_over(
 
 
 cdef inline Reader *at(Reader *r, const char *field) noexcept:
-    """Names the field that is read next, should it prove malformed."""
+    """Set the name of the field that is read next, for errors."""
     r.field = field
     return r
 
@@ -148,7 +148,7 @@ cdef inline double read_float64(Reader *r) except? -1:
 
 
 cdef inline bytes read_uuid(Reader *r):
-    """The 16 bytes as they are."""
+    """Read 16 bytes."""
     return PyBytes_FromStringAndSize(<const char *>take(r, 16), 16)
 
 
@@ -198,7 +198,7 @@ cdef inline int64_t read_varlong(Reader *r) except? -1:
 
 
 cdef inline Py_ssize_t read_string_length(Reader *r, bint flexible) except? -2:
-    """-1 for null. Kafka's strings are at most 32767 bytes, also where a compact length could say more."""
+    """-1 for null. Kafka's strings have at most 32767 bytes, also with compact lengths."""
     cdef int64_t length = <int64_t>read_uvarint(r) - 1 if flexible else read_int16(r)
     if length < -1 or length > INT16_MAX:
         raise_bad_length(r, length)
@@ -214,7 +214,7 @@ cdef inline Py_ssize_t read_bytes_length(Reader *r, bint flexible) except? -2:
 
 
 cdef inline bint is_ascii(const uint8_t *text, Py_ssize_t size) noexcept:
-    """Whether no byte has its highest bit set; eight bytes at a time, the last eight again for what is left over."""
+    """Whether no byte has its highest bit set. Tests eight bytes at a time; the last eight may overlap."""
     cdef uint64_t high_bits = <uint64_t>0x8080808080808080
     cdef uint64_t word, seen = 0
     cdef Py_ssize_t i = 0
@@ -268,7 +268,7 @@ cdef inline bytes read_nullable_bytes(Reader *r, bint flexible):
 
 
 cdef inline Py_ssize_t read_nullable_count(Reader *r, bint flexible, Py_ssize_t element_bytes_min) except? -2:
-    """Elements of an array, -1 for null; refused if the bytes left cannot hold so many of element_bytes_min each."""
+    """Read the count of an array, -1 for null; reject it if the remaining bytes cannot hold that many elements."""
     cdef int64_t count = <int64_t>read_uvarint(r) - 1 if flexible else read_int32(r)
     if count < -1 or count > (r.end - r.position) // element_bytes_min:
         raise_bad_count(r, count, element_bytes_min)
@@ -283,14 +283,14 @@ cdef inline Py_ssize_t read_count(Reader *r, bint flexible, Py_ssize_t element_b
 
 
 cdef inline void put_element(list elements, Py_ssize_t i, object element) noexcept:
-    """In the place of a None: arrays are read into lists of them, so that an error can show what there is so far."""
+    """Replace a None: arrays are read into lists of None, so that an error can show the elements read so far."""
     Py_INCREF(element)
     PyList_SET_ITEM(elements, i, element)
     Py_DECREF(None)
 
 
 cdef inline uint32_t read_tag_count(Reader *r) except? 0xFFFFFFFF:
-    """Tagged fields that follow; each takes two bytes at least, its tag and its size."""
+    """Read the number of tagged fields. Each has at least two bytes, its tag and its size."""
     cdef uint32_t count = read_uvarint(r)
     if count > (r.end - r.position) // 2:
         raise_bad_count(r, count, 2)
@@ -298,7 +298,7 @@ cdef inline uint32_t read_tag_count(Reader *r) except? 0xFFFFFFFF:
 
 
 cdef inline uint32_t open_tag(Reader *r, const uint8_t **outer_end) except? 0xFFFFFFFF:
-    """Go into the next tagged field: until close_tag the reader ends where the field does. Returns its tag."""
+    """Enter the next tagged field, and return its tag. Until `close_tag` the reader ends with the field."""
     cdef uint32_t tag = read_uvarint(r)
     cdef uint32_t size = read_uvarint(r)
     if size > r.end - r.position:
@@ -316,7 +316,7 @@ cdef inline int close_tag(Reader *r, const uint8_t *outer_end) except -1:
 
 
 cdef inline int skip_tags(Reader *r) except -1:
-    """Tagged fields of which none is known; nearly always there is none."""
+    """Skip unknown tagged fields; there are rarely any."""
     if r.position < r.end and r.position[0] == 0:
         r.position += 1
         return 0
@@ -346,7 +346,7 @@ cdef int close_long_tag(Writer *w, Py_ssize_t mark, Py_ssize_t size) except -1
 
 
 cdef inline Writer *to(Writer *w, const char *field) noexcept:
-    """Names the field that is written next, should its value not fit."""
+    """Set the name of the field that is written next, for errors."""
     w.field = field
     return w
 
@@ -356,7 +356,7 @@ cdef inline Py_ssize_t bytes_written(Writer *w) noexcept:
 
 
 cdef inline uint8_t *reserve(Writer *w, Py_ssize_t size) except NULL:
-    """Room for size bytes, which count as written; valid until the next write."""
+    """Reserve `size` bytes, which count as written. The pointer is valid until the next write."""
     cdef uint8_t *room
     if size > w.end - w.position:
         grow(w, size)
@@ -436,7 +436,7 @@ cdef inline int write_uuid(Writer *w, bytes value) except -1:
 
 
 cdef inline uint8_t *store_uvarlong(uint8_t *p, uint64_t value) noexcept:
-    """At most ten bytes; returns the byte after the last."""
+    """Write at most ten bytes; return the position after the last."""
     while value >= 0x80:
         p[0] = <uint8_t>(value | 0x80)
         p += 1
@@ -463,7 +463,7 @@ cdef inline int write_varlong(Writer *w, int64_t value) except -1:
 
 
 cdef inline int uvarlong_size(uint64_t value) noexcept:
-    """Bytes that write_uvarlong takes."""
+    """The number of bytes that `write_uvarlong` writes."""
     cdef int size = 1
     while value >= 0x80:
         value >>= 7
@@ -480,7 +480,7 @@ cdef inline int varlong_size(int64_t value) noexcept:
 
 
 cdef inline int write_sized(Writer *w, const void *data, Py_ssize_t size, bint flexible, int length_bytes) except -1:
-    """A length of `length_bytes` (2 or 4; a varint of one more where flexible) and the bytes behind it."""
+    """Write a length of `length_bytes` (2 or 4; if flexible, a varint of the length plus 1), followed by the bytes."""
     cdef uint8_t *p = reserve(w, size + UVARINT_BYTES_MAX)
     if flexible:
         p = store_uvarlong(p, <uint64_t>size + 1)
@@ -532,7 +532,7 @@ cdef inline int write_bytes(Writer *w, bytes value, bint flexible) except -1:
 
 
 cdef inline int write_nullable_count(Writer *w, list elements, bint flexible) except -1:
-    """The count that goes before the elements of an array."""
+    """Write the count before the elements of an array."""
     cdef Py_ssize_t count = -1 if elements is None else len(elements)
     if count >= INT32_MAX:
         raise_too_long(w, count, INT32_MAX - 1)
@@ -576,13 +576,13 @@ cdef int check_version(MessageInfo *info, int version) except -1
 cdef list as_list(object elements)                  # None, a list as it is, anything else iterable as a new list
 
 
-# What == and repr() of structs and messages are.
+# The implementations of == and repr() for structs and messages.
 cdef object fields_are_equal(object one, object other)
 cdef str fields_text(object one)
 
 
 cdef class Message:
-    """A struct that stands alone: a request, a response, or a record of the offsets topic."""
+    """A top-level struct: a request, a response, or a record of an internal topic."""
 
     cdef int write(self, Writer *w, int16_t version) except -1
     cdef MessageInfo *info(self) noexcept

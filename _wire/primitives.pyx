@@ -1,4 +1,4 @@
-"""Kafka's wire types, the cold half: errors, growth, and what is called once per message."""
+"""Kafka's primitive types, the cold part: errors, growing buffers, and what is called once per message."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
@@ -97,7 +97,7 @@ cdef int skip_some_tags(Reader *r) except -1:
 
 # -------------------------------------------------------------------------------------------------------------- writing
 
-# Most group requests and their answers fit: no growth on the hot path. (pymalloc serves up to 512 bytes, head and all.)
+# Most group messages fit, so that the buffer does not grow. (pymalloc serves up to 512 bytes, including the header.)
 cdef enum:
     FIRST_BUFFER_BYTES = 448
     SPARE_BYTES = 128                   # a frame's length and header, and ids that are a little longer than the last
@@ -105,7 +105,7 @@ cdef enum:
 
 
 cdef int open_writer(Writer *w, Py_ssize_t size, const char *message) except -1:
-    """Room for size bytes to begin with."""
+    """Open a writer with space for `size` bytes."""
     buffer = PyBytes_FromStringAndSize(NULL, size)
     Py_INCREF(buffer)
     w.buffer = <PyObject *>buffer
@@ -135,7 +135,7 @@ cdef bytes finish_writer(Writer *w):
 
 
 cdef int grow(Writer *w, Py_ssize_t size) except -1:
-    """Make room for size bytes more: a multiple of the bytes there are, so that n writes copy O(n) bytes."""
+    """Make space for `size` more bytes. The buffer grows by a factor, so that n writes copy O(n) bytes."""
     cdef Py_ssize_t written = bytes_written(w)
     cdef Py_ssize_t held = w.end - w.start
     cdef Py_ssize_t capacity = max(held * (4 if held < SMALL_BUFFER_BYTES else 2), written + size)
@@ -157,7 +157,7 @@ cdef int write_int32_array(Writer *w, list values, bint flexible) except -1:
 
 
 cdef inline int32_t to_int32(object value) except? -1:
-    """From an int only: what else can become one may run code of its own while the array is written."""
+    """Accept an int only: converting another object could run code that changes the array being written."""
     if not isinstance(value, int):
         raise TypeError(f"an int is wanted, not {type(value).__name__}")
     return <int32_t>value
@@ -176,7 +176,7 @@ cdef int raise_too_long(Writer *w, Py_ssize_t size, Py_ssize_t size_max) except 
 
 
 cdef int close_long_tag(Writer *w, Py_ssize_t mark, Py_ssize_t size) except -1:
-    """The size takes more than the one byte left for it: move the value up."""
+    """Move the value because its size needs more than the one reserved byte."""
     cdef int more = uvarlong_size(size) - 1
     cdef uint8_t *value
     reserve(w, more)
@@ -202,7 +202,7 @@ cdef list as_list(object elements):
 
 
 class Struct(metaclass=ABCMeta):
-    """Fields that belong together, to Python. In C structs have no base (codegen/modules.py says why) but FIELDS."""
+    """The type of structs for Python. In C they have no base class (codegen/modules.py has the reason), but FIELDS."""
 
     @classmethod
     def __subclasshook__(cls, other):
@@ -236,7 +236,7 @@ cdef class Message:
         return NULL
 
     def encode(self, int version):
-        """The body in `version`, without header. ValueError for a version or a value that the message cannot have."""
+        """Encode the body, without a header. Raises ValueError for an unknown version or an invalid value."""
         cdef Writer w
         cdef MessageInfo *info = self.info()
         check_version(info, version)

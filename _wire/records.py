@@ -1,4 +1,4 @@
-"""Record batches, read and built: what most code needs of the modules behind it."""
+"""Reads and builds record batches: the names of the modules for batches that most code needs."""
 
 from _wire.batch_builder import build_batch
 from _wire.batch_reader import DECOMPRESSED_BYTES_MAX, Record, parse_batch, parse_records

@@ -1,4 +1,4 @@
-"""A message as text: one line per field of its version, with the path to it."""
+"""A message as text: one line per field of its version, with its path."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ TAGGED_FIELDS = "tagged fields"
 
 
 def lines(message: Any, definition: Definition, version: int, until: str | None = None) -> Iterator[str]:
-    """`protocols[0].name = 'range'` and so on, in the order of the wire; if `until` is given, those before that field.
+    """`protocols[0].name = 'range'` and so on, in the order of encoding; with `until`, only the fields before that one.
 
     `until` is the path of a MalformedMessage, and `message` what was understood of it.
     """
@@ -23,7 +23,7 @@ def lines(message: Any, definition: Definition, version: int, until: str | None 
 
 
 def _struct(value: Any, definition: Definition, struct: Struct, version: int, prefix: str) -> Iterator[tuple[str, str]]:
-    """(path, text) of each field; without text for places where only an error can be."""
+    """(path, text) of each field; the text is None for places that can only have an error."""
     present = [each for each in struct.fields if version in each.versions]
     for each in present:
         if each.tag is None:

@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT))
 from _wire.errors import ErrorCode  # noqa: E402  (the script may be run from anywhere)
 from coordinator.core import states  # noqa: E402
 from coordinator.core.states import GroupState, diagram  # noqa: E402
-from tests.simulation.simulation import Asked, Simulation  # noqa: E402
+from tests.simulation.simulation import Sent, Simulation  # noqa: E402
 
 PAGE = Path(__file__).with_name("states.md")
 HEAD = """# States of a group
@@ -54,7 +54,7 @@ class Stage:
         assert self.sim.group.state == state, (state, self.sim.group.state)
 
 
-REQUESTS: Final[dict[str, Callable[[Stage], Asked]]] = {
+REQUESTS: Final[dict[str, Callable[[Stage], Sent]]] = {
     "JoinGroup v0–v3 of a new member": lambda stage: stage.sim.join("new"),
     "JoinGroup v4+ of a new member": lambda stage: stage.sim.join("new", version=9),
     "JoinGroup of the follower, unchanged": lambda stage: stage.sim.join("follower", stage.follower),
@@ -95,7 +95,7 @@ def docstrings() -> Iterator[tuple[str, str]]:
             yield name, " ".join(str(text.value.value).split())
 
 
-def cell(state: str, ask: Callable[[Stage], Asked]) -> str:
+def cell(state: str, ask: Callable[[Stage], Sent]) -> str:
     stage = Stage(state)
     before = stage.sim.group.state
     asked = ask(stage)
@@ -105,7 +105,7 @@ def cell(state: str, ask: Callable[[Stage], Asked]) -> str:
     return said + after + (" → gone" if state != NO_GROUP and not stage.sim.exists else "")
 
 
-def answer(asked: Asked) -> str:
+def answer(asked: Sent) -> str:
     error = asked.error
     for member in getattr(asked.response, "members", ()):
         error = ErrorCode(getattr(member, "error_code", error))

@@ -41,7 +41,7 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
 
 BUILD_TIME: Final = ("_wire/generate.py", "_wire/notation.py", "_wire/codegen")
 IMPURE: Final = frozenset({"asyncio", "time", "random", "uuid", "socket", "secrets", "threading", "datetime", "os"})
-"""What `core` never imports: it is told the time, and randomness is an argument."""
+"""What `core` never imports: time and randomness are arguments."""
 
 SPARK: Final = frozenset({"pyspark", "py4j", "delta"})
 CIMPORT: Final = re.compile(r"^\s*(?:from\s+([\w.]+)\s+c?import\s+([^#\n]+)|c?import\s+([\w.]+))", re.MULTILINE)

@@ -53,7 +53,7 @@ CONTAINER_CHANGES: Final = frozenset({
 })  # fmt: skip
 GROUP_CHANGES: Final = frozenset({
     "add_member", "allow_join_completion", "complete_transaction", "defer_join_completion", "keep_subscriptions",
-    "move_to", "park_join", "put_pending", "remove_member", "request_rebalance", "update_protocols",
+    "move_to", "wait_for_join", "put_pending", "remove_member", "request_rebalance", "update_protocols",
 })  # fmt: skip
 """Methods that change a group and that no other class has."""
 

@@ -31,7 +31,7 @@ class WireClient(WireConnection):
     def create_topic(self, name: str, partitions: int = 1) -> bytes:
         """Make a topic; its id."""
         topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
-        (result,) = self.ask(CreateTopicsRequest(topics=[topic], timeout_ms=5000), 7).topics
+        (result,) = self.request(CreateTopicsRequest(topics=[topic], timeout_ms=5000), 7).topics
         assert result.error_code == 0, result
         topic_id: bytes = result.topic_id
         return topic_id
@@ -39,16 +39,16 @@ class WireClient(WireConnection):
     def produce(self, topic: str, records: bytes | None, *, partition: int = 0, acks: int = -1) -> Any:
         """The answer for the one partition."""
         request = produce_request(topic, records, partition=partition, acks=acks)
-        response: PartitionProduceResponse = self.ask(request, 9).responses[0].partition_responses[0]
+        response: PartitionProduceResponse = self.request(request, 9).responses[0].partition_responses[0]
         return response
 
     def join_alone(self, group_id: str, *, instance_id: str | None = None, session_timeout_ms: int = 30_000) -> str:
         """Be the one member of a Stable group; the member id. The generation is 1."""
         version = BEFORE_MEMBER_ID_REQUIRED if instance_id is None else 5
-        joined = self.ask(join_request(group_id, instance_id=instance_id, timeout_ms=session_timeout_ms), version)
+        joined = self.request(join_request(group_id, instance_id=instance_id, timeout_ms=session_timeout_ms), version)
         assert joined.error_code == 0, joined
         assignment = SyncGroupRequestAssignment(member_id=joined.member_id, assignment=b"all")
-        synced = self.ask(
+        synced = self.request(
             SyncGroupRequest(
                 group_id=group_id,
                 generation_id=joined.generation_id,
@@ -64,7 +64,7 @@ class WireClient(WireConnection):
 
     def heartbeat_error(self, group_id: str, member_id: str, generation_id: int = 1, version: int = 3) -> int:
         request = HeartbeatRequest(group_id=group_id, generation_id=generation_id, member_id=member_id)
-        error_code: int = self.ask(request, version).error_code
+        error_code: int = self.request(request, version).error_code
         return error_code
 
 

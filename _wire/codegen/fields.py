@@ -1,4 +1,4 @@
-"""What a field is in C and in Python, and in which versions: the words that the code is put together from."""
+"""The C and Python forms of fields and their versions, from which the code is generated."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from _wire.notation import Field, Struct, Versions
 
-# How a type is held in C and in Python, and how many bytes a scalar takes.
+# The C and Python types of each type, and the size of scalars in bytes.
 C_TYPES = {
     "bool": "bint",
     "int8": "int8_t",
@@ -38,7 +38,7 @@ def indented(lines: list[str], levels: int = 1) -> list[str]:
 
 
 def in_versions(versions: Versions, within: Versions) -> str:
-    """The condition under which a version of `within` is one of `versions`; empty if it always is."""
+    """The condition under which a version of `within` is in `versions`; empty if it always is."""
     lower, upper = versions.first > within.first, versions.last < within.last
     if lower and upper:
         one = versions.first == versions.last
@@ -53,7 +53,7 @@ def negated(condition: str) -> str:
 
 
 def by_nullability(each: Field, statement: Callable[[str], str]) -> list[str]:
-    """The statement for a field that may be null, that may not, or either way depending on the version."""
+    """The statement for a field that is nullable in all, in no or in some versions."""
     if each.nullable is None:
         return [statement("")]
     condition = in_versions(each.nullable, each.versions)
@@ -71,18 +71,18 @@ def is_ever_flexible(struct: Struct) -> bool:
 
 
 def flexible_variable(struct: Struct) -> str:
-    """The local variable that says whether lengths are compact and tagged fields follow."""
+    """The local variable for flexible versions, with compact lengths and tagged fields."""
     condition = in_versions(flexible_versions(struct), struct.versions)
     return f"cdef bint flexible = {(condition or 'True') if is_ever_flexible(struct) else 'False'}"
 
 
 def is_made_when_missing(each: Field) -> bool:
-    """A struct that is neither tagged nor ever null has a value even where nobody gave one."""
+    """A struct that is neither tagged nor nullable has a value by default."""
     return each.is_struct and not each.is_array and each.tag is None and each.nullable is None
 
 
 def may_be_null_in_its_tag(each: Field) -> bool:
-    """A tagged struct whose default is a struct of defaults: null is another value, and is written."""
+    """A tagged struct whose default is a struct of defaults. Null is another value, and is written."""
     return (
         each.is_struct
         and not each.is_array
@@ -93,7 +93,7 @@ def may_be_null_in_its_tag(each: Field) -> bool:
 
 
 def goes_in_one_piece(each: Field) -> bool:
-    """Partition numbers: the one array that is often long."""
+    """An array of partition numbers, which is the only array that is often long."""
     return each.type == "int32" and each.is_array and each.nullable is None
 
 
@@ -125,7 +125,7 @@ def python_argument_default(each: Field) -> str:
 
 
 def python_default(each: Field) -> str:
-    """The value of a field that was not sent, as an expression."""
+    """The default of a field that was not sent, as an expression."""
     if each.default is None and each.has_default:
         return "None"
     if each.is_array:

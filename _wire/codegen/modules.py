@@ -1,4 +1,4 @@
-"""What is compiled of a definition: declarations (.pxd) and code (.pyx)."""
+"""Generates the Cython declarations (.pxd) and code (.pyx) of a definition."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PRIMITIVES = (
 
 
 FREE_STRUCTS_KEPT = 256
-"""Of each type: memory that the next array of it takes instead of asking for it."""
+"""A piece of memory per type, which the next array of that type reuses."""
 
 STRUCT_METHODS = (
     "def __eq__(self, other):",
@@ -83,13 +83,13 @@ def lines_of(lines: list[str]) -> str:
 
 
 def cimports(body: str, module: str, names: tuple[str, ...]) -> str:
-    """A cimport of those names that the code uses."""
+    """A cimport of the names that the code uses."""
     used = [f"    {name},\n" for name in names if re.search(rf"\b{name}\b", body)]
     return f"from {module} cimport (\n{''.join(used)})\n" if used else ""
 
 
 def innermost_first(definition: Definition) -> list[Struct]:
-    """Structs in an order in which each comes after those it holds."""
+    """The structs, each after those that it contains."""
     ordered: list[Struct] = []
 
     def visit(struct: Struct) -> None:
@@ -162,7 +162,7 @@ def message_methods(struct: Struct) -> list[str]:
         "",
         "@staticmethod",
         "def decode(data, int version, Py_ssize_t start=0, bint whole=True):",
-        f'    """The {struct.name} that data[start:] is, in `version`; where not `whole`, more bytes may follow it."""',
+        f'    """Decode data[start:] as {struct.name} in `version`. Without `whole`, more bytes may follow."""',
         "    cdef Reader r",
         f"    check_version(&{info}, version)",
         f"    open_reader(&r, data, start, {info}.name, <int16_t>version)",

@@ -1,4 +1,4 @@
-"""The function that reads a struct: its fields in the order of the wire.
+"""Generates the function that reads a struct, field by field in the order of encoding.
 
 It fills a struct that its caller has put in place already. So at any moment all that was read hangs on the message: an
 error can say which element of which array it is about, and show what was understood before it, at no cost until then.
@@ -71,7 +71,7 @@ def tags_path(struct: Struct) -> str:
 
 
 def fill_tags_function(definition: Definition, struct: Struct, tagged: list[Field]) -> list[str]:
-    """Reads the tagged fields over their defaults; those that no definition knows are passed over."""
+    """Reads the tagged fields over their defaults, and skips unknown ones."""
     body = [
         "cdef bint flexible = True",
         "cdef const uint8_t *outer_end = NULL",
@@ -102,7 +102,7 @@ def set_default(each: Field) -> list[str]:
 
 
 def read_field(each: Field, struct: Struct, definition: Definition, condition: str) -> list[str]:
-    """The statements that read a field where `condition` holds (always, if empty), and elsewhere set its default."""
+    """The statements that read a field if `condition` is true or empty, and otherwise set its default."""
     path = f'at(r, b"{struct.path}{each.name}")'
     if each.is_array:
         lines = read_array(each, struct, definition, path)
@@ -137,7 +137,7 @@ def read_array(each: Field, struct: Struct, definition: Definition, path: str) -
 
 
 def read_single_struct(each: Field, path: str) -> list[str]:
-    """Where it may be null, an int8 before it says whether it is there; within a tag an unsigned varint, 0 for null."""
+    """A nullable struct begins with a flag: an int8 or, within a tag, an unsigned varint that is 0 for null."""
     lines = [
         f"m.{each.name} = {each.type}.__new__({each.type})",
         f"fill_{snake_case(each.type)}(r, m.{each.name}, version)",
@@ -152,14 +152,14 @@ def read_single_struct(each: Field, path: str) -> list[str]:
 
 
 def read_one(each: Field, reader: str, null: str = "") -> str:
-    """The expression that reads a single value, or an element of an array, that is no struct."""
+    """The expression that reads a single value or an element of an array, except structs."""
     if each.type in SIZES:
         return f"read_{each.type}({reader})"
     return f"read_{null}{'bytes' if each.type == 'records' else each.type}({reader}, flexible)"
 
 
 def element_bytes_min(definition: Definition, struct: Struct, each: Field) -> int:
-    """The least bytes an element takes in any version: an array's count is held against it before memory is taken."""
+    """The minimum size of an element in bytes; it limits the count of an array before memory is allocated."""
     element = replace(each, is_array=False, nullable=None)
     versions = range(each.versions.first, each.versions.last + 1)
     return max(1, min(bytes_min(definition, struct, element, version) for version in versions))

@@ -1,4 +1,4 @@
-"""What editors and type checkers read of a definition (.pyi): signatures, and what each class and field is."""
+"""Generates the type stubs (.pyi) of a definition: signatures and docstrings of classes and fields."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def class_stub(definition: Definition, struct: Struct) -> list[str]:
         body += ["def __init__(self) -> None: ..."]
     if is_message:
         decode = f"def decode(data: Buffer, version: int, start: int = 0, whole: bool = True) -> {struct.name}:"
-        why = '"""As Message.decode says. Raises MalformedMessage, and ValueError for a version that does not exist."""'
+        why = '"""As Message.decode. Raises MalformedMessage, and ValueError for an unknown version."""'
         body += ["@staticmethod", decode, f"    {why}"]
     return [f"class {struct.name}({'Message' if is_message else 'Struct'}):", *indented(body)]
 

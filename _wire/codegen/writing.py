@@ -1,4 +1,4 @@
-"""The method `write` of a struct: its fields in the order of the wire, then its tagged fields."""
+"""Generates the method `write` of a struct: its fields in the order of encoding, then its tagged fields."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STORES = {
     "int32": "store_uint32({at}, <uint32_t>{value})",
     "int64": "store_uint64({at}, <uint64_t>{value})",
 }
-"""How a value that cannot fail to fit is put where there is room for it."""
+"""The functions that write a value of fixed size into reserved space."""
 
 
 def write_method(struct: Struct) -> list[str]:
@@ -45,7 +45,7 @@ def write_method(struct: Struct) -> list[str]:
 
 
 def runs_of_fields(struct: Struct) -> Iterator[tuple[str, list[Field]]]:
-    """The untagged fields in order, with the condition of their versions; neighbours of fixed size come together."""
+    """The untagged fields in order, with the condition of their versions. Adjacent fields of fixed size are grouped."""
     untagged = (each for each in struct.fields if each.tag is None)
     by_condition = groupby(untagged, key=lambda each: (in_versions(each.versions, struct.versions), is_fixed(each)))
     for (condition, fixed), fields in by_condition:
@@ -61,7 +61,7 @@ def is_written_at_once(run: list[Field]) -> bool:
 
 
 def write_at_once(run: list[Field]) -> list[str]:
-    """One look at the room that is left, for all of them."""
+    """The statements that write them after a single check of the space."""
     lines, position = [f"room = reserve(w, {sum(SIZES[each.type] for each in run)})"], 0
     for each in run:
         at = f"room + {position}" if position else "room"
@@ -71,7 +71,7 @@ def write_at_once(run: list[Field]) -> list[str]:
 
 
 def write_field(each: Field, struct: Struct) -> list[str]:
-    """The statements that write a field which the version has."""
+    """The statements that write a field of the version."""
     path = f'to(w, b"{struct.path}{each.name}")'
     value = f"self.{each.name}"
     if each.is_array:
@@ -91,7 +91,7 @@ def write_array(each: Field, path: str, value: str) -> list[str]:
 
 
 def write_single_struct(each: Field, path: str, value: str) -> list[str]:
-    """Where it may be null, an int8 before it says whether it is there; within a tag an unsigned varint, 0 for null."""
+    """A nullable struct begins with a flag: an int8 or, within a tag, an unsigned varint that is 0 for null."""
     body = f"{value}.write(w, version)"
     if each.nullable is None:
         is_sent_at_all = each.tag is not None  # a tagged struct that is None is not written in the first place
@@ -121,7 +121,7 @@ def write_call(type_name: str, writer: str, value: str, null: str = "") -> str:
 
 
 def write_tags(struct: Struct) -> list[str]:
-    """How many tagged fields differ from their defaults, then those."""
+    """The number of tagged fields that differ from their defaults, followed by these fields."""
     tagged = [each for each in struct.fields if each.tag is not None]
     if not tagged:
         return ["write_uvarint(w, 0)"]
@@ -136,7 +136,7 @@ def write_tags(struct: Struct) -> list[str]:
 
 
 def is_sent(each: Field, struct: Struct) -> str:
-    """The condition under which a tagged field goes out: the version has it, and it has not its default."""
+    """The condition under which a tagged field is written: the version has it, and its value is not the default."""
     value = f"self.{each.name}"
     if may_be_null_in_its_tag(each):
         differs = f"{value} is None or {value} != {python_default(each)}"

@@ -8,7 +8,7 @@ def by_topic(partitions: Iterable[tuple[str, int]]) -> TopicPartitions:
     """Topic → partition indexes, both ascending."""
 
 class KnownMember:
-    """A member, and what its last assignment gave it."""
+    """A member and its last assignment."""
 
     @property
     def member(self) -> Member: ...
@@ -18,13 +18,13 @@ class KnownMember:
 
     @property
     def unnamed_partitions(self) -> int:
-        """How many it was assigned that are too many to be in `owned`; 0: none."""
+        """The number of assigned partitions if they are too many for `owned`, otherwise 0."""
 
 class GroupAuditState:
-    """What the audit remembers of a group between its events; it ends with the group.
+    """The audit's state of a live group between two of its events.
 
-    The last owner of a partition is remembered until another member gets it, for one generation in which nobody owns
-    it: a partition that cooperative assignors revoke in one generation and assign in the next counts as moved.
+    The last owner of a partition is kept until another member gets it, for up to one generation without an owner. So a
+    partition that a cooperative assignor revokes in one generation and assigns in the next counts as moved.
     """
 
     rebalance_started_ms: int
@@ -38,33 +38,33 @@ class GroupAuditState:
 
     @property
     def members(self) -> dict[str, KnownMember]:
-        """Member id → member; one that the group removed is known until its removal is written."""
+        """Member id → member. A removed member stays until its removal is written."""
 
     @property
     def owners(self) -> dict[tuple[str, int], str]:
-        """(topic, index) → the member that owned the partition last."""
+        """(topic, index) → the last owner of the partition."""
 
     @property
     def generation_started_ms(self) -> int: ...
     @property
     def partitions(self) -> int:
-        """How many were assigned in this generation."""
+        """The number of partitions assigned in this generation."""
 
     @property
     def moved(self) -> int:
-        """Those of them that another member owned last."""
+        """How many of them had another owner before."""
 
     @property
     def unowned(self) -> int:
-        """Those of them that their new owner did not claim to have kept."""
+        """How many of them their owner did not claim to have kept."""
 
     @property
     def nameable_partitions(self) -> int:
-        """How many partitions the events of this generation may still name."""
+        """The number of partitions that further events of this generation may name."""
 
     @property
     def stored_seq(self) -> int:
-        """The last event after which the group was as `__consumer_offsets` holds it; the other `stored_` say how."""
+        """The `seq` of the last event that left the group as stored; the other `stored_` fields are that state."""
 
     @property
     def stored_generation_id(self) -> int: ...
@@ -74,33 +74,34 @@ class GroupAuditState:
     def stored_member_ids(self) -> tuple[str, ...]: ...
     @property
     def commits(self) -> int:
-        """Offset commits since they were last reported."""
+        """Offset commits since the last report."""
 
     @property
     def committed_partitions(self) -> int:
-        """Committed offsets in them."""
+        """The number of committed offsets in them."""
 
     def __init__(self, seq: int = 0, created_seq: int = 0) -> None: ...
     def mark_stored(self, group: ClassicGroup) -> None:
-        """Note that `__consumer_offsets` holds the group as it is after the last event."""
+        """Record that `__consumer_offsets` has the state after the last event."""
 
     def reset_commits(self) -> None:
         """Start counting commits from 0."""
 
     def remember_member(self, member: Member, partitions: Iterable[tuple[str, int]], unnamed_partitions: int) -> None:
-        """Remember a member that owns `partitions`, or a number of others that are not named."""
+        """Add a member that owns `partitions`, or a number of partitions that are not named."""
 
     def replace_member(self, old_member_id: str, member: Member) -> None:
-        """Let `member` own what `old_member_id`, which is forgotten, owned."""
+        """Give `member` the partitions of `old_member_id`, which is removed."""
 
     def start_generation(self, at_ms: int) -> None: ...
     def assign(
         self, member_id: str, partitions: set[tuple[str, int]], unnamed_partitions: int, claimed: int
     ) -> tuple[TopicPartitions, TopicPartitions, TopicPartitions]:
-        """Make a member the owner of `partitions`, of which it `claimed` some; returns what it gained, lost and kept.
+        """Make a member the owner of `partitions`; return what it gained, lost and kept.
 
-        With `unnamed_partitions` these are counted, and nothing is returned.
+        `claimed` is how many of them the member claims to have kept. If `unnamed_partitions` is not 0, it is only added
+        to the counts, and all three are empty.
         """
 
     def forget_old_owners(self) -> None:
-        """At the end of a generation, forget the owners of what nobody owned in it and in the one before."""
+        """At the end of a generation, drop the last owners of partitions without an owner in two generations."""

@@ -58,7 +58,7 @@ cdef class GroupAuditState:
         return 0
 
     cdef int set_stored(self, group) except -1:
-        """The last event left the group as `__consumer_offsets` holds it."""
+        """Record that the last event left the group as stored in `__consumer_offsets`."""
         self.stored_seq = self.seq
         self.stored_generation_id = group.generation_id
         self.stored_state = group.state

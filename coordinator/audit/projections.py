@@ -1,4 +1,4 @@
-"""Core events → fields of audit events, with the previous owners of partitions and durations."""
+"""From core events to the fields of audit events: the table of projections, and the function of each."""
 
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
@@ -12,20 +12,20 @@ from coordinator.core.offset_events import DeletionCause
 from coordinator.core.states import COMPLETING_REBALANCE, EMPTY, STABLE, GroupState
 
 Fields = dict[str, Any]
-"""The fields that an event has beside the envelope, in the order of its struct.
+"""The fields of an event without those of the envelope, in the order of its struct.
 
 A member may be any object with the attributes of `schema.MemberRef`.
 """
 
 
 class Projection(NamedTuple):
-    """One audit event that a core event becomes."""
+    """Makes one audit event from a core event."""
 
     event_class: type[schema.AuditEvent]
     fields: Callable[[Any, ClassicGroup, GroupAuditState, GroupState], Fields | None]
-    """(core event, group after it, audit state, group state before it) → fields; None: no audit event."""
+    """(core event, group after it, audit state, group state before it) → fields, or None for no audit event."""
     is_stored: bool | Callable[[ClassicGroup], bool] = False
-    """Whether `__consumer_offsets` gets the group as it is after the event, as `core.stored` has it."""
+    """Whether the group is stored in `__consumer_offsets` after the event, as in `core.stored`."""
 
 
 def _created(event: events.GroupCreated, group: ClassicGroup, state: GroupAuditState, before: GroupState) -> Fields:
@@ -160,7 +160,7 @@ def _partitions(event: offset_events.OffsetsDeleted) -> Fields:
 
 
 def _unless_a_rebalance_follows(group: ClassicGroup) -> bool:
-    """A rebalance would store the new member id with its generation."""
+    """True unless a rebalance follows, which would store the new member id with its generation."""
     return group.state is STABLE and group.rebalance_reason is None
 
 
@@ -184,7 +184,7 @@ PROJECTIONS: Final[dict[type, tuple[Projection, ...]]] = {
         Projection(schema.OffsetsDeleted, _offsets_deleted),
     ),
 }
-"""Class of core events → the audit events that one becomes. Offset commits are counted instead; others have none."""
+"""Class of core events → its projections. Offset commits are counted instead; other classes have no audit event."""
 
 
 def whole_group(group: ClassicGroup, state: GroupAuditState) -> Fields:
@@ -206,7 +206,7 @@ def _member_snapshot(member: Member, group: ClassicGroup, state: GroupAuditState
 
 
 def snapshot(group: ClassicGroup, state: GroupAuditState, checkpoint_offset: int | None) -> Fields:
-    """The fields of `group.snapshot`; `checkpoint_offset` is for the last one of a round."""
+    """The fields of `group.snapshot`. Only the last snapshot of a checkpoint has a `checkpoint_offset`."""
     stored = None
     if group.state not in (EMPTY, STABLE) and state.stored_state is not None:
         member_ids = list(state.stored_member_ids)

@@ -1,6 +1,6 @@
 """From core events to records of the audit topic.
 
-Compiled: all classes of events pass here, and the interpreter is fast only where it sees the same class each time.
+Compiled, because the interpreter is fast only at places that see one class, and here all classes of events pass.
 """
 
 from libc.stdint cimport int64_t
@@ -73,9 +73,9 @@ cdef class AuditProjector:
                     del self.groups[group_id]
 
     cdef GroupAuditState state_of(self, group_id):
-        """The state of a group, a new one before its first event: that gets the offset of its record plus 1 as `seq`.
+        """The audit state of a group, created before its first event, whose `seq` is the offset of its record plus 1.
 
-        Every event takes an offset, so no `seq` of an earlier incarnation is as large.
+        Each event has its own offset, so every `seq` of an earlier incarnation is smaller.
         """
         cdef GroupAuditState state = self.groups.get(group_id)
         if state is None:

@@ -4,7 +4,7 @@ from coordinator.audit.group_state import GroupAuditState
 from coordinator.audit.schema import AuditEvent, Record
 
 class RecordWriter:
-    """Writes the audit events of one coordinator: a node in one epoch."""
+    """Writes the audit events of one coordinator, which is a node in one leader epoch."""
 
     def __init__(self, node_id: int, coordinator_epoch: int) -> None: ...
     def record(
@@ -19,11 +19,11 @@ class RecordWriter:
         generation_id: int,
         fields: dict[str, Any],
     ) -> Record:
-        """Key, value and headers of the group's next event, whose own `fields` come in the order of its struct.
+        """Make key, value and headers of the next event of the group. `fields` must be in the order of its struct.
 
-        The event gets the next `seq` of `audit_state`. A field that is a struct may be any object with that struct's
-        attributes.
+        The event gets the next `seq` of `audit_state`. The value of a struct field may be any object with the
+        attributes of that struct.
 
         Raises:
-            TypeError: the event has other fields, or a value is none that JSON has.
+            TypeError: the event has other fields, or a value has a type that JSON does not have.
         """

@@ -50,7 +50,7 @@ fill_escapes()
 
 @cython.final
 cdef class Layout:
-    """How a struct is written: per field its name, the text before its value, and the layout of a struct within it."""
+    """How a struct is written: per field its name, the text before its value, and the layout of a nested struct."""
     cdef tuple names
     cdef tuple texts
     cdef tuple within
@@ -66,7 +66,7 @@ def key_text(field):
 
 
 def layout_within(field_type):
-    """The layout of the struct that values of this type are or hold; None for most."""
+    """The layout of the struct that this type is or contains; None for most types."""
     if isinstance(field_type, type) and issubclass(field_type, msgspec.Struct):
         return Layout(msgspec.structs.fields(field_type), b"{")
     return next(filter(None, map(layout_within, get_args(field_type))), None)
@@ -74,7 +74,7 @@ def layout_within(field_type):
 
 @cython.final
 cdef class Kind:
-    """What all events of a kind have in common."""
+    """The parts that all events of a kind have in common."""
     cdef Layout layout                  # of its own fields, those behind the envelope
     cdef bytes opening
     cdef bint is_never_void
@@ -195,7 +195,7 @@ cdef bytes event_id(bytes key, int64_t seq):
 
 
 cdef char *store_digits(char *end, int64_t number) noexcept:
-    """Decimal digits up to before `end`, at most DIGITS_MAX; returns the first."""
+    """Write at most DIGITS_MAX decimal digits that end before `end`; return the first."""
     cdef uint64_t rest = -<uint64_t>number if number < 0 else <uint64_t>number
     while True:
         end -= 1
@@ -226,7 +226,7 @@ cdef int write_integer(Writer *w, bytes text_before, int64_t number) except -1:
 
 
 cdef int write_text(Writer *w, text) except -1:
-    """Raises UnicodeEncodeError for a surrogate, which UTF-8 has not."""
+    """Raises UnicodeEncodeError for a surrogate, which UTF-8 cannot encode."""
     cdef Py_ssize_t size, at, plain_from = 0
     cdef const char *utf8 = PyUnicode_AsUTF8AndSize(text, &size)
     write_byte(w, c'"')
@@ -250,7 +250,7 @@ cdef int write_escaped(Writer *w, uint8_t byte) except -1:
 
 
 cdef int write_fields(Writer *w, Layout layout, dict fields) except -1:
-    """The fields that an event has beside the envelope, which must be in the order of its struct."""
+    """Write the fields of an event after the envelope. They must be in the order of its struct."""
     cdef Py_ssize_t at = 0, count = len(layout.names)
     for name, value in fields.items():
         if at == count or name != layout.names[at]:
@@ -268,7 +268,7 @@ cdef int raise_not_the_fields(Layout layout, dict fields) except -1:
 
 
 cdef int write_struct(Writer *w, Layout layout, source) except -1:
-    """A struct within an event, from an object with the same attributes."""
+    """Write a nested struct from an object with the same attributes."""
     cdef Py_ssize_t at
     for at in range(len(layout.names)):
         write_bytes(w, layout.texts[at])

@@ -1,4 +1,7 @@
-"""Where the audit topic ends for each group, and whether that is the state in which the group was loaded."""
+"""Continues the audit after a load: the last audited state of each group, compared with the state that was loaded.
+
+Kafka has no counterpart, because it has no audit topic.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from coordinator.audit.projector import AuditProjector
 
 STATES_REMEMBERED_MAX: Final = 16
-"""How far back a stored state is looked for; a crash undoes one batch, which holds few."""
+"""Number of past states of a group that are kept for the comparison. A crash undoes one batch, which has few."""
 
 STORED_KINDS: Final = frozenset(
     {
@@ -32,7 +35,7 @@ STORED_KINDS: Final = frozenset(
         "static_member.replaced",
     }
 )
-"""Events after which `__consumer_offsets` may hold the group as it is."""
+"""Events after which `__consumer_offsets` may have the current state of the group."""
 
 NEVER_VOID_KINDS: Final = frozenset(TAGS[kind] for kind in NEVER_VOID)
 
@@ -53,7 +56,7 @@ class ReadStored(msgspec.Struct):
 
 
 class ReadEvent(msgspec.Struct):
-    """The part of an audit event that says in which state its group was."""
+    """The fields of an audit event that tell the state of its group."""
 
     kind: str
     seq: int
@@ -64,7 +67,7 @@ class ReadEvent(msgspec.Struct):
     member: ReadMember | None = None
     old_member_id: str = ""
     members: int | list[ReadSnapshot] = 0
-    """How many, where an event only counts them."""
+    """A number in events that only count the members."""
     stored: ReadStored | None = None
     checkpoint_offset: int | None = None
 
@@ -76,7 +79,7 @@ StateKey = tuple[int, GroupState, int]
 
 
 def fingerprint(member_ids: Iterable[str]) -> int:
-    """A number that tells sets of members apart, within this process; one member changes it by its own hash."""
+    """A hash of a set of members, valid within this process. Adding or removing a member XORs its own hash."""
     return reduce(xor, map(hash, member_ids), 0)
 
 
@@ -86,7 +89,7 @@ def state_key(group: ClassicGroup) -> StateKey:
 
 @dataclass(slots=True)
 class AuditCursor:
-    """The last event of a group, and at which `seq` the group was last as `__consumer_offsets` may hold it."""
+    """The last event of a group, and the `seq` of the last event of each state that may be stored."""
 
     seq: int = 0
     created_seq: int = 0
@@ -95,12 +98,12 @@ class AuditCursor:
     members: int = 0
     """Fingerprint of the members."""
     knows_members: bool = False
-    """False until an event says who all members are: the events before may be deleted, or lie before a checkpoint."""
+    """False until an event names all members, because earlier events may be deleted or precede the checkpoint."""
     last_seq_by_state: dict[StateKey, int] = field(default_factory=dict)
-    """The latest last."""
+    """In ascending order of `seq`."""
 
     unconfirmed: tuple[StateKey, int] | None = None
-    """A `last_seq_by_state` that holds if the batch of that event was stored."""
+    """An entry for `last_seq_by_state` that is valid only if the batch of that event was stored."""
 
     def apply(self, event: ReadEvent) -> None:
         self._apply_members(event)
@@ -118,7 +121,7 @@ class AuditCursor:
                 self.unconfirmed = key, event.seq
 
     def confirm(self) -> None:
-        """The batch of the last event was stored: events that left the group as stored are not void."""
+        """The batch of the last event was stored, so events that did not change the group are not void."""
         if self.unconfirmed is not None:
             key, seq = self.unconfirmed
             if key in self.last_seq_by_state:
@@ -150,26 +153,26 @@ class AuditCursor:
         return self.knows_members and (self.generation_id, self.state, self.members) == state_key(group)
 
     def void_from(self, group: ClassicGroup) -> int | None:
-        """The first event after the group was last audited as it is; None when it never was."""
+        """The `seq` that follows the last event in the state of `group`; None if no event had that state."""
         seq = self.last_seq_by_state.get(state_key(group))
         return None if seq is None else seq + 1
 
 
 class AuditReplay:
-    """The cursors of all groups of a partition, from the records of its topic from some offset on, in order.
+    """Reads the records of a partition in order, from some offset on, and keeps a cursor for each group.
 
-    A removed group is forgotten when the next batch is read: a crash undoes one batch at most, so until then the group
-    may still be loaded.
+    The cursor of a removed group is dropped when the next batch is read. A crash undoes at most one batch, so until
+    then the group may still be loaded.
     """
 
     def __init__(self, from_offset: int) -> None:
         self.cursors: dict[str, AuditCursor] = {}
         self.checkpoint_offset = from_offset
-        """Of the latest checkpoint that was completed; `from_offset` if none was."""
+        """Where the last completed checkpoint begins; `from_offset` if there is none."""
         self.checkpoint_ms: int | None = None
-        """When the latest checkpoint was completed, in ms since the epoch; if none was, the time of the first event."""
+        """Completion time of the last checkpoint, in ms since the epoch; if there is none, that of the first event."""
         self.starts_at_checkpoint = False
-        """Whether a checkpoint that began at `from_offset` was completed: all live groups are known."""
+        """Whether a completed checkpoint begins at `from_offset`, so that all live groups are known."""
         self._from_offset = from_offset
         self._removed: set[str] = set()
         self._unconfirmed: list[AuditCursor] = []
@@ -178,7 +181,7 @@ class AuditReplay:
         """Read the next batch.
 
         Raises:
-            MalformedMessage: a record that no coordinator can have written.
+            MalformedMessage: a record is not a valid audit event.
         """
         self._confirm_last_batch()
         for key, value, _ in records:
@@ -203,7 +206,7 @@ class AuditReplay:
             self.starts_at_checkpoint |= event.checkpoint_offset == self._from_offset
 
     def _confirm_last_batch(self) -> None:
-        """The batch before was stored, or another one would not follow it."""
+        """The previous batch was stored, because another one follows it."""
         for group_id in self._removed:
             if self.cursors[group_id].state is DEAD:
                 del self.cursors[group_id]
@@ -220,7 +223,7 @@ def resume(
     now_ms: int,
     cause: Cause | None,
 ) -> list[Record]:
-    """Give `projector` the state of each loaded group; returns records about those that differ from the audit."""
+    """Set the audit state of each loaded group in `projector`; return records for the groups that differ."""
     records = []
     for group_id, group in groups.items():
         cursor = cursors.get(group_id)
@@ -242,7 +245,7 @@ def resume(
 
 
 def _resumed_state(cursor: AuditCursor | None, next_offset: int) -> GroupAuditState:
-    """A group that the audit does not know begins an incarnation (`AuditProjector.state_of`)."""
+    """A group without audit events starts a new incarnation, as in `AuditProjector.state_of`."""
     return GroupAuditState(next_offset) if cursor is None else GroupAuditState(cursor.seq, cursor.created_seq)
 
 

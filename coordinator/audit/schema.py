@@ -1,20 +1,20 @@
 """The events of `__group_audit`: what happened to a group, why, and how long it took.
 
-One record per event. Key: the group id (UTF-8). Value: one JSON object of the structs below; `kind` tells which.
+One record per event. Key: the group id (UTF-8). Value: one JSON object of the structs below; `kind` names the struct.
 Headers: CloudEvents 1.0 binary mode (`ce_id` = "group/seq", `ce_type` = the kind, `ce_source`, `ce_time`,
 `ce_specversion`, `content-type`).
 
 `seq` numbers the events of a group. A group that is deleted and created again begins a new incarnation: `created_seq`
 is the `seq` of its first event, which is larger than every `seq` of an earlier incarnation. Within an incarnation
-`seq` is contiguous. So a reader drops duplicates by `(group_id, seq)`, and it knows that nothing is missing if each
-`seq` is the one before plus 1, or equals `created_seq` and the event before it is `group.removed`.
+`seq` is contiguous. So a reader can drop duplicates by `(group_id, seq)`. No event is missing if each `seq` is
+either the previous one plus 1, or equal to `created_seq` after a `group.removed`.
 
-Names that clients chose are bounded: of a subscription with more than `TOPICS_NAMED_MAX` topics, or an assignment
-beyond `PARTITIONS_NAMED_MAX` partitions, an event names nothing, and `unnamed_topics` or `unnamed_partitions` counts
-them. These two are 0 where everything is named.
+The size of an event is bounded. If a subscription has more than `TOPICS_NAMED_MAX` topics, or an assignment exceeds
+`PARTITIONS_NAMED_MAX` partitions, the event names none of them and gives their number in `unnamed_topics` or
+`unnamed_partitions`. Both are 0 if everything is named.
 
-Fields are only ever added; a change of meaning raises `SCHEMA_VERSION`. A field that was added later has a default,
-which stands for it in events that were written before.
+Fields are added but never removed. A change of meaning increases `SCHEMA_VERSION`. A field that was added later has a
+default, which is its value in older events.
 """
 
 from typing import Any, Final, get_args
@@ -32,22 +32,22 @@ TopicPartitions = dict[str, list[int]]
 """Topic name → partition indexes, ascending."""
 
 TOPICS_NAMED_MAX: Final = 1_000
-"""Topics that an event names of one subscription.
+"""The largest number of topics of one subscription that an event names.
 
-Each JoinGroup is an event, so a rebalance repeats the subscription once per member: at 1,000 topics of 30 characters
-that is 33 KB and 0.1 ms each.
+Each JoinGroup is an event, so a rebalance repeats the subscription once per member: 1,000 topics of 30 characters take
+33 KB and 0.1 ms each time.
 """
 
 PARTITIONS_NAMED_MAX: Final = 10_000
-"""Partitions that are named of all assignments of one generation, and of one deletion or expiry of offsets.
+"""The largest number of partitions that the events of one generation name together, and one event about offsets.
 
-A partition takes 4 bytes of a SyncGroup request, but 150 bytes of memory and 0.5 to 1 µs to compare with the generation
-before. This bound keeps that at 10 ms and 1.5 MiB per generation, however large the request is.
+A partition takes 4 bytes of a SyncGroup request, but 150 bytes of memory and 0.5 to 1 µs to compare with the previous
+generation. The limit keeps this below 10 ms and 1.5 MiB per generation, however large the request is.
 """
 
 
 class MemberRef(msgspec.Struct, frozen=True):
-    """A member as an event names it."""
+    """The identity of a member."""
 
     member_id: str
     client_id: str = ""
@@ -56,9 +56,12 @@ class MemberRef(msgspec.Struct, frozen=True):
 
 
 class MemberSnapshot(msgspec.Struct, frozen=True):
-    """A member as DescribeGroups shows it, its assignment decoded (empty unless the protocol type is "consumer").
+    """A member as DescribeGroups shows it, with its assignment decoded.
 
-    `unnamed_topics` and `unnamed_partitions` count what is too much to be in `subscribed_topics` and `partitions`.
+    The assignment is empty unless the protocol type is "consumer".
+
+    `unnamed_topics` and `unnamed_partitions` count those left out of `subscribed_topics` and `partitions` because they
+    exceed the limits.
     """
 
     member: MemberRef
@@ -69,9 +72,9 @@ class MemberSnapshot(msgspec.Struct, frozen=True):
 
 
 class StoredState(msgspec.Struct, frozen=True):
-    """The state of a group that `__consumer_offsets` holds, which lags behind while a rebalance is under way.
+    """The state of a group in `__consumer_offsets`, which is older than the group during a rebalance.
 
-    `seq` is the last event that is part of it.
+    `seq` is that of the last event that it includes.
     """
 
     seq: int
@@ -81,12 +84,12 @@ class StoredState(msgspec.Struct, frozen=True):
 
 
 class AuditEvent(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
-    """The envelope that each event carries beside its own fields.
+    """The fields that every event has in addition to its own.
 
-    `generation_id` and `state` are those after the event, the `_before` ones those before it; `time_ms` is wall-clock
-    milliseconds since the epoch. `created_seq` is the `seq` of the first event of this incarnation of the group; an
-    incarnation counts its generations from 0. `node_id` and `coordinator_epoch` name the coordinator that wrote the
-    event: its `node.id`, and the leader epoch of the partition under which it wrote.
+    `generation_id` and `state` are those after the event; `generation_id_before` and `state_before` are those before
+    it. `time_ms` is wall-clock time in milliseconds since the epoch. `created_seq` is the `seq` of the first event of
+    this incarnation of the group; each incarnation counts its generations from 0. `node_id` is the `node.id` of the
+    coordinator that wrote the event, and `coordinator_epoch` is its leader epoch of the partition.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -103,14 +106,14 @@ class AuditEvent(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
 
 
 class GroupCreated(AuditEvent, frozen=True, kw_only=True, tag="group.created"):
-    """The group came to be: by a first join or a first commit."""
+    """The group was created by its first JoinGroup or OffsetCommit."""
 
 
 class MemberJoined(AuditEvent, frozen=True, kw_only=True, tag="member.joined"):
-    """A member that the group did not know before.
+    """A new member joined the group.
 
-    `unnamed_topics` counts the topics of a subscription that has more than `TOPICS_NAMED_MAX`; `subscribed_topics` is
-    empty then.
+    If the subscription has more than `TOPICS_NAMED_MAX` topics, `subscribed_topics` is empty and `unnamed_topics` is
+    their number.
     """
 
     member: MemberRef
@@ -122,7 +125,7 @@ class MemberJoined(AuditEvent, frozen=True, kw_only=True, tag="member.joined"):
 
 
 class MemberRejoined(AuditEvent, frozen=True, kw_only=True, tag="member.rejoined"):
-    """A known member sent JoinGroup again; `metadata_changed` when its protocols or their metadata did.
+    """A member sent JoinGroup again. `metadata_changed` is true if its protocols or their metadata changed.
 
     `unnamed_topics` is as in `member.joined`.
     """
@@ -135,7 +138,7 @@ class MemberRejoined(AuditEvent, frozen=True, kw_only=True, tag="member.rejoined
 
 
 class MemberRemoved(AuditEvent, frozen=True, kw_only=True, tag="member.removed"):
-    """A member is out; `reason` is the client's own text (KIP-800)."""
+    """A member was removed from the group. `reason` is the text that the client sent (KIP-800)."""
 
     member: MemberRef
     cause: Cause
@@ -143,14 +146,14 @@ class MemberRemoved(AuditEvent, frozen=True, kw_only=True, tag="member.removed")
 
 
 class StaticMemberReplaced(AuditEvent, frozen=True, kw_only=True, tag="static_member.replaced"):
-    """A static member came back under a new member id (KIP-345)."""
+    """A static member rejoined with a new member id (KIP-345)."""
 
     member: MemberRef
     old_member_id: str
 
 
 class RebalanceStarted(AuditEvent, frozen=True, kw_only=True, tag="rebalance.started"):
-    """The group asks its members to join generation `generation_id + 1`. `members` counts those known at that time."""
+    """The members have to join generation `generation_id + 1`. `members` counts the members at that time."""
 
     cause: Cause
     member: MemberRef | None
@@ -159,7 +162,7 @@ class RebalanceStarted(AuditEvent, frozen=True, kw_only=True, tag="rebalance.sta
 
 
 class GenerationStarted(AuditEvent, frozen=True, kw_only=True, tag="generation.started"):
-    """The join barrier closed. `join_ms` is the time since the rebalance started."""
+    """The join phase ended. `join_ms` is the time since the rebalance started."""
 
     protocol_type: str
     protocol_name: str
@@ -169,12 +172,12 @@ class GenerationStarted(AuditEvent, frozen=True, kw_only=True, tag="generation.s
 
 
 class MemberAssigned(AuditEvent, frozen=True, kw_only=True, tag="member.assigned"):
-    """What one member owns in this generation. `gained`, `lost` and `kept` compare with what it owned last.
+    """The assignment of one member. `gained`, `lost` and `kept` compare it with the member's previous assignment.
 
-    All empty when the protocol type is not "consumer" or the bytes cannot be read as an assignment
-    (then `readable` is false). All are empty, too, if the events of this generation would name more than
-    `PARTITIONS_NAMED_MAX` partitions with this one: `unnamed_partitions` counts what is assigned then, and the member's
-    next assignment is compared with nothing.
+    All of them are empty if the protocol type is not "consumer", or if the bytes are not a valid assignment (`readable`
+    is false). They are also empty if the events of this generation would otherwise name more than
+    `PARTITIONS_NAMED_MAX` partitions. In that case `unnamed_partitions` is the number of assigned partitions, and the
+    member's next assignment is compared with an empty one.
     """
 
     member: MemberRef
@@ -187,13 +190,13 @@ class MemberAssigned(AuditEvent, frozen=True, kw_only=True, tag="member.assigned
 
 
 class GenerationStable(AuditEvent, frozen=True, kw_only=True, tag="generation.stable"):
-    """The leader's assignment is stored: members work.
+    """The leader's assignment is stored, and the members consume.
 
-    `partitions` counts those assigned, `partitions_moved` those whose owner is another member than their last one, in
-    the generation before or, if nobody had them there, in the one before that. What `member.assigned` does not name
-    is in `partitions` only. `rebalance_ms` = `join_ms` + `sync_ms`. `unowned_partition_ms` sums, over the assigned
-    partitions, the time between the start of the rebalance and now, but for those a member kept through it (owned
-    partitions, KIP-429).
+    `partitions` counts the assigned partitions. `partitions_moved` counts those of them whose previous owner is another
+    member: the owner in the previous generation or, if the partition had none there, in the one before. Partitions that
+    `member.assigned` does not name are counted in `partitions` only. `rebalance_ms` = `join_ms` + `sync_ms`.
+    `unowned_partition_ms` is the time since the rebalance started, summed over the assigned partitions, except those
+    that their members kept during the rebalance (owned partitions, KIP-429).
     """
 
     members: int
@@ -206,42 +209,42 @@ class GenerationStable(AuditEvent, frozen=True, kw_only=True, tag="generation.st
 
 
 class RebalanceSuperseded(AuditEvent, frozen=True, kw_only=True, tag="rebalance.superseded"):
-    """Generation `generation_id` never became stable: another rebalance began before its assignment was stored.
+    """Generation `generation_id` did not become stable: the next rebalance started before its assignment was stored.
 
-    `rebalance_ms` counts from the start of the rebalance that is given up.
+    `rebalance_ms` is the time since the superseded rebalance started.
     """
 
     rebalance_ms: int
 
 
 class GroupEmptied(AuditEvent, frozen=True, kw_only=True, tag="group.emptied"):
-    """The rebalance ended without a member; that uses up a generation. Committed offsets start to age.
+    """The rebalance ended without members. It still increases the generation id.
 
-    `rebalance_ms` counts from the start of the rebalance.
+    The retention time of the committed offsets starts. `rebalance_ms` is the time since the rebalance started.
     """
 
     rebalance_ms: int
 
 
 class GroupRemoved(AuditEvent, frozen=True, kw_only=True, tag="group.removed"):
-    """The group is gone, and with it this incarnation: `seq` goes on from a larger number if it is created again.
+    """The group was removed, which ends this incarnation. If it is created again, `seq` continues with a larger number.
 
-    `cause`: deleted (`admin`); empty with no offsets left (`offsets_expired`); known to the audit alone, as its
-    creation was never stored, because the server died (`not_stored`) or because the append failed (`store_failed`).
+    Causes: `admin`, the group was deleted; `offsets_expired`, it was empty and its last offset expired. With
+    `not_stored` and `store_failed` only the audit knows the group: its creation was not stored, because the server
+    crashed or because the append failed.
     """
 
     cause: Cause
 
 
 class GroupLoaded(AuditEvent, frozen=True, kw_only=True, tag="group.loaded"):
-    """A load found the group in `__consumer_offsets` in another state than the audit says.
+    """The group was loaded from `__consumer_offsets` in a state that differs from the last audited one.
 
-    Events with a `seq` from `void_from_seq` on up to this one never took effect (null: all did). That does not
-    concern `offsets.*`, which are stored apart from the state of the group, and `group.snapshot`. `lost` is true when
-    the events that the load has read never had the group in the state it was loaded in: more than the last batch is
-    missing from one of the two topics, which only a power loss without fsync can do. `cause` is `store_failed` when
-    the partition was loaded again because an append failed; null when it was loaded for another reason (a start, a
-    change of the leader).
+    The events with a `seq` from `void_from_seq` up to this one did not take effect; null means that all did. Excepted
+    are `group.snapshot` and `offsets.*`, because offsets are stored separately from the state of the group. `lost` is
+    true if none of the events that were read leads to the loaded state. More than the last batch is then missing from
+    one of the two topics, which only a power loss can cause. `cause` is `store_failed` if the partition was loaded
+    again because an append failed. It is null for any other load, such as at a start or a change of the leader.
     """
 
     protocol_type: str
@@ -254,15 +257,15 @@ class GroupLoaded(AuditEvent, frozen=True, kw_only=True, tag="group.loaded"):
 
 
 class GroupSnapshot(AuditEvent, frozen=True, kw_only=True, tag="group.snapshot"):
-    """The whole group as it is; nothing happened to it.
+    """The complete state of a group, without a change.
 
-    It is written for each live group of the partition in a row: after every so many records, so that a start reads
-    the end of the topic only, and at least every half of the topic's retention, so that retention never removes the
-    last event about a live group.
+    A checkpoint consists of the snapshots of all live groups of a partition. One is written after a number of records,
+    so that a start reads only the end of the topic, and at least once per half of the topic's retention time, so that
+    retention never removes the last event of a live group.
 
-    `stored` is the state that `__consumer_offsets` holds, which is what a crash would leave of the group; null in
-    Empty and Stable, when that is the state of this event. `checkpoint_offset` is set in the last snapshot of such a
-    row: the offset at which the row began in this partition. Whoever reads from there knows all live groups.
+    `stored` is the state of the group in `__consumer_offsets`, to which a crash would reset it. It is null in Empty and
+    Stable, where it is the state of this event. `checkpoint_offset` is set in the last snapshot of a checkpoint: the
+    offset of the partition at which the checkpoint begins. A reader that starts there learns of all live groups.
     """
 
     protocol_type: str
@@ -274,13 +277,13 @@ class GroupSnapshot(AuditEvent, frozen=True, kw_only=True, tag="group.snapshot")
 
 
 class OffsetsCommitted(AuditEvent, frozen=True, kw_only=True, tag="offsets.committed"):
-    """How many offset commits of the group were stored in an interval; it is not written when there were none.
+    """The number of offset commits of the group that were stored in an interval; not written if there were none.
 
-    `interval_ms` is the length of the interval, which ends at `time_ms`. `commits` counts requests, `partitions` the
-    committed offsets in them; those of a transaction are counted when they are stored, whether or not it is
-    committed. All their records lie in the group's partition of `__consumer_offsets` between `first_log_offset` and
-    `last_log_offset`, both inclusive. What was counted in an interval that a crash or the group's removal cuts short
-    is not reported.
+    `interval_ms` is the length of the interval, which ends at `time_ms`. `commits` counts the requests and `partitions`
+    the committed offsets in them. Commits of a transaction are counted when they are stored, whether or not the
+    transaction is committed. Their records are in the group's partition of `__consumer_offsets`, from
+    `first_log_offset` to `last_log_offset` inclusive. An interval that ends early, with a crash or the removal of the
+    group, is not reported.
     """
 
     interval_ms: int
@@ -291,9 +294,9 @@ class OffsetsCommitted(AuditEvent, frozen=True, kw_only=True, tag="offsets.commi
 
 
 class OffsetsExpired(AuditEvent, frozen=True, kw_only=True, tag="offsets.expired"):
-    """Committed offsets that got too old (`offsets.retention.minutes`).
+    """Committed offsets expired (`offsets.retention.minutes`).
 
-    `unnamed_partitions` counts them if they are more than `PARTITIONS_NAMED_MAX`; `partitions` is empty then.
+    If there are more than `PARTITIONS_NAMED_MAX`, `partitions` is empty and `unnamed_partitions` is their number.
     """
 
     partitions: TopicPartitions
@@ -301,7 +304,7 @@ class OffsetsExpired(AuditEvent, frozen=True, kw_only=True, tag="offsets.expired
 
 
 class OffsetsDeleted(AuditEvent, frozen=True, kw_only=True, tag="offsets.deleted"):
-    """Committed offsets that an administrator deleted (KIP-496), or that went with their topic or group.
+    """Committed offsets were deleted by OffsetDelete (KIP-496), or together with their topic or group.
 
     `unnamed_partitions` is as in `offsets.expired`.
     """
@@ -333,10 +336,10 @@ AnyAuditEvent = (
 NEVER_VOID: Final[frozenset[type[AuditEvent]]] = frozenset(
     {GroupSnapshot, OffsetsCommitted, OffsetsExpired, OffsetsDeleted}
 )
-"""Events that change neither members nor generation: `void_from_seq` of a `group.loaded` does not concern them."""
+"""Events that change neither members nor generation. `void_from_seq` of a `group.loaded` does not apply to them."""
 
 TAGS: Final[dict[type[AuditEvent], str]] = {kind: str(kind.__struct_config__.tag) for kind in get_args(AnyAuditEvent)}
-"""Class → the name of its kind."""
+"""Class → kind."""
 
 encode_event = msgspec.json.Encoder().encode
 decode_event = msgspec.json.Decoder(AnyAuditEvent).decode

@@ -1,4 +1,4 @@
-"""The server's log lines, written by a thread of their own: a stderr that nobody reads stalls no client.
+"""Writes the log lines of the server in a separate thread, so that a blocked stderr delays no client.
 
 Rendering a line costs as much as a tenth of a rebalance, so a burst of them is spread over time, and what is more than
 the queue holds is dropped and counted.
@@ -48,7 +48,7 @@ class LogWriter:
         raise structlog.DropEvent
 
     def stop(self) -> None:
-        """Write what is queued; give up when stderr takes nothing for `FLUSH_SECONDS`."""
+        """Write the queued lines; return without them if stderr accepts nothing for `FLUSH_SECONDS`."""
         self._stopping.set()
         with suppress(Full):
             self._lines.put(None, timeout=FLUSH_SECONDS)
@@ -59,7 +59,7 @@ class LogWriter:
             while self._write([self._lines.get()]):
                 self._stopping.wait(PAUSE_SECONDS)
         except (OSError, ValueError):
-            # Nobody reads stderr any more, or it is closed: there is no place left to say so.
+            # stderr is closed or has no reader, so the error cannot be reported anywhere.
             self._lines = Queue(1)
 
     def _write(self, lines: list[Line | None]) -> bool:

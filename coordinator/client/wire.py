@@ -90,7 +90,7 @@ class WireConnection:
         except MalformedMessage as problem:
             raise ClientError(f"{self.bootstrap} sent a response that cannot be decoded: {problem}") from problem
 
-    def ask(self, message: Message, version: int) -> Any:
+    def request(self, message: Message, version: int) -> Any:
         return self.receive(self.send(message, version))
 
     def send_latest(self, message: Message) -> Any:
@@ -106,7 +106,7 @@ class WireConnection:
         version = min(highest, api.max_version)
         if version < max(lowest, api.min_version):
             raise ClientError(f"{self.bootstrap} supports no version of {api.name} that this client supports")
-        return self.ask(message, version)
+        return self.request(message, version)
 
     def read_frame(self) -> bytes:
         """Read one frame and return it without its length.
@@ -122,7 +122,7 @@ class WireConnection:
 
     def _supported_versions(self) -> dict[int, tuple[int, int]]:
         """Return API key → lowest and highest version, from ApiVersions version 0, which every server supports."""
-        response = self.ask(ApiVersionsRequest(), 0)
+        response = self.request(ApiVersionsRequest(), 0)
         if response.error_code != ErrorCode.NONE:
             raise ClientError(f"ApiVersions failed on {self.bootstrap}: error {response.error_code}")
         return {each.api_key: (each.min_version, each.max_version) for each in response.api_keys}

@@ -14,7 +14,7 @@ class Cause(StrEnum):
     REBALANCE_TIMEOUT = "rebalance_timeout"
     SYNC_TIMEOUT = "sync_timeout"
     STATIC_REPLACED = "static_replaced"
-    MEMBER_REFUSED = "member_refused"
+    GROUP_MAX_SIZE_REACHED = "group_max_size_reached"
     GROUP_TOO_LARGE = "group_too_large"
     ASSIGNMENT_TOO_LARGE = "assignment_too_large"
     OFFSETS_EXPIRED = "offsets_expired"

@@ -38,7 +38,7 @@ class RebalanceReason:
 class Member:
     """A member of a group.
 
-    `awaiting_join` and `awaiting_sync` are the request ids of its parked JoinGroup and SyncGroup. `is_new` lasts from
+    `awaiting_join` and `awaiting_sync` are the request ids of its waiting JoinGroup and SyncGroup. `is_new` lasts from
     its first JoinGroup to its first generation: until then it may know no member id to send heartbeats with.
     """
 
@@ -67,7 +67,7 @@ class Rebalance:
 
     `from_empty`: it began in Empty and completes only at its deadline, which new members extend by at most
     `remaining_delay_ms` (`group.initial.rebalance.delay.ms`, KIP-134). `completion_deferred`: all members have
-    joined because one was rejected; Kafka 4.3 then completes the phase only when somebody joins, leaves or expires, or
+    joined because one was rejected; Kafka 4.3 then completes the phase only when a member joins, leaves or expires, or
     at the deadline.
     """
 
@@ -165,7 +165,7 @@ class ClassicGroup:
         member.protocols = protocols
         self._count_protocols(protocols, +1)
 
-    def park_join(self, member: Member, request_id: int | None) -> None:
+    def wait_for_join(self, member: Member, request_id: int | None) -> None:
         """Set the JoinGroup that a member waits for the response to; None when it no longer waits."""
         self.awaiting_join_count += (request_id is not None) - (member.awaiting_join is not None)
         member.awaiting_join = request_id

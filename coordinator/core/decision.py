@@ -47,7 +47,7 @@ class Environment(NamedTuple):
 class OperationContext:
     """Who asks for an operation, in which version, and when it is decided.
 
-    `request_id` is what a reply is addressed to; None when nobody waits for one. `now_ms` is set when the operation is
+    `request_id` is the address of the reply; None if no reply is needed. `now_ms` is set when the operation is
     taken from its queue: milliseconds since the epoch.
     """
 

@@ -79,7 +79,7 @@ class PendingMemberRemoved:
     def apply(self, group: Group) -> None:
         classic = group.classic
         del classic.pending_members[self.member_id]
-        if self.cause is Cause.MEMBER_REFUSED:
+        if self.cause is Cause.GROUP_MAX_SIZE_REACHED:
             classic.defer_join_completion()
         else:
             classic.allow_join_completion()
@@ -147,7 +147,7 @@ class MemberRejoined:
         member.session_timeout_ms = self.session_timeout_ms
         member.rebalance_timeout_ms = self.rebalance_timeout_ms
         classic.update_protocols(member, self.protocols)
-        classic.park_join(member, self.request_id)
+        classic.wait_for_join(member, self.request_id)
         cause = Cause.METADATA_CHANGED if self.metadata_changed else Cause.LEADER_REJOINED
         classic.request_rebalance(cause, member, self.reason)
 
@@ -166,7 +166,7 @@ class MemberRemoved:
         classic = group.classic
         member = classic.remove_member(self.member_id)
         classic.request_rebalance(self.cause, member, self.reason)
-        if self.cause is Cause.MEMBER_REFUSED:
+        if self.cause is Cause.GROUP_MAX_SIZE_REACHED:
             classic.defer_join_completion()
 
 
@@ -287,7 +287,7 @@ class GenerationStarted:
         classic.sync_deadline_ms = self.sync_deadline_ms
         classic.pending_sync = set(classic.members)
         for member in classic.members.values():
-            classic.park_join(member, None)
+            classic.wait_for_join(member, None)
             member.is_new = False
 
 

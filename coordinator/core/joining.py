@@ -102,7 +102,7 @@ def _join(group: ClassicGroup, request: JoinGroupRequest, context: OperationCont
 def _has_room(group: ClassicGroup, member_id: str, max_size: int) -> bool:
     """`group.max.size`: which members count depends on the state.
 
-    While members gather, those that wait count, so that the last ones to come are rejected when the limit was lowered.
+    In PreparingRebalance the waiting members count, so that the last to join are rejected if the limit was lowered.
     """
     if group.state is EMPTY:
         return True
@@ -122,12 +122,12 @@ def _reject_and_remove(group: ClassicGroup, request: JoinGroupRequest, context: 
             group_id=group.group_id,
             at_ms=context.now_ms,
             member_id=member_id,
-            cause=Cause.MEMBER_REFUSED,
+            cause=Cause.GROUP_MAX_SIZE_REACHED,
             reason=reason,
         )
     elif member_id in group.pending_members:
         event = PendingMemberRemoved(
-            group_id=group.group_id, at_ms=context.now_ms, member_id=member_id, cause=Cause.MEMBER_REFUSED
+            group_id=group.group_id, at_ms=context.now_ms, member_id=member_id, cause=Cause.GROUP_MAX_SIZE_REACHED
         )
     else:
         return rejected

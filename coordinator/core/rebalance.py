@@ -72,12 +72,12 @@ def _start_rebalance(group: ClassicGroup, reason: RebalanceReason, context: Oper
         delay_ms=delay_ms,
         remaining_delay_ms=max(timeout_ms - delay_ms, 0),
     )
-    told = SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS)
+    rejoin = SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS)
     replies: list[Reply] = []
     renewed: list[SessionChange] = []
     for member in group.members.values():
         if member.awaiting_sync is not None:
-            replies.append(Reply(member.awaiting_sync, told))
+            replies.append(Reply(member.awaiting_sync, rejoin))
             renewed.append(SessionRenewed(member.member_id, member.session_timeout_ms))
     return Decision((started,), tuple(replies), tuple(renewed))
 
@@ -147,7 +147,7 @@ def _start_generation(
     )
     replies = []
     for member in joined:
-        told = members_with_metadata(staying, started.protocol_name) if member is leader else []
+        listed = members_with_metadata(staying, started.protocol_name) if member is leader else []
         assert member.awaiting_join is not None, (group.group_id, member.member_id)
         response = JoinGroupResponse(
             generation_id=started.generation_id,
@@ -155,7 +155,7 @@ def _start_generation(
             protocol_name=started.protocol_name,
             leader=leader.member_id,
             member_id=member.member_id,
-            members=told,
+            members=listed,
         )
         replies.append(Reply(member.awaiting_join, response))
     renewed = [SessionRenewed(member.member_id, member.session_timeout_ms) for member in staying]

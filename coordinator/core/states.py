@@ -19,7 +19,7 @@ class GroupState(StrEnum):
     """Members are asked to join the next generation.
 
     JoinGroup waits. Heartbeat and SyncGroup are answered REBALANCE_IN_PROGRESS, and a heartbeat keeps its member alive.
-    Left to CompletingRebalance when all have joined or the time is up, to Empty when nobody is left.
+    Left to CompletingRebalance when all have joined or the time is up, to Empty when no member is left.
     """
 
     COMPLETING_REBALANCE = "CompletingRebalance"

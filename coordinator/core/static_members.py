@@ -11,7 +11,7 @@ from coordinator.core.requests import protocols_of, rebalance_timeout_ms
 from coordinator.core.states import STABLE
 
 SKIP_ASSIGNMENT_VERSION = 9
-"""From this version on a leader that came back is told the members, and to leave the assignment as it is (KIP-814)."""
+"""From this version on a leader that rejoins gets the members, and is asked to skip the assignment (KIP-814)."""
 
 
 def replace(group: ClassicGroup, request: JoinGroupRequest, context: OperationContext, new_member_id: str) -> Decision:
@@ -61,7 +61,7 @@ def _with(group: ClassicGroup, old: Member, new: Member) -> list[Member]:
 def _take_over(group: ClassicGroup, old: Member, new: Member, context: OperationContext) -> JoinGroupResponse:
     """The current generation, for the member that took over.
 
-    Before v9 a leader could not be told to skip the assignment: the response names its old id
+    Before v9 a leader could not be asked to skip the assignment: the response names its old id
     as the leader, so that it acts as a follower.
     """
     leads = group.leader == old.member_id

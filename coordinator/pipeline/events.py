@@ -1,7 +1,7 @@
-"""The audit events as Spark columns: their types are derived from `coordinator.audit.schema`, so they cannot drift.
+"""The audit events as Spark columns, with types derived from `coordinator.audit.schema`.
 
-Two kinds may use one field name for different types (`partitions` is a count here and a map there), so an event has
-the columns of the envelope and beside them one struct column per kind, null but for its own kind.
+Two kinds may have a field of the same name with different types (`partitions` is a number in some and a map in
+others). So an event has the columns of the envelope and one struct column per kind, which is null for other kinds.
 """
 
 from collections.abc import Iterable
@@ -24,7 +24,11 @@ _SCALARS: Final[dict[type[msgspec.inspect.Type], DataType]] = {
 
 
 def spark_type(described: msgspec.inspect.Type) -> DataType:
-    """The Spark type of what msgspec reads as `described`. Raises TypeError for one the events have had no use for."""
+    """The Spark type for a type of msgspec.
+
+    Raises:
+        TypeError: a type that no event has had so far.
+    """
     match described:
         case msgspec.inspect.StructType(fields=fields):
             return StructType([StructField(field.encode_name, spark_type(field.type)) for field in fields])
@@ -42,7 +46,7 @@ def spark_type(described: msgspec.inspect.Type) -> DataType:
 
 @cache
 def event_types() -> dict[str, StructType]:
-    """Kind → the type of that kind's whole JSON object, envelope first, without `kind` itself."""
+    """Kind → the type of the whole JSON object of that kind, envelope first, without `kind`."""
     types = {}
     for event in get_args(AnyAuditEvent):
         described = spark_type(msgspec.inspect.type_info(event))
@@ -52,22 +56,22 @@ def event_types() -> dict[str, StructType]:
 
 
 def envelope_type() -> StructType:
-    """What each event carries, and its `kind`."""
+    """The fields that every event has, and its `kind`."""
     shared = spark_type(msgspec.inspect.type_info(AuditEvent))
     assert isinstance(shared, StructType), AuditEvent
     return StructType([StructField("kind", StringType()), *shared.fields])
 
 
 def kind_column(kind: str) -> str:
-    """The name of the struct column that holds an event of `kind`: "generation.stable" → "generation_stable"."""
+    """The name of the struct column for `kind`: "generation.stable" → "generation_stable"."""
     return kind.replace(".", "_")
 
 
 def typed_events(raw: DataFrame, kinds: Iterable[str]) -> DataFrame:
-    """The events among `raw` (with a binary column `value`) that are of one of `kinds`.
+    """The events of one of `kinds` among `raw`, which has a binary column `value`.
 
-    Columns: those of the envelope, and for each kind a struct of its own fields. What is no JSON object of a known
-    kind is left out: it stays in bronze, and a gap in `seq` shows it.
+    The columns are those of the envelope, and for each kind a struct of its own fields. A value that is not a JSON
+    object of these kinds is left out. It stays in bronze, and a gap in `seq` shows it.
     """
     wanted = tuple(kinds)
     envelope = F.from_json("json", envelope_type()).alias("envelope")

@@ -1,18 +1,17 @@
-"""Gold: one row per group (each of its lives) and generation: why it came, who caused it, how long it took, what moved.
+"""The gold table: one row per incarnation and generation of a group, with its cause, durations and moved partitions.
 
-A row is put together from three events, each with its own columns (a *facet*):
+A row combines three events. Each of them fills its own columns, called a *facet*:
 
-    rebalance.started                                        why, and since when        → cause_seq
-    generation.started, group.emptied                        who, and under what        → generation_started_seq
-    generation.stable, rebalance.superseded, group.emptied   how it came out            → ended_seq
+    rebalance.started                                        cause and start            → cause_seq
+    generation.started, group.emptied                        members, leader, protocol  → generation_started_seq
+    generation.stable, rebalance.superseded, group.emptied   outcome                    → ended_seq
 
-They may come in different micro-batches, twice, or in any order. Of two events that would fill the same facet the one
-with the lower `seq` does, so merging is associative, commutative and idempotent: each split of the events into
-batches, and each repetition of one, gives the same table. That is why no state and no watermark is kept here.
+The events may arrive in different micro-batches, more than once, and in any order. If two events would fill the same
+facet, the one with the lower `seq` does. So merging is associative, commutative and idempotent: the table does not
+depend on how the events are split into batches, or on repeated batches. No state and no watermark are needed.
 
-A crash may leave events in the topic that never took effect; `group.loaded` then voids them. That one thing needs the
-batches in the order of the topic, which bronze keeps: a void takes back what came before it, in its batch and in the
-table.
+After a crash the topic may have events that did not take effect. `group.loaded` voids them. For this alone the batches
+must be in the order of the topic, which bronze keeps: voided are earlier events of the same batch, and of the table.
 """
 
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ from coordinator.pipeline.events import typed_events
 from coordinator.pipeline.tables import BRONZE, GENERATIONS, Tables
 
 IN_PROGRESS: Final = "in_progress"
-"""The outcome of a generation whose end no event has told yet."""
+"""The outcome of a generation without an event about its end so far."""
 
 KEY: Final = ("group_id", "created_seq", "generation_id")
 
@@ -36,14 +35,14 @@ BEGINNING: Final = ("rebalance.started",)
 START: Final = ("generation.started", "group.emptied")
 ENDING: Final = ("generation.stable", "rebalance.superseded", "group.emptied")
 ABOUT_GENERATIONS: Final = tuple(dict.fromkeys((*BEGINNING, *START, *ENDING, "member.assigned")))
-"""member.assigned fills no column yet, but a row's range of `seq` covers it."""
+"""member.assigned fills no column, but is included in the range of `seq` of a row."""
 
 KINDS: Final = (*ABOUT_GENERATIONS, "group.loaded")
 
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """Columns that one event fills, all or none of them; `seq` names the column that says which event did."""
+    """Columns that one event fills together. `seq` is the column with the `seq` of that event."""
 
     kinds: tuple[str, ...]
     seq: str
@@ -51,7 +50,7 @@ class Facet:
 
 
 def _facets() -> tuple[Facet, ...]:
-    """Made when asked: a Column needs a running Spark session."""
+    """A function, because a Column needs a running Spark session."""
     began, started, stable = F.col("rebalance_started"), F.col("generation_started"), F.col("generation_stable")
     superseded, emptied = F.col("rebalance_superseded"), F.col("group_emptied")
     at = F.timestamp_millis("time_ms")
@@ -105,7 +104,7 @@ COLUMNS: Final = StructType(
         StructField(name, kind)
         for name, kind in {
             "group_id": _TEXT,
-            "created_seq": _NUMBER,  # which life of the group: one made anew counts its generations from 0 again
+            "created_seq": _NUMBER,  # the incarnation of the group: each one counts its generations from 0
             "generation_id": _NUMBER,
             "outcome": _TEXT,  # stable, superseded, emptied, in_progress
             "cause": _TEXT,
@@ -113,11 +112,11 @@ COLUMNS: Final = StructType(
             "cause_client_id": _TEXT,
             "cause_client_host": _TEXT,
             "cause_group_instance_id": _TEXT,
-            "reason": _TEXT,  # the client's own words (KIP-800)
+            "reason": _TEXT,  # the text that the client sent (KIP-800)
             "rebalance_started_at": _TIME,
             "generation_started_at": _TIME,
             "stable_at": _TIME,  # null unless the outcome is "stable"
-            "rebalance_ended_at": _TIME,  # of any outcome
+            "rebalance_ended_at": _TIME,  # whatever the outcome
             "join_ms": _NUMBER,
             "sync_ms": _NUMBER,
             "rebalance_ms": _NUMBER,
@@ -127,7 +126,7 @@ COLUMNS: Final = StructType(
             "partitions": _NUMBER,
             "partitions_moved": _NUMBER,
             "unowned_partition_ms": _NUMBER,
-            "first_seq": _NUMBER,  # the range of the events that are about this generation
+            "first_seq": _NUMBER,  # the range of the events of this generation
             "last_seq": _NUMBER,
             "cause_seq": _NUMBER,  # the events that filled the facets
             "generation_started_seq": _NUMBER,
@@ -139,15 +138,15 @@ COLUMNS: Final = StructType(
 
 
 def generation_rows(events: DataFrame) -> DataFrame:
-    """`events` (as of `typed_events`, with KINDS) as rows of COLUMNS; what they do not tell is null.
+    """Rows of COLUMNS from `events` (of `typed_events`, with KINDS); a column without an event is null.
 
-    Doubles and order do not matter. Over all events of a group these are the final rows; over a part of them they are
-    what that part has to tell, to be merged.
+    Duplicates and order do not matter. All events of a group give the final rows. A part of them gives partial rows, to
+    be merged with the others.
     """
-    # The rebalance is what leads to the next generation; every other event names the one it is about.
+    # A rebalance belongs to the generation that it leads to. Every other event has the id of its generation.
     generation = F.when(F.col("kind").isin(*BEGINNING), F.col("generation_id") + 1).otherwise(F.col("generation_id"))
     facets = _facets()
-    gathered = (
+    grouped = (
         _in_effect(events)
         .where(F.col("kind").isin(*ABOUT_GENERATIONS))
         .groupBy("group_id", "created_seq", generation.alias("generation_id"))
@@ -158,16 +157,16 @@ def generation_rows(events: DataFrame) -> DataFrame:
             F.max("coordinator_epoch").alias("coordinator_epoch"),
         )
     )
-    told = {name: F.col(facet.seq)[name] for facet in facets for name in facet.columns}
-    told |= {facet.seq: F.col(facet.seq)["seq"] for facet in facets}
-    told["outcome"] = F.coalesce(told["outcome"], F.lit(IN_PROGRESS))
-    return gathered.select(
-        *(told.get(column.name, F.col(column.name)).cast(column.dataType).alias(column.name) for column in COLUMNS)
+    filled = {name: F.col(facet.seq)[name] for facet in facets for name in facet.columns}
+    filled |= {facet.seq: F.col(facet.seq)["seq"] for facet in facets}
+    filled["outcome"] = F.coalesce(filled["outcome"], F.lit(IN_PROGRESS))
+    return grouped.select(
+        *(filled.get(column.name, F.col(column.name)).cast(column.dataType).alias(column.name) for column in COLUMNS)
     )
 
 
 def _in_effect(events: DataFrame) -> DataFrame:
-    """Without those that a `group.loaded` among them voids."""
+    """Drop the events that a `group.loaded` among them voids."""
     is_void = F.exists("voids", lambda void: F.col("seq").between(void["void_from_seq"], void["seq"] - 1))
     voids_of_group = F.collect_list(_void()).over(Window.partitionBy("group_id"))
     return events.withColumn("voids", voids_of_group).where(~is_void).drop("voids")
@@ -180,72 +179,72 @@ def _void() -> Column:
 
 
 def _first_event(facet: Facet) -> Column:
-    """Aggregate: the facet's columns from the event with the lowest seq, as a struct; null when no event fills it.
+    """An aggregate: the columns of the facet from the event with the lowest seq, as a struct; null without an event.
 
-    A struct compares by its first field, so the least one is the first one.
+    Structs compare by their first field, which is `seq`.
     """
     values = F.struct("seq", *(column.alias(name) for name, column in facet.columns.items()))
     return F.min(F.when(F.col("kind").isin(*facet.kinds), values))
 
 
 def merge_generations(table: DeltaTable, rows: DataFrame) -> None:
-    """Bring `rows` (of `generation_rows`) into the table."""
+    """Merge `rows` (of `generation_rows`) into the table."""
     merged: dict[str, Column | str] = {
-        "first_seq": F.least("kept.first_seq", "come.first_seq"),
-        "last_seq": F.greatest("kept.last_seq", "come.last_seq"),
-        "coordinator_epoch": F.greatest("kept.coordinator_epoch", "come.coordinator_epoch"),
+        "first_seq": F.least("existing.first_seq", "incoming.first_seq"),
+        "last_seq": F.greatest("existing.last_seq", "incoming.last_seq"),
+        "coordinator_epoch": F.greatest("existing.coordinator_epoch", "incoming.coordinator_epoch"),
     }
     for facet in _facets():
-        kept_seq, come_seq = F.col(f"kept.{facet.seq}"), F.col(f"come.{facet.seq}")
-        comes_first = come_seq.isNotNull() & (kept_seq.isNull() | (come_seq < kept_seq))
+        existing_seq, incoming_seq = F.col(f"existing.{facet.seq}"), F.col(f"incoming.{facet.seq}")
+        is_earlier = incoming_seq.isNotNull() & (existing_seq.isNull() | (incoming_seq < existing_seq))
         for name in (*facet.columns, facet.seq):
-            merged[name] = F.when(comes_first, F.col(f"come.{name}")).otherwise(F.col(f"kept.{name}"))
-    same_generation = " AND ".join(f"kept.{name} = come.{name}" for name in KEY)
+            merged[name] = F.when(is_earlier, F.col(f"incoming.{name}")).otherwise(F.col(f"existing.{name}"))
+    same_generation = " AND ".join(f"existing.{name} = incoming.{name}" for name in KEY)
     (
-        table.alias("kept")
-        .merge(rows.alias("come"), same_generation)
+        table.alias("existing")
+        .merge(rows.alias("incoming"), same_generation)
         .whenMatchedUpdate(set=merged)
         .whenNotMatchedInsertAll()
         .execute()
     )
 
 
-def take_back(table: DeltaTable, events: DataFrame) -> None:
-    """Take out of the table what the `group.loaded` among `events` void.
+def remove_voided(table: DeltaTable, events: DataFrame) -> None:
+    """Remove from the table what the `group.loaded` among `events` void.
 
-    The table holds what came before this batch, so of a group's voids only the first one can be about it. Events that
-    came after it (the batch runs a second time) have a higher `seq` and stay.
+    The table has the events before this batch, so only the first void of a group can apply to it. If the batch is
+    repeated, the table also has later events; their `seq` is higher, and they stay.
     """
     voids = events.groupBy("group_id").agg(F.min(_void()).alias("void")).where(F.col("void").isNotNull())
-    if voids.isEmpty():  # nearly always, and a merge is not for free
+    if voids.isEmpty():  # the usual case, and a merge is expensive
         return
 
     def is_void(seq: str) -> Column:
         return F.col(seq).between(F.col("void.void_from_seq"), F.col("void.seq") - 1)
 
     remaining: dict[str, Column | str] = {
-        name: F.when(~is_void(f"kept.{facet.seq}"), F.col(f"kept.{name}"))
+        name: F.when(~is_void(f"existing.{facet.seq}"), F.col(f"existing.{name}"))
         for facet in _facets()
         for name in (*facet.columns, facet.seq)
     }
     remaining["outcome"] = F.coalesce(remaining["outcome"], F.lit(IN_PROGRESS))
     remaining["last_seq"] = F.col("void.void_from_seq") - 1
     (
-        table.alias("kept")
-        .merge(voids.alias("come"), "kept.group_id = come.group_id")
-        .whenMatchedDelete(is_void("kept.first_seq"))
-        .whenMatchedUpdate(is_void("kept.last_seq"), set=remaining)
+        table.alias("existing")
+        .merge(voids.alias("incoming"), "existing.group_id = incoming.group_id")
+        .whenMatchedDelete(is_void("existing.first_seq"))
+        .whenMatchedUpdate(is_void("existing.last_seq"), set=remaining)
         .execute()
     )
 
 
 def generations_query(spark: SparkSession, tables: Tables) -> DataStreamWriter:
-    """Bronze → generations. Bronze must exist. A batch repeated after a crash merges into what it merged before."""
+    """The query from bronze, which must exist, to generations. Repeating a batch after a crash changes nothing."""
     table = tables.create(spark, GENERATIONS, COLUMNS)
 
     def merge_batch(raw: DataFrame, _batch_id: int) -> None:
         events = typed_events(raw, KINDS)
-        take_back(table, events)
+        remove_voided(table, events)
         merge_generations(table, generation_rows(events))
 
     return (

@@ -1,4 +1,4 @@
-"""The offsets from which a start has to read the audit topic, kept in a file of Kafka's checkpoint format."""
+"""The offsets from which a start has to read the audit topic, in a file with Kafka's checkpoint format."""
 
 import structlog
 
@@ -12,12 +12,12 @@ log = structlog.get_logger()
 class AuditCheckpoints:
     """Partition of the audit topic → offset of its last checkpoint, for all partitions in one file.
 
-    The file is a hint. The topic itself says whether a checkpoint began at an offset and was completed
-    (`checkpoint_offset` of `group.snapshot`), so a file that is missing, old or damaged costs a start time and no more.
+    The file is only a hint. The topic itself shows whether a completed checkpoint begins at an offset
+    (`checkpoint_offset` of `group.snapshot`). A missing, old or damaged file only makes the start slower.
     """
 
     def __init__(self, file: CheckpointFile) -> None:
-        """Read the file; one that cannot be read is logged and taken as empty."""
+        """Read the file. If it cannot be read, this is logged, and there are no checkpoints."""
         self._file = file
         self._offsets: dict[int, int] = {}
         self._is_written = True
@@ -31,11 +31,11 @@ class AuditCheckpoints:
             self._offsets = {partition: offset for (topic, partition), offset in stored.items() if topic == AUDIT_TOPIC}
 
     def offset(self, partition: int) -> int | None:
-        """Where the last checkpoint of a partition began; None when none is known."""
+        """The offset at which the last checkpoint of a partition begins; None if there is none."""
         return self._offsets.get(partition)
 
     def note(self, partition: int, offset: int) -> bool:
-        """Remember a completed checkpoint until the next `write`; False if it is known already."""
+        """Record a completed checkpoint for the next `write`; return False if it is recorded already."""
         if self._offsets.get(partition) == offset:
             return False
         self._offsets[partition] = offset
@@ -43,12 +43,14 @@ class AuditCheckpoints:
         return True
 
     def write(self) -> None:
-        """Replace the file if an offset changed; a failure is logged, and the next call tries again."""
+        """Replace the file if an offset changed. A failure is logged, and the next call tries again."""
         if self._is_written:
             return
         try:
             self._file.write({(AUDIT_TOPIC, partition): offset for partition, offset in self._offsets.items()})
         except OSError as problem:
-            log.warning("cannot write the audit checkpoint; the next start reads more", problem=str(problem))
+            log.warning(
+                "cannot write the audit checkpoint; the next start reads more of the audit topic", problem=str(problem)
+            )
         else:
             self._is_written = True

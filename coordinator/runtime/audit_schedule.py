@@ -1,4 +1,7 @@
-"""When the audit records are written that no event of a group causes: snapshots and reports of offset commits."""
+"""Schedules the audit records that are not caused by an event: snapshots and reports of offset commits.
+
+Kafka has no counterpart, because it has no audit topic.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,37 +17,37 @@ from coordinator.runtime.timer_keys import AuditCheckpointFileKey, AuditSnapshot
 from coordinator.timers.wheel import TimerWheel
 
 RETENTION_MS: Final = 7 * 24 * 3600 * 1000
-"""Kafka's default of `retention.ms`, which is that of the audit topic."""
+"""The `retention.ms` of the audit topic, which is Kafka's default."""
 
 HALF_RETENTION_MS: Final = RETENTION_MS // 2
-"""Each live group is written at least so often, so that its last snapshot is never old enough to be removed."""
+"""The longest time between two snapshots of a live group, so that retention never removes the last one."""
 
 FILE_DELAY_MS: Final = 1_000
-"""Checkpoints of this long are written into the file together."""
+"""The delay before the checkpoint file is written, so that one write covers the checkpoints of several partitions."""
 
 REPORTED_AT_ONCE: Final = 500
-"""Groups whose commits are reported before other work has its turn: some 0.5 ms."""
+"""The number of groups in a slice of a commit report, which takes about 0.5 ms."""
 
 
 @dataclass(slots=True)
 class CommitReport:
-    """The interval of a partition whose offset commits are counted."""
+    """An interval of a partition in which offset commits are counted."""
 
     shard: Shard[GroupStateMachine]
     start_ms: int
     first_log_offset: int
     """The end of `__consumer_offsets` when the interval began."""
     timer: int
-    """Number on the wheel of the timer that ends the interval, or of the next slice of the report."""
+    """The timer that ends the interval, or that of the next slice of the report."""
     group_ids: list[str] = field(default_factory=list)
-    """Groups that are still to be reported, if the interval is over."""
+    """The groups still to be reported; empty until the interval ends."""
     next_start_ms: int = 0
     next_first_log_offset: int = 0
-    """Those of the interval that follows."""
+    """The two values of the next interval."""
 
 
 class AuditSchedule:
-    """Queues audit records on the shards, in slices, so that many groups stall nobody."""
+    """Queues audit records on the shards, in slices, so that many groups do not delay other work."""
 
     def __init__(
         self,
@@ -53,7 +56,7 @@ class AuditSchedule:
         checkpoints: AuditCheckpoints,
         submit: Callable[[Shard[GroupStateMachine], AuditWrite], None],
     ) -> None:
-        """`interval_ms` is that of the reports; `submit` puts a write before all that is queued on a shard."""
+        """`interval_ms` is the interval of the reports. `submit` queues a write before all others of a shard."""
         self._wheel = wheel
         self._interval_ms = interval_ms
         self._checkpoints = checkpoints
@@ -62,17 +65,17 @@ class AuditSchedule:
         self._waiting: dict[int, Shard[GroupStateMachine]] = {}
         """Partitions that need snapshots; one slice of the first one is written per millisecond."""
         self._served: set[int] = set()
-        """Those of them whose slice is queued."""
+        """Those of them with a queued slice."""
         self._snapshot_timer_runs = False
         self._file_timer_runs = False
 
     @property
     def running_timers(self) -> int:
-        """How many timers are on the wheel."""
+        """The number of timers on the wheel."""
         return len(self._reports) + self._snapshot_timer_runs + self._file_timer_runs
 
     def loaded(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
-        """A shard became active; all that was counted of its commits before is forgotten."""
+        """A shard became active. Commits that were counted before are dropped."""
         if shard.partition in self._reports:
             self._wheel.cancel(self._reports[shard.partition].timer)
         self._start_interval(shard, now_ms, shard.store.offsets_end_offset, now_ms)
@@ -89,7 +92,7 @@ class AuditSchedule:
         return bool(self._served)
 
     def drained(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
-        """What was queued on a shard is appended. To be called if a checkpoint of it is due, or while `is_writing`."""
+        """All queued operations of a shard are appended. Call it if a checkpoint is due, or while `is_writing`."""
         if not shard.is_active:
             return
         is_due = shard.machine.audit.is_checkpoint_due
@@ -113,7 +116,7 @@ class AuditSchedule:
                 self._checkpoints.write()
 
     def finish(self, shards: Iterable[Shard[GroupStateMachine]], now_ms: int, drain: Callable[[int], None]) -> None:
-        """Before a clean stop: report all commits, and write snapshots where that makes the next start cheaper."""
+        """Before a clean stop, report all commits, and write snapshots where the next start has less to read then."""
         for shard in shards:
             if not shard.is_active:
                 continue
@@ -133,7 +136,7 @@ class AuditSchedule:
     # ---- snapshots
 
     def _want_snapshots_by_age(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
-        """The next time to look is an interval away."""
+        """Request snapshots if they would be due before the next check, which is one interval later."""
         if shard.machine.audit.checkpoint_ms + HALF_RETENTION_MS <= now_ms + self._interval_ms:
             self._want_snapshots(shard, now_ms)
 
@@ -168,7 +171,7 @@ class AuditSchedule:
         self._reports[shard.partition] = CommitReport(shard, start_ms, first_log_offset, timer)
 
     def _report_commits(self, partition: int, now_ms: int) -> None:
-        """Report some groups; the rest follows a moment later."""
+        """Report a slice of the groups, and start the timer for the rest or for the next interval."""
         report = self._reports[partition]
         shard = report.shard
         if not shard.is_active:

@@ -42,7 +42,7 @@ GROUPS_CHECKED_AT_ONCE: Final = 1_000
 class GroupCoordinator:
     """The group coordinator of one node.
 
-    It knows no loop: it is told the time, and calls `request_iteration` when work is queued.
+    It knows no loop: it gets the time as an argument, and calls `request_iteration` when work is queued.
     """
 
     def __init__(

@@ -55,9 +55,9 @@ class Store(Protocol):
 
 
 class Responses(Protocol):
-    """Delivers replies. An id that no client waits for any more is ignored."""
+    """Delivers replies. An id for which no client waits any more is ignored."""
 
     def reply(self, request_id: int, response: object) -> None: ...
 
     def fail(self, request_id: int, error: ErrorCode) -> None:
-        """Answer a request that waits in a group, and that its sender therefore remembers, with an error."""
+        """Answer a request with an error when only its id is known, as for a JoinGroup that waits in a group."""

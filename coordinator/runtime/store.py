@@ -1,4 +1,7 @@
-"""The log behind a shard: a partition of `__group_audit` and one of `__consumer_offsets`."""
+"""The logs of a shard: a partition of `__group_audit` and one of `__consumer_offsets`.
+
+Counterpart in Kafka: `PartitionWriter` and `CoordinatorLoaderImpl`.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
@@ -19,7 +22,7 @@ NO_PRODUCER: Final = Producer(-1, -1)
 
 
 class LogStore:
-    """Appends each batch to both logs. `appended` is called with every log that was appended to."""
+    """Appends each batch to both logs, and calls `appended` with each log that it appended to."""
 
     def __init__(
         self,
@@ -31,9 +34,9 @@ class LogStore:
         load_bytes: int = REPLAY_BYTES,
         checkpoints: AuditCheckpoints | None = None,
     ) -> None:
-        """`compression` is that of `__consumer_offsets`, by the name that the wire layer gives it.
+        """`compression` is the codec for `__consumer_offsets`, by its name in `_wire/compression.py`.
 
-        A replay reads `load_bytes` at once. Without `checkpoints` it reads all of the audit topic.
+        A replay reads `load_bytes` at a time. Without `checkpoints` it reads the whole audit topic.
         """
         self._offsets = offsets
         self._audit = audit
@@ -43,7 +46,7 @@ class LogStore:
         self._load_bytes = load_bytes
         self._checkpoints = checkpoints
         self.batch_bytes_max = min(offsets.config.max_message_bytes, offsets.config.segment_bytes)
-        """`max.message.bytes` of `__consumer_offsets`; nothing larger than a segment is ever appended."""
+        """`max.message.bytes` of `__consumer_offsets`, or the size of a segment if that is smaller."""
 
     def append(
         self,
@@ -54,7 +57,8 @@ class LogStore:
     ) -> None:
         """Append at once: the logs are on this node.
 
-        Audit first: it may report events of a batch that then fails (they are voided at load), never the reverse.
+        The audit comes first. So the audit may have events of a batch that then fails (a load voids them), but it never
+        lacks events that are stored.
         """
         problem: StoreError | None = None
         try:
@@ -67,7 +71,11 @@ class LogStore:
         completed(problem)
 
     def replay(self) -> Iterator[Stored]:
-        """What `__consumer_offsets` holds, in order. Raises StoreError when it cannot be read."""
+        """Read the batches and markers of `__consumer_offsets` in order.
+
+        Raises:
+            StoreError: the log cannot be read.
+        """
         for header, records in self._batches(self._offsets, self._offsets.log_start_offset):
             producer = Producer(header.producer_id, header.producer_epoch) if header.is_transactional else None
             if not header.is_control:
@@ -77,7 +85,7 @@ class LogStore:
                 yield TransactionMarker(producer, marker.committed, marker.coordinator_epoch)
 
     def audit_replay_offsets(self) -> list[int]:
-        """A checkpoint outside of the log is passed over: a power loss cut the log, or old segments were deleted."""
+        """A checkpoint outside of the log is ignored: a power loss truncated the log, or old segments were deleted."""
         start = self._audit.log_start_offset
         checkpoint = self._checkpoints.offset(self._audit.partition) if self._checkpoints is not None else None
         if checkpoint is None or not start < checkpoint <= self._audit.log_end_offset:
@@ -85,7 +93,11 @@ class LogStore:
         return [checkpoint, start]
 
     def replay_audit(self, from_offset: int) -> Iterator[list[AuditRecord]]:
-        """The batches of the audit topic, in order, each as its records. Raises StoreError when one cannot be read."""
+        """Read the batches of the audit topic in order, each as a list of records.
+
+        Raises:
+            StoreError: the log cannot be read.
+        """
         for header, records in self._batches(self._audit, from_offset):
             if not header.is_control:
                 yield [(record.key or b"", record.value or b"", record.headers) for record in records]
@@ -99,15 +111,15 @@ class LogStore:
         return self._offsets.log_end_offset
 
     def note_audit_checkpoint(self, offset: int) -> bool:
-        """Let later starts read the audit topic from `offset` on; False if they do already."""
+        """Let later starts read the audit topic from `offset` on; return False if they do already."""
         if self._checkpoints is None or offset <= self._audit.log_start_offset:
             return False
         return self._checkpoints.note(self._audit.partition, offset)
 
     def _marker_in(self, records: list[Record]) -> EndTxnMarker:
-        """The marker in a control batch of a transaction."""
+        """Read the marker in a control batch of a transaction."""
         if not records:
-            raise StoreError(f"{self._offsets.name}: a control batch without a record")
+            raise StoreError(f"{self._offsets.name}: a control batch has no record")
         try:
             return read_end_txn_marker(records[0])
         except MalformedMessage as problem:
@@ -125,7 +137,7 @@ class LogStore:
         return built
 
     def _build_audit(self, audit: Sequence[AuditRecord], base_offset: int, now_ms: int) -> list[PrebuiltBatch]:
-        """One record batch, or halves of halves where one would be larger than a segment."""
+        """Build one record batch, or several by halving until each fits into a segment."""
         built = self._build(audit, base_offset, None, now_ms)
         if len(built.data) <= self._audit.config.segment_bytes or len(audit) == 1:
             return [built]
@@ -142,7 +154,7 @@ class LogStore:
         compression: str = "none",
         is_control: bool = False,
     ) -> PrebuiltBatch:
-        """One batch. A transaction's has no sequence: its order is the log's, as on Kafka."""
+        """Build one batch. A transactional one has no sequence numbers, as on Kafka: the log defines the order."""
         producer_id, producer_epoch = NO_PRODUCER if producer is None else producer
         batch = build_batch(
             records,

@@ -7,7 +7,7 @@ from coordinator.runtime.sessions import SessionTable
 from coordinator.server.request_context import Endpoint, RequestContext
 
 class Connection(Protocol):
-    """An asyncio protocol. `host` is the RequestDispatcher."""
+    """An asyncio protocol. `dispatcher` is the RequestDispatcher."""
 
     client_host: str
     last_heard_ms: int
@@ -16,16 +16,21 @@ class Connection(Protocol):
     on_close: Callable[[], object] | None
 
     def __init__(
-        self, host: Any, endpoint: Endpoint, sessions: SessionTable, now_ms: Callable[[], int], frame_bytes_max: int
+        self,
+        dispatcher: Any,
+        endpoint: Endpoint,
+        sessions: SessionTable,
+        now_ms: Callable[[], int],
+        frame_bytes_max: int,
     ) -> None: ...
     def connection_made(self, transport: Transport) -> None: ...  # type: ignore[override]
-    def answer(self, response: Any) -> None:
+    def send_response(self, response: Any) -> None:
         """Send the response to the request in progress, then handle the next one."""
-    def answer_error(self, error: ErrorCode) -> None:
+    def send_error_response(self, error: ErrorCode) -> None:
         """Send the response that reports `error` in the API of the request in progress."""
     def finish(self) -> None:
         """Complete the request in progress: its response has been sent, or it has none."""
-    def refuse(self, why: str) -> None:
-        """Close the connection because of `why`, which is logged."""
+    def reject(self, reason: str) -> None:
+        """Close the connection because of `reason`, which is logged."""
     def close(self) -> None:
         """Close the connection after the buffered responses have been sent."""

@@ -29,9 +29,9 @@ cdef enum:
 
 
 cdef class Connection:
-    """An asyncio protocol. `host` is the RequestDispatcher."""
+    """An asyncio protocol. `dispatcher` is the RequestDispatcher."""
 
-    cdef object host
+    cdef object dispatcher
     cdef object now_ms
     cdef SessionTable sessions
     cdef FrameSplitter splitter
@@ -51,8 +51,8 @@ cdef class Connection:
     cdef public object call             # the RequestContext of the request in progress
     cdef public object on_close         # called once if the client disconnects before the response
 
-    def __init__(self, host, endpoint, SessionTable sessions not None, now_ms, frame_bytes_max):
-        self.host = host
+    def __init__(self, dispatcher, endpoint, SessionTable sessions not None, now_ms, frame_bytes_max):
+        self.dispatcher = dispatcher
         self.endpoint = endpoint
         self.sessions = sessions
         self.now_ms = now_ms
@@ -66,12 +66,12 @@ cdef class Connection:
         peer = transport.get_extra_info("peername")
         self.client_host = f"/{peer[0]}" if peer else "/"
         self.last_heard_ms = self.now_ms()
-        self.host.opened(self)
+        self.dispatcher.opened(self)
 
     def connection_lost(self, problem):
         self.closing = True
         self.discard_frames()
-        self.host.closed(self)
+        self.dispatcher.closed(self)
         if self.on_close is not None:
             on_close, self.on_close = self.on_close, None
             on_close()
@@ -94,7 +94,7 @@ cdef class Connection:
         except FrameTooLarge as problem:
             self.queue(problem.frames)
             self.run(self.last_heard_ms)
-            self.refuse(
+            self.reject(
                 f"a request has {problem.frame_bytes} bytes, but socket.request.max.bytes is {problem.frame_bytes_max}"
             )
             return
@@ -111,7 +111,7 @@ cdef class Connection:
         self.congested = False
         self.run(self.now_ms())
 
-    def answer(self, Message response not None):
+    def send_response(self, Message response not None):
         """Send the response to the request in progress, then handle the next one."""
         cdef object call = self.call
         if self.closing or not self.busy:
@@ -122,14 +122,14 @@ cdef class Connection:
             self.buffer_response(encode_response(call.correlation_id, response, call.api_version))
         except (ValueError, TypeError, OverflowError) as problem:
             # A defect of the server. It must not reach the caller, who may have further responses to send.
-            self.refuse(f"cannot encode the response to {call.route.api.name} version {call.api_version}: {problem}")
+            self.reject(f"cannot encode the response to {call.route.api.name} version {call.api_version}: {problem}")
             return
         self.finish()
 
-    def answer_error(self, error):
+    def send_error_response(self, error):
         """Send the response that reports `error` in the API of the request in progress."""
         if not self.closing and self.busy:
-            self.answer(self.host.error_response(self.call, error))
+            self.send_response(self.dispatcher.error_response(self.call, error))
 
     def finish(self):
         """Complete the request in progress: its response has been sent, or it has none."""
@@ -143,12 +143,12 @@ cdef class Connection:
         else:
             self.flush()
 
-    def refuse(self, str why):
-        """Close the connection because of `why`, which is logged."""
+    def reject(self, str reason):
+        """Close the connection because of `reason`, which is logged."""
         if not self.closing:
             self.closing = True
             self.discard_frames()
-            self.host.refused(self, why)
+            self.dispatcher.rejected(self, reason)
             self.flush()
             self.transport.close()
 
@@ -170,7 +170,7 @@ cdef class Connection:
                 self.frames_bytes -= len(<bytes>frame)
                 if not self.try_heartbeat(<bytes>frame, now_ms):
                     self.busy = True
-                    self.host.serve(self, frame)
+                    self.dispatcher.serve(self, frame)
                 if self.out_bytes > BYTES_HELD_AT_MOST:
                     self.flush()
         finally:
@@ -248,7 +248,7 @@ cdef class Connection:
         return write_heartbeat_answer(answer, &fields)
 
     cdef bint try_heartbeat(self, bytes frame, int64_t now_ms) except -1:
-        """Handle a queued frame if it is a Heartbeat of a live session; return False if the host has to serve it."""
+        """Handle a queued frame if it is a Heartbeat of a live session; return False if the dispatcher has to serve it."""
         cdef uint8_t answer[HEARTBEAT_ANSWER_BYTES_MAX]
         cdef Py_ssize_t size = self.answer_heartbeat(
             <const uint8_t *>PyBytes_AS_STRING(frame), PyBytes_GET_SIZE(frame), now_ms, answer

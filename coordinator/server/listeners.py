@@ -50,7 +50,7 @@ class Listeners:
     """The listening sockets of one server."""
 
     def __init__(
-        self, config: Config, host: RequestDispatcher, sessions: SessionTable, now_ms: Callable[[], int]
+        self, config: Config, dispatcher: RequestDispatcher, sessions: SessionTable, now_ms: Callable[[], int]
     ) -> None:
         """Parse the settings; `open` binds the sockets.
 
@@ -65,7 +65,7 @@ class Listeners:
         for unknown in self._advertised.keys() - {address.name for address in self._addresses}:
             raise ConfigError(f"{ADVERTISED_LISTENERS.name}: there is no listener {unknown}")
         self._frame_bytes_max = config[SOCKET_REQUEST_MAX_BYTES]
-        self._host = host
+        self._dispatcher = dispatcher
         self._sessions = sessions
         self._now_ms = now_ms
         self._servers: list[asyncio.Server] = []
@@ -99,7 +99,7 @@ class Listeners:
         return Endpoint(address.name, socket.gethostname() if is_wildcard else address.host, port)
 
     def _accept(self, endpoint: Endpoint) -> Connection:
-        return Connection(self._host, endpoint, self._sessions, self._now_ms, self._frame_bytes_max)
+        return Connection(self._dispatcher, endpoint, self._sessions, self._now_ms, self._frame_bytes_max)
 
 
 def _bind(address: Address) -> socket.socket:

@@ -129,8 +129,8 @@ class Node:
         table, cluster = dispatch_table(broker)
         limits = ConnectionLimits(config, self._scheduler)
         self._scheduler.on_due(limits.due)
-        self._host = RequestDispatcher(table, cluster, pending, limits, environment, self._give_up)
-        self._listeners = Listeners(config, self._host, sessions, now_ms)
+        self._dispatcher = RequestDispatcher(table, cluster, pending, limits, environment, self._flush_failed)
+        self._listeners = Listeners(config, self._dispatcher, sessions, now_ms)
         await self._listeners.open()
 
     def _make_coordinator(
@@ -160,13 +160,13 @@ class Node:
         request_iteration = self._scheduler.request_iteration
         return GroupCoordinator(shards, wheel, timers, sessions, environment, checkpoints, request_iteration)
 
-    def _give_up(self, problem: LogFlushError) -> None:
+    def _flush_failed(self, problem: LogFlushError) -> None:
         if not self.flush_failure.done():
             self.flush_failure.set_result(problem)
 
     @property
     def bootstrap(self) -> str:
-        """HOST:PORT of the first listener, as clients are told it."""
+        """HOST:PORT of the first listener, as it is advertised to clients."""
         first = self._listeners.endpoints[0]
         return f"{first.host}:{first.port}"
 
@@ -174,10 +174,10 @@ class Node:
         """Stop accepting connections, send the responses, close the logs so that the next start need not check them."""
         self._listeners.close()
         self._scheduler.stop()
-        for connection in list(self._host.connections):
+        for connection in list(self._dispatcher.connections):
             connection.close()
         deadline = self._clock.now_ms() + DRAIN_SECONDS * 1000
-        while self._host.connections and self._clock.now_ms() < deadline:
+        while self._dispatcher.connections and self._clock.now_ms() < deadline:
             await asyncio.sleep(0.01)
         self._coordinator.stop(self._clock.now_ms())
         self._directory.close()

@@ -1,4 +1,4 @@
-"""Delivers the responses of the core, which name a request id, to the connections that wait for them."""
+"""Delivers the responses of the core, which have a request id, to the connections that wait for them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
@@ -9,64 +9,64 @@ from _wire.errors import ErrorCode
 
 
 class Waiting(Protocol):
-    """What a reply goes to: a connection with a request under way."""
+    """The receiver of a response: a connection with a request in progress."""
 
-    def answer(self, response: Any) -> None:
-        """Send the response to the request under way and go on with the next one."""
+    def send_response(self, response: Any) -> None:
+        """Send the response to the request in progress, and handle the next request."""
 
-    def answer_error(self, error: ErrorCode) -> None:
-        """The same, with the response that says `error` in the API of the request under way."""
+    def send_error_response(self, error: ErrorCode) -> None:
+        """The same, with the response that reports `error` in the API of that request."""
 
 
 class PartialResponse(NamedTuple):
-    """One of several answers that make up a response."""
+    """The response to one part of a request."""
 
-    gathering: "Aggregation"
-    place: int
+    aggregation: "Aggregation"
+    position: int
 
 
 class Aggregation:
-    """Collects the answers to the parts of one request, then makes its response of them."""
+    """Collects the responses to the parts of one request, and merges them."""
 
     def __init__(self, request_id: int, parts: int, merge: Callable[[list[Any]], Any]) -> None:
         self.request_id = request_id
         self.merge = merge
-        self.parts: list[Any] = [None] * parts
-        self.left = parts
+        self.responses: list[Any] = [None] * parts
+        self.remaining = parts
 
 
 class PendingRequests:
-    """Numbers requests and delivers their answers; an answer that nobody waits for any more is ignored.
+    """Assigns request ids and delivers responses. A response for which no connection waits any more is ignored.
 
-    A request that a newer one replaced (a JoinGroup sent again over a second connection) is never answered, as on
-    Kafka, and its number is dropped when its connection closes.
+    A request that a newer one replaced (a JoinGroup sent again over a second connection) never gets a response, as on
+    Kafka. Its id is dropped when its connection closes.
     """
 
     def __init__(self) -> None:
-        self._numbers = count(1)
+        self._ids = count(1)
         self._waiting: dict[int, Waiting | PartialResponse] = {}
 
     @property
     def unanswered(self) -> Mapping[int, Waiting | PartialResponse]:
-        """Request id → where its response goes, for requests neither answered nor forgotten. Read-only."""
+        """Request id → receiver, for requests that have neither a response nor been forgotten. Read-only."""
         return MappingProxyType(self._waiting)
 
     def register(self, waiting: Waiting) -> int:
-        """A request id for the request under way on a connection."""
-        request_id = next(self._numbers)
+        """Assign an id to the request in progress on a connection."""
+        request_id = next(self._ids)
         self._waiting[request_id] = waiting
         return request_id
 
     def fan_out(self, request_id: int, parts: int, merge: Callable[[list[Any]], Any]) -> Sequence[int]:
-        """Ids for the parts of a request. `merge` gets their answers in order; a failed one is its ErrorCode."""
-        gathering = Aggregation(request_id, parts, merge)
-        ids = [next(self._numbers) for _ in range(parts)]
-        for place, part_id in enumerate(ids):
-            self._waiting[part_id] = PartialResponse(gathering, place)
+        """Assign ids to the parts. `merge` gets their responses in order; a failed one is an ErrorCode."""
+        aggregation = Aggregation(request_id, parts, merge)
+        ids = [next(self._ids) for _ in range(parts)]
+        for position, part_id in enumerate(ids):
+            self._waiting[part_id] = PartialResponse(aggregation, position)
         return ids
 
     def forget(self, request_id: int) -> None:
-        """Nobody waits for this answer any more."""
+        """Drop a request whose connection is closed."""
         self._waiting.pop(request_id, None)
 
     def reply(self, request_id: int, response: object) -> None:
@@ -74,18 +74,18 @@ class PendingRequests:
         if isinstance(waiting, PartialResponse):
             self._complete_part(waiting, response)
         elif waiting is not None:
-            waiting.answer(response)
+            waiting.send_response(response)
 
     def fail(self, request_id: int, error: ErrorCode) -> None:
         waiting = self._waiting.pop(request_id, None)
         if isinstance(waiting, PartialResponse):
             self._complete_part(waiting, error)
         elif waiting is not None:
-            waiting.answer_error(error)
+            waiting.send_error_response(error)
 
-    def _complete_part(self, part: PartialResponse, answer: object) -> None:
-        gathering = part.gathering
-        gathering.parts[part.place] = answer
-        gathering.left -= 1
-        if gathering.left == 0:
-            self.reply(gathering.request_id, gathering.merge(gathering.parts))
+    def _complete_part(self, part: PartialResponse, response: object) -> None:
+        aggregation = part.aggregation
+        aggregation.responses[part.position] = response
+        aggregation.remaining -= 1
+        if aggregation.remaining == 0:
+            self.reply(aggregation.request_id, aggregation.merge(aggregation.responses))

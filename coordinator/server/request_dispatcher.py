@@ -30,15 +30,15 @@ class RequestDispatcher:
         pending: PendingRequests,
         limits: ConnectionLimits,
         environment: Environment,
-        give_up: Callable[[LogFlushError], None],
+        on_flush_failure: Callable[[LogFlushError], None],
     ) -> None:
-        """`give_up` is called when an fsync failed: the process has to stop."""
+        """`on_flush_failure` is called when an fsync failed: the process has to stop."""
         self._routes = table.routes
         self._cluster = cluster
         self._pending = pending
         self._limits = limits
         self._environment = environment
-        self._give_up = give_up
+        self._on_flush_failure = on_flush_failure
         self.connections: set[Connection] = set()
 
     def opened(self, connection: Connection) -> None:
@@ -46,7 +46,7 @@ class RequestDispatcher:
         self.connections.add(connection)
         too_many = self._limits.opened(connection)
         if too_many is not None:
-            connection.refuse(too_many)
+            connection.reject(too_many)
 
     def closed(self, connection: Connection) -> None:
         self.connections.discard(connection)
@@ -54,8 +54,8 @@ class RequestDispatcher:
         if connection.call is not None and connection.call.request_id is not None:
             self._pending.forget(connection.call.request_id)
 
-    def refused(self, connection: Connection, why: str) -> None:
-        log.warning("connection closed", client=connection.client_host, why=why)
+    def rejected(self, connection: Connection, reason: str) -> None:
+        log.warning("connection closed", client=connection.client_host, reason=reason)
 
     def serve(self, connection: Connection, frame: bytes) -> None:
         """Handle one request; the connection stays busy until it is answered."""
@@ -63,36 +63,36 @@ class RequestDispatcher:
             header, body_start = decode_request_header(frame)
             route, version = self._routes.get(header.api_key), header.api_version
             if route is None or not route.min_version <= version <= route.max_version:
-                self._refuse(connection, header, route)
+                self._reject_unsupported(connection, header, route)
                 return
             request: Any = route.decode(frame, version, body_start)
         except MalformedMessage as problem:
-            connection.refuse(str(problem))
+            connection.reject(str(problem))
             return
         call = connection.call = self._call(connection, header, route, request, version)
         try:
-            answer = route.handler(request, call)
+            response = route.handler(request, call)
         except LogFlushError as problem:
-            self._give_up(problem)
+            self._on_flush_failure(problem)
             return
         except Exception:
             log.exception("unhandled exception in request", api=route.api.name, version=version)
-            answer = route.error_response(request, ErrorCode.UNKNOWN_SERVER_ERROR, version)
-        if answer is NO_RESPONSE:
+            response = route.error_response(request, ErrorCode.UNKNOWN_SERVER_ERROR, version)
+        if response is NO_RESPONSE:
             connection.finish()
-        elif answer is not DEFERRED:
-            connection.answer(answer)
+        elif response is not DEFERRED:
+            connection.send_response(response)
 
-    def _refuse(self, connection: Connection, header: RequestHeader, route: Route | None) -> None:
+    def _reject_unsupported(self, connection: Connection, header: RequestHeader, route: Route | None) -> None:
         """Close the connection; but answer ApiVersions of a newer client with the versions that are served."""
         if route is None:
-            connection.refuse(f"API key {header.api_key} is not served")
+            connection.reject(f"API key {header.api_key} is not served")
         elif header.api_key == ApiVersionsRequest.API_KEY:
             connection.call = self._call(connection, header, route, None, 0)
-            connection.answer(self._cluster.unsupported_api_versions())
+            connection.send_response(self._cluster.unsupported_api_versions())
         else:
             served = f"{route.min_version} to {route.max_version}"
-            connection.refuse(f"{route.api.name} version {header.api_version} is not served; {served} are")
+            connection.reject(f"{route.api.name} version {header.api_version} is not served; {served} are")
 
     def _call(
         self, connection: Connection, header: RequestHeader, route: Route, request: Any, version: int

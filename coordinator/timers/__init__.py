@@ -1,4 +1,4 @@
-"""Time for the rest of the program: the clocks, and the wheel that says which timers are due."""
+"""The clocks, and the timing wheel that returns the timers that are due."""
 
 from coordinator.timers.clock import Clock, VirtualClock
 from coordinator.timers.system_clock import SystemClock

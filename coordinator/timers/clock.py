@@ -1,17 +1,17 @@
-"""Clocks. Only the outermost layer holds one; everything below it is told the time as an argument."""
+"""Clocks. Only the outermost layer has one; all other code gets the time as an argument."""
 
 from typing import Protocol
 
 
 class Clock(Protocol):
-    """One reading for timestamps and deadlines alike, so that they can be compared."""
+    """One source for timestamps and deadlines, so that they can be compared."""
 
     def now_ms(self) -> int:
         """Milliseconds since the Unix epoch. Never goes back."""
 
 
 class VirtualClock:
-    """Stands still until it is told to move, so that a test can look at any millisecond."""
+    """A clock that only a test advances, so that it can examine any millisecond."""
 
     def __init__(self, now_ms: int = 0) -> None:
         self._now_ms = now_ms
@@ -26,5 +26,5 @@ class VirtualClock:
             ValueError: `ms` is negative.
         """
         if ms < 0:
-            raise ValueError(f"time cannot pass backwards: {ms} ms")
+            raise ValueError(f"time cannot go back: {ms} ms")
         self._now_ms += ms

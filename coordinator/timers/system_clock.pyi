@@ -1,8 +1,8 @@
 class SystemClock:
-    """The machine's wall time when it was made, and the time that has passed since.
+    """The wall-clock time at which it was created plus the monotonic time since.
 
-    A step of the wall clock (NTP, an operator) is not followed: it would expire every session at once, or none for as
-    long as it went back. So timestamps are off by that step until the next start.
+    It does not follow steps of the wall clock (by NTP or an operator). A step forward would expire every session at
+    once, and a step back would keep sessions alive. So timestamps are off by the step until the next start.
     """
 
     def __init__(self) -> None: ...

@@ -1,4 +1,4 @@
-"""The machine's clock, read once and more for each request: compiled, without an int object of nanoseconds between."""
+"""The system clock. Compiled, because each request reads it, and no int object of nanoseconds is made that way."""
 
 import time
 

@@ -3,13 +3,13 @@ from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 
 cdef enum:
     SLOT_BITS = 6
-    SLOTS_PER_LEVEL = 64      # 1 << SLOT_BITS: one machine word says which slots of a level are occupied
-    LEVELS = 11               # 11 * 6 = 66 bits: any int64 deadline has a place, so there is no overflow list
-    OVERDUE_SLOT = 704        # LEVELS * SLOTS_PER_LEVEL: started with a deadline that had passed already
+    SLOTS_PER_LEVEL = 64      # 1 << SLOT_BITS: one machine word marks the occupied slots of a level
+    LEVELS = 11               # 11 * 6 = 66 bits: any int64 deadline has a slot, so there is no overflow list
+    OVERDUE_SLOT = 704        # LEVELS * SLOTS_PER_LEVEL: timers that were started after their deadline
     SLOTS = 705
     CACHE_LINE_BYTES = 64
     NODES_PER_RUN = 13        # as many as fit a cache line
-    SEAT_BITS = 4             # enough for a place in a run
+    SEAT_BITS = 4             # enough for the index of a place in a run
     CHUNK_BITS = 12
     NODES_PER_CHUNK = 4096    # 1 << CHUNK_BITS; a chunk's pages are touched only when used
 
@@ -17,24 +17,24 @@ cdef enum:
 cdef struct Node:             # a timer, 16 bytes; its key is keys[index of the node]
     int64_t deadline_ms
     uint32_t seat             # index of the run << SEAT_BITS | place in it; also chains the free list
-    uint32_t generation       # changes when the timer ends: an old number no longer fits
+    uint32_t generation       # changes when the timer ends, which makes its number stale
 
 
-cdef struct Run:              # nodes that follow each other in a slot, 64 bytes
+cdef struct Run:              # consecutive nodes of a slot, 64 bytes
     uint32_t previous         # neighbours in the slot; `next` also chains the free list
     uint32_t next
     uint32_t slot
     uint32_t nodes[NODES_PER_RUN]
 
 
-cdef struct Chunk:            # as many runs as nodes: no run in use is empty, so moving a timer finds a free one
+cdef struct Chunk:            # as many runs as nodes: no run in use is empty, so there is a free one when a timer moves
     Run runs[NODES_PER_CHUNK]
     Node nodes[NODES_PER_CHUNK]
-    uint16_t occupied[NODES_PER_CHUNK]   # a bit for each place of a run; apart from it, or a cancel had to load it
+    uint16_t occupied[NODES_PER_CHUNK]   # a bit per place of a run; separate, so that a cancel need not load the run
 
 
 cdef struct Slot:
-    int64_t earliest_ms       # no timer of the slot is due before; exact until that timer is cancelled
+    int64_t earliest_ms       # no timer of the slot is due before; exact unless a timer was cancelled
     uint32_t first            # and last run
     uint32_t last
 

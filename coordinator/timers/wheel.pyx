@@ -1,17 +1,18 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """A hierarchical timing wheel (Varghese and Lauck 1987, scheme 7) with a tick of one millisecond.
 
-A deadline is read as a number of eleven digits of six bits. A timer lies on the level of the highest digit in which its
-deadline differs from the present time, in the slot which that digit names. Three things follow:
+A deadline is treated as a number of eleven digits of six bits. The level of a timer is the highest digit in which its
+deadline differs from the current time, and its slot on that level is the value of that digit. This has three
+consequences:
 
-- Every deadline on a level comes before every deadline on the levels above, and slots of a level come in order: the
-  earliest occupied slot is two `ctz` away.
-- When time enters a slot above level 0, its timers move to lower levels: each timer at most ten times.
-- Equal deadlines always share a slot, so appending to the slot's list keeps them in the order they were started.
+- All deadlines on a level are earlier than all deadlines on higher levels, and the slots of a level are in order, so
+  two `ctz` instructions find the earliest occupied slot.
+- When the time reaches a slot above level 0, its timers move to lower levels. Each timer moves at most ten times.
+- Equal deadlines are always in the same slot, so appending to its list keeps them in the order of their start.
 
-A slot holds a list of runs, and a run names up to thirteen timers. Were the timers themselves linked, each would have
-to come from memory before the next is known; those of a run are asked for together, while the run before is handled. A
-timer that is cancelled leaves its place in the run empty, and the last one takes the run with it.
+A slot has a list of runs, and a run has the indexes of up to thirteen timers. If the timers themselves were linked,
+each would have to be loaded from memory before the next is known. The timers of a run are prefetched together while the
+previous run is handled. A cancelled timer leaves its place in the run empty. A run without timers is removed.
 """
 
 cimport cython
@@ -29,7 +30,7 @@ cdef extern from *:
     """
     static inline void prefetch(const void *address) {
         __builtin_prefetch(address);
-        /* For GCC a function that only prefetches has no effect, and calls of it are left out: so here is one. */
+        /* GCC omits calls of a function without side effects, so this one needs one. */
         __asm__ volatile("");
     }
     """
@@ -47,13 +48,13 @@ cdef inline void swap(PyObject **one, PyObject **other) noexcept:
 
 
 cdef inline int64_t start_of_slot(int64_t now_ms, uint32_t digit, int shift) noexcept:
-    """The first millisecond of a slot: the digits above its level as in `now_ms`, its own digit, then zeros."""
+    """The first millisecond of a slot: the higher digits of `now_ms`, the digit of the slot, then zeros."""
     cdef uint64_t higher_digits = ~((<uint64_t>SLOTS_PER_LEVEL << shift) - 1)
     return (now_ms & higher_digits) | (<uint64_t>digit << shift)
 
 
-# No tp_clear: it would set `keys` to None. The list has its own, which breaks any cycle through a key; what comes later
-# (only destructors can) finds the list empty and every number stale.
+# No tp_clear, because it would set `keys` to None. The list has its own, which breaks any cycle through a key. Later
+# calls, which only destructors can make, find an empty list and stale numbers.
 @cython.no_gc_clear
 cdef class TimerWheel:
 
@@ -106,7 +107,7 @@ cdef class TimerWheel:
             return False
         self.unlink(node)
         self.release(<uint32_t>timer, node)
-        self.keys[<uint32_t>timer] = None      # last, for a destructor may call the wheel again
+        self.keys[<uint32_t>timer] = None      # last, because a destructor may call the wheel
         return True
 
     cpdef list advance(self, int64_t now_ms):
@@ -126,7 +127,7 @@ cdef class TimerWheel:
                 self.fire(digit, due)
             else:
                 self.cascade(level * SLOTS_PER_LEVEL + digit)
-                self.fire(OVERDUE_SLOT, due)        # those due at the slot's very start
+                self.fire(OVERDUE_SLOT, due)        # those due at the first millisecond of the slot
         if now_ms > self.now_ms:
             self.now_ms = now_ms
         return due
@@ -149,7 +150,7 @@ cdef class TimerWheel:
         return &self.chunks[run_index >> CHUNK_BITS].occupied[run_index & (NODES_PER_CHUNK - 1)]
 
     cdef Node *live_node(self, uint64_t timer) noexcept:
-        """The node of a pending timer, NULL for a number that is stale or was never given."""
+        """The node of a pending timer; NULL for a number that is stale or unknown."""
         cdef uint32_t index = <uint32_t>timer
         if index >= PyList_GET_SIZE(self.keys):
             return NULL
@@ -183,7 +184,7 @@ cdef class TimerWheel:
         return 0
 
     cdef void place(self, uint32_t index, Node *node) noexcept:
-        """Append a node to the slot where its deadline belongs as seen from `now_ms`."""
+        """Append a node to the slot of its deadline, relative to `now_ms`."""
         cdef int level
         cdef uint32_t digit
         cdef uint32_t slot_index = OVERDUE_SLOT
@@ -200,13 +201,13 @@ cdef class TimerWheel:
         if run_index == NIL or self.occupied_at(run_index)[0] >> (NODES_PER_RUN - 1):
             run_index = self.append_run(slot_index)
         cdef uint16_t *occupied = self.occupied_at(run_index)
-        cdef uint32_t place = 63 - count_leading_zeros(2 * occupied[0] + 1)   # behind the last that is occupied
+        cdef uint32_t place = 63 - count_leading_zeros(2 * occupied[0] + 1)   # after the last occupied one
         occupied[0] |= <uint16_t>1 << place
         self.run_at(run_index).nodes[place] = index
         node.seat = run_index << SEAT_BITS | place
 
     cdef void unlink(self, Node *node) noexcept:
-        """Leave a node's place in its run empty."""
+        """Remove a node from its run."""
         cdef uint32_t run_index = node.seat >> SEAT_BITS
         cdef uint16_t *occupied = self.occupied_at(run_index)
         occupied[0] &= ~(<uint16_t>1 << (node.seat & ((1 << SEAT_BITS) - 1)))
@@ -214,7 +215,7 @@ cdef class TimerWheel:
             self.remove_run(run_index)
 
     cdef uint32_t append_run(self, uint32_t slot_index) noexcept:
-        """Append a run to a slot, for a node to be put into it at once."""
+        """Append an empty run to a slot. The caller puts a node into it at once."""
         cdef uint32_t index = self.first_free_run
         if index == NIL:
             index = self.run_count
@@ -257,7 +258,7 @@ cdef class TimerWheel:
             self.occupied_levels &= ~(<uint32_t>1 << level)
 
     cdef uint32_t read_run(self, uint32_t index, uint32_t *nodes) noexcept:
-        """Copy the numbers of a run's nodes, in their order, and say how many they are."""
+        """Copy the indexes of the nodes of a run, in order, and return how many there are."""
         cdef Run *run = self.run_at(index)
         cdef uint32_t left = self.occupied_at(index)[0]
         cdef uint32_t count = 0
@@ -269,7 +270,7 @@ cdef class TimerWheel:
         return count
 
     cdef void prefetch_run(self, uint32_t index) noexcept:
-        """Begin to load what is read next: the nodes of the run, and the run after it."""
+        """Prefetch what is read next: the nodes of the run, and the run after it."""
         if index == NIL:
             return
         cdef Run *run = self.run_at(index)
@@ -282,28 +283,28 @@ cdef class TimerWheel:
             left &= left - 1
 
     cdef void release(self, uint32_t index, Node *node) noexcept:
-        """Give back a node that no run names any more; its key is the caller's to drop."""
+        """Free a node that is in no run. The caller drops its key."""
         self.pending -= 1
         node.generation += 1
-        if node.generation != 0:     # after 2^32 timers a node is retired, or an old number could fit again
+        if node.generation != 0:     # after 2^32 timers a node is not reused, so that old numbers stay stale
             node.seat = self.first_free_node
             self.first_free_node = index
 
     cdef void cascade(self, uint32_t slot_index) noexcept:
-        """Move the timers of a slot that time has entered to the levels below, in their order."""
+        """Move the timers of a slot that the time has reached to lower levels, in order."""
         cdef Slot *slot = &self.slots[slot_index]
         cdef uint32_t nodes[NODES_PER_RUN]
         cdef uint32_t count, place
         while slot.first != NIL:
             count = self.read_run(slot.first, nodes)
-            self.remove_run(slot.first)             # first, so that there is a free one if a slot below needs it
+            self.remove_run(slot.first)             # first, so that a run is free for a lower slot
             for place in range(count):
                 self.place(nodes[place], self.node_at(nodes[place]))
 
     cdef int fire(self, uint32_t slot_index, list due) except -1:
-        """Move the keys of a slot's timers to `due`; every step leaves the wheel whole.
+        """Move the keys of the timers of a slot to `due`. An exception leaves the wheel consistent.
 
-        A key changes places with a None, so that its reference count, and with it the key, need not be loaded.
+        Each key is swapped with a None. So its reference count does not change, and the key need not be loaded.
         """
         cdef Slot *slot = &self.slots[slot_index]
         cdef PyObject **keys = (<PyListObject *>self.keys).ob_item
@@ -314,7 +315,7 @@ cdef class TimerWheel:
             count = self.read_run(slot.first, nodes)
             fired = PyList_GET_SIZE(due)
             for _ in range(count):
-                due.append(None)                    # may raise: nothing has changed yet
+                due.append(None)                    # may raise, before anything has changed
             for place in range(count):
                 swap(&(<PyListObject *>due).ob_item[fired + place], &keys[nodes[place]])
                 self.release(nodes[place], self.node_at(nodes[place]))
@@ -322,7 +323,7 @@ cdef class TimerWheel:
         return 0
 
     cdef list overdue_by_deadline(self):
-        """Fire the timers that were started too late; only these may lie in their slot out of order."""
+        """Fire the timers that were started after their deadline. Only their slot may be out of order."""
         cdef list due = []
         cdef list deadlines_ms = []
         cdef uint32_t nodes[NODES_PER_RUN]

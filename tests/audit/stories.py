@@ -28,7 +28,7 @@ def assignment(partitions: Partitions) -> bytes:
 
 
 def sync(sim: Simulation, plan: Mapping[str, bytes | Partitions]) -> list[schema.AuditEvent]:
-    """Everybody syncs, the leader last; what was told meanwhile."""
+    """All members sync, the leader last; returns the events of that."""
     before = len(sim.audited())
     leader = sim.group.leader
     assert leader is not None
@@ -53,7 +53,7 @@ def rejoin(sim: Simulation, claims: Mapping[str, Partitions] | None = None) -> N
 
 
 def assigned(events: list[schema.AuditEvent]) -> dict[str, schema.MemberAssigned]:
-    """Member id → what it was told to own."""
+    """Member id → its assignment."""
     return {event.member.member_id: event for event in events if isinstance(event, schema.MemberAssigned)}
 
 

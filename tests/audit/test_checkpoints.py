@@ -15,11 +15,11 @@ from coordinator.runtime.group_state_machine import ClassicGroups
 from coordinator.runtime.interfaces import AuditRecord
 from coordinator.runtime.store import LogStore
 from tests.audit.stories import created, rejoin, removed, subscription, sync
-from tests.simulation.choosing import history_of
+from tests.simulation.generator import history_of
+from tests.simulation.harness import Harness
+from tests.simulation.instrumented import defects_of
 from tests.simulation.server import DATA
 from tests.simulation.simulation import GROUP_ID, Simulation
-from tests.simulation.stage import Stage
-from tests.simulation.watched import defects_of
 
 CHECKPOINT_RECORDS = 10
 FILE = DATA / GROUP_AUDIT
@@ -297,8 +297,8 @@ def test_an_idle_group_is_written_in_every_half_of_the_retention():
 
 
 def test_of_several_partitions_one_slice_is_written_at_a_time():
-    stage = Stage(history_of(3).setup._replace(partitions=2, segment_bytes=1 << 20))
-    server = stage.server
+    harness = Harness(history_of(3).setup._replace(partitions=2, segment_bytes=1 << 20))
+    server = harness.server
     groups_by_partition = {
         partition: [each for each in map(str, range(1000)) if server.coordinator.shard_of(each).partition == partition]
         for partition in range(2)
@@ -318,22 +318,22 @@ def test_of_several_partitions_one_slice_is_written_at_a_time():
         server.advance(1)
         grown = [log.log_end_offset - was for log, was in zip(server.logs.values(), before, strict=True)]
         assert sum(count > 0 for count in grown) <= 1
-    assert stage.seen["checkpoint"] == 2
+    assert harness.seen["checkpoint"] == 2
 
 
 # ---- the topic cut at any place
 
 
-def stages() -> Iterator[Stage]:
+def histories() -> Iterator[Harness]:
     """Histories that end in the middle, with checkpoints in them."""
     for seed in range(40):
         history = history_of(seed)
-        stage = Stage(history.setup)
-        with defects_of(stage.defects):
+        harness = Harness(history.setup)
+        with defects_of(harness.defects):
             for step in history.steps:
-                stage.play(step)
-        if all(twins.audited and not twins.power_was_ever_lost for twins in stage.server.twins):
-            yield stage
+                harness.play(step)
+        if all(twins.audited and not twins.power_was_ever_lost for twins in harness.server.twins):
+            yield harness
 
 
 def checkpoints_of(audited: list[AuditRecord]) -> dict[int, int]:
@@ -355,8 +355,8 @@ def replay(audited: list[AuditRecord], start: int, end: int | None = None) -> Au
 
 def test_wherever_old_segments_end_the_groups_go_on_as_if_they_were_there():
     compared = 0
-    for stage in stages():
-        for twins, shard in zip(stage.server.twins, stage.server.coordinator.shards, strict=True):
+    for harness in histories():
+        for twins, shard in zip(harness.server.twins, harness.server.coordinator.shards, strict=True):
             whole = replay(twins.audited, 0)
             last_checkpoint = max(checkpoints_of(twins.audited), default=0)
             for start in range(last_checkpoint + 1):
@@ -372,17 +372,17 @@ def test_wherever_old_segments_end_the_groups_go_on_as_if_they_were_there():
 
 
 def test_wherever_the_topic_begins_no_number_is_given_twice():
-    for stage in stages():
-        for twins in stage.server.twins:
+    for harness in histories():
+        for twins in harness.server.twins:
             events = [schema.decode_event(value) for _, value, _ in twins.audited]
             given = {(event.group_id, event.seq) for event in events}
             for start in range(0, len(events) + 1, 3):
                 projector = AuditProjector(node_id=1)
                 projector.start_replay(start)
                 projector.apply(twins.audited[start:])
-                records = projector.resume(ClassicGroups(twins.durable.groups), stage.server.now_ms, len(events))
-                told = [schema.decode_event(value) for _, value, _ in records]
-                new = {(event.group_id, event.seq) for event in told}
+                records = projector.resume(ClassicGroups(twins.durable.groups), harness.server.now_ms, len(events))
+                decoded = [schema.decode_event(value) for _, value, _ in records]
+                new = {(event.group_id, event.seq) for event in decoded}
                 new |= {(group_id, state.seq + 1) for group_id, state in projector.groups.items()}
                 assert not new & given
                 assert projector.groups.keys() == twins.durable.groups.keys()
@@ -391,8 +391,8 @@ def test_wherever_the_topic_begins_no_number_is_given_twice():
 def test_a_checkpoint_counts_only_where_its_last_snapshot_is_read():
     """A power loss may cut the topic anywhere, and the file may name any offset."""
     counted = 0
-    for stage in stages():
-        audited = stage.server.twins[0].audited
+    for harness in histories():
+        audited = harness.server.twins[0].audited
         completed = checkpoints_of(audited)
         for end in range(0, len(audited), 5):
             for start in range(0, end, 3):

@@ -54,9 +54,9 @@ def test_what_is_gained_lost_and_kept_compares_with_the_last_generation(sim, pai
     a, b = pair
     rejoin(sim)
     events = sync(sim, {a: {"t": [0]}, b: {"t": [1, 2, 3]}})
-    told = assigned(events)
-    assert (told[a].gained, told[a].lost, told[a].kept) == ({}, {"t": [1]}, {"t": [0]})
-    assert (told[b].gained, told[b].lost, told[b].kept) == ({"t": [1, 3]}, {}, {"t": [2]})
+    result = assigned(events)
+    assert (result[a].gained, result[a].lost, result[a].kept) == ({}, {"t": [1]}, {"t": [0]})
+    assert (result[b].gained, result[b].lost, result[b].kept) == ({"t": [1, 3]}, {}, {"t": [2]})
     assert (stable(events).partitions, stable(events).partitions_moved) == (4, 1), "t-3 had no owner before"
 
 
@@ -92,9 +92,9 @@ def test_eager_members_leave_all_partitions_without_an_owner(sim, pair):
     sim.advance(300)
     sim.join("b", b, metadata=subscription("t"))
     sim.advance(20)
-    told = stable(sync(sim, {a: {"t": [0, 1]}, b: {"t": [2]}}))
-    assert (told.join_ms, told.sync_ms, told.rebalance_ms) == (300, 20, 320)
-    assert told.unowned_partition_ms == 3 * 320
+    result = stable(sync(sim, {a: {"t": [0, 1]}, b: {"t": [2]}}))
+    assert (result.join_ms, result.sync_ms, result.rebalance_ms) == (300, 20, 320)
+    assert result.unowned_partition_ms == 3 * 320
 
 
 def test_what_members_claim_to_keep_was_never_without_an_owner(sim, pair):
@@ -103,8 +103,8 @@ def test_what_members_claim_to_keep_was_never_without_an_owner(sim, pair):
     sim.join("a", a, metadata=subscription("t", owned=claims[a]))
     sim.advance(100)
     sim.join("b", b, metadata=subscription("t", owned=claims[b]))
-    told = stable(sync(sim, {a: {"t": [0]}, b: {"t": [1, 2]}}))
-    assert told.unowned_partition_ms == 1 * 100, "t-1 alone: its new owner did not claim it"
+    result = stable(sync(sim, {a: {"t": [0]}, b: {"t": [1, 2]}}))
+    assert result.unowned_partition_ms == 1 * 100, "t-1 alone: its new owner did not claim it"
 
 
 @pytest.mark.parametrize("data", [b"\x00", b"not an assignment", b"\xff\xff" + bytes(10), assignment({"t": [0]})[:-5]])
@@ -112,19 +112,19 @@ def test_an_assignment_that_cannot_be_read_is_told_as_such(sim, pair, data):
     a, b = pair
     rejoin(sim)
     events = sync(sim, {a: data, b: {"t": [2]}})
-    told = assigned(events)
-    assert not told[a].readable
-    assert told[a].partitions == {}
-    assert told[a].lost == {"t": [0, 1]}
-    assert told[b].readable
+    result = assigned(events)
+    assert not result[a].readable
+    assert result[a].partitions == {}
+    assert result[a].lost == {"t": [0, 1]}
+    assert result[b].readable
     assert stable(events).partitions == 1
 
 
 def test_no_assignment_at_all_is_readable_and_empty(sim, pair):
     a, b = pair
     rejoin(sim)
-    told = assigned(sync(sim, {b: {"t": [2]}}))
-    assert (told[a].readable, told[a].partitions) == (True, {})
+    result = assigned(sync(sim, {b: {"t": [2]}}))
+    assert (result[a].readable, result[a].partitions) == (True, {})
 
 
 @given(st.binary(max_size=60))
@@ -149,8 +149,8 @@ def test_any_series_of_plans_is_told_as_a_naive_reader_would(plans):
         events = sync(sim, {ids[name]: {"t": sorted(now[name])} for name in "ab"})
         for name in "ab":
             event = assigned(events)[ids[name]]
-            told = [set(part.get("t", [])) for part in (event.partitions, event.gained, event.lost, event.kept)]
-            assert told == [now[name], now[name] - owned[name], owned[name] - now[name], now[name] & owned[name]]
+            result = [set(part.get("t", [])) for part in (event.partitions, event.gained, event.lost, event.kept)]
+            assert result == [now[name], now[name] - owned[name], owned[name] - now[name], now[name] & owned[name]]
         moved = sum(1 for name in "ab" for index in now[name] if last_owner.get(index, name) != name)
         assert stable(events).partitions_moved == moved
         owned = now
@@ -279,13 +279,13 @@ def test_a_generation_of_too_many_partitions_names_as_many_as_it_may(sim, pair):
     rejoin(sim)
     most = list(range(schema.PARTITIONS_NAMED_MAX - 1))
     events = sync(sim, {a: {"t": most}, b: {"u": [0, 1]}})
-    told = assigned(events)
-    assert (told[a].partitions, told[a].unnamed_partitions) == ({"t": most}, 0)
-    assert (told[b].partitions, told[b].lost, told[b].unnamed_partitions) == ({}, {}, 2)
+    result = assigned(events)
+    assert (result[a].partitions, result[a].unnamed_partitions) == ({"t": most}, 0)
+    assert (result[b].partitions, result[b].lost, result[b].unnamed_partitions) == ({}, {}, 2)
     assert stable(events).partitions == len(most) + 2
     rejoin(sim)
-    told = assigned(sync(sim, {a: {"t": most}, b: {"u": [0]}}))
-    assert (told[b].gained, told[b].unnamed_partitions) == ({"u": [0]}, 0)
+    result = assigned(sync(sim, {a: {"t": most}, b: {"u": [0]}}))
+    assert (result[b].gained, result[b].unnamed_partitions) == ({"u": [0]}, 0)
 
 
 def test_what_was_not_named_is_not_named_after_a_restart_either(sim, pair):

@@ -28,7 +28,7 @@ def member_id(sim) -> str:
 
 
 def after_restart(sim: Simulation) -> list[schema.AuditEvent]:
-    """What the restart itself told; all events of the group are still in order, without a gap."""
+    """The events of the restart itself; all events of the group are still in order, without a gap."""
     before = len(sim.audited())
     sim.restart()
     events = sim.audited()
@@ -58,9 +58,9 @@ def test_seq_goes_on_after_a_restart(sim, member_id):
     last = sim.audited()[-1].seq
     sim.restart()
     sim.leave(member_id)
-    told = sim.audited()[last:]
-    assert [event.seq for event in told] == list(range(last + 1, last + 1 + len(told)))
-    assert told[0].member.client_id == "a", "who it was is still known"
+    new_events = sim.audited()[last:]
+    assert [event.seq for event in new_events] == list(range(last + 1, last + 1 + len(new_events)))
+    assert new_events[0].member.client_id == "a", "who it was is still known"
 
 
 def test_owners_are_known_after_a_restart(sim, member_id):
@@ -103,8 +103,8 @@ def test_a_group_that_the_audit_alone_knows_is_removed(sim):
     assert (removed.cause, removed.state_before, removed.state) == ("not_stored", "Empty", "Dead")
     assert after_restart(sim) == []
     sim.join("a")
-    told = sim.audited()
-    assert [event.seq for event in told] == list(range(1, len(told) + 1))
+    new_events = sim.audited()
+    assert [event.seq for event in new_events] == list(range(1, len(new_events) + 1))
 
 
 def test_a_deleted_group_stays_silent(sim, member_id):

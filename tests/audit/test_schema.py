@@ -56,10 +56,10 @@ def test_there_is_no_event_that_is_not_among_the_kinds():
 
 
 def test_the_json_schema_covers_every_kind_and_every_field():
-    told = schema.json_schema()
-    definitions = told["$defs"]
-    mapping = told["discriminator"]["mapping"]
-    assert told["discriminator"]["propertyName"] == "kind"
+    document = schema.json_schema()
+    definitions = document["$defs"]
+    mapping = document["discriminator"]["mapping"]
+    assert document["discriminator"]["propertyName"] == "kind"
     assert mapping.keys() == {kind_of(each) for each in KINDS}
     for event_class in KINDS:
         definition = definitions[mapping[kind_of(event_class)].rpartition("/")[2]]
@@ -69,8 +69,8 @@ def test_the_json_schema_covers_every_kind_and_every_field():
 
 
 def test_causes_are_a_closed_list():
-    told = schema.json_schema()["$defs"]["Cause"]["enum"]
-    assert sorted(told) == sorted(cause.value for cause in Cause)
+    document = schema.json_schema()["$defs"]["Cause"]["enum"]
+    assert sorted(document) == sorted(cause.value for cause in Cause)
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"[]", b'{"kind":"group.made"}', b'{"kind":"group.created"}', b"\xff"])

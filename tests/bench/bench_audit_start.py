@@ -160,7 +160,7 @@ class Server:
     def _listed(self) -> int:
         """Groups that are listed by now; -1 while a partition is loading."""
         with WireConnection(self._bootstrap, "bench") as connection:
-            response = connection.ask(ListGroupsRequest(), LIST_GROUPS_VERSION)
+            response = connection.request(ListGroupsRequest(), LIST_GROUPS_VERSION)
         return len(response.groups) if response.error_code == NONE else -1
 
     def end(self, number: signal.Signals) -> None:

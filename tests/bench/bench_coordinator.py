@@ -82,7 +82,7 @@ def cores() -> tuple[int, int]:
 
 
 class Comparison:
-    """Ours and the peers under the loads. What fails is told, and counted when it is ours."""
+    """Ours and the peers under the loads. What fails is reported, and counted when it is ours."""
 
     def __init__(self, generator: LoadGenerator, targets: Sequence[Target]) -> None:
         self._generator = generator

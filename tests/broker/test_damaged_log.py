@@ -72,7 +72,7 @@ def fetched(client: WireClient, topic: str, offset: int, max_bytes: int = 1 << 2
         FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=max_bytes) for index in (0, 1)
     ]
     request = FetchRequest(max_bytes=1 << 20, topics=[FetchTopic(topic=topic, partitions=partitions)])
-    answers = client.ask(request, 11).responses[0].partitions
+    answers = client.request(request, 11).responses[0].partitions
     return [
         (ErrorCode(each.error_code), [header.base_offset for header in batch_headers(each.records or b"", 0, False)])
         for each in answers
@@ -82,7 +82,7 @@ def fetched(client: WireClient, topic: str, offset: int, max_bytes: int = 1 << 2
 def listed(client: WireClient, topic: str, timestamp: int) -> list[tuple[ErrorCode, int]]:
     wanted = [ListOffsetsPartition(partition_index=index, timestamp=timestamp) for index in (0, 1)]
     request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=topic, partitions=wanted)])
-    return [(ErrorCode(each.error_code), each.offset) for each in client.ask(request, 7).topics[0].partitions]
+    return [(ErrorCode(each.error_code), each.offset) for each in client.request(request, 7).topics[0].partitions]
 
 
 @pytest.mark.parametrize("max_bytes", [1 << 20, 10])
@@ -126,7 +126,7 @@ def test_a_file_that_became_shorter_is_a_storage_error(client, topic, log_file, 
     wait_for(lambda: len(logged()) == 2, 5, "two log lines")
 
 
-def test_an_idempotent_producer_is_not_blamed_for_a_damaged_log(client, topic, log_file, logged):
+def test_a_damaged_log_is_not_reported_as_a_sequence_error(client, topic, log_file, logged):
     """Its earlier batches cannot be read, so whether this one is new cannot be said."""
     damage_length(log_file, 0)
     records = build_batch(

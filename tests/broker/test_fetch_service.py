@@ -162,7 +162,7 @@ def test_a_deletion_of_another_topic_does_not_complete_it(broker):
     assert fetched.is_waiting
 
 
-def test_a_fetch_whose_client_is_gone_is_dropped(broker):
+def test_a_fetch_whose_client_disconnected_is_dropped(broker):
     fetched = waiting(broker)
     assert fetched.delayed is not None
     broker.fetch_service.cancel(fetched.delayed)
@@ -172,7 +172,7 @@ def test_a_fetch_whose_client_is_gone_is_dropped(broker):
     assert fetched.responses == []
 
 
-def test_a_fetch_that_is_dropped_takes_no_other_with_it(broker):
+def test_dropping_a_fetch_affects_no_other(broker):
     dropped = waiting(broker)
     stays = broker.fetch(fetch_request("orders", max_wait_ms=WAIT_MS))
     assert dropped.delayed is not None
@@ -199,7 +199,7 @@ def test_a_log_that_cannot_be_read_answers_a_fetch_that_waits(broker):
     assert broker.wheel.pending == 0
 
 
-def test_an_answer_is_bounded_whatever_the_client_asks_for(broker, monkeypatch):
+def test_the_size_of_a_response_is_limited(broker, monkeypatch):
     assert FETCH_MAX_BYTES == 55 * 1024 * 1024, "Kafka's fetch.max.bytes"
     monkeypatch.setattr("coordinator.broker.fetch.FETCH_MAX_BYTES", 2 * SIZE)
     for value in (b"a", b"b", b"c"):
@@ -207,7 +207,7 @@ def test_an_answer_is_bounded_whatever_the_client_asks_for(broker, monkeypatch):
     assert broker.fetch(fetch_request("orders", max_bytes=2**31 - 1)).values == [b"a", b"b"]
 
 
-def test_an_id_that_no_topic_has_is_answered_at_once(broker):
+def test_an_unknown_topic_id_is_answered_at_once(broker):
     fetched = broker.fetch(fetch_request("", topic_id=b"\x07" * 16, max_wait_ms=WAIT_MS), BY_ID)
     assert fetched.partition.error_code == ErrorCode.UNKNOWN_TOPIC_ID
     assert_nothing_waits(broker)

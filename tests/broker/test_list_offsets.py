@@ -24,7 +24,7 @@ NOTHING: Final = (ErrorCode.NONE, -1, -1)
 def ask(client: WireClient, topic: str, timestamp: int, version: int = 11, partition: int = 0) -> Any:
     wanted = ListOffsetsPartition(partition_index=partition, timestamp=timestamp)
     request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=topic, partitions=[wanted])])
-    return client.ask(request, version).topics[0].partitions[0]
+    return client.request(request, version).topics[0].partitions[0]
 
 
 def found(client: WireClient, topic: str, timestamp: int, version: int = 11) -> tuple[ErrorCode, int, int]:
@@ -68,7 +68,7 @@ def test_offsets_by_time(client, timed, timestamp, offset, time):
     ("timestamp", "first_version"),
     [(LATEST, 1), (EARLIEST, 1), (MAX_TIMESTAMP, 7), (EARLIEST_LOCAL, 8), (-5, 9), (-6, 11)],
 )
-def test_a_version_refuses_the_timestamps_that_came_later(client, timed, timestamp, first_version):
+def test_timestamps_of_later_versions_are_rejected(client, timed, timestamp, first_version):
     for version in range(1, 12):
         known = ErrorCode.NONE if version >= first_version else ErrorCode.UNSUPPORTED_VERSION
         assert found(client, timed, timestamp, version)[0] == known
@@ -76,7 +76,7 @@ def test_a_version_refuses_the_timestamps_that_came_later(client, timed, timesta
 
 
 @pytest.mark.parametrize("version", range(1, 12))
-def test_every_version_tells_offset_and_time(client, timed, version):
+def test_every_version_returns_offset_and_time(client, timed, version):
     assert found(client, timed, 1001, version) == (ErrorCode.NONE, 1, 3000)
 
 
@@ -98,7 +98,7 @@ def test_an_empty_log_begins_and_ends_at_zero(client, topic):
 
 
 @pytest.mark.parametrize("partition", [-1, 1])
-def test_an_unknown_partition_is_told_as_such(client, timed, partition):
+def test_an_unknown_partition_is_reported(client, timed, partition):
     for topic in (timed, "no-such-topic"):
         answer = ask(client, topic, LATEST, partition=partition)
         assert (answer.error_code, answer.offset) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)
@@ -107,15 +107,15 @@ def test_an_unknown_partition_is_told_as_such(client, timed, partition):
 @pytest.mark.parametrize(
     ("epoch", "answer"), [(0, (ErrorCode.NONE, 0, 4)), (1, (ErrorCode.NONE, -1, -1)), (-1, (ErrorCode.NONE, -1, -1))]
 )
-def test_the_only_epoch_ends_where_the_log_does(client, timed, epoch, answer):
+def test_the_only_epoch_ends_at_the_log_end_offset(client, timed, epoch, answer):
     wanted = OffsetForLeaderPartition(partition=0, leader_epoch=epoch)
     request = OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic(topic=timed, partitions=[wanted])])
-    told = client.ask(request, 4).topics[0].partitions[0]
-    assert (told.error_code, told.leader_epoch, told.end_offset) == answer
+    result = client.request(request, 4).topics[0].partitions[0]
+    assert (result.error_code, result.leader_epoch, result.end_offset) == answer
 
 
 def test_the_epoch_of_an_unknown_partition(client):
     wanted = OffsetForLeaderPartition(partition=0, leader_epoch=0)
     request = OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic(topic="no-such-topic", partitions=[wanted])])
-    (told,) = client.ask(request, 4).topics[0].partitions
-    assert (told.error_code, told.end_offset) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)
+    (result,) = client.request(request, 4).topics[0].partitions
+    assert (result.error_code, result.end_offset) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)

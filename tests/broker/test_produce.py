@@ -23,7 +23,7 @@ def numbered(producer_id: int, sequence: int, *values: bytes, epoch: int = 0) ->
 
 def values_in(client: WireClient, topic: str) -> list[bytes | None]:
     """What a consumer reads from the beginning."""
-    response = client.ask(fetch_request(topic), 11)
+    response = client.request(fetch_request(topic), 11)
     return [record.value for record in parse_records(response.responses[0].partitions[0].records)]
 
 
@@ -32,7 +32,7 @@ def outcome(response) -> tuple[ErrorCode, int]:
 
 
 def new_producer_id(client: WireClient) -> int:
-    response = client.ask(InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1000), 4)
+    response = client.request(InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1000), 4)
     assert (response.error_code, response.producer_epoch) == (0, 0)
     producer_id: int = response.producer_id
     return producer_id
@@ -46,9 +46,9 @@ def test_records_get_the_next_offsets(client, topic):
 
 
 @pytest.mark.parametrize("version", range(3, 13))
-def test_every_version_by_name_is_taken(client, topic, version):
+def test_every_version_by_name_is_accepted(client, topic, version):
     client.create_topic(topic)
-    answer = client.ask(produce_request(topic, batch(b"a")), version).responses[0]
+    answer = client.request(produce_request(topic, batch(b"a")), version).responses[0]
     assert answer.name == topic
     assert outcome(answer.partition_responses[0]) == (ErrorCode.NONE, 0)
 
@@ -56,7 +56,7 @@ def test_every_version_by_name_is_taken(client, topic, version):
 def test_from_v13_on_a_topic_is_named_by_its_id(client, topic):
     topic_id = client.create_topic(topic)
     for wanted, error in ((topic_id, ErrorCode.NONE), (b"\x01" * 16, ErrorCode.UNKNOWN_TOPIC_ID)):
-        answer = client.ask(produce_request("", batch(b"a"), topic_id=wanted), 13).responses[0]
+        answer = client.request(produce_request("", batch(b"a"), topic_id=wanted), 13).responses[0]
         assert answer.topic_id == wanted
         assert answer.partition_responses[0].error_code == error
     assert values_in(client, topic) == [b"a"]
@@ -68,37 +68,37 @@ def test_one_and_all_acks_are_the_same_on_one_node(client, topic, acks):
     assert outcome(client.produce(topic, batch(b"a"), acks=acks)) == (ErrorCode.NONE, 0)
 
 
-def test_other_acks_are_refused(client, topic):
+def test_other_acks_are_rejected(client, topic):
     client.create_topic(topic)
     assert outcome(client.produce(topic, batch(b"a"), acks=2)) == (ErrorCode.INVALID_REQUIRED_ACKS, -1)
     assert values_in(client, topic) == []
 
 
-def test_without_acks_nothing_is_answered(client, topic):
+def test_without_acks_there_is_no_response(client, topic):
     client.create_topic(topic)
     client.send(produce_request(topic, batch(b"a"), acks=0), 9)
     assert values_in(client, topic) == [b"a"], "the next answer is the next request's"
 
 
-def test_without_acks_a_refusal_closes_the_connection(client, topic):
+def test_without_acks_an_error_closes_the_connection(client, topic):
     client.send(produce_request(topic, batch(b"a"), acks=0), 9)
     assert client.is_closed_by_peer()
 
 
 @pytest.mark.parametrize("name", ["no-such-topic", "", "in valid", ".."])
-def test_an_unknown_topic_is_told_as_such(client, name):
+def test_an_unknown_topic_is_reported(client, name):
     assert outcome(client.produce(name, batch(b"a"))) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)
 
 
 @pytest.mark.parametrize("partition", [-1, 1, 2**31 - 1])
-def test_an_unknown_partition_is_told_as_such(client, topic, partition):
+def test_an_unknown_partition_is_reported(client, topic, partition):
     client.create_topic(topic)
     answer = client.produce(topic, batch(b"a"), partition=partition)
     assert (answer.index, *outcome(answer)) == (partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)
 
 
 @pytest.mark.parametrize("name", READ_ONLY)
-def test_nobody_but_the_coordinator_writes_to_its_own_topics(client, name):
+def test_clients_cannot_produce_to_the_coordinators_topics(client, name):
     assert outcome(client.produce(name, batch(b"a"))) == (ErrorCode.INVALID_TOPIC_EXCEPTION, -1)
 
 
@@ -109,7 +109,7 @@ def test_each_partition_has_an_error_of_its_own(client, topic):
         produce_request(topic, batch(b"b"), partition=7).topic_data[0].partition_data
     )
     request.topic_data += produce_request("no-such-topic", batch(b"c")).topic_data
-    answers = client.ask(request, 9).responses
+    answers = client.request(request, 9).responses
     codes = [[each.error_code for each in answer.partition_responses] for answer in answers]
     assert codes == [[0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION], [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]]
 
@@ -132,21 +132,21 @@ def changed(data: bytes, position: int) -> bytes:
     ],
     ids=["crc", "crc field", "cut", "two batches", "left over", "empty", "null", "control"],
 )
-def test_what_is_no_batch_of_a_client_is_refused(client, topic, records, error):
+def test_batches_that_clients_must_not_send_are_rejected(client, topic, records, error):
     client.create_topic(topic)
     assert outcome(client.produce(topic, records)) == (error, -1)
     assert outcome(client.produce(topic, batch(b"good"))) == (ErrorCode.NONE, 0)
     assert values_in(client, topic) == [b"good"]
 
 
-def test_a_batch_over_the_limit_is_refused(client, topic):
+def test_a_batch_over_the_limit_is_rejected(client, topic):
     client.create_topic(topic)
     assert outcome(client.produce(topic, batch(bytes(1_048_588)))) == (ErrorCode.MESSAGE_TOO_LARGE, -1)
     assert outcome(client.produce(topic, batch(bytes(1_048_588 - 100)))) == (ErrorCode.NONE, 0)
 
 
 @pytest.mark.parametrize("compression", ["gzip", "snappy", "lz4", "zstd"])
-def test_compressed_batches_are_kept_as_they_are(client, topic, compression):
+def test_compressed_batches_are_stored_unchanged(client, topic, compression):
     client.create_topic(topic)
     assert outcome(client.produce(topic, batch(b"a" * 500, b"b", compression=compression))) == (ErrorCode.NONE, 0)
     assert values_in(client, topic) == [b"a" * 500, b"b"]
@@ -155,18 +155,18 @@ def test_compressed_batches_are_kept_as_they_are(client, topic, compression):
 # ---- idempotent producers
 
 
-def test_producer_ids_are_given_once(client):
+def test_producer_ids_are_unique(client):
     ids = [new_producer_id(client) for _ in range(5)]
     assert len(set(ids)) == 5
 
 
-def test_transactions_are_refused_for_good(client):
-    response = client.ask(InitProducerIdRequest(transactional_id="t", transaction_timeout_ms=1000), 4)
+def test_transactions_are_rejected_with_a_final_error(client):
+    response = client.request(InitProducerIdRequest(transactional_id="t", transaction_timeout_ms=1000), 4)
     assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
     assert response.producer_id == -1
 
 
-def test_a_batch_that_comes_again_is_answered_with_its_old_offset(client, topic):
+def test_a_duplicate_batch_is_answered_with_its_offset(client, topic):
     client.create_topic(topic)
     producer_id = new_producer_id(client)
     batches = [numbered(producer_id, sequence, b"%d" % sequence) for sequence in range(5)]
@@ -185,7 +185,7 @@ def test_a_batch_older_than_the_last_five_is_out_of_order(client, topic):
     assert outcome(answer) == (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)
 
 
-def test_a_gap_is_refused(client, topic):
+def test_a_gap_in_sequence_numbers_is_rejected(client, topic):
     client.create_topic(topic)
     producer_id = new_producer_id(client)
     client.produce(topic, numbered(producer_id, 0, b"a", b"b"))
@@ -195,7 +195,7 @@ def test_a_gap_is_refused(client, topic):
     assert outcome(client.produce(topic, numbered(producer_id, 2, b"c"))) == (ErrorCode.NONE, 2)
 
 
-def test_sequence_numbers_start_over_after_the_last_one(client, topic):
+def test_sequence_numbers_wrap_around(client, topic):
     client.create_topic(topic)
     producer_id = new_producer_id(client)
     client.produce(topic, numbered(producer_id, 2**31 - 2, b"a", b"b"))
@@ -218,7 +218,7 @@ def test_a_newer_epoch_starts_at_zero(client, topic):
     assert outcome(client.produce(topic, numbered(producer_id, 0, b"b", epoch=1))) == (ErrorCode.NONE, 1)
 
 
-def test_each_partition_counts_for_itself(client, topic):
+def test_sequence_numbers_are_per_partition(client, topic):
     client.create_topic(topic, partitions=2)
     producer_id = new_producer_id(client)
     for partition in (0, 1):
@@ -250,7 +250,7 @@ def test_the_producers_of_a_deleted_topic_are_forgotten(client, topic):
     for _ in range(2):
         client.create_topic(topic)
         assert outcome(client.produce(topic, numbered(producer_id, 0, b"a"))) == (ErrorCode.NONE, 0)
-        client.ask(DeleteTopicsRequest(topic_names=[topic], timeout_ms=1000), 5)
+        client.request(DeleteTopicsRequest(topic_names=[topic], timeout_ms=1000), 5)
     wait_for(
         lambda: outcome(client.produce(topic, batch(b"a")))[0] == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         5,

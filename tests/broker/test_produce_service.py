@@ -128,7 +128,7 @@ def test_a_batch_of_an_older_epoch_is_no_duplicate_in_a_newer_one(producer):
 # ---- who counts together
 
 
-def test_producers_and_partitions_count_for_themselves(broker, producer):
+def test_sequences_are_per_producer_and_partition(broker, producer):
     other = Producer(broker, PRODUCER + 1)
     assert producer.send(0, 2) == (NONE, 0)
     assert other.send(0) == (NONE, 2)
@@ -193,7 +193,7 @@ def test_acks_that_do_not_exist_are_rejected(broker, acks):
     ],
     ids=["null", "nothing", "two batches", "a control batch", "cut short", "a wrong checksum"],
 )
-def test_anything_but_one_whole_batch_is_rejected(broker, records, error):
+def test_anything_but_one_complete_batch_is_rejected(broker, records, error):
     answer = broker.produce("orders", records)
     assert (answer.error_code, answer.base_offset) == (error, -1)
     assert records_in(broker) == 0

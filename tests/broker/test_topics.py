@@ -35,7 +35,7 @@ def making(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
 
 def create(client: WireClient, *topics: CreatableTopic, validate_only: bool = False, version: int = 7) -> list[Any]:
     request = CreateTopicsRequest(topics=list(topics), timeout_ms=5000, validate_only=validate_only)
-    results: list[Any] = client.ask(request, version).topics
+    results: list[Any] = client.request(request, version).topics
     return results
 
 
@@ -47,25 +47,25 @@ def describe(client: WireClient, *names: str, version: int = 9, may_create: bool
     request = MetadataRequest(
         topics=[MetadataRequestTopic(name=name) for name in names], allow_auto_topic_creation=may_create
     )
-    topics: list[Any] = client.ask(request, version).topics
+    topics: list[Any] = client.request(request, version).topics
     return topics
 
 
 def describe_all(client: WireClient, version: int) -> set[str]:
     request = MetadataRequest(topics=[] if version == 0 else None)
-    return {topic.name for topic in client.ask(request, version).topics}
+    return {topic.name for topic in client.request(request, version).topics}
 
 
 def delete(client: WireClient, *names: str, version: int = 5) -> list[ErrorCode]:
     request = DeleteTopicsRequest(topic_names=list(names), timeout_ms=5000)
-    return [ErrorCode(each.error_code) for each in client.ask(request, version).responses]
+    return [ErrorCode(each.error_code) for each in client.request(request, version).responses]
 
 
 # ---- create
 
 
 @pytest.mark.parametrize("version", range(8))
-def test_a_topic_is_made_in_every_version(client, topic, version):
+def test_a_topic_is_created_in_every_version(client, topic, version):
     (result,) = create(client, wanted(topic, 3), version=version)
     assert (result.name, result.error_code) == (topic, ErrorCode.NONE)
     (described,) = describe(client, topic)
@@ -73,20 +73,20 @@ def test_a_topic_is_made_in_every_version(client, topic, version):
     assert {each.leader_id for each in described.partitions} == {1}
 
 
-def test_the_result_tells_what_was_made(client, topic):
+def test_the_response_describes_the_created_topic(client, topic):
     (result,) = create(client, wanted(topic, 3))
     assert (result.num_partitions, result.replication_factor, result.error_message) == (3, 1, None)
     (described,) = describe(client, topic, version=12)
     assert result.topic_id == described.topic_id != bytes(16)
 
 
-def test_the_defaults_are_asked_for_by_minus_one(making, topic):
+def test_minus_one_selects_the_defaults(making, topic):
     with WireClient(making.bootstrap) as client:
         (result,) = create(client, wanted(topic, -1, -1))
         assert (result.error_code, result.num_partitions, result.replication_factor) == (ErrorCode.NONE, 3, 1)
 
 
-def test_validate_only_makes_nothing(client, topic):
+def test_validate_only_creates_nothing(client, topic):
     (result,) = create(client, wanted(topic, 2), validate_only=True)
     assert (result.error_code, result.num_partitions, result.topic_id) == (ErrorCode.NONE, 2, bytes(16))
     (refused,) = create(client, wanted(topic, 0), validate_only=True)
@@ -95,7 +95,7 @@ def test_validate_only_makes_nothing(client, topic):
     assert described.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_a_topic_is_made_once(client, topic):
+def test_a_topic_is_created_once(client, topic):
     client.create_topic(topic)
     for validate_only in (True, False):
         (again,) = create(client, wanted(topic), validate_only=validate_only)
@@ -103,7 +103,7 @@ def test_a_topic_is_made_once(client, topic):
         assert topic in again.error_message
 
 
-def test_a_request_that_names_a_topic_twice_makes_it_not_at_all(client, topic):
+def test_a_topic_that_is_named_twice_is_not_created(client, topic):
     other = f"{topic}-other"
     results = create(client, wanted(topic), wanted(other), wanted(topic))
     codes = {result.name: result.error_code for result in results}
@@ -112,25 +112,25 @@ def test_a_request_that_names_a_topic_twice_makes_it_not_at_all(client, topic):
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "with space", "sla/sh", "ümlaut", "x" * 250, "nul\0"])
-def test_illegal_names_are_refused(client, name):
+def test_invalid_names_are_rejected(client, name):
     (result,) = create(client, wanted(name))
     assert result.error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
     assert [each.error_code for each in describe(client, name)] == [ErrorCode.INVALID_TOPIC_EXCEPTION]
 
 
-def test_the_longest_name_is_taken(client):
+def test_the_longest_name_is_accepted(client):
     (result,) = create(client, wanted("y" * 249))
     assert result.error_code == ErrorCode.NONE
     assert client.produce("y" * 249, build_batch([(None, b"v", ())])).error_code == ErrorCode.NONE
 
 
 @pytest.mark.parametrize("partitions", [0, -2, 10_001, 2**31 - 1])
-def test_impossible_counts_of_partitions_are_refused(client, topic, partitions):
+def test_invalid_partition_counts_are_rejected(client, topic, partitions):
     assert [each.error_code for each in create(client, wanted(topic, partitions))] == [ErrorCode.INVALID_PARTITIONS]
 
 
 @pytest.mark.parametrize("replication_factor", [0, -2, 2])
-def test_impossible_replication_factors_are_refused(client, topic, replication_factor):
+def test_invalid_replication_factors_are_rejected(client, topic, replication_factor):
     (result,) = create(client, wanted(topic, 1, replication_factor))
     assert result.error_code == ErrorCode.INVALID_REPLICATION_FACTOR
 
@@ -139,7 +139,7 @@ def assigned(*partitions: tuple[int, list[int]]) -> list[CreatableReplicaAssignm
     return [CreatableReplicaAssignment(partition_index=index, broker_ids=brokers) for index, brokers in partitions]
 
 
-def test_a_replica_assignment_says_how_many_partitions(client, topic):
+def test_a_replica_assignment_determines_the_number_of_partitions(client, topic):
     (result,) = create(client, wanted(topic, -1, -1, assignments=assigned((1, [1]), (0, [1]))))
     assert (result.error_code, result.num_partitions) == (ErrorCode.NONE, 2)
 
@@ -156,13 +156,13 @@ def test_a_replica_assignment_says_how_many_partitions(client, topic):
     ],
     ids=["with a count", "gap", "twice", "no broker", "two brokers", "unknown broker"],
 )
-def test_assignments_that_one_node_cannot_have_are_refused(client, topic, partitions, assignments, error):
+def test_replica_assignments_that_one_node_cannot_have_are_rejected(client, topic, partitions, assignments, error):
     replication_factor = 1 if partitions > 0 else -1
     (result,) = create(client, wanted(topic, partitions, replication_factor, assignments=assignments))
     assert result.error_code == error
 
 
-def test_topics_and_their_records_are_there_after_a_kill(tmp_path):
+def test_topics_and_their_records_survive_a_kill(tmp_path):
     with RunningServer(tmp_path) as server:
         with WireClient(server.bootstrap) as client:
             configs = [CreatableTopicConfig(name="cleanup.policy", value="compact")]
@@ -185,7 +185,7 @@ def test_topics_and_their_records_are_there_after_a_kill(tmp_path):
 @pytest.mark.parametrize("version", range(NEWEST_METADATA + 1))
 def test_metadata_names_the_node_and_the_topic(server, client, topic, version):
     client.create_topic(topic)
-    response = client.ask(MetadataRequest(topics=[MetadataRequestTopic(name=topic)]), version)
+    response = client.request(MetadataRequest(topics=[MetadataRequestTopic(name=topic)]), version)
     (node,) = response.brokers
     assert (node.node_id, f"{node.host}:{node.port}") == (1, server.bootstrap)
     (described,) = response.topics
@@ -195,25 +195,25 @@ def test_metadata_names_the_node_and_the_topic(server, client, topic, version):
 
 
 @pytest.mark.parametrize("version", range(NEWEST_METADATA + 1))
-def test_all_topics_are_told_when_asked_for(client, topic, version):
+def test_all_topics_are_listed_on_request(client, topic, version):
     client.create_topic(topic)
     assert {topic, "__consumer_offsets", "__group_audit"} <= describe_all(client, version)
 
 
-def test_no_topics_are_told_when_none_are_asked_for(client):
+def test_no_topics_are_listed_for_an_empty_list(client):
     for version in range(1, NEWEST_METADATA + 1):
-        assert client.ask(MetadataRequest(topics=[]), version).topics == []
+        assert client.request(MetadataRequest(topics=[]), version).topics == []
 
 
-def test_topics_that_clients_should_pass_over_are_marked(client):
-    topics = client.ask(MetadataRequest(topics=None), 9).topics
+def test_internal_topics_are_marked(client):
+    topics = client.request(MetadataRequest(topics=None), 9).topics
     assert {topic.name for topic in topics if topic.is_internal} - {"__transaction_state"} == INTERNAL
 
 
 def test_topics_by_id(client, topic):
     topic_id = client.create_topic(topic)
     for version in (12, 13):
-        known, unknown = client.ask(
+        known, unknown = client.request(
             MetadataRequest(
                 topics=[MetadataRequestTopic(name=None, topic_id=each) for each in (topic_id, b"\x01" * 16)]
             ),
@@ -224,15 +224,15 @@ def test_topics_by_id(client, topic):
 
 
 @pytest.mark.parametrize("version", [10, 11])
-def test_topics_by_id_came_with_v12(client, topic, version):
+def test_before_v12_a_topic_id_is_rejected(client, topic, version):
     topic_id = client.create_topic(topic)
     for name in (None, topic):
         request = MetadataRequest(topics=[MetadataRequestTopic(name=name, topic_id=topic_id)])
-        (refused,) = client.ask(request, version).topics
+        (refused,) = client.request(request, version).topics
         assert (refused.error_code, refused.name) == (ErrorCode.INVALID_REQUEST, name or "")
 
 
-def test_unknown_topics_are_made_where_that_is_allowed(making, topic):
+def test_unknown_topics_are_created_if_allowed(making, topic):
     with WireClient(making.bootstrap) as client:
         (refused,) = describe(client, topic)
         assert refused.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -245,19 +245,19 @@ def test_unknown_topics_are_made_where_that_is_allowed(making, topic):
         assert illegal.error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
-def test_before_v4_asking_is_enough_to_make_a_topic(making, topic):
+def test_before_v4_metadata_always_creates_unknown_topics(making, topic):
     with WireClient(making.bootstrap) as client:
         errors = [describe(client, topic, version=3)[0].error_code for _ in range(2)]
         assert errors == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NONE]
 
 
-def test_unknown_topics_are_not_made_where_that_is_off(client, topic):
+def test_unknown_topics_are_not_created_if_disabled(client, topic):
     for _ in range(2):
         (refused,) = describe(client, topic, may_create=True)
         assert refused.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_an_internal_topic_is_made_with_its_own_settings(tmp_path):
+def test_an_internal_topic_is_created_with_its_own_settings(tmp_path):
     settings = QUICK_GROUPS | {"auto.create.topics.enable": "true", "transaction.state.log.num.partitions": "7"}
     with RunningServer(tmp_path, settings) as server, WireClient(server.bootstrap) as client:
         (asked,) = describe(client, "__transaction_state", may_create=True)
@@ -266,7 +266,7 @@ def test_an_internal_topic_is_made_with_its_own_settings(tmp_path):
         assert (made.error_code, len(made.partitions)) == (ErrorCode.NONE, 7)
 
 
-def test_the_metadata_log_is_no_topic(tmp_path):
+def test_the_metadata_log_is_not_a_topic(tmp_path):
     """What clients can do to topics, and what they can do by asking, leaves the metadata log alone."""
     settings = QUICK_GROUPS | {"auto.create.topics.enable": "true"}
     name = "__cluster_metadata"
@@ -282,7 +282,7 @@ def test_the_metadata_log_is_no_topic(tmp_path):
             assert client.produce(name, build_batch([(None, b"v", ())])).error_code == (
                 ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             )
-            fetched = client.ask(fetch_request(name), 11).responses[0].partitions[0]
+            fetched = client.request(fetch_request(name), 11).responses[0].partitions[0]
             assert fetched.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             assert delete(client, name) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
             assert log.read_bytes() == written
@@ -300,10 +300,10 @@ def test_names_that_differ_in_dots_and_underscores_only_collide(client, topic, f
     assert f"{topic}.{first}" in refused.error_message
 
 
-def test_the_topic_of_transactions_is_made_when_first_asked_for(tmp_path):
+def test_the_transaction_topic_is_created_at_its_first_use(tmp_path):
     with RunningServer(tmp_path) as server, WireClient(server.bootstrap) as client:
         assert "__transaction_state" not in describe_all(client, 1)
-        found = client.ask(FindCoordinatorRequest(key="t", key_type=1), 2)
+        found = client.request(FindCoordinatorRequest(key="t", key_type=1), 2)
         assert (found.error_code, found.node_id) == (ErrorCode.NONE, 1)
         assert "__transaction_state" in describe_all(client, 1)
 
@@ -325,12 +325,12 @@ def test_from_v6_on_a_topic_is_deleted_by_name_or_id(client, topic):
         DeleteTopicState(name=f"{topic}-0"),
         DeleteTopicState(name=None, topic_id=ids[1]),
     ]
-    answers = client.ask(DeleteTopicsRequest(topics=states, timeout_ms=5000), 6).responses
+    answers = client.request(DeleteTopicsRequest(topics=states, timeout_ms=5000), 6).responses
     assert [(each.name, each.topic_id, each.error_code) for each in answers] == [
         (f"{topic}-0", ids[0], ErrorCode.NONE),
         (f"{topic}-1", ids[1], ErrorCode.NONE),
     ]
-    again = client.ask(DeleteTopicsRequest(topics=states, timeout_ms=5000), 6).responses
+    again = client.request(DeleteTopicsRequest(topics=states, timeout_ms=5000), 6).responses
     assert [(each.name, each.topic_id, each.error_code) for each in again] == [
         (f"{topic}-0", bytes(16), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         (None, ids[1], ErrorCode.UNKNOWN_TOPIC_ID),
@@ -342,18 +342,18 @@ def test_a_topic_that_is_named_twice_is_not_deleted(client, topic):
     by_name, by_id = DeleteTopicState(name=topic), DeleteTopicState(name=None, topic_id=topic_id)
     by_both = DeleteTopicState(name=topic, topic_id=topic_id)
     for states in ([by_name, by_name], [by_id, by_id], [by_name, by_id], [by_id, by_name], [by_both], [by_both] * 2):
-        (refused,) = client.ask(DeleteTopicsRequest(topics=states, timeout_ms=5000), 6).responses
+        (refused,) = client.request(DeleteTopicsRequest(topics=states, timeout_ms=5000), 6).responses
         assert refused.error_code == ErrorCode.INVALID_REQUEST
     assert [each.error_code for each in describe(client, topic)] == [ErrorCode.NONE]
 
 
-def test_the_coordinators_own_topics_stay(client):
+def test_the_coordinators_topics_cannot_be_deleted(client):
     names = ("__consumer_offsets", "__group_audit")
     assert delete(client, *names) == [ErrorCode.INVALID_TOPIC_EXCEPTION] * 2
     assert set(names) <= describe_all(client, 1)
 
 
-def test_a_topic_made_anew_is_another_one(server, client, topic):
+def test_a_recreated_topic_is_another_one(server, client, topic):
     first_id = client.create_topic(topic)
     client.produce(topic, build_batch([(None, b"old", ())]))
     folder = server.data / f"{topic}-0"
@@ -361,11 +361,11 @@ def test_a_topic_made_anew_is_another_one(server, client, topic):
     delete(client, topic)
     assert not folder.exists()
     assert client.create_topic(topic) != first_id
-    partition = client.ask(fetch_request(topic), 11).responses[0].partitions[0]
+    partition = client.request(fetch_request(topic), 11).responses[0].partitions[0]
     assert (partition.high_watermark, partition.records or b"") == (0, b"")
 
 
-def test_committed_offsets_go_with_their_topic(client, topic):
+def test_committed_offsets_are_deleted_with_their_topic(client, topic):
     client.create_topic(topic)
     group_id = f"group-of-{topic}"
     partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=7)
@@ -374,8 +374,8 @@ def test_committed_offsets_go_with_their_topic(client, topic):
         generation_id_or_member_epoch=-1,
         topics=[OffsetCommitRequestTopic(name=topic, partitions=[partition])],
     )
-    assert client.ask(commit, 8).topics[0].partitions[0].error_code == ErrorCode.NONE
-    client.ask(DeleteTopicsRequest(topic_names=[topic], timeout_ms=5000), 5)
+    assert client.request(commit, 8).topics[0].partitions[0].error_code == ErrorCode.NONE
+    client.request(DeleteTopicsRequest(topic_names=[topic], timeout_ms=5000), 5)
     client.create_topic(topic)
     fetch = OffsetFetchRequest(group_id=group_id, topics=[OffsetFetchRequestTopic(name=topic, partition_indexes=[0])])
-    assert client.ask(fetch, 5).topics[0].partitions[0].committed_offset == -1
+    assert client.request(fetch, 5).topics[0].partitions[0].committed_offset == -1

@@ -21,7 +21,7 @@ def error_of(broker: VirtualBroker, name: str, partitions: int = 1, replication_
     return refused.value.error
 
 
-def test_defaults_are_taken_where_minus_one_is_asked_for(broker):
+def test_minus_one_selects_the_defaults(broker):
     assert broker.topics.create("orders", -1, -1, {}, 0).partitions == 3
 
 
@@ -43,7 +43,7 @@ def test_a_name_that_cannot_be_used_is_rejected(broker, name, error):
 
 
 @pytest.mark.parametrize("partitions", [0, -2, PARTITIONS_AT_MOST + 1])
-def test_a_number_of_partitions_that_cannot_be_is_rejected(broker, partitions):
+def test_an_invalid_number_of_partitions_is_rejected(broker, partitions):
     assert error_of(broker, "orders", partitions) == ErrorCode.INVALID_PARTITIONS
     broker.create_topic("orders", PARTITIONS_AT_MOST)
 
@@ -53,7 +53,7 @@ def test_a_replication_factor_other_than_one_is_rejected(broker, replication_fac
     assert error_of(broker, "orders", 1, replication_factor) == ErrorCode.INVALID_REPLICATION_FACTOR
 
 
-def test_a_creation_that_the_disk_refuses_did_not_happen(broker):
+def test_a_creation_that_fails_on_the_disk_has_no_effect(broker):
     broker.fs.is_full = True
     with pytest.raises(LogAppendError):
         broker.create_topic("orders")
@@ -107,7 +107,7 @@ def test_internal_topics_are_created_once_and_with_the_same_number_of_partitions
         assert again.partitions.locate(name, 5) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_automatic_creation_passes_over_names_that_no_topic_may_have(broker):
+def test_automatic_creation_skips_invalid_names(broker):
     broker.topics.create_automatically("il legal", 0)
     broker.topics.create_automatically("orders", 0)
     assert broker.partitions.locate("il legal", 0) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

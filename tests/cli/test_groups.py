@@ -45,7 +45,7 @@ def join(client: WireClient, group_id: str, instance_id: str, protocol_type: str
         protocol_type=protocol_type,
         protocols=[JoinGroupRequestProtocol(name="range", metadata=metadata)],
     )
-    return client.ask(request, 5)
+    return client.request(request, 5)
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def group(server: RunningServer, name: str) -> Iterator[str]:
             group_instance_id="first",
             assignments=assignments,
         )
-        assert client.ask(request, 3).error_code == 0
+        assert client.request(request, 3).error_code == 0
         yield name
 
 
@@ -153,7 +153,7 @@ def test_a_group_without_members(server, name):
     partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=1)
     topics = [OffsetCommitRequestTopic(name=name, partitions=[partition])]
     with WireClient(server.bootstrap) as client:
-        client.ask(OffsetCommitRequest(group_id=name, topics=topics), 8)
+        client.request(OffsetCommitRequest(group_id=name, topics=topics), 8)
     assert refused(server.bootstrap, name, "--assignor", "range") == (
         f"Error: group {name} has no members; start its consumers and retry"
     )

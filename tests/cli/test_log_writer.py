@@ -38,7 +38,7 @@ def test_lines_are_written_in_order_and_all_of_them_at_the_end(tmp_path):
         assert [int(line.rsplit("=")[-1]) for line in file] == list(range(200))
 
 
-def test_what_a_client_sent_cannot_forge_a_line_or_reach_the_terminal(tmp_path):
+def test_client_text_can_neither_forge_a_line_nor_control_the_terminal(tmp_path):
     with (tmp_path / "log").open("w+") as file:
         writer = LogWriter(file)
         queue(writer, group="g\x1b[2J\nanother line")
@@ -48,7 +48,7 @@ def test_what_a_client_sent_cannot_forge_a_line_or_reach_the_terminal(tmp_path):
         assert "\x1b" not in line
 
 
-def test_lines_that_nobody_reads_are_dropped_and_counted():
+def test_lines_are_dropped_and_counted_while_the_output_is_blocked():
     reading, writing = os.pipe()
     file = os.fdopen(writing, "w")
     writer = LogWriter(file)
@@ -61,7 +61,7 @@ def test_lines_that_nobody_reads_are_dropped_and_counted():
         file.close()
 
 
-def test_a_server_whose_output_nobody_reads_goes_on(tmp_path):
+def test_a_server_with_blocked_output_keeps_working(tmp_path):
     """Its lines fill the pipe many times over."""
     ready = tmp_path / "ready.json"
     arguments = ["serve", "--listen=127.0.0.1:0", f"--data-dir={tmp_path / 'data'}", f"--ready-file={ready}"]
@@ -72,7 +72,7 @@ def test_a_server_whose_output_nobody_reads_goes_on(tmp_path):
             wait_for(lambda: ready.exists() or process.poll() is not None, START_SECONDS, "the server to be ready")
             with WireClient(json.loads(ready.read_text())["bootstrap"]) as client:
                 for number in range(PIPE_BYTES // 100):
-                    assert client.ask(join_request(f"group-{number}"), 3).error_code == 0
+                    assert client.request(join_request(f"group-{number}"), 3).error_code == 0
         finally:
             process.kill()
 
@@ -100,7 +100,7 @@ def test_each_transition_of_a_group_is_one_line(tmp_path):
         assert "group=orders-readers " in line
 
 
-def test_the_level_switches_them_off(tmp_path):
+def test_the_log_level_turns_them_off(tmp_path):
     with RunningServer(tmp_path, log_level="warning") as server:
         with WireClient(server.bootstrap) as client:
             client.join_alone("orders-readers")

@@ -72,7 +72,7 @@ def test_the_ready_file_has_address_and_pid(tmp_path):
         assert said == {"bootstrap": server.bootstrap, "pid": server.pid}
         assert [path.name for path in tmp_path.iterdir() if "ready" in path.name] == ["ready.json"]
         with WireClient(server.bootstrap) as client:
-            assert client.ask(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE
+            assert client.request(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE
 
 
 @pytest.mark.parametrize("end", ["stop", "interrupt"])
@@ -98,13 +98,13 @@ def test_a_restart_keeps_the_cluster_id(tmp_path):
     with RunningServer(tmp_path) as server:
         for _ in range(2):
             with WireClient(server.bootstrap) as client:
-                ids.append(client.ask(DescribeClusterRequest(), 1).cluster_id)
+                ids.append(client.request(DescribeClusterRequest(), 1).cluster_id)
             server.stop()
             server.start()
     assert ids[0] == ids[1] != ""
 
 
-# ---- what it was told
+# ---- invalid settings and options
 
 
 def test_options_override_settings_of_the_file(tmp_path, data):
@@ -118,7 +118,7 @@ def test_options_override_settings_of_the_file(tmp_path, data):
     with serving(*arguments, "--ready-file", ready) as process:
         wait_for(lambda: ready.exists() or process.poll() is not None, 20, "the server to be ready")
         with WireClient(json.loads(ready.read_text())["bootstrap"]) as client:
-            assert client.ask(DescribeClusterRequest(), 1).controller_id == 8
+            assert client.request(DescribeClusterRequest(), 1).controller_id == 8
     assert "node.id=8" in (data / "meta.properties").read_text()
     assert not (tmp_path / "elsewhere").exists()
 
@@ -213,7 +213,7 @@ def test_a_data_folder_in_use_is_reported(tmp_path):
         said = refused("--data-dir", server.data, "--listen", "127.0.0.1:0")
         assert f"data directory {server.data} is in use by another process" in said
         with WireClient(server.bootstrap) as client:
-            assert client.ask(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE
+            assert client.request(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE
 
 
 @pytest.mark.parametrize(

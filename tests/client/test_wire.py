@@ -54,7 +54,7 @@ def test_another_protocol_is_detected():
         WireConnection(bootstrap, "test") as client,
         pytest.raises(ClientError, match="does not use Kafka's protocol"),
     ):
-        client.ask(ApiVersionsRequest(), 0)
+        client.request(ApiVersionsRequest(), 0)
 
 
 @pytest.mark.parametrize("answer", [b"", b"\0\0\0\x09\0\0"])
@@ -64,7 +64,7 @@ def test_a_connection_that_is_closed_before_the_response(answer):
         WireConnection(bootstrap, "test") as client,
         pytest.raises(ConnectionClosed, match="closed the connection"),
     ):
-        client.ask(ApiVersionsRequest(), 0)
+        client.request(ApiVersionsRequest(), 0)
 
 
 def test_a_response_that_cannot_be_decoded():
@@ -73,7 +73,7 @@ def test_a_response_that_cannot_be_decoded():
         WireConnection(bootstrap, "test") as client,
         pytest.raises(ClientError, match="sent a response that cannot be decoded"),
     ):
-        client.ask(ApiVersionsRequest(), 0)
+        client.request(ApiVersionsRequest(), 0)
 
 
 def test_a_response_to_another_request():
@@ -82,7 +82,7 @@ def test_a_response_to_another_request():
         WireConnection(bootstrap, "test") as client,
         pytest.raises(ClientError, match="sent correlation id 7 instead of 1"),
     ):
-        client.ask(ApiVersionsRequest(), 0)
+        client.request(ApiVersionsRequest(), 0)
 
 
 def test_no_response_in_time():
@@ -91,7 +91,7 @@ def test_no_response_in_time():
         WireConnection(f"127.0.0.1:{silent.getsockname()[1]}", "test", timeout_seconds=0.1) as client,
         pytest.raises(ClientError, match="did not respond in time"),
     ):
-        client.ask(ApiVersionsRequest(), 0)
+        client.request(ApiVersionsRequest(), 0)
 
 
 def test_no_common_version():

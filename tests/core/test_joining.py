@@ -15,10 +15,10 @@ def test_a_first_member_makes_the_group_and_is_its_leader():
 
 def test_from_v4_on_a_new_member_learns_its_id_first():
     sim = Simulation()
-    told = sim.join("a", version=4)
-    assert told.error is ErrorCode.MEMBER_ID_REQUIRED
-    assert told.response.member_id.startswith("a-")
-    assert sim.join("a", told.response.member_id, version=4).error is ErrorCode.NONE
+    first = sim.join("a", version=4)
+    assert first.error is ErrorCode.MEMBER_ID_REQUIRED
+    assert first.response.member_id.startswith("a-")
+    assert sim.join("a", first.response.member_id, version=4).error is ErrorCode.NONE
 
 
 def test_a_reserved_id_holds_up_the_rebalance_of_others_until_it_expires():
@@ -181,13 +181,13 @@ def test_the_initial_delay_is_prolonged_up_to_the_rebalance_timeout_only():
 
 def test_skip_assignment_is_never_set_for_a_dynamic_member():
     sim = Simulation()
-    told = sim.join("a", version=NEWEST_JOIN)
-    joined = sim.join("a", told.response.member_id, version=NEWEST_JOIN)
+    first = sim.join("a", version=NEWEST_JOIN)
+    joined = sim.join("a", first.response.member_id, version=NEWEST_JOIN)
     assert not joined.response.skip_assignment
 
 
 def test_a_reserved_id_cannot_become_a_static_member():
     sim = Simulation()
     reserved = sim.join("a", version=4).response.member_id
-    told = sim.join("a", reserved, instance_id="i", version=5).response
-    assert (told.error_code, told.member_id) == (ErrorCode.UNKNOWN_SERVER_ERROR, "")
+    first = sim.join("a", reserved, instance_id="i", version=5).response
+    assert (first.error_code, first.member_id) == (ErrorCode.UNKNOWN_SERVER_ERROR, "")

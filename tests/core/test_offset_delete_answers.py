@@ -13,7 +13,7 @@ from _wire.messages.offset_delete import (
 from coordinator.core import operations
 from coordinator.core.committed_offsets import TopicPartition
 from coordinator.core.offset_events import OffsetsDeleted
-from tests.simulation.simulation import GROUP_ID, Asked, Simulation
+from tests.simulation.simulation import GROUP_ID, Sent, Simulation
 
 NONE: Final = ErrorCode.NONE
 UNKNOWN: Final = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -41,8 +41,8 @@ def delete(sim: Simulation, topics: Topics) -> list[tuple[str, list[tuple[int, i
             for name, partitions in topics
         ],
     )
-    asked = Asked()
-    sim.ask(operations.OFFSET_DELETE, GROUP_ID, request, asked, "admin", 0)
+    asked = Sent()
+    sim.submit(operations.OFFSET_DELETE, GROUP_ID, request, asked, "admin", 0)
     return [
         (topic.name, [(each.partition_index, each.error_code) for each in topic.partitions])
         for topic in asked.response.topics

@@ -18,7 +18,7 @@ from _wire.messages.sync_group import SyncGroupRequest
 from coordinator.core import offset_commit, operations
 from coordinator.core.operation import Answer, Operation
 from tests.core.deciding import context, group_with
-from tests.simulation.simulation import GROUP_ID, Asked, Simulation
+from tests.simulation.simulation import GROUP_ID, Sent, Simulation
 
 NONE: Final = ErrorCode.NONE
 UNKNOWN_PARTITION: Final = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -91,8 +91,8 @@ def test_some_requests_are_rejected_even_where_the_group_is_not_coordinated(
     operation, request, version, error = case
     sim = Simulation()
     sim.coordinator.unload(0)
-    asked = Asked()
-    sim.ask(operation, GROUP_ID, request, asked, "client", version)
+    asked = Sent()
+    sim.submit(operation, GROUP_ID, request, asked, "client", version)
     assert asked.error is error
 
 
@@ -128,8 +128,8 @@ def errors_of(response: Any) -> list[tuple[str, list[tuple[int, int]]]]:
 def answer_to(request: OffsetCommitRequest) -> Any:
     sim = Simulation()
     sim.topics.missing.add("gone")
-    asked = Asked()
-    sim.ask(operations.OFFSET_COMMIT, GROUP_ID, request, asked, "client", 8)
+    asked = Sent()
+    sim.submit(operations.OFFSET_COMMIT, GROUP_ID, request, asked, "client", 8)
     return asked.response
 
 

@@ -11,7 +11,7 @@ from coordinator.core.classic_group import Member, Protocol
 from coordinator.core.rebalance import advance
 from coordinator.core.states import COMPLETING_REBALANCE, GroupState
 from tests.core.deciding import context, group_with
-from tests.simulation.simulation import GROUP_ID, Asked, Simulation
+from tests.simulation.simulation import GROUP_ID, Sent, Simulation
 
 LONG_MS: Final = 600_000
 
@@ -80,8 +80,8 @@ def test_sync_group_has_to_name_the_protocol_of_its_generation(protocol_type, pr
         protocol_type=protocol_type,
         protocol_name=protocol_name,
     )
-    asked = Asked()
-    sim.ask(operations.SYNC_GROUP, GROUP_ID, request, asked, "a", 5)
+    asked = Sent()
+    sim.submit(operations.SYNC_GROUP, GROUP_ID, request, asked, "a", 5)
     assert asked.error is error
 
 

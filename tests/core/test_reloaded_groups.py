@@ -12,7 +12,7 @@ from coordinator.core import operations
 from coordinator.core.stored import StoredGroups
 from coordinator.core.stored_batch import StoredBatch
 from tests.simulation.consumers import subscription
-from tests.simulation.simulation import GROUP_ID, Asked, Simulation
+from tests.simulation.simulation import GROUP_ID, Sent, Simulation
 
 
 @pytest.mark.parametrize(("topic", "error"), [("t", ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC), ("another", ErrorCode.NONE)])
@@ -24,8 +24,8 @@ def test_a_loaded_group_knows_what_its_members_subscribe_to(topic, error):
     request = OffsetDeleteRequest(
         group_id=GROUP_ID, topics=[OffsetDeleteRequestTopic(name=topic, partitions=partitions)]
     )
-    asked = Asked()
-    sim.ask(operations.OFFSET_DELETE, GROUP_ID, request, asked, "admin", 0)
+    asked = Sent()
+    sim.submit(operations.OFFSET_DELETE, GROUP_ID, request, asked, "admin", 0)
     assert asked.error is error
 
 

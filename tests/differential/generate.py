@@ -59,7 +59,7 @@ def _too_long(partition: int) -> Body:
 
 @dataclass
 class Actor:
-    """A client, and what it knows. `parked` are its requests that wait: label → connection."""
+    """A client and its state. `waiting` has its requests without a response: label → connection."""
 
     name: str
     instance_id: str | None
@@ -71,7 +71,7 @@ class Actor:
     leads: bool = False
     members: list[str] = field(default_factory=list)
     next_move: str = "join"
-    parked: dict[str, str] = field(default_factory=dict)
+    waiting: dict[str, str] = field(default_factory=dict)
 
 
 class Generator:
@@ -127,27 +127,27 @@ class Generator:
 
     def _closable(self, actor: Actor) -> list[str]:
         """Connections with one request waiting. What is behind it in line might still be read, or not: that is free."""
-        lines = list(actor.parked.values())
+        lines = list(actor.waiting.values())
         return [connection for connection in lines if lines.count(connection) == 1]
 
     def _close(self, actor: Actor, connection: str) -> Close:
-        (label,) = (label for label, where in actor.parked.items() if where == connection)
-        del actor.parked[label]
-        if not actor.parked:
+        (label,) = (label for label, where in actor.waiting.items() if where == connection)
+        del actor.waiting[label]
+        if not actor.waiting:
             actor.next_move = "join"
         return Close(connection)
 
     def _send(self, actor: Actor, api: str, at_least: int, body: Body) -> Send:
         first, last = self._versions[api]
         version = self._random.randint(max(first, at_least), last)
-        busy = set(actor.parked.values())
+        busy = set(actor.waiting.values())
         free = next(name for name in (f"{actor.name}{number}" for number in count()) if name not in busy)
         # How many ids an instance was given shows in the name of its next one, so who names it does not wait in line.
         may_line_up = busy and all(each.get("group_instance_id") is None for each in (body, *body.get("members", ())))
         connection = self._random.choice(sorted(busy)) if may_line_up and self._chance(0.1) else free
         step = Send(f"s{len(self._sent) + 1}", connection, api, version, body)
         self._sent[step.label], self._actor_of[step.label] = step, actor
-        actor.parked[step.label] = connection
+        actor.waiting[step.label] = connection
         return step
 
     def _chance(self, probability: float) -> bool:
@@ -161,7 +161,7 @@ class Generator:
     def heard(self, step: Step, outcome: Outcome) -> None:
         for label, answer in outcome.answers.items():
             actor, sent = self._actor_of[label], self._sent[label]
-            actor.parked.pop(label, None)
+            actor.waiting.pop(label, None)
             if answer != CLOSED and sent.body.get("group_id") == "g":
                 self._learn(actor, sent, answer)
         if isinstance(step, Rest) and self._rebalance_ms == SHORT_REBALANCE_MS and self._is_gathering(outcome):

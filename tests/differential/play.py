@@ -212,7 +212,7 @@ class Player:
         """Which member follows a leader that is gone is free: Kafka takes the first of a hash map.
 
         Raises Ended when the sides took different members and neither of them led before. Members are those that a
-        leader is told of, and those of `groups`: the leader's connection may be closed, or the members be gone again.
+        leader knows, and those of `groups`: the leader's connection may be closed, or the members be gone again.
         """
         answers = [side.answers[label] for side in self._sides for label in labels]
         lists = [each.get("members", ()) for each in (*answers, *groups)]

@@ -47,12 +47,12 @@ class Server:
 def prepare(name: str, bootstrap: str) -> Server:
     """Wait until the server coordinates groups, and make the topics."""
     with WireClient(bootstrap, "prepare") as client:
-        served = client.ask(ApiVersionsRequest(), 0).api_keys
+        served = client.request(ApiVersionsRequest(), 0).api_keys
         by_key = {each.api_key: (each.min_version, each.max_version) for each in served}
         versions = {api.name: by_key[api.key] for api in API_BY_NAME.values() if api.key in by_key}
         wait_for(lambda: _is_coordinator(client), 60, f"{name} to coordinate groups")
         topics = [CreatableTopic(name=each, num_partitions=n, replication_factor=1) for each, n in TOPICS.items()]
-        made = client.ask(CreateTopicsRequest(topics=topics, timeout_ms=10_000), 7).topics
+        made = client.request(CreateTopicsRequest(topics=topics, timeout_ms=10_000), 7).topics
         assert all(topic.error_code == 0 for topic in made), made
         return Server(name, bootstrap, versions, {topic.name: topic.topic_id for topic in made})
 
@@ -60,10 +60,10 @@ def prepare(name: str, bootstrap: str) -> Server:
 def _is_coordinator(client: WireClient) -> bool:
     """A group of each of 50 partitions (and some twice) can be asked."""
     groups = [f"warm-{number}" for number in range(200)]
-    found = client.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=groups), 4).coordinators
+    found = client.request(FindCoordinatorRequest(key_type=0, coordinator_keys=groups), 4).coordinators
     if any(each.error_code for each in found):
         return False
-    return not any(each.error_code for each in client.ask(DescribeGroupsRequest(groups=groups), 5).groups)
+    return not any(each.error_code for each in client.request(DescribeGroupsRequest(groups=groups), 5).groups)
 
 
 def new_prefix() -> str:
@@ -164,7 +164,7 @@ class LiveSide:
         return self._connections[name]
 
     async def describe(self) -> list[Any]:
-        """Asked twice: what came in together with the first question may be looked at after it, but not after the
+        """Describe twice: a request that arrived with the first one may be handled after it, but not after the
         second one, which is sent when the first is answered (Kafka runs with one network and one request thread)."""
         await self._describe_once()
         return await self._describe_once()

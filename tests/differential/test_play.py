@@ -49,7 +49,7 @@ def test_the_groups_must_be_the_same_at_each_step() -> None:
 
 
 @pytest.mark.parametrize(
-    ("former", "kafkas", "told", "is_free"),
+    ("former", "kafkas", "members", "is_free"),
     [
         ("c-1", "a-1", [], True),
         ("c-1", "d-1", [{"member_id": "d-1"}], True),
@@ -58,10 +58,10 @@ def test_the_groups_must_be_the_same_at_each_step() -> None:
     ],
 )
 def test_which_member_follows_a_leader_that_is_gone_is_free(
-    former: str, kafkas: str, told: list[Any], is_free: bool
+    former: str, kafkas: str, members: list[Any], is_free: bool
 ) -> None:
     first = {"s1": {"leader": former, "members": []}}
-    kafka, ours = (history(first, {"s2": {"leader": leader, "members": told}}) for leader in (kafkas, "b-1"))
+    kafka, ours = (history(first, {"s2": {"leader": leader, "members": members}}) for leader in (kafkas, "b-1"))
     compared = compare(kafka, ours)
     assert bool(compared.difference) is not is_free
     assert bool(compared.ended) is is_free

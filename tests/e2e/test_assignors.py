@@ -26,7 +26,7 @@ _GROUPS = (f"assignors-{number}" for number in count(1))
 
 
 class Ledger:
-    """Who has which partition, as the consumers are told; and each time that two had the same one."""
+    """Who has which partition, as the consumers learn; and each time that two had the same one."""
 
     def __init__(self) -> None:
         self.owners: dict[int, str] = {}
@@ -55,7 +55,7 @@ class Ledger:
 
 
 class Listener(ConsumerRebalanceListener):
-    """Enters into the ledger what its consumer is told."""
+    """Enters the assignments of its consumer into the ledger."""
 
     def __init__(self, name: str, ledger: Ledger) -> None:
         self._name = name
@@ -99,7 +99,7 @@ class Consumers:
 
     def protocol_name(self) -> str:
         with WireClient(self._server.bootstrap) as client:
-            (group,) = client.ask(DescribeGroupsRequest(groups=[self.group_id]), 4).groups
+            (group,) = client.request(DescribeGroupsRequest(groups=[self.group_id]), 4).groups
         name: str = group.protocol_data
         return name
 

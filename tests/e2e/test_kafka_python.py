@@ -63,7 +63,7 @@ def audit_of(server: RunningServer, group_id: str) -> list[schema.AuditEvent]:
     """All events of a group, which was created once; their `seq` has no gap."""
     with WireClient(server.bootstrap) as client:
         partition = partition_for(group_id, AUDIT_PARTITIONS)
-        answer = client.ask(fetch_request(AUDIT_TOPIC, partition=partition, max_bytes=1 << 24), 11)
+        answer = client.request(fetch_request(AUDIT_TOPIC, partition=partition, max_bytes=1 << 24), 11)
     records = parse_records(answer.responses[0].partitions[0].records)
     events = [schema.decode_event(record.value or b"") for record in records if record.key == group_id.encode()]
     first = events[0].created_seq
@@ -88,14 +88,14 @@ def committed(server: RunningServer, group_id: str, topic: str) -> dict[int, int
     """Partition → committed offset, as the server tells it."""
     with WireClient(server.bootstrap) as client:
         wanted = [OffsetFetchRequestTopic(name=topic, partition_indexes=list(range(PARTITIONS)))]
-        (answer,) = client.ask(OffsetFetchRequest(group_id=group_id, topics=wanted), 5).topics
+        (answer,) = client.request(OffsetFetchRequest(group_id=group_id, topics=wanted), 5).topics
     return {each.partition_index: each.committed_offset for each in answer.partitions}
 
 
 def described(server: RunningServer, group_id: str) -> tuple[str, set[str]]:
     """State and member ids."""
     with WireClient(server.bootstrap) as client:
-        (group,) = client.ask(DescribeGroupsRequest(groups=[group_id]), 4).groups
+        (group,) = client.request(DescribeGroupsRequest(groups=[group_id]), 4).groups
     return group.group_state, {member.member_id for member in group.members}
 
 

@@ -118,7 +118,7 @@ def use_in_every_way(log: PartitionLog) -> None:
 @pytest.mark.timeout(60)
 @settings(deadline=None, max_examples=400)
 @given(damage=st.lists(BITS, min_size=1, max_size=3), clean=st.booleans())
-def test_flipped_bits_end_in_an_answer_or_an_error(damage, clean):
+def test_flipped_bits_give_a_result_or_an_error(damage, clean):
     disk = Disk()
     for path, position, bit in damage:
         disk.write(path, position, bytes([disk.content(path)[position] ^ 1 << bit]))
@@ -130,7 +130,7 @@ def test_flipped_bits_end_in_an_answer_or_an_error(damage, clean):
 @pytest.mark.timeout(60)
 @settings(deadline=None, max_examples=400)
 @given(damage=st.lists(BYTES, min_size=1, max_size=3), clean=st.booleans(), open_before=st.booleans())
-def test_overwritten_bytes_end_in_an_answer_or_an_error(damage, clean, open_before):
+def test_overwritten_bytes_give_a_result_or_an_error(damage, clean, open_before):
     """`open_before`: the damage comes to a log that is open, so no start has checked it."""
     disk = Disk()
     log = disk.open_log() if open_before else None
@@ -172,7 +172,7 @@ def test_a_wrong_length_is_reported_by_every_read_of_the_batch(length):
     assert [found.base_offset for found in batch_headers(log.read(0, 10_000))] == replayed
 
 
-def test_a_flipped_bit_of_a_length_ends_a_replay():
+def test_a_replay_ends_at_a_damaged_length():
     position, header = victim()
     length = header.size_in_bytes - 12
     for bit in range(32):
@@ -184,7 +184,7 @@ def test_a_flipped_bit_of_a_length_ends_a_replay():
 
 
 @pytest.mark.parametrize("base_offset", [-1, 0, 3, 5, 7, 2**40, 2**63 - 1])
-def test_offsets_that_do_not_follow_end_a_replay(base_offset):
+def test_a_replay_ends_at_offsets_out_of_order(base_offset):
     disk, (position, header) = Disk(), victim()
     log = disk.open_log()
     assert base_offset != header.base_offset
@@ -210,7 +210,7 @@ def test_an_index_entry_of_a_later_batch_hides_no_records():
         log.read(0, 10_000)
 
 
-def test_an_index_entry_beyond_the_file_makes_the_index_anew():
+def test_an_index_with_an_entry_beyond_the_file_is_rebuilt():
     disk = Disk()
     index = LOG_FILES[0].with_suffix(".index")
     offset, _ = OFFSET_ENTRY.unpack_from(FILES[index], len(FILES[index]) - OFFSET_ENTRY.size)
@@ -220,7 +220,7 @@ def test_an_index_entry_beyond_the_file_makes_the_index_anew():
     assert bytes(disk.content(index)) == FILES[index]
 
 
-def test_an_offset_too_far_from_its_segment_takes_a_recovery():
+def test_a_segment_with_an_offset_too_far_from_its_base_is_recovered():
     """It does not fit into the index; the last batch of the log is read at every start."""
     disk = Disk()
     last = batch_headers(FILES[LOG_FILES[-1]])[-1]
@@ -231,7 +231,7 @@ def test_an_offset_too_far_from_its_segment_takes_a_recovery():
 
 
 @pytest.mark.parametrize("size", [0, 5, 30, 100])
-def test_a_file_that_became_shorter_is_an_error_of_the_disk(size):
+def test_a_truncated_file_is_an_error_of_the_disk(size):
     disk = Disk()
     log = disk.open_log()
     del disk.content(LOG_FILES[0])[size:]
@@ -240,7 +240,7 @@ def test_a_file_that_became_shorter_is_an_error_of_the_disk(size):
             read()
 
 
-def test_the_latest_of_no_records_is_none():
+def test_an_empty_log_has_no_latest_record():
     """A batch that compaction has emptied keeps its timestamps."""
     disk = MemoryFileSystem()
     log = PartitionLog.open(disk, ROOT, "topic", 0, CONFIG)

@@ -45,7 +45,7 @@ def test_a_new_directory_gets_kafkas_properties(root):
     again.close()
 
 
-def test_a_cluster_id_is_made_when_none_is_given(root):
+def test_a_cluster_id_is_generated_if_none_is_given(root):
     directory = LogDirectory.open(root)
     assert len(directory.cluster_id) == 22
     directory.close()
@@ -66,7 +66,7 @@ def test_a_cluster_id_is_made_when_none_is_given(root):
         ("\0\0\0\0\0", "version is missing"),
     ],
 )
-def test_broken_properties_are_refused(root, content, reason):
+def test_damaged_properties_are_rejected(root, content, reason):
     root.mkdir()
     (root / "meta.properties").write_text(content)
     with pytest.raises(DataDirectoryError, match=reason):
@@ -77,7 +77,7 @@ def test_broken_properties_are_refused(root, content, reason):
     ("line", "found"),
     [("", "missing"), ("coordinator.format.version=1\n", "1"), ("coordinator.format.version=3\n", "3")],
 )
-def test_a_directory_of_another_format_is_refused_in_one_line(root, line, found):
+def test_a_directory_of_another_format_is_rejected_in_one_line(root, line, found):
     """Kafka's own is one: its metadata log holds other records."""
     root.mkdir()
     content = f"#\n#Fri Nov 21 09:34:02 UTC 2025\ncluster.id=abc\nnode.id=1\nversion=1\n{line}"
@@ -89,7 +89,7 @@ def test_a_directory_of_another_format_is_refused_in_one_line(root, line, found)
     assert (root / "meta.properties").read_text() == content
 
 
-def test_properties_that_kafkas_tools_wrote_again_are_read(root):
+def test_properties_rewritten_by_kafkas_tools_are_read(root):
     root.mkdir()
     lines = "#\n#Fri Nov 21 09:34:02 UTC 2025\ncoordinator.format.version=2\ncluster.id=abc\nnode.id=1\nversion=1\n"
     (root / "meta.properties").write_text(lines)
@@ -118,7 +118,7 @@ def test_two_processes_do_not_share_a_directory(root):
     assert run().returncode == 0
 
 
-def test_a_file_in_the_place_of_the_directory_is_refused(root):
+def test_a_file_in_place_of_the_directory_is_rejected(root):
     root.write_text("a file")
     with pytest.raises(DataDirectoryError, match=f"data directory {root} is not a directory"):
         LogDirectory.open(root)
@@ -126,7 +126,7 @@ def test_a_file_in_the_place_of_the_directory_is_refused(root):
         LogDirectory.open(root / "below")
 
 
-def test_a_directory_that_cannot_be_written_is_refused(root):
+def test_a_directory_that_cannot_be_written_is_rejected(root):
     class ReadOnly(DiskFileSystem):
         def make_directory(self, path: Path) -> None:
             raise PermissionError(13, os.strerror(13), str(path))
@@ -135,14 +135,14 @@ def test_a_directory_that_cannot_be_written_is_refused(root):
         LogDirectory.open(root, fs=ReadOnly())
 
 
-def test_a_full_disk_is_reported_and_the_lock_given_back(root):
+def test_a_full_disk_is_reported_and_the_lock_released(root):
     fs = FaultyFileSystem()
     with fs.full_after(3), pytest.raises(DataDirectoryError, match=r"cannot be used: .*No space left"):
         LogDirectory.open(root, fs=fs)
     LogDirectory.open(root, fs=fs).close()
 
 
-def test_a_clean_stop_spares_the_next_start_its_recovery(root):
+def test_a_start_after_a_clean_stop_needs_no_recovery(root):
     directory = LogDirectory.open(root)
     assert not directory.had_clean_shutdown
     filled(directory.open_log("topic", 0, CONFIG), 50)
@@ -253,7 +253,7 @@ def test_logs_are_listed_opened_once_and_deleted(root):
     directory.close()
 
 
-def test_a_hundred_lazy_logs_make_no_file(root):
+def test_lazy_logs_create_no_files(root):
     directory = LogDirectory.open(root)
     before = sorted(root.iterdir())
     for partition in range(100):
@@ -263,7 +263,7 @@ def test_a_hundred_lazy_logs_make_no_file(root):
     assert (root / "recovery-point-offset-checkpoint").read_text() == "0\n0\n"
 
 
-def test_what_a_crash_left_of_a_deleted_log_is_removed(root):
+def test_the_rest_of_a_log_whose_deletion_crashed_is_removed(root):
     leftover = root / "topic-0.0123456789abcdef0123456789abcdef-delete"
     leftover.mkdir(parents=True)
     (leftover / "00000000000000000000.log").write_bytes(b"gone")
@@ -316,7 +316,7 @@ def test_a_checkpoint_that_cannot_be_written_keeps_the_old_one(tmp_path):
         b"\xff\n0\n",
     ],
 )
-def test_what_is_no_checkpoint_is_refused(tmp_path, content):
+def test_an_invalid_checkpoint_file_is_rejected(tmp_path, content):
     path = tmp_path / "checkpoint"
     path.write_bytes(content)
     with pytest.raises(DataDirectoryError, match=f"{path} is not a checkpoint"):
@@ -327,23 +327,23 @@ def test_what_is_no_checkpoint_is_refused(tmp_path, content):
 
 
 @pytest.mark.parametrize("topic", ["a", "A.b_c-9", "x" * 249, "...", "__consumer_offsets"])
-def test_names_that_kafka_takes(topic):
+def test_valid_topic_names(topic):
     check_topic_name(topic)
     assert parse_folder_name(folder_name(topic, 12)) == (topic, 12)
 
 
 @pytest.mark.parametrize("topic", ["", ".", "..", "x" * 250, "a/b", "a b", "ä", "a\n", "a\0"])
-def test_names_that_kafka_does_not_take(topic):
+def test_invalid_topic_names(topic):
     with pytest.raises(InvalidTopicName):
         check_topic_name(topic)
 
 
 @pytest.mark.parametrize("name", ["topic", "topic-", "topic-x", "topic-01", "-1", "a-0.abc-delete", ".lock", "a b-0"])
-def test_folders_that_are_no_partition(name):
+def test_folders_that_are_not_partitions(name):
     assert parse_folder_name(name) is None
 
 
-def test_the_metadata_log_is_no_topics_partition(root):
+def test_the_metadata_log_is_not_a_partition_of_a_topic(root):
     assert folder_name(METADATA_LOG, 0) == "__cluster_metadata-0"
     with pytest.raises(ReservedTopicName):
         check_topic_name(METADATA_LOG)

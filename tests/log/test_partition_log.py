@@ -55,7 +55,7 @@ def test_log_append_time_replaces_the_producers(open_log):
 
 
 @pytest.mark.parametrize("damage", ["checksum", "truncated", "trailing", "nothing", "old format"])
-def test_what_is_not_whole_batches_is_refused(open_log, damage):
+def test_bytes_that_are_not_complete_batches_are_rejected(open_log, damage):
     log = filled(open_log(), 1)
     new = batch("a", "b")
     if damage == "checksum":
@@ -73,7 +73,7 @@ def test_what_is_not_whole_batches_is_refused(open_log, damage):
     assert everything(log) == ["0"]
 
 
-def test_a_batch_of_our_own_is_written_as_it_is(open_log):
+def test_a_prebuilt_batch_is_written_unchanged(open_log):
     log = filled(open_log(LogConfig(max_message_bytes=10)), 0)
     for end in (2, 4):
         records = [(b"k", b"%d" % offset, ()) for offset in range(end - 2, end)]
@@ -84,14 +84,14 @@ def test_a_batch_of_our_own_is_written_as_it_is(open_log):
     assert found is not None and found.offset == 2
 
 
-def test_a_batch_of_our_own_is_not_larger_than_a_segment(open_log):
+def test_a_prebuilt_batch_is_not_larger_than_a_segment(open_log):
     log = open_log(LogConfig(segment_bytes=150))
     with pytest.raises(RecordListTooLarge, match=r"segment.bytes is 150"):
         log.append_prebuilt([PrebuiltBatch(build_batch([(b"k", bytes(200))]), 0)], 0)
     assert log.log_end_offset == 0
 
 
-def test_batches_over_the_limits_are_refused_and_leave_nothing(open_log):
+def test_batches_over_the_limits_are_rejected_and_leave_nothing(open_log):
     log = open_log(LogConfig(max_message_bytes=100, segment_bytes=150))
     log.append(batch("x" * 20), leader_epoch=0, now_ms=0)
     with pytest.raises(RecordBatchTooLarge, match=r"a batch has 1\d\d bytes, but max.message.bytes is 100"):
@@ -119,7 +119,7 @@ def test_a_segment_is_rolled_by_the_time_of_its_batches(open_log):
     assert [segment.base_offset for segment in log.segments] == [0, 3, 5]
 
 
-def test_without_timestamps_time_does_not_roll(open_log):
+def test_a_segment_without_timestamps_is_not_rolled_by_time(open_log):
     log = open_log(LogConfig(segment_ms=100))
     for timestamp_ms in (-1, START_MS, 2 * START_MS):
         log.append(batch("x", timestamp_ms=timestamp_ms), leader_epoch=0, now_ms=0)
@@ -147,7 +147,7 @@ def test_every_offset_is_found_in_every_segment(open_log):
         assert next(text(record) for record in first if record.offset >= offset) == expected[offset]
 
 
-def test_a_read_stays_within_its_bytes_but_for_the_first_batch(open_log):
+def test_only_the_first_batch_of_a_read_may_exceed_its_limit(open_log):
     log = open_log()
     sizes = [len(batch("x" * size)) for size in (10, 300, 20)]
     for size in (10, 300, 20):
@@ -183,7 +183,7 @@ def test_a_large_batch_among_small_ones_is_found(open_log):
 
 
 @pytest.mark.parametrize("offset", [-1, 4])
-def test_offsets_outside_of_the_log_are_refused(open_log, offset):
+def test_offsets_outside_of_the_log_are_rejected(open_log, offset):
     log = filled(open_log(), 3)
     with pytest.raises(OffsetOutOfRange, match=f"topic-0: offset {offset} is out of range \\(0 to 3\\)"):
         log.read(offset, 100)
@@ -210,7 +210,7 @@ def test_a_lazy_log_is_on_disk_from_its_first_append_on(open_log, tmp_path):
     assert everything(open_log(lazy=True)) == ["0", "1"]
 
 
-def test_a_bad_topic_name_touches_nothing(fs, tmp_path):
+def test_an_invalid_topic_name_creates_no_file(fs, tmp_path):
     with pytest.raises(InvalidTopicName):
         PartitionLog.open(fs, tmp_path, "../escape", 0, LogConfig())
     assert list(tmp_path.iterdir()) == []
@@ -266,7 +266,7 @@ def test_a_full_disk_leaves_the_log_as_it_was_and_the_append_can_be_repeated(ope
     assert everything(log) == everything(open_log()) == ["0", "1", "2", "new"]
 
 
-def test_what_a_failed_write_left_behind_is_gone_before_a_shorter_one_follows(open_log, fs):
+def test_the_rest_of_a_failed_write_is_removed_before_a_shorter_write(open_log, fs):
     log = filled(open_log(), 1)
     with fs.full_after(500, truncate_fails=True), pytest.raises(LogAppendError):
         log.append(batch("x" * 1_000), leader_epoch=0, now_ms=0)
@@ -276,7 +276,7 @@ def test_what_a_failed_write_left_behind_is_gone_before_a_shorter_one_follows(op
     assert reopened.recovery.truncated_bytes == 0
 
 
-def test_a_disk_too_full_to_roll_can_be_tried_again(open_log, fs):
+def test_a_roll_that_failed_on_a_full_disk_can_be_repeated(open_log, fs):
     log = open_log(SMALL_SEGMENTS)
     while log.segments[-1].size_bytes < 950:
         filled(log, 1)
@@ -289,7 +289,7 @@ def test_a_disk_too_full_to_roll_can_be_tried_again(open_log, fs):
     assert everything(log) == everything(open_log(SMALL_SEGMENTS)) == [str(offset) for offset in range(count + 20)]
 
 
-def test_a_lazy_log_without_room_for_its_first_batch_can_be_tried_again(open_log, fs):
+def test_the_first_append_of_a_lazy_log_can_be_repeated_after_a_full_disk(open_log, fs):
     log = open_log(lazy=True)
     with fs.full_after(0, truncate_fails=True), pytest.raises(LogAppendError):
         filled(log, 1)
@@ -304,7 +304,7 @@ def test_one_append_is_one_write(open_log, fs):
     assert fs.writes == before + 1
 
 
-def test_a_flush_covers_what_was_written_and_new_names(open_log, fs):
+def test_a_flush_covers_written_data_and_new_file_names(open_log, fs):
     log = open_log(LogConfig(segment_bytes=400), lazy=True)
     filled(log, 8)
     assert fs.flushed == []
@@ -323,7 +323,7 @@ def test_a_flush_covers_what_was_written_and_new_names(open_log, fs):
     assert fs.flushed == [f"{log.segments[-1].base_offset:020d}.log"]
 
 
-def test_a_flush_covers_the_names_that_a_killed_process_left():
+def test_a_flush_covers_the_file_names_of_a_killed_process():
     disk, folder = MemoryFileSystem(), Path("/data")
     filled(PartitionLog.open(disk, folder, "topic", 0, LogConfig()), 3)
     PartitionLog.open(disk, folder, "topic", 0, LogConfig()).flush()
@@ -331,7 +331,7 @@ def test_a_flush_covers_the_names_that_a_killed_process_left():
     assert len(everything(PartitionLog.open(disk, folder, "topic", 0, LogConfig()))) == 3
 
 
-def test_a_clean_stop_covers_the_names_that_a_failed_append_left():
+def test_a_clean_stop_covers_the_file_names_of_a_failed_append():
     """The next process takes the file for a segment whose name is on the medium."""
     disk, folder = MemoryFileSystem(), Path("/data")
 

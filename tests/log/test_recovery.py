@@ -57,7 +57,7 @@ def test_after_a_clean_stop_nothing_is_scanned(open_log):
     ]
 
 
-def test_indexes_go_on_after_a_restart_as_if_there_had_been_none(open_log, fs, tmp_path):
+def test_indexes_continue_after_a_restart(open_log, fs, tmp_path):
     config = LogConfig(index_interval_bytes=300)
     never_closed = filled(PartitionLog.open(fs, tmp_path / "other", "topic", 0, config), 100)
     log = open_log(config)
@@ -68,7 +68,7 @@ def test_indexes_go_on_after_a_restart_as_if_there_had_been_none(open_log, fs, t
     never_closed.close()
 
 
-def test_only_what_lies_after_the_recovery_point_is_scanned(open_log):
+def test_only_data_after_the_recovery_point_is_scanned(open_log):
     log = filled(open_log(SMALL_SEGMENTS), 100)
     log.flush()
     point = log.recovery_point
@@ -79,7 +79,7 @@ def test_only_what_lies_after_the_recovery_point_is_scanned(open_log):
     assert everything(again) == [str(offset) for offset in range(130)]
 
 
-def test_a_torn_tail_is_cut_off_whatever_its_length(open_log):
+def test_a_torn_tail_of_any_length_is_truncated(open_log):
     log = filled(open_log(), 3)
     whole = log.size_bytes
     log.append(batch("last", "of all"), leader_epoch=0, now_ms=0)
@@ -98,7 +98,7 @@ def test_a_torn_tail_is_cut_off_whatever_its_length(open_log):
             file.write(batch("last", "of all")[: size - whole - 1 if size > whole else 0])
 
 
-def test_a_torn_tail_is_also_found_after_a_stop_that_claims_to_be_clean(open_log):
+def test_a_torn_tail_is_also_detected_after_a_clean_stop(open_log):
     log = filled(open_log(), 3)
     log.finish()
     with log_file(log).open("r+b") as file:
@@ -108,7 +108,7 @@ def test_a_torn_tail_is_also_found_after_a_stop_that_claims_to_be_clean(open_log
     assert again.recovery_point == 2
 
 
-def test_every_wrong_byte_of_the_last_batch_is_found(open_log):
+def test_every_wrong_byte_of_the_last_batch_is_detected(open_log):
     log = filled(open_log(), 2)
     start = log.size_bytes
     log.append(batch("last"), leader_epoch=0, now_ms=0)
@@ -126,7 +126,7 @@ def test_every_wrong_byte_of_the_last_batch_is_found(open_log):
         again.close()
 
 
-def test_what_follows_a_damaged_batch_is_cut_off_with_it(open_log):
+def test_a_damaged_batch_and_all_after_it_are_truncated(open_log):
     log = filled(open_log(SMALL_SEGMENTS), 60)
     victim = log.segments[1]
     content = bytearray(victim.log_path.read_bytes())
@@ -148,7 +148,7 @@ def test_a_batch_whose_offset_goes_back_ends_the_log(open_log):
     assert everything(open_log()) == ["0", "1", "2"]
 
 
-def test_a_length_beyond_the_file_takes_no_memory(open_log):
+def test_a_length_beyond_the_file_allocates_no_memory(open_log):
     log = filled(open_log(), 3)
     with log_file(log).open("ab") as file:
         file.write(struct.pack(">qi", 3, 2**31 - 1) + b"\0" * 100)
@@ -157,7 +157,7 @@ def test_a_length_beyond_the_file_takes_no_memory(open_log):
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex"])
 @pytest.mark.parametrize("damage", ["missing", "torn", "zeros", "descending", "of another log"])
-def test_a_missing_or_broken_index_is_made_anew(open_log, suffix, damage):
+def test_a_missing_or_damaged_index_is_rebuilt(open_log, suffix, damage):
     log = filled(open_log(SMALL_SEGMENTS), 60)
     log.finish()
     before = indexes(log)
@@ -199,7 +199,7 @@ def test_an_empty_segment_at_the_end_is_appended_to(open_log, fs):
     assert everything(again) == [str(offset) for offset in range(again.log_end_offset)]
 
 
-def test_what_was_lost_between_two_segments_ends_the_log(open_log):
+def test_the_log_ends_at_a_gap_between_two_segments(open_log):
     """A file system may keep a younger file and lose the end, or all, of an older one."""
     log = filled(open_log(SMALL_SEGMENTS), 60)
     victim = log.segments[1]
@@ -210,7 +210,7 @@ def test_what_was_lost_between_two_segments_ends_the_log(open_log):
     assert everything(filled(again, 3)) == [str(offset) for offset in range(victim.base_offset + 3)]
 
 
-def test_a_hole_that_compaction_left_below_the_recovery_point_is_none_of_ours(open_log):
+def test_a_gap_of_compaction_below_the_recovery_point_is_kept(open_log):
     log = filled(open_log(SMALL_SEGMENTS), 60)
     log.flush()
     log.segments[1].log_path.write_bytes(b"")
@@ -219,7 +219,7 @@ def test_a_hole_that_compaction_left_below_the_recovery_point_is_none_of_ours(op
     assert parse_records(again.read(log.segments[1].base_offset, 1))[0].offset == log.segments[2].base_offset
 
 
-def test_a_segment_that_a_failed_roll_left_behind_hides_nothing(open_log, fs):
+def test_the_empty_segment_of_a_failed_roll_hides_no_records(open_log, fs):
     log = filled(open_log(SMALL_SEGMENTS), 13)
     log.finish()
     with fs.full_after(0, truncate_fails=True), pytest.raises(LogAppendError):
@@ -231,7 +231,7 @@ def test_a_segment_that_a_failed_roll_left_behind_hides_nothing(open_log, fs):
         assert everything(open_log(SMALL_SEGMENTS, clean=clean)) == [str(offset) for offset in range(14)]
 
 
-def test_a_log_may_begin_later_than_at_zero(open_log):
+def test_a_log_may_start_at_an_offset_above_zero(open_log):
     log = filled(open_log(SMALL_SEGMENTS), 60)
     log.finish()
     begins = log.segments[2].base_offset
@@ -253,7 +253,7 @@ def test_other_files_in_the_folder_are_left_alone(open_log):
     assert (log.folder / "notes.log").read_text() == "not ours"
 
 
-def test_a_killed_log_of_any_length_is_read_to_its_last_whole_batch(open_log, tmp_path):
+def test_a_killed_log_of_any_length_is_read_to_its_last_complete_batch(open_log, tmp_path):
     log = filled(open_log(SMALL_SEGMENTS), 14)
     log.flush()
     point = log.recovery_point

@@ -51,7 +51,7 @@ def test_an_empty_log_is_an_empty_image(disk):
     assert (image.topics, image.topics_by_id, image.next_producer_id) == ({}, {}, 0)
 
 
-def test_topics_are_there_again_after_a_restart(disk):
+def test_topics_survive_a_restart(disk):
     store = disk.start()
     made = store.create_topic("orders", 3, {"cleanup.policy": "compact"}, NOW_MS)
     store.create_topic("gone", 1, {}, NOW_MS)
@@ -62,7 +62,7 @@ def test_topics_are_there_again_after_a_restart(disk):
     assert (made.partitions, made.configs) == (3, {"cleanup.policy": "compact"})
 
 
-def test_a_topic_made_anew_has_another_id(disk):
+def test_a_recreated_topic_has_another_id(disk):
     store = disk.start()
     first = store.create_topic("orders", 1, {}, NOW_MS)
     store.remove_topic("orders", NOW_MS)
@@ -71,7 +71,7 @@ def test_a_topic_made_anew_has_another_id(disk):
     assert disk.start().image.topics_by_id == {second.topic_id: second}
 
 
-def test_partitions_are_those_that_were_made(disk):
+def test_partitions_are_those_that_were_created(disk):
     store = disk.start()
     store.create_topic("orders", 2, {}, NOW_MS)
     there = [store.image.has_partition("orders", partition) for partition in (-1, 0, 1, 2)]
@@ -79,7 +79,7 @@ def test_partitions_are_those_that_were_made(disk):
     assert not store.image.has_partition("other", 0)
 
 
-def test_what_the_disk_refused_does_not_count(disk):
+def test_a_record_that_could_not_be_written_has_no_effect(disk):
     store = disk.start()
     disk.files.is_full = True
     with pytest.raises(LogAppendError):
@@ -90,7 +90,7 @@ def test_what_the_disk_refused_does_not_count(disk):
     assert list(disk.start().image.topics) == ["orders"]
 
 
-def test_producer_ids_are_never_given_twice_over_restarts(disk):
+def test_producer_ids_are_unique_across_restarts(disk):
     given_ids: list[int] = []
     for taken in (1, PRODUCER_IDS_PER_BLOCK + 1, 3):
         store = disk.start()
@@ -108,7 +108,7 @@ def test_a_block_of_producer_ids_is_one_record(disk):
     assert disk.open_log().log_end_offset == 2
 
 
-def test_no_producer_id_is_given_that_could_not_be_reserved(disk):
+def test_no_producer_id_is_assigned_unless_its_block_is_stored(disk):
     store = disk.start()
     disk.files.is_full = True
     with pytest.raises(LogAppendError):
@@ -119,7 +119,7 @@ def test_no_producer_id_is_given_that_could_not_be_reserved(disk):
 
 
 @given(st.lists(st.one_of(st.tuples(NAMES, st.integers(1, 5)), st.tuples(NAMES, st.none()), st.just("restart"))))
-def test_any_history_adds_up_to_the_same_image(history):
+def test_replaying_any_history_gives_the_same_image(history):
     disk = Disk()
     store = disk.start()
     model: dict[str, int] = {}
@@ -143,7 +143,7 @@ def test_any_history_adds_up_to_the_same_image(history):
 
 
 @pytest.mark.parametrize("lost", [1, 20, 60])
-def test_a_torn_tail_takes_only_what_was_not_whole(disk, lost):
+def test_a_torn_tail_loses_only_incomplete_records(disk, lost):
     store = disk.start()
     store.create_topic("whole", 1, {}, NOW_MS)
     store.create_topic("torn", 1, {}, NOW_MS)
@@ -151,7 +151,7 @@ def test_a_torn_tail_takes_only_what_was_not_whole(disk, lost):
     assert list(disk.start().image.topics) == ["whole"]
 
 
-def test_a_broken_record_in_a_log_that_was_closed_clean_is_one_line(disk):
+def test_a_damaged_record_after_a_clean_stop_is_reported_in_one_line(disk):
     """Its beginning is believed; only what comes after the last entry of the index is read by the log itself."""
     store = disk.start()
     for number in range(100):
@@ -177,7 +177,7 @@ def test_a_broken_record_in_a_log_that_was_closed_clean_is_one_line(disk):
         b'{"kind":"remove_topic","name":"never made"}',
     ],
 )
-def test_a_record_that_cannot_be_understood_is_named_by_its_offset(disk, value):
+def test_a_record_that_cannot_be_decoded_is_reported_with_its_offset(disk, value):
     disk.start().create_topic("orders", 1, {}, NOW_MS)
     disk.open_log().append(bytearray(build_batch([(None, value, ())])), 0, NOW_MS)
     with pytest.raises(MetadataError, match=r"^__cluster_metadata offset 1: .+") as problem:

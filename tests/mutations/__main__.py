@@ -20,7 +20,7 @@ ROOT: Final = Path(__file__).parents[2]
 COPIED: Final = ("_wire", "coordinator", "docs", "tests", "pyproject.toml")
 LEFT_OUT: Final = shutil.ignore_patterns("__pycache__", "*.c", "*.o", "e2e", "pipeline")
 TESTS: Final = (
-    ("tests/core", "tests/runtime", "tests/audit", "--ignore=tests/core/assignors"),
+    ("tests/core", "tests/runtime", "tests/audit", "tests/server/handlers", "--ignore=tests/core/assignors"),
     ("tests/simulation/test_histories.py",),
     ("tests/log",),
 )

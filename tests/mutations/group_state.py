@@ -37,7 +37,7 @@ EVENT_MUTANTS: Final = (
         "a pending member that expires starts a rebalance",
         EVENTS,
         "if self.cause is Cause.MEMBER_LEFT and classic.state in (STABLE, COMPLETING_REBALANCE):",
-        "if self.cause is not Cause.MEMBER_REFUSED and classic.state in (STABLE, COMPLETING_REBALANCE):",
+        "if self.cause is not Cause.GROUP_MAX_SIZE_REACHED and classic.state in (STABLE, COMPLETING_REBALANCE):",
     ),
     Mutant(
         "a member that joins stays pending",
@@ -169,7 +169,7 @@ GROUP_MUTANTS: Final = (
         "if self.state is not PREPARING_REBALANCE:",
     ),
     Mutant(
-        "the session table is told that a pending member may send heartbeats",
+        "a pending member may send heartbeats",
         DECISION,
         "            self.may_heartbeat,\n",
         "            True,\n",

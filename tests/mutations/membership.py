@@ -88,7 +88,7 @@ JOIN_MUTANTS: Final = (
         "        if True:\n",
     ),
     Mutant(
-        "a leader that repeats its JoinGroup is not told the members",
+        "a leader that repeats its JoinGroup does not get the members",
         JOINING,
         "with_members=leads)",
         "with_members=False)",
@@ -187,7 +187,7 @@ SYNC_MUTANTS: Final = (
         "",
     ),
     Mutant(
-        "only the leader is told that its assignment is too large",
+        "only the leader gets the error of an assignment that is too large",
         MEMBERS,
         "            decision.replies += (Reply(member.awaiting_sync, error),)\n",
         "            pass\n",

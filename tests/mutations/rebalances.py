@@ -117,9 +117,9 @@ REBALANCE_MUTANTS: Final = (
         "renewed = [SessionRenewed(member.member_id, member.session_timeout_ms) for member in joined]",
     ),
     Mutant(
-        "a member that waits for its assignment is not told of the rebalance",
+        "a waiting SyncGroup gets no response when a rebalance starts",
         REBALANCE,
-        "            replies.append(Reply(member.awaiting_sync, told))\n",
+        "            replies.append(Reply(member.awaiting_sync, rejoin))\n",
         "",
     ),
     Mutant(
@@ -156,7 +156,7 @@ STATIC_MEMBER_MUTANTS: Final = (
         "at_once = group.state is STABLE",
     ),
     Mutant(
-        "a leader that came back is told before version 9 that it leads",
+        "a rejoining leader gets its new id as leader before version 9",
         STATIC_MEMBERS,
         'leader=new.member_id if skips else group.leader or "",',
         'leader=new.member_id if leads else group.leader or "",',

@@ -275,7 +275,7 @@ LOAD_MUTANTS: Final = (
         "        if self.state is None:\n            return True",
     ),
     Mutant(
-        "the coordinator is not told that the audit of a load was appended",
+        "the coordinator is not notified when the audit of a load is appended",
         SHARD,
         "            self.completed_later(self)\n\n    def _activate(",
         "            pass\n\n    def _activate(",

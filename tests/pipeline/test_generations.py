@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from coordinator.audit.schema import encode_event
 from coordinator.core.causes import Cause
 from coordinator.pipeline.events import typed_events
-from coordinator.pipeline.generations import COLUMNS, KEY, KINDS, generation_rows, merge_generations, take_back
+from coordinator.pipeline.generations import COLUMNS, KEY, KINDS, generation_rows, merge_generations, remove_voided
 from coordinator.pipeline.show import read_generations
 from coordinator.pipeline.tables import GENERATIONS, Tables
 from tests.pipeline.conftest import Bronze
@@ -154,7 +154,7 @@ def test_columns_fill_in_as_the_rebalance_goes_on(spark: SparkSession, raw: Bron
 
 
 def voided(void_from_seq: int) -> History:
-    """A crash loses generation 2 (seq 6 to 9), of which the audit had told already; then another generation 2 comes."""
+    """A crash loses generation 2 (seq 6 to 9), which the audit has reported already. Another generation 2 follows."""
     history = History().created().stable_with(Cause.NEW_MEMBER, A)
     history.rebalance(Cause.NEW_MEMBER, B).started(members=2).assigned(B, [3]).stable(members=2, moved=3)
     history.loaded(generation_id=1, state="Stable", void_from_seq=void_from_seq)
@@ -185,6 +185,6 @@ def test_a_void_takes_back_what_the_table_holds(
     table = tables.create(spark, GENERATIONS, COLUMNS)
     for batch in (values[:cut], values[cut:], values[cut:]):
         events = typed_events(raw(batch), KINDS)
-        take_back(table, events)
+        remove_voided(table, events)
         merge_generations(table, generation_rows(events))
     assert {row["generation_id"]: row for row in read_generations(spark, tables)} == rows_of(raw, values)

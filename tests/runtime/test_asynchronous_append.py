@@ -15,7 +15,7 @@ from tests.simulation.simulation import GROUP_ID, Simulation
 
 
 class DelayedStore(LogStore):
-    """Completes its appends when it is told to, while `is_delaying`."""
+    """Completes its appends when a test calls `complete`, while `is_delaying`."""
 
     def __init__(self, offsets: PartitionLog, audit: PartitionLog) -> None:
         super().__init__(offsets, audit, 0, lambda log: None)

@@ -24,10 +24,10 @@ from coordinator.runtime.batch import QueuedOperation
 from coordinator.runtime.checked import SWITCH, CheckedStateMachine, CheckFailed, checks_are_armed, values_of
 from coordinator.runtime.group_state_machine import GroupStateMachine
 from coordinator.runtime.group_timers import GroupTimers
-from tests.simulation.choosing import history_of
+from tests.simulation.generator import history_of
+from tests.simulation.instrumented import defects_of
 from tests.simulation.playing import play
 from tests.simulation.simulation import GROUP_ID, Simulation
-from tests.simulation.watched import defects_of
 
 REASON: Final = RebalanceReason(Cause.NEW_MEMBER, "", "", "", None, "")
 

@@ -1,4 +1,4 @@
-"""A partition is taken up and given up: what clients are told meanwhile, and what is there afterwards."""
+"""A partition is loaded and unloaded: the responses to clients meanwhile, and the state afterwards."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ def start_loading(sim):
     sim.coordinator.load([0])
 
 
-def test_whoever_asks_while_it_is_loaded_is_told_so(monkeypatch):
+def test_requests_during_a_load_get_load_in_progress(monkeypatch):
     sim = Simulation()
     (member_id,) = sim.stable_with("a")
     start_loading(sim)
@@ -33,7 +33,7 @@ def test_whoever_asks_while_it_is_loaded_is_told_so(monkeypatch):
     assert sim.shard.state is ShardState.LOADING
 
 
-def test_a_long_log_is_read_in_slices_and_others_have_their_turn(monkeypatch):
+def test_a_long_log_is_read_in_slices(monkeypatch):
     sim = Simulation()
     for offset in range(10):
         sim.commit(offset=offset)
@@ -47,29 +47,29 @@ def test_a_long_log_is_read_in_slices_and_others_have_their_turn(monkeypatch):
     assert next(iter(sim.offsets.by_topic["t"].values())).offset == 9
 
 
-def test_a_partition_that_is_given_up_sends_everybody_elsewhere():
+def test_requests_to_an_unloaded_partition_get_not_coordinator():
     sim = Simulation()
     leader, follower = sim.stable_with("a", "b")
-    parked = sim.join("a", leader)
+    waiting = sim.join("a", leader)
     with sim.one_turn():
         queued = sim.commit(follower, generation_id=2)
         sim.coordinator.unload(0)
     after = sim.heartbeat(follower, generation_id=2)
-    assert [each.error for each in (parked, queued, after)] == [ErrorCode.NOT_COORDINATOR] * 3
+    assert [each.error for each in (waiting, queued, after)] == [ErrorCode.NOT_COORDINATOR] * 3
     assert (sim.shard.machine.groups, len(sim.sessions), sim.timers.deadline_ms(GROUP_ID)) == ({}, 0, None)
 
 
-def test_a_parked_sync_is_sent_elsewhere_too():
+def test_a_waiting_sync_of_an_unloaded_partition_gets_not_coordinator():
     sim = Simulation()
     leader, follower = sim.stable_with("a", "b")
     sim.join("a", leader, metadata=b"x")
     sim.join("b", follower)
-    parked = sim.sync(follower)
+    waiting = sim.sync(follower)
     sim.coordinator.unload(0)
-    assert parked.error is ErrorCode.NOT_COORDINATOR
+    assert waiting.error is ErrorCode.NOT_COORDINATOR
 
 
-def test_a_load_may_be_given_up_before_it_ends(monkeypatch):
+def test_a_partition_may_be_unloaded_during_its_load(monkeypatch):
     sim = Simulation()
     sim.stable_with("a")
     monkeypatch.setattr(shard_module, "LOAD_STEPS_AT_ONCE", 0)
@@ -81,7 +81,7 @@ def test_a_load_may_be_given_up_before_it_ends(monkeypatch):
     assert sim.commit().error is ErrorCode.NOT_COORDINATOR
 
 
-def test_what_was_given_up_can_be_taken_up_again():
+def test_an_unloaded_partition_can_be_loaded_again():
     sim = Simulation()
     (member_id,) = sim.stable_with("a")
     start_loading(sim)

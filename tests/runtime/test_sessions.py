@@ -36,7 +36,7 @@ class SessionMachine(RuleBasedStateMachine):
         self.table = SessionTable(self.wheel, seed)
         self.sessions: dict[tuple[str, str], Session] = {}
         self.groups: dict[str, tuple[int, bool]] = {}
-        self.told_over: set[tuple[str, str]] = set()
+        self.reported_over: set[tuple[str, str]] = set()
 
     @rule(
         group_id=GROUPS,
@@ -53,7 +53,7 @@ class SessionMachine(RuleBasedStateMachine):
         deadline_ms = self.now_ms + first_timeout_ms
         self.sessions[group_id, member_id] = Session(kept, timeout_ms, deadline_ms, may_heartbeat)
         self.groups.setdefault(group_id, (0, False))
-        self.told_over.discard((group_id, member_id))
+        self.reported_over.discard((group_id, member_id))
 
     def known_session(self, data):
         """Group and member id: chosen from all, they seldom name one that there is."""
@@ -67,7 +67,7 @@ class SessionMachine(RuleBasedStateMachine):
         known = self.sessions[group_id, member_id]
         renewed = known._replace(timeout_ms=timeout_ms, deadline_ms=self.now_ms + timeout_ms)
         self.sessions[group_id, member_id] = renewed
-        self.told_over.discard((group_id, member_id))
+        self.reported_over.discard((group_id, member_id))
 
     @rule(group_id=GROUPS, generation_id=GENERATIONS, open=st.booleans())
     def set_group(self, group_id, generation_id, open):
@@ -110,7 +110,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     def forget(self, group_id, member_id):
         self.sessions.pop((group_id, member_id), None)
-        self.told_over.discard((group_id, member_id))
+        self.reported_over.discard((group_id, member_id))
 
     @rule(ms=st.sampled_from([0, 1, 5, 99, 5000]))
     def pass_time(self, ms):
@@ -120,9 +120,9 @@ class SessionMachine(RuleBasedStateMachine):
             over = self.table.is_due(*key, self.now_ms)
             assert over == (self.sessions[key].deadline_ms <= self.now_ms), "no timer outlives its session"
             if over:
-                self.told_over.add(tuple(key))
+                self.reported_over.add(tuple(key))
         over_now = {key for key, session in self.sessions.items() if session.deadline_ms <= self.now_ms}
-        assert self.told_over == over_now, "who is silent for too long is told of, once, and nobody else"
+        assert self.reported_over == over_now, "each session that is over is reported once, and no other"
 
     @invariant()
     def the_table_is_the_dict(self):
@@ -135,7 +135,7 @@ class SessionMachine(RuleBasedStateMachine):
 
     @invariant()
     def no_timer_is_left_over(self):
-        assert self.wheel.pending == len(self.sessions) - len(self.told_over)
+        assert self.wheel.pending == len(self.sessions) - len(self.reported_over)
 
 
 SessionMachine.TestCase.settings = settings(max_examples=80, stateful_step_count=60, deadline=None)

@@ -19,7 +19,7 @@ from coordinator.core.operation import Operation, Scope
 from coordinator.core.states import GroupState
 from coordinator.core.stored import StoredRecord
 from coordinator.runtime.interfaces import StoreError
-from tests.simulation.simulation import GROUP_ID, Asked, Simulation
+from tests.simulation.simulation import GROUP_ID, Sent, Simulation
 
 RETRIES_MS: Final = [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]
 
@@ -35,12 +35,12 @@ def operation(decide: Decide, scope: Scope = Scope.GROUP) -> Operation:
     return Operation("test", lambda target, request, context: decide(context), error_response, scope=scope)
 
 
-def asked_for(sim: Simulation, decide: Decide, group_id: str = GROUP_ID, scope: Scope = Scope.GROUP) -> Asked:
+def asked_for(sim: Simulation, decide: Decide, group_id: str = GROUP_ID, scope: Scope = Scope.GROUP) -> Sent:
     """Queue an operation; it is decided at the next drain."""
-    asked = Asked()
-    sim.gathering = True
-    sim.ask(operation(decide, scope), group_id, None, asked, "client", 0)
-    sim.gathering = False
+    asked = Sent()
+    sim.is_batching = True
+    sim.submit(operation(decide, scope), group_id, None, asked, "client", 0)
+    sim.is_batching = False
     return asked
 
 
@@ -80,18 +80,18 @@ def drain(sim: Simulation) -> list[Any]:
 # ---- one batch
 
 
-class Broken(Asked):
+class Broken(Sent):
     """Cannot be answered, by a defect."""
 
-    def answer(self, response: Any) -> None:
+    def send_response(self, response: Any) -> None:
         raise ZeroDivisionError("a defect")
 
 
 def test_an_answer_that_cannot_be_given_holds_up_no_other():
     sim = Simulation()
     broken = Broken()
-    sim.gathering = True
-    sim.ask(operation(answering), "first", None, broken, "client", 0)
+    sim.is_batching = True
+    sim.submit(operation(answering), "first", None, broken, "client", 0)
     same_group, other_group = asked_for(sim, answering, "first"), asked_for(sim, answering, "second")
     (line,) = drain(sim)
     assert line["log_level"] == "error"
@@ -128,7 +128,7 @@ def test_what_is_asked_of_all_groups_may_fail_too():
     assert asked.error is ErrorCode.UNKNOWN_SERVER_ERROR
 
 
-def test_a_group_that_breaks_a_rule_is_loaded_anew_with_its_partition():
+def test_a_violated_invariant_reloads_the_partition():
     sim = Simulation()
     sim.stable_with("a", "b")
     before = sim.group
@@ -152,7 +152,7 @@ def test_a_batch_is_answered_when_it_is_stored():
     assert sim.offsets_log.log_end_offset > written
 
 
-def sim_commit(sim: Simulation, offset: int) -> Asked:
+def sim_commit(sim: Simulation, offset: int) -> Sent:
     """A commit that waits for the next drain."""
     drain_now, sim.coordinator.drain = sim.coordinator.drain, lambda now_ms: None  # type: ignore[method-assign]
     try:
@@ -202,7 +202,7 @@ def test_a_group_that_was_stable_for_a_moment_within_one_turn_does_not_open_them
 # ---- a disk that fails
 
 
-def fail_append(sim: Simulation) -> Asked:
+def fail_append(sim: Simulation) -> Sent:
     """Ask for something that has to be stored, while the disk is full; it stays so."""
     sim.disk.is_full = True
     return sim.join("newcomer")
@@ -211,30 +211,30 @@ def fail_append(sim: Simulation) -> Asked:
 def test_a_full_disk_fails_all_that_was_asked_and_all_that_waits():
     sim = Simulation()
     leader, _follower = sim.stable_with("a", "b")
-    parked = sim.join("a", leader, metadata=b"changed")
-    assert not parked.answered
+    waiting = sim.join("a", leader, metadata=b"changed")
+    assert not waiting.answered
     read = asked_for(sim, answering)
     with capture_logs() as logs:
         joining = fail_append(sim)
     (line,) = logs
     assert (line["log_level"], line["partition"]) == ("error", 0)
     assert "No space left" in line["problem"]
-    for asked in (parked, read, joining):
+    for asked in (waiting, read, joining):
         assert asked.error is ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert not sim.shard.is_active
 
 
-def test_a_parked_sync_is_failed_too():
+def test_a_waiting_sync_is_failed_too():
     sim = Simulation()
     leader, follower = sim.stable_with("a", "b")
     joins = [sim.join("a", leader, metadata=b"x"), sim.join("b", follower)]
     assert all(asked.answered for asked in joins)
-    parked = sim.sync(follower)
+    waiting = sim.sync(follower)
     fail_append(sim)
-    assert parked.error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert waiting.error is ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
-def test_whoever_asks_meanwhile_is_refused_without_a_line():
+def test_requests_to_a_failed_partition_are_rejected_without_a_log_line():
     sim = Simulation()
     (member_id,) = sim.stable_with("a")
     fail_append(sim)

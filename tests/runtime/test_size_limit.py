@@ -12,7 +12,7 @@ from _wire.messages.offset_commit import (
 )
 from coordinator.core import operations
 from coordinator.core.states import GroupState
-from tests.simulation.simulation import GROUP_ID, SESSION_TIMEOUT_MS, Asked, Simulation
+from tests.simulation.simulation import GROUP_ID, SESSION_TIMEOUT_MS, Sent, Simulation
 
 TOO_LARGE: Final = bytes(1_048_588)
 """More than the default of `max.message.bytes` together with any other byte."""
@@ -22,14 +22,14 @@ def end_offsets(sim: Simulation) -> tuple[int, int]:
     return sim.offsets_log.log_end_offset, sim.audit_log.log_end_offset
 
 
-def commit_too_large(sim: Simulation) -> Asked:
+def commit_too_large(sim: Simulation) -> Sent:
     partitions = [
         OffsetCommitRequestPartition(partition_index=index, committed_offset=1, committed_metadata="m" * 30_000)
         for index in range(40)
     ]
     topics = [OffsetCommitRequestTopic(name="large", partitions=partitions)]
-    asked = Asked()
-    sim.ask(operations.OFFSET_COMMIT, GROUP_ID, OffsetCommitRequest(group_id=GROUP_ID, topics=topics), asked, "c", 8)
+    asked = Sent()
+    sim.submit(operations.OFFSET_COMMIT, GROUP_ID, OffsetCommitRequest(group_id=GROUP_ID, topics=topics), asked, "c", 8)
     return asked
 
 

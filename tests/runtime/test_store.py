@@ -281,7 +281,7 @@ def test_a_control_batch_without_records_is_a_store_error(stage):
     emptied[17:21] = crc32c(bytes(emptied[21:])).to_bytes(4, "big")
     content[:] = emptied
     stage.open()
-    with pytest.raises(StoreError, match="without a record"):
+    with pytest.raises(StoreError, match="has no record"):
         list(stage.store.replay())
 
 

@@ -22,7 +22,7 @@ from tests.wire_client import WireClient, fetch_request, join_request
 MIB: Final = 1 << 20
 REQUEST_BYTES_MAX: Final = 4 * MIB
 QUIET_SECONDS: Final = 0.3
-"""How long nothing must come for a request to count as parked."""
+"""How long no response may come for a request to count as waiting."""
 NOT_AN_API: Final = 999
 API_VERSIONS: Final = 18
 JOIN_GROUP: Final = 11
@@ -59,7 +59,7 @@ def logged(limited: RunningServer) -> Callable[[], list[str]]:
 def works(server: RunningServer) -> bool:
     """Whether a connection of its own is served."""
     with WireClient(server.bootstrap) as other:
-        return bool(other.ask(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE)
+        return bool(other.request(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE)
 
 
 def raw_request(api_key: int, version: int, body: bytes = b"", correlation_id: int = 7) -> bytes:
@@ -111,29 +111,29 @@ def test_frames_cut_anywhere_are_put_together(client):
     assert len(client.receive(sent_second).brokers) == 1
 
 
-def test_a_parked_join_holds_up_its_connection_alone(limited, client):
-    leader_id = client.join_alone("parked")
+def test_a_waiting_join_blocks_only_its_own_connection(limited, client):
+    leader_id = client.join_alone("waiting")
     with WireClient(limited.bootstrap) as newcomer:
-        parked = newcomer.send(join_request("parked"), 3)
+        waiting = newcomer.send(join_request("waiting"), 3)
         wait_for(
-            lambda: client.heartbeat_error("parked", leader_id) == ErrorCode.REBALANCE_IN_PROGRESS,
+            lambda: client.heartbeat_error("waiting", leader_id) == ErrorCode.REBALANCE_IN_PROGRESS,
             5,
             "the rebalance to start",
         )
-        heartbeat = newcomer.send(HeartbeatRequest(group_id="parked", generation_id=1, member_id=leader_id), 3)
+        heartbeat = newcomer.send(HeartbeatRequest(group_id="waiting", generation_id=1, member_id=leader_id), 3)
         assert not select.select([newcomer.socket], [], [], QUIET_SECONDS)[0], "the heartbeat waits behind the join"
-        rejoined = client.ask(join_request("parked", leader_id), 3)
-        assert rejoined.generation_id == newcomer.receive(parked).generation_id == 2
+        rejoined = client.request(join_request("waiting", leader_id), 3)
+        assert rejoined.generation_id == newcomer.receive(waiting).generation_id == 2
         assert newcomer.receive(heartbeat).error_code == ErrorCode.ILLEGAL_GENERATION
 
 
-def test_a_heartbeat_never_overtakes_an_earlier_answer(limited, client):
+def test_a_heartbeat_never_overtakes_an_earlier_response(limited, client):
     """The heartbeat could be answered at once; the fetch before it waits."""
     client.create_topic("overtaking")
     member_id = client.join_alone("overtaking")
-    parked = client.send(fetch_request("overtaking", max_wait_ms=200), 11)
+    waiting = client.send(fetch_request("overtaking", max_wait_ms=200), 11)
     beat = client.send(HeartbeatRequest(group_id="overtaking", generation_id=1, member_id=member_id), 3)
-    assert client.receive(parked).error_code == ErrorCode.NONE
+    assert client.receive(waiting).error_code == ErrorCode.NONE
     assert client.receive(beat).error_code == ErrorCode.NONE
 
 
@@ -146,7 +146,7 @@ def test_metadata_with_the_bytes_that_librdkafka_appends_is_answered(client, ver
     assert version < 13 or everything.encode(version).hex(" ") + " 01 00 00" == "00 00 00 00 01 00 00"
     data, sent = client.frame(everything, version)
     client.socket.sendall(with_trailing_bytes(data, b"\x01\x00\x00"))
-    assert client.receive(sent) == client.ask(everything, version)
+    assert client.receive(sent) == client.request(everything, version)
 
 
 # ---- what is not served
@@ -173,19 +173,19 @@ def test_an_unknown_version_of_api_versions_is_answered_in_v0(client, version):
     response = ApiVersionsResponse.decode(frame, 0, 4)
     assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
     assert [each.api_key for each in response.api_keys] == [API_VERSIONS]
-    assert client.ask(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE, "the connection goes on"
+    assert client.request(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE, "the connection goes on"
 
 
 def test_a_malformed_body_closes_its_connection_and_no_other(limited, client, logged):
     with WireClient(limited.bootstrap) as other:
-        assert other.ask(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE
+        assert other.request(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE
         client.socket.sendall(raw_request(JOIN_GROUP, 3, b"\x00\x40group"))
         assert client.is_closed_by_peer()
-        assert other.ask(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE
+        assert other.request(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE
     assert_one_line(limited, logged, "JoinGroup")
 
 
-def test_what_was_asked_before_the_malformed_request_is_answered(client):
+def test_requests_before_a_malformed_one_are_answered(client):
     data, sent = client.frame(ApiVersionsRequest(), 1)
     client.socket.sendall(data + raw_request(JOIN_GROUP, 3, b"\x00\x40group"))
     assert client.receive(sent).error_code == ErrorCode.NONE
@@ -231,7 +231,7 @@ def assert_one_line(server, logged, part):
     assert "client=/127.0.0.1" in line
 
 
-def test_clients_that_go_away_are_nothing_to_log(limited, logged):
+def test_a_client_that_disconnects_is_not_logged(limited, logged):
     for data in (b"", b"\x00\x00", raw_request(API_VERSIONS, 0)):
         with WireClient(limited.bootstrap) as client:
             client.socket.sendall(data)
@@ -268,7 +268,7 @@ def send_until_stuck(sock: socket.socket, data: bytes, bytes_at_most: int) -> in
     return taken
 
 
-def test_answers_that_nobody_reads_are_not_piled_up(limited):
+def test_unread_responses_are_not_accumulated(limited):
     """Answers are far larger than their requests: what the client does not take stops the reading."""
     with WireClient(limited.bootstrap) as client:
         for number in range(40):
@@ -281,7 +281,7 @@ def test_answers_that_nobody_reads_are_not_piled_up(limited):
     assert works(limited)
 
 
-def test_large_answers_asked_for_at_once_are_made_one_after_the_other(limited):
+def test_large_responses_are_made_one_after_the_other(limited):
     with WireClient(limited.bootstrap) as client:
         client.create_topic("large-answers")
         for _ in range(3):
@@ -290,12 +290,12 @@ def test_large_answers_asked_for_at_once_are_made_one_after_the_other(limited):
         data, _ = client.frame(fetch_request("large-answers", max_bytes=3 * MIB), 11)
         client.socket.sendall(data * 500)
         with WireClient(limited.bootstrap) as other:
-            other.ask(ApiVersionsRequest(), 0)
+            other.request(ApiVersionsRequest(), 0)
         assert memory_bytes(limited) - before < 64 * MIB
     assert works(limited)
 
 
-def test_requests_behind_a_parked_one_are_not_piled_up(limited, client):
+def test_requests_behind_a_waiting_one_are_not_accumulated(limited, client):
     leader_id = client.join_alone("piled-behind")
     before = memory_bytes(limited)
     with WireClient(limited.bootstrap) as newcomer:
@@ -304,10 +304,10 @@ def test_requests_behind_a_parked_one_are_not_piled_up(limited, client):
         taken = send_until_stuck(newcomer.socket, large, 256 * MIB)
         assert taken < 64 * MIB, "the server stopped reading"
         assert memory_bytes(limited) - before < 64 * MIB
-    assert client.ask(join_request("piled-behind", leader_id, timeout_ms=500), 3).error_code is not None
+    assert client.request(join_request("piled-behind", leader_id, timeout_ms=500), 3).error_code is not None
 
 
-def test_reading_goes_on_when_answers_are_taken(client):
+def test_reading_resumes_when_responses_are_read(client):
     data, _ = client.frame(MetadataRequest(topics=[]), 1)
     requests = send_until_stuck(client.socket, data * 1000, 8 * MIB) // len(data)
     client.socket.setblocking(True)
@@ -320,7 +320,7 @@ def test_reading_goes_on_when_answers_are_taken(client):
 
 
 @pytest.mark.parametrize("version", range(5))
-def test_a_heartbeat_answered_at_once_has_the_bytes_the_core_gives(client, version):
+def test_the_fast_path_of_heartbeats_has_the_bytes_of_the_core(client, version):
     member_id = client.join_alone(f"bytes-{version}")
     request = HeartbeatRequest(group_id=f"bytes-{version}", generation_id=1, member_id=member_id)
     data = encode_request(0x01020304, "someone", request, version)
@@ -342,7 +342,7 @@ def test_a_static_member_is_known_by_its_instance_id(client, version):
         request = HeartbeatRequest(
             group_id=group_id, generation_id=1, member_id=member_id, group_instance_id=instance_id
         )
-        return client.ask(request, version).error_code
+        return client.request(request, version).error_code
 
     assert error_with("one") == ErrorCode.NONE
     assert error_with(None) == ErrorCode.NONE

@@ -47,12 +47,12 @@ def named(value: object) -> str | None:
     return value.api.name if isinstance(value, Route) else None
 
 
-def test_api_versions_is_the_table(server):
+def test_api_versions_lists_the_dispatch_table(server):
     with WireClient(server.bootstrap) as client:
         for version in range(5):
             request = ApiVersionsRequest(client_software_name="test", client_software_version="1")
-            told = client.ask(request, version).api_keys
-            assert [(each.api_key, each.min_version, each.max_version) for each in told] == [
+            listed = client.request(request, version).api_keys
+            assert [(each.api_key, each.min_version, each.max_version) for each in listed] == [
                 (route.api.key, route.offered_from, route.max_version)
                 for route in sorted(ROUTES, key=lambda route: route.api.key)
             ]
@@ -61,18 +61,18 @@ def test_api_versions_is_the_table(server):
 def test_produce_is_offered_in_versions_that_close_the_connection(server):
     """librdkafka 2.6 derives from the lowest version that is offered whether the server knows compression."""
     with WireClient(server.bootstrap) as client:
-        offered = {each.api_key: each.min_version for each in client.ask(ApiVersionsRequest(), 0).api_keys}
+        offered = {each.api_key: each.min_version for each in client.request(ApiVersionsRequest(), 0).api_keys}
         assert offered[ProduceRequest.API_KEY] == 0
     for version in range(3):
         with WireClient(server.bootstrap) as client, pytest.raises(ConnectionClosed):
-            client.ask(produce_request("any", b""), version)
+            client.request(produce_request("any", b""), version)
 
 
 @pytest.mark.parametrize("name", ["", "-test", "te st", "tést"])
-def test_api_versions_refuses_a_client_of_no_good_name(server, name):
+def test_api_versions_rejects_invalid_names_of_client_software(server, name):
     with WireClient(server.bootstrap) as client:
         request = ApiVersionsRequest(client_software_name=name, client_software_version="1")
-        assert client.ask(request, 3).error_code == ErrorCode.INVALID_REQUEST
+        assert client.request(request, 3).error_code == ErrorCode.INVALID_REQUEST
 
 
 def test_only_versions_that_the_wire_layer_has_are_served():
@@ -90,11 +90,11 @@ def test_trailing_bytes_are_ignored_in_every_request(server, route, version):
         body = frame[4:] + b"\x01\x00\x00"
         client.socket.sendall(len(body).to_bytes(4, "big") + body)
         assert isinstance(client.receive(sent), route.api.response)
-        assert client.ask(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE, "the next request is framed correctly"
+        assert client.request(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE, "the next frame is read correctly"
 
 
 @pytest.mark.parametrize(("route", "version"), CASES, ids=named)
-def test_a_request_cut_inside_its_fields_is_refused_in_every_version(route, version):
+def test_a_truncated_request_is_rejected_in_every_version(route, version):
     body = route.api.request().encode(version)
     for size in range(len(body)):
         with pytest.raises(MalformedMessage, match="truncated"):
@@ -155,7 +155,7 @@ def names_anything(struct: Struct) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("api_name", "told"),
+    ("api_name", "error"),
     [
         ("Heartbeat", ErrorCode.NONE),
         ("SyncGroup", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
@@ -163,11 +163,11 @@ def names_anything(struct: Struct) -> bool:
         ("LeaveGroup", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
     ],
 )
-def test_what_members_are_told_while_their_group_is_loaded(api_name, told):
+def test_error_responses_to_members_during_a_load(api_name, error):
     """A loaded member gets a fresh session, so a heartbeat loses nothing."""
     api = APIS.named(api_name)
     route = served().routes[api.key]
-    assert route.error_response(api.request(), ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, 0).error_code == told
+    assert route.error_response(api.request(), ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, 0).error_code == error
     assert route.error_response(api.request(), ErrorCode.NOT_COORDINATOR, 0).error_code == ErrorCode.NOT_COORDINATOR
 
 
@@ -178,14 +178,14 @@ def test_offset_delete_answers_each_partition_or_the_group(server):
     ]
     with WireClient(server.bootstrap) as client:
         client.create_topic("deleted-from")
-        unknown = client.ask(OffsetDeleteRequest(group_id="never-heard-of", topics=topics), 0)
+        unknown = client.request(OffsetDeleteRequest(group_id="never-heard-of", topics=topics), 0)
         assert (ErrorCode(unknown.error_code), unknown.topics) == (ErrorCode.GROUP_ID_NOT_FOUND, [])
         partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=5, committed_metadata="")
         commit = OffsetCommitRequest(
             group_id="deletes", topics=[OffsetCommitRequestTopic(name="deleted-from", partitions=[partition])]
         )
-        client.ask(commit, 8)
-        response = client.ask(OffsetDeleteRequest(group_id="deletes", topics=topics), 0)
+        client.request(commit, 8)
+        response = client.request(OffsetDeleteRequest(group_id="deletes", topics=topics), 0)
     said = {
         (topic.name, each.partition_index): ErrorCode(each.error_code)
         for topic in response.topics
@@ -205,7 +205,7 @@ def test_share_groups_have_no_coordinator(server):
     with WireClient(server.bootstrap) as client:
 
         def error(key: str, version: int) -> ErrorCode:
-            (found,) = client.ask(FindCoordinatorRequest(key_type=2, coordinator_keys=[key]), version).coordinators
+            (found,) = client.request(FindCoordinatorRequest(key_type=2, coordinator_keys=[key]), version).coordinators
             return ErrorCode(found.error_code)
 
         assert error(partition, 6) == ErrorCode.COORDINATOR_NOT_AVAILABLE

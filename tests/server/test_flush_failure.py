@@ -9,7 +9,7 @@ from coordinator.server.node import Node
 from tests.wire_client import ConnectionClosed, WireClient
 
 
-def test_the_node_says_that_it_has_to_end(tmp_path, monkeypatch):
+def test_the_node_reports_a_failed_flush(tmp_path, monkeypatch):
     async def play() -> LogFlushError:
         node = Node(Config({"log.dirs": str(tmp_path), "listeners": "PLAINTEXT://127.0.0.1:0"}))
         await node.start()
@@ -24,7 +24,7 @@ def test_the_node_says_that_it_has_to_end(tmp_path, monkeypatch):
         finally:
             monkeypatch.undo()
             await node.stop()
-            assert await asking is None, "the topic is not told to be made"
+            assert await asking is None, "the creation of the topic is not acknowledged"
 
     assert "the medium is gone" in str(asyncio.run(play()))
 

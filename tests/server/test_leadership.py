@@ -69,13 +69,13 @@ def test_groups_are_coordinated_by_the_leader_of_their_partition(tmp_path):
     here, elsewhere = group_in(led_here=True), group_in(led_here=False)
 
     def questions(client: WireClient) -> None:
-        found = client.ask(FindCoordinatorRequest(coordinator_keys=[here, elsewhere], key_type=0), 4).coordinators
+        found = client.request(FindCoordinatorRequest(coordinator_keys=[here, elsewhere], key_type=0), 4).coordinators
         assert [each.node_id for each in found] == [SELF, OTHER.node_id]
         assert (found[1].host, found[1].port) == (OTHER.host, OTHER.port)
         client.join_alone(here)
-        assert client.ask(join_request(elsewhere), 3).error_code == ErrorCode.NOT_COORDINATOR
+        assert client.request(join_request(elsewhere), 3).error_code == ErrorCode.NOT_COORDINATOR
         assert client.heartbeat_error(elsewhere, "nobody") == ErrorCode.NOT_COORDINATOR
-        fetched = client.ask(OffsetFetchRequest(group_id=elsewhere, topics=None), 5)
+        fetched = client.request(OffsetFetchRequest(group_id=elsewhere, topics=None), 5)
         assert fetched.error_code == ErrorCode.NOT_COORDINATOR
 
     ask_node(tmp_path, questions)
@@ -84,33 +84,33 @@ def test_groups_are_coordinated_by_the_leader_of_their_partition(tmp_path):
 def test_metadata_names_each_leader_and_every_node(tmp_path):
     def questions(client: WireClient) -> None:
         client.create_topic("orders", 3)
-        described = client.ask(MetadataRequest(topics=[MetadataRequestTopic(name="orders")]), 9)
+        described = client.request(MetadataRequest(topics=[MetadataRequestTopic(name="orders")]), 9)
         assert [each.node_id for each in described.brokers] == [SELF, OTHER.node_id]
         partitions = described.topics[0].partitions
         assert [each.leader_id for each in partitions] == [SELF, OTHER.node_id, SELF]
         assert [each.replica_nodes for each in partitions] == [[SELF], [OTHER.node_id], [SELF]]
-        brokers = client.ask(DescribeClusterRequest(), 0).brokers
+        brokers = client.request(DescribeClusterRequest(), 0).brokers
         assert [(each.broker_id, each.port) for each in brokers][1:] == [(OTHER.node_id, OTHER.port)]
 
     ask_node(tmp_path, questions)
 
 
-def test_data_of_partitions_led_elsewhere_is_neither_taken_nor_given(tmp_path):
+def test_partitions_led_elsewhere_are_neither_written_nor_read(tmp_path):
     def questions(client: WireClient) -> None:
         client.create_topic("orders", 2)
         expected = [ErrorCode.NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
 
         wanted = [OffsetForLeaderPartition(partition=index, leader_epoch=0) for index in range(3)]
-        epochs = client.ask(
+        epochs = client.request(
             OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic(topic="orders", partitions=wanted)]), 3
         )
         assert [each.error_code for each in epochs.topics[0].partitions] == expected
 
         asked = [ListOffsetsPartition(partition_index=index, timestamp=-1) for index in range(3)]
-        offsets = client.ask(ListOffsetsRequest(topics=[ListOffsetsTopic(name="orders", partitions=asked)]), 5)
+        offsets = client.request(ListOffsetsRequest(topics=[ListOffsetsTopic(name="orders", partitions=asked)]), 5)
         assert [each.error_code for each in offsets.topics[0].partitions] == expected
 
-        fetches = [client.ask(fetch_request("orders", partition=index), 11) for index in range(3)]
+        fetches = [client.request(fetch_request("orders", partition=index), 11) for index in range(3)]
         assert [each.responses[0].partitions[0].error_code for each in fetches] == expected
 
         assert client.produce("orders", None, partition=1).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER

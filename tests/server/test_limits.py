@@ -25,11 +25,11 @@ def limited(tmp_path):
 
 
 def is_served(client: WireClient) -> bool:
-    return client.ask(ApiVersionsRequest(), 0).error_code == 0
+    return client.request(ApiVersionsRequest(), 0).error_code == 0
 
 
 @pytest.mark.parametrize("key", [MAX_CONNECTIONS, MAX_CONNECTIONS_PER_IP], ids=lambda key: key.name)
-def test_one_connection_too_many_is_closed_and_the_others_go_on(limited, key):
+def test_a_connection_over_the_limit_is_closed_and_the_others_stay(limited, key):
     with limited(key, 2) as server, ExitStack() as stack:
         first, second = (stack.enter_context(WireClient(server.bootstrap)) for _ in range(2))
         assert is_served(first) and is_served(second)
@@ -40,7 +40,7 @@ def test_one_connection_too_many_is_closed_and_the_others_go_on(limited, key):
         assert "more than 2 connections" in server.log.read_text()
 
 
-def test_a_place_that_was_left_can_be_taken(limited):
+def test_a_closed_connection_makes_room_for_another(limited):
     with limited(MAX_CONNECTIONS, 1) as server:
         for _ in range(3):
             with WireClient(server.bootstrap) as client:
@@ -55,7 +55,7 @@ def test_an_idle_connection_is_closed(limited):
         assert client.is_closed_by_peer()
 
 
-def test_one_that_waits_for_an_answer_is_not_idle(limited):
+def test_a_connection_with_a_pending_request_is_not_idle(limited):
     with (
         limited(CONNECTIONS_MAX_IDLE_MS, 200) as server,
         WireClient(server.bootstrap, "a") as a,
@@ -67,7 +67,7 @@ def test_one_that_waits_for_an_answer_is_not_idle(limited):
             b.socket.settimeout(0.03)
             with pytest.raises(TimeoutError):
                 b.socket.recv(1)
-            a.ask(HeartbeatRequest(group_id="waiting", generation_id=1, member_id=member_id), 3)
+            a.request(HeartbeatRequest(group_id="waiting", generation_id=1, member_id=member_id), 3)
         b.socket.settimeout(20)
         rejoined = a.send(join_request("waiting", member_id), 3)
         assert a.receive(rejoined).generation_id == b.receive(sent).generation_id == 2

@@ -1,4 +1,4 @@
-"""Where clients connect, and where they are told to."""
+"""The addresses that are bound, and those that are advertised to clients."""
 
 import asyncio
 import os
@@ -37,7 +37,7 @@ def test_addresses_are_name_host_and_port(text, addresses):
     "text",
     ["localhost:9092", "PLAINTEXT://localhost", "://a:1", "A://a:", "A://a:65536", "A://a:-1", "A://a:x", "A://a:1,b"],
 )
-def test_what_is_no_address_is_named(text):
+def test_an_invalid_address_is_named_in_the_error(text):
     with pytest.raises(ConfigError, match=r"listeners=.* is not NAME://HOST:PORT"):
         parse_addresses("listeners", text)
 
@@ -53,7 +53,7 @@ def test_at_least_one_listener_is_needed():
         listeners(listeners=" ")
 
 
-def test_what_is_advertised_must_be_listened_on():
+def test_advertised_listeners_must_be_listeners():
     with pytest.raises(ConfigError, match="there is no listener OUTSIDE"):
         listeners(listeners="INSIDE://127.0.0.1:0", advertised_listeners="OUTSIDE://example.org:9092")
 
@@ -65,14 +65,14 @@ def taken() -> Iterator[int]:
         yield other.getsockname()[1]
 
 
-def test_a_port_in_use_is_told_in_one_line(taken):
+def test_a_port_in_use_is_reported_in_one_line(taken):
     with pytest.raises(ListenError) as problem:
         asyncio.run(listeners(listeners=f"PLAINTEXT://127.0.0.1:{taken}").open())
     assert str(problem.value).startswith(f"cannot listen on 127.0.0.1:{taken}: ")
     assert "another process uses this port" in str(problem.value)
 
 
-def test_an_unknown_host_is_told_in_one_line():
+def test_an_unknown_host_is_reported_in_one_line():
     with pytest.raises(ListenError, match=r"^cannot listen on no\.such\.host\.invalid:0: "):
         asyncio.run(listeners(listeners="PLAINTEXT://no.such.host.invalid:0").open())
 
@@ -90,35 +90,35 @@ async def endpoints(opened: Listeners) -> list[tuple[str, str, int]]:
     return [(endpoint.name, endpoint.host, endpoint.port) for endpoint in opened.endpoints]
 
 
-def test_port_0_becomes_the_port_that_was_picked():
+def test_port_0_is_replaced_by_the_bound_port():
     ((name, host, port),) = asyncio.run(endpoints(listeners(listeners="PLAINTEXT://127.0.0.1:0")))
     assert (name, host) == ("PLAINTEXT", "127.0.0.1")
     assert port > 0
 
 
-def test_who_listens_anywhere_tells_the_name_of_the_machine():
+def test_a_wildcard_listener_advertises_the_host_name():
     ((_, host, _),) = asyncio.run(endpoints(listeners(listeners="PLAINTEXT://0.0.0.0:0")))
     assert host == socket.gethostname()
 
 
-def test_an_advertised_port_0_is_the_port_that_was_picked():
-    told = listeners(listeners="PLAINTEXT://127.0.0.1:0", advertised_listeners="PLAINTEXT://kafka.example.org:0")
-    ((_, host, port),) = asyncio.run(endpoints(told))
+def test_an_advertised_port_0_is_replaced_by_the_bound_port():
+    config = listeners(listeners="PLAINTEXT://127.0.0.1:0", advertised_listeners="PLAINTEXT://kafka.example.org:0")
+    ((_, host, port),) = asyncio.run(endpoints(config))
     assert host == "kafka.example.org"
     assert port > 0
 
 
-def test_clients_are_told_the_advertised_endpoint(tmp_path):
+def test_clients_get_the_advertised_endpoint(tmp_path):
     settings = QUICK_GROUPS | {"advertised.listeners": "PLAINTEXT://kafka.example.org:19092"}
     with RunningServer(tmp_path, settings) as server:
         assert server.bootstrap == "kafka.example.org:19092"
         with WireClient(f"127.0.0.1:{listening_port(server.pid)}") as client:
-            (broker,) = client.ask(MetadataRequest(topics=[]), 9).brokers
-            (described,) = client.ask(DescribeClusterRequest(), 1).brokers
-            old = client.ask(FindCoordinatorRequest(key="g"), 2)
-            (new,) = client.ask(FindCoordinatorRequest(coordinator_keys=["g"]), 4).coordinators
-    for told in (broker, described, old, new):
-        assert (told.host, told.port) == ("kafka.example.org", 19092)
+            (broker,) = client.request(MetadataRequest(topics=[]), 9).brokers
+            (described,) = client.request(DescribeClusterRequest(), 1).brokers
+            old = client.request(FindCoordinatorRequest(key="g"), 2)
+            (new,) = client.request(FindCoordinatorRequest(coordinator_keys=["g"]), 4).coordinators
+    for each in (broker, described, old, new):
+        assert (each.host, each.port) == ("kafka.example.org", 19092)
 
 
 def listening_port(pid: int) -> int:

@@ -27,7 +27,7 @@ class Handle:
 
 
 class StepLoop:
-    """An event loop that does one thing at a time, when it is told to."""
+    """An event loop that does one thing at a time, when a test says so."""
 
     def __init__(self) -> None:
         self.soon: deque[Callable[[], object]] = deque()
@@ -56,16 +56,16 @@ class StepLoop:
 
 
 class Scene:
-    """LoopScheduler on a StepLoop and a virtual clock; `told` is what the steps and handlers were told."""
+    """LoopScheduler on a StepLoop and a virtual clock; `calls` has the calls of the steps and handlers."""
 
     def __init__(self) -> None:
         self.loop = StepLoop()
         self.clock = VirtualClock(1_000_000)
         self.wheel = TimerWheel(self.clock.now_ms())
         self.turns = LoopScheduler(self.loop, self.wheel, self.clock.now_ms)  # type: ignore[arg-type]
-        self.told: list[object] = []
-        self.turns.on_iteration_end(lambda now_ms: self.told.append("end"))
-        self.turns.on_due(lambda key, now_ms: self.told.append((key, now_ms)))
+        self.calls: list[object] = []
+        self.turns.on_iteration_end(lambda now_ms: self.calls.append("end"))
+        self.turns.on_due(lambda key, now_ms: self.calls.append((key, now_ms)))
 
     @property
     def now_ms(self) -> int:
@@ -77,24 +77,24 @@ def scene() -> Scene:
     return Scene()
 
 
-def test_steps_run_once_per_turn_however_often_it_is_asked(scene):
+def test_steps_run_once_per_iteration_however_often_it_is_requested(scene):
     for _ in range(3):
         scene.turns.request_iteration()
-    assert scene.told == []
+    assert scene.calls == []
     scene.loop.turn()
-    assert scene.told == ["end"]
+    assert scene.calls == ["end"]
     scene.loop.turn()
-    assert scene.told == ["end"]
+    assert scene.calls == ["end"]
 
 
 def test_steps_run_in_the_order_of_their_registration(scene):
-    scene.turns.on_iteration_end(lambda now_ms: scene.told.append("later"))
+    scene.turns.on_iteration_end(lambda now_ms: scene.calls.append("later"))
     scene.turns.request_iteration()
     scene.loop.turn()
-    assert scene.told == ["end", "later"]
+    assert scene.calls == ["end", "later"]
 
 
-def test_a_step_that_wakes_gets_another_turn(scene):
+def test_a_step_may_request_another_iteration(scene):
     woken = []
 
     def wake_once(now_ms):
@@ -105,9 +105,9 @@ def test_a_step_that_wakes_gets_another_turn(scene):
     scene.turns.on_iteration_end(wake_once)
     scene.turns.request_iteration()
     scene.loop.turn()
-    assert scene.told == ["end"]
+    assert scene.calls == ["end"]
     scene.loop.turn()
-    assert scene.told == ["end", "end"]
+    assert scene.calls == ["end", "end"]
 
 
 def test_the_loop_wakes_for_a_timer(scene):
@@ -115,13 +115,13 @@ def test_the_loop_wakes_for_a_timer(scene):
     scene.loop.turn()
     assert [alarm.delay_seconds for alarm in scene.loop.alarms] == [0.5]
     scene.clock.advance(500)
-    scene.told.clear()
+    scene.calls.clear()
     scene.loop.ring()
-    assert scene.told == [("key", scene.now_ms), "end"]
+    assert scene.calls == [("key", scene.now_ms), "end"]
     assert scene.loop.alarms == []
 
 
-def test_the_alarm_follows_the_nearest_deadline(scene):
+def test_the_timer_handle_follows_the_earliest_deadline(scene):
     late = scene.turns.start("late", scene.now_ms + 900)
     scene.loop.turn()
     early = scene.turns.start("early", scene.now_ms + 100)
@@ -138,7 +138,7 @@ def test_the_alarm_follows_the_nearest_deadline(scene):
     assert scene.loop.alarms == []
 
 
-def test_an_alarm_that_stays_the_same_is_left_alone(scene):
+def test_an_unchanged_timer_handle_is_kept(scene):
     scene.turns.start("key", scene.now_ms + 500)
     for _ in range(3):
         scene.turns.request_iteration()
@@ -146,23 +146,23 @@ def test_an_alarm_that_stays_the_same_is_left_alone(scene):
     assert len(scene.loop.later) == 1
 
 
-def test_a_timer_that_is_past_already_is_handed_out_at_once(scene):
+def test_an_overdue_timer_is_dispatched_at_once(scene):
     scene.turns.start("past", scene.now_ms - 100)
     scene.loop.turn()
     assert [alarm.delay_seconds for alarm in scene.loop.alarms] == [0]
     scene.loop.ring()
-    assert ("past", scene.now_ms) in scene.told
+    assert ("past", scene.now_ms) in scene.calls
 
 
-def test_an_alarm_that_rings_early_is_set_again(scene):
+def test_a_timer_handle_that_fires_early_is_set_again(scene):
     scene.turns.start("key", scene.now_ms + 500)
     scene.loop.turn()
     scene.clock.advance(499)
     scene.loop.ring()
-    assert not any(isinstance(told, tuple) for told in scene.told)
+    assert not any(isinstance(call, tuple) for call in scene.calls)
     scene.clock.advance(1)
     scene.loop.ring()
-    assert ("key", scene.now_ms) in scene.told
+    assert ("key", scene.now_ms) in scene.calls
 
 
 def test_handlers_may_start_timers(scene):
@@ -172,7 +172,7 @@ def test_handlers_may_start_timers(scene):
     for _ in range(2):
         scene.clock.advance(10)
         scene.loop.ring()
-    assert ("next", scene.now_ms) in scene.told
+    assert ("next", scene.now_ms) in scene.calls
 
 
 @pytest.mark.parametrize(("stalled_ms", "turns_waited"), [(STALL_MS, 0), (STALL_MS + 1, 2)])
@@ -182,23 +182,23 @@ def test_after_a_stall_timers_wait_until_sockets_were_read(scene, stalled_ms, tu
     scene.clock.advance(100 + stalled_ms)
     scene.loop.ring()
     for _ in range(turns_waited):
-        assert not any(isinstance(told, tuple) for told in scene.told)
+        assert not any(isinstance(call, tuple) for call in scene.calls)
         scene.loop.turn()
-    assert ("session", scene.now_ms) in scene.told
+    assert ("session", scene.now_ms) in scene.calls
 
 
-def test_a_step_that_fails_takes_nothing_else_with_it(scene):
+def test_a_failing_step_affects_nothing_else(scene):
     scene.turns.on_iteration_end(lambda now_ms: 1 // 0)
-    scene.turns.on_iteration_end(lambda now_ms: scene.told.append("later"))
+    scene.turns.on_iteration_end(lambda now_ms: scene.calls.append("later"))
     scene.turns.start("key", scene.now_ms + 500)
     with capture_logs() as logs:
         scene.loop.turn()
     assert [line["log_level"] for line in logs] == ["error"]
-    assert scene.told == ["end", "later"]
+    assert scene.calls == ["end", "later"]
     assert [alarm.delay_seconds for alarm in scene.loop.alarms] == [0.5]
 
 
-def test_a_timer_that_fails_takes_no_other_with_it(scene):
+def test_a_failing_timer_affects_no_other(scene):
     scene.turns.on_due(lambda key, now_ms: 1 // 0 if key == "first" else None)
     for key in ("first", "second"):
         scene.turns.start(key, scene.now_ms + 10)
@@ -208,11 +208,11 @@ def test_a_timer_that_fails_takes_no_other_with_it(scene):
         scene.clock.advance(10)
         with capture_logs():
             scene.loop.ring()
-    told = [told[0] for told in scene.told if isinstance(told, tuple)]
-    assert sorted(told) == ["first", "second", "third"]
+    calls = [call[0] for call in scene.calls if isinstance(call, tuple)]
+    assert sorted(calls) == ["first", "second", "third"]
 
 
-def test_an_alarm_set_while_sockets_are_read_does_not_outlive_the_turn(scene):
+def test_a_timer_handle_set_while_sockets_are_read_does_not_outlive_the_iteration(scene):
     number = scene.turns.start("renewed", scene.now_ms + 100)
     scene.loop.turn()
     scene.clock.advance(100 + STALL_MS + 1)
@@ -224,7 +224,7 @@ def test_an_alarm_set_while_sockets_are_read_does_not_outlive_the_turn(scene):
     assert [alarm.delay_seconds for alarm in scene.loop.alarms] == [0.1]
 
 
-def test_stopped_turns_wake_for_nothing(scene):
+def test_a_stopped_scheduler_does_not_wake(scene):
     scene.turns.start("key", scene.now_ms + 500)
     scene.loop.turn()
     scene.turns.stop()
@@ -232,23 +232,23 @@ def test_stopped_turns_wake_for_nothing(scene):
 
 
 class Reading(asyncio.Protocol):
-    def __init__(self, told: list[str]) -> None:
-        self.told = told
+    def __init__(self, calls: list[str]) -> None:
+        self.calls = calls
 
     def data_received(self, data: bytes) -> None:
-        self.told.append("read")
+        self.calls.append("read")
 
 
 def test_after_a_stall_of_the_real_loop_the_sockets_come_first():
     async def stalled() -> list[str]:
-        told: list[str] = []
+        calls: list[str] = []
         loop, clock, due = asyncio.get_running_loop(), SystemClock(), asyncio.Event()
         turns = LoopScheduler(loop, TimerWheel(clock.now_ms()), clock.now_ms)
-        turns.on_due(lambda key, now_ms: (told.append(str(key)), due.set()))
+        turns.on_due(lambda key, now_ms: (calls.append(str(key)), due.set()))
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
         with theirs:
-            transport, _ = await loop.create_connection(lambda: Reading(told), sock=ours)
+            transport, _ = await loop.create_connection(lambda: Reading(calls), sock=ours)
             turns.start("due", clock.now_ms() + 20)
             await asyncio.sleep(0)
             await asyncio.sleep(0)
@@ -257,12 +257,12 @@ def test_after_a_stall_of_the_real_loop_the_sockets_come_first():
             await asyncio.wait_for(due.wait(), 5)
             transport.close()
         turns.stop()
-        return told
+        return calls
 
     assert uvloop.run(stalled()) == ["read", "due"]
 
 
-def test_the_alarm_for_a_far_deadline_rings_early_and_is_set_again(scene):
+def test_the_timer_handle_for_a_far_deadline_fires_early_and_is_set_again(scene):
     far_ms = scene.now_ms + 3 * TIMER_DELAY_MS_MAX - 1
     scene.turns.start("far", far_ms)
     scene.loop.turn()
@@ -270,8 +270,8 @@ def test_the_alarm_for_a_far_deadline_rings_early_and_is_set_again(scene):
         assert [alarm.delay_seconds for alarm in scene.loop.alarms] == [TIMER_DELAY_MS_MAX / 1000]
         scene.clock.advance(TIMER_DELAY_MS_MAX)
         scene.loop.ring()
-    assert ("far", scene.now_ms) not in scene.told
+    assert ("far", scene.now_ms) not in scene.calls
     assert [alarm.delay_seconds for alarm in scene.loop.alarms] == [(TIMER_DELAY_MS_MAX - 1) / 1000]
     scene.clock.advance(TIMER_DELAY_MS_MAX - 1)
     scene.loop.ring()
-    assert ("far", far_ms) in scene.told
+    assert ("far", far_ms) in scene.calls

@@ -1,4 +1,4 @@
-"""Responses of the core find the connection whose request they answer."""
+"""Responses of the core are delivered to the connections of their requests."""
 
 import pytest
 
@@ -7,16 +7,16 @@ from coordinator.server.pending_requests import PendingRequests
 
 
 class Client:
-    """Takes what a connection would send."""
+    """A receiver that keeps its responses."""
 
     def __init__(self) -> None:
-        self.answers: list[object] = []
+        self.responses: list[object] = []
 
-    def answer(self, response: object) -> None:
-        self.answers.append(response)
+    def send_response(self, response: object) -> None:
+        self.responses.append(response)
 
-    def answer_error(self, error: ErrorCode) -> None:
-        self.answers.append(error)
+    def send_error_response(self, error: ErrorCode) -> None:
+        self.responses.append(error)
 
 
 @pytest.fixture
@@ -29,89 +29,89 @@ def client() -> Client:
     return Client()
 
 
-def test_a_reply_goes_to_whom_its_number_was_given(pending, client):
+def test_a_response_goes_to_the_connection_of_its_request_id(pending, client):
     other = Client()
-    number, other_number = pending.register(client), pending.register(other)
-    assert number != other_number
-    pending.reply(other_number, "for the other")
-    assert (client.answers, other.answers) == ([], ["for the other"])
+    request_id, other_id = pending.register(client), pending.register(other)
+    assert request_id != other_id
+    pending.reply(other_id, "for the other")
+    assert (client.responses, other.responses) == ([], ["for the other"])
 
 
-def test_a_failure_is_told_as_an_error(pending, client):
+def test_a_failure_becomes_an_error_response(pending, client):
     pending.fail(pending.register(client), ErrorCode.NOT_COORDINATOR)
-    assert client.answers == [ErrorCode.NOT_COORDINATOR]
+    assert client.responses == [ErrorCode.NOT_COORDINATOR]
 
 
-def test_a_request_is_answered_once(pending, client):
-    number = pending.register(client)
-    pending.reply(number, "first")
-    pending.reply(number, "second")
-    pending.fail(number, ErrorCode.UNKNOWN_SERVER_ERROR)
-    assert client.answers == ["first"]
+def test_a_request_gets_one_response(pending, client):
+    request_id = pending.register(client)
+    pending.reply(request_id, "first")
+    pending.reply(request_id, "second")
+    pending.fail(request_id, ErrorCode.UNKNOWN_SERVER_ERROR)
+    assert client.responses == ["first"]
 
 
-def test_nobody_is_answered_who_waits_no_longer(pending, client):
-    number = pending.register(client)
-    pending.forget(number)
-    pending.reply(number, "late")
-    pending.fail(number, ErrorCode.UNKNOWN_SERVER_ERROR)
-    assert client.answers == []
+def test_a_forgotten_request_gets_no_response(pending, client):
+    request_id = pending.register(client)
+    pending.forget(request_id)
+    pending.reply(request_id, "late")
+    pending.fail(request_id, ErrorCode.UNKNOWN_SERVER_ERROR)
+    assert client.responses == []
 
 
-def test_a_number_that_was_never_given_is_passed_over(pending, client):
-    number = pending.register(client)
-    unknown = number + 1
+def test_an_unknown_request_id_is_ignored(pending, client):
+    request_id = pending.register(client)
+    unknown = request_id + 1
     pending.forget(unknown)
-    pending.reply(unknown, "nobody's")
+    pending.reply(unknown, "unknown")
     pending.fail(unknown, ErrorCode.UNKNOWN_SERVER_ERROR)
-    assert client.answers == []
-    pending.reply(number, "its own")
-    assert client.answers == ["its own"]
+    assert client.responses == []
+    pending.reply(request_id, "its own")
+    assert client.responses == ["its own"]
 
 
-def test_only_what_is_neither_answered_nor_forgotten_is_held(pending, client):
-    answered, failed, forgotten, left = (pending.register(client) for _ in range(4))
-    pending.reply(answered, "an answer")
+def test_requests_are_kept_until_they_get_a_response_or_are_forgotten(pending, client):
+    completed, failed, forgotten, waiting = (pending.register(client) for _ in range(4))
+    pending.reply(completed, "a response")
     pending.fail(failed, ErrorCode.NOT_COORDINATOR)
     pending.forget(forgotten)
-    assert dict(pending.unanswered) == {left: client}
+    assert dict(pending.unanswered) == {waiting: client}
 
 
-def test_nothing_is_held_of_a_request_whose_parts_are_all_answered(pending, client):
+def test_no_part_is_kept_after_the_response_to_its_request(pending, client):
     for part in pending.fan_out(pending.register(client), 2, tuple):
-        pending.reply(part, "an answer")
+        pending.reply(part, "a response")
     assert dict(pending.unanswered) == {}
 
 
-def test_parts_are_combined_in_their_order_whatever_comes_first(pending, client):
+def test_responses_to_parts_are_merged_in_the_order_of_the_parts(pending, client):
     first, second, third = pending.fan_out(pending.register(client), 3, tuple)
     pending.reply(third, "c")
     pending.reply(first, "a")
-    assert client.answers == []
+    assert client.responses == []
     pending.reply(second, "b")
-    assert client.answers == [("a", "b", "c")]
+    assert client.responses == [("a", "b", "c")]
 
 
-def test_a_part_that_fails_is_its_error_code(pending, client):
+def test_the_response_to_a_failed_part_is_its_error_code(pending, client):
     first, second = pending.fan_out(pending.register(client), 2, tuple)
     pending.fail(first, ErrorCode.COORDINATOR_NOT_AVAILABLE)
     pending.reply(second, "b")
-    assert client.answers == [(ErrorCode.COORDINATOR_NOT_AVAILABLE, "b")]
+    assert client.responses == [(ErrorCode.COORDINATOR_NOT_AVAILABLE, "b")]
 
 
-def test_a_part_counts_once(pending, client):
+def test_a_second_response_to_a_part_is_ignored(pending, client):
     first, second = pending.fan_out(pending.register(client), 2, tuple)
     pending.reply(first, "a")
     pending.reply(first, "again")
-    assert client.answers == []
+    assert client.responses == []
     pending.reply(second, "b")
-    assert client.answers == [("a", "b")]
+    assert client.responses == [("a", "b")]
 
 
-def test_the_parts_of_a_forgotten_request_answer_nobody(pending, client):
-    number = pending.register(client)
-    parts = pending.fan_out(number, 2, tuple)
-    pending.forget(number)
+def test_the_parts_of_a_forgotten_request_lead_to_no_response(pending, client):
+    request_id = pending.register(client)
+    parts = pending.fan_out(request_id, 2, tuple)
+    pending.forget(request_id)
     for part in parts:
         pending.reply(part, "late")
-    assert client.answers == []
+    assert client.responses == []

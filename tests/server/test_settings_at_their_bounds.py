@@ -70,7 +70,7 @@ CASES: Final = [(key, text) for key in ALL_KEYS for text in bounds(key)]
 def joins_and_commits(bootstrap: str, config: Config) -> None:
     """A consumer finds its coordinator, joins with the longest session allowed, lives, commits, and reads it back."""
     with WireClient(bootstrap) as client:
-        assert client.ask(FindCoordinatorRequest(key=GROUP), 2).error_code == ErrorCode.NONE
+        assert client.request(FindCoordinatorRequest(key=GROUP), 2).error_code == ErrorCode.NONE
         client.create_topic("orders")
         member_id = client.join_alone(GROUP, session_timeout_ms=config[GROUP_MAX_SESSION_TIMEOUT_MS])
         assert client.heartbeat_error(GROUP, member_id) == ErrorCode.NONE
@@ -81,16 +81,16 @@ def joins_and_commits(bootstrap: str, config: Config) -> None:
             member_id=member_id,
             topics=[OffsetCommitRequestTopic(name="orders", partitions=[partition])],
         )
-        (topic,) = client.ask(commit, 7).topics
+        (topic,) = client.request(commit, 7).topics
         assert [each.error_code for each in topic.partitions] == [ErrorCode.NONE]
         wanted = [OffsetFetchRequestTopic(name="orders", partition_indexes=[0])]
-        (topic,) = client.ask(OffsetFetchRequest(group_id=GROUP, topics=wanted), 5).topics
+        (topic,) = client.request(OffsetFetchRequest(group_id=GROUP, topics=wanted), 5).topics
         assert [each.committed_offset for each in topic.partitions] == [OFFSET]
 
 
 def closes_the_connection(bootstrap: str, config: Config) -> None:
     with WireClient(bootstrap) as client, pytest.raises(ConnectionClosed):
-        client.ask(ApiVersionsRequest(), 0)
+        client.request(ApiVersionsRequest(), 0)
 
 
 def waits_for_more_members(bootstrap: str, config: Config) -> None:
@@ -99,7 +99,7 @@ def waits_for_more_members(bootstrap: str, config: Config) -> None:
         joining.send(join_request(GROUP), 3)
 
         def state() -> str:
-            (group,) = other.ask(DescribeGroupsRequest(groups=[GROUP]), 4).groups
+            (group,) = other.request(DescribeGroupsRequest(groups=[GROUP]), 4).groups
             text: str = group.group_state
             return text
 
@@ -109,9 +109,9 @@ def waits_for_more_members(bootstrap: str, config: Config) -> None:
 def stores_no_group(bootstrap: str, config: Config) -> None:
     """No record of a group fits into a batch of the log, so none is created: as on Kafka the request fails."""
     with WireClient(bootstrap) as client:
-        joined = client.ask(join_request(GROUP), 3)
+        joined = client.request(join_request(GROUP), 3)
         assert joined.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
-        (group,) = client.ask(DescribeGroupsRequest(groups=[GROUP]), 4).groups
+        (group,) = client.request(DescribeGroupsRequest(groups=[GROUP]), 4).groups
         assert group.group_state == "Dead"
 
 

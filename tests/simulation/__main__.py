@@ -1,4 +1,4 @@
-"""Play histories by chance for a while: `python -m tests.simulation --seconds 60 --seed 1` (docs/simulation.md)."""
+"""Play random histories for a while: `python -m tests.simulation --seconds 60 --seed 1` (docs/simulation.md)."""
 
 import argparse
 import random
@@ -7,7 +7,7 @@ import time
 import traceback
 from collections import Counter
 
-from tests.simulation.choosing import STEPS, history_of
+from tests.simulation.generator import STEPS, history_of
 from tests.simulation.history import History, as_code
 from tests.simulation.playing import play
 from tests.simulation.shrinking import shrink
@@ -16,7 +16,7 @@ from tests.simulation.shrinking import shrink
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
     parser.add_argument("--seconds", type=float, default=60, help="how long new histories are begun")
-    parser.add_argument("--seed", type=int, help="the first seed; chosen by chance when it is not given")
+    parser.add_argument("--seed", type=int, help="the first seed; random by default")
     parser.add_argument("--steps", type=int, default=STEPS, help=f"steps of a history, {STEPS} by default")
     chosen = parser.parse_args()
     first = random.SystemRandom().randrange(1 << 32) if chosen.seed is None else chosen.seed

@@ -7,7 +7,7 @@ from coordinator.audit import schema
 Partitions = frozenset[tuple[str, int]]
 
 
-class Told(NamedTuple):
+class AuditedState(NamedTuple):
     """Where a group was after an event."""
 
     generation_id: int
@@ -28,7 +28,7 @@ class AuditReader:
         self.state = "Dead"
         self.members: set[str] = set()
         self.owned: dict[str, Partitions] = {}
-        self.told: dict[int, Told] = {}
+        self.states: dict[int, AuditedState] = {}
         """By `seq`."""
         self.assigned_in_generation = 0
 
@@ -42,7 +42,7 @@ class AuditReader:
             self._loaded(event, may_be_lost)
         else:
             self._apply(event, offset)
-        self.told[event.seq] = Told(self.generation_id, self.state, frozenset(self.members))
+        self.states[event.seq] = AuditedState(self.generation_id, self.state, frozenset(self.members))
 
     def _check_seq(self, event: Any, offset: int) -> None:
         """Contiguous within an incarnation; a new one begins with a larger number than any before."""
@@ -119,8 +119,8 @@ class AuditReader:
         assert owned == {member_id: self.owned.get(member_id, frozenset()) for member_id in self.members}, event
         assert (event.stored is None) == (event.state in ("Empty", "Stable")), event
         if event.stored is not None:
-            stored = Told(event.stored.generation_id, event.stored.state, frozenset(event.stored.member_ids))
-            assert self.told[event.stored.seq] == stored, event
+            stored = AuditedState(event.stored.generation_id, event.stored.state, frozenset(event.stored.member_ids))
+            assert self.states[event.stored.seq] == stored, event
         assert event.checkpoint_offset is None or event.checkpoint_offset <= offset, event
 
     def _loaded(self, event: schema.GroupLoaded, may_be_lost: bool) -> None:
@@ -131,5 +131,5 @@ class AuditReader:
             return
         assert event.void_from_seq is not None, event
         assert not event.lost, event
-        loaded = Told(event.generation_id, event.state, frozenset(self.members))
-        assert self.told[event.void_from_seq - 1] == loaded, event
+        loaded = AuditedState(event.generation_id, event.state, frozenset(self.members))
+        assert self.states[event.void_from_seq - 1] == loaded, event

@@ -13,7 +13,7 @@ from tests.simulation.history import ClientSetup
 
 
 class Phase(StrEnum):
-    """Where a client is in its life in a group."""
+    """The progress of a client in its group."""
 
     OUT = "out"
     JOINED = "joined"
@@ -21,34 +21,40 @@ class Phase(StrEnum):
 
 
 class Request:
-    """One request on one connection. `heard` is told of its answer, which comes at most once and never afterwards.
+    """One request on one connection. `received` is called with its response, which comes at most once.
 
-    `life` is that of the group when it was sent: by the time of the answer it may have been deleted and made anew.
+    `incarnation` is that of the group when it was sent. Before the response the group may be deleted and created again.
     """
 
-    __slots__ = ("api", "group_id", "heard", "is_closed", "life", "message", "number", "response", "version")
+    __slots__ = ("api", "group_id", "incarnation", "is_closed", "message", "number", "received", "response", "version")
 
     def __init__(
-        self, api: str, group_id: str, life: int, message: Any, version: int, heard: Callable[["Request"], None]
+        self,
+        api: str,
+        group_id: str,
+        incarnation: int,
+        message: Any,
+        version: int,
+        received: Callable[["Request"], None],
     ) -> None:
         self.api = api
         self.group_id = group_id
-        self.life = life
+        self.incarnation = incarnation
         self.message = message
         self.version = version
-        self.heard = heard
+        self.received = received
         self.number = 0
         self.response: Any = None
         self.is_closed = False
 
-    def answer(self, response: Any) -> None:
+    def send_response(self, response: Any) -> None:
         assert self.response is None, f"{self.api} {self.number} is answered twice"
         assert not self.is_closed, f"{self.api} {self.number} is answered on a connection that was closed"
         self.response = response
-        self.heard(self)
+        self.received(self)
 
-    def answer_error(self, error: ErrorCode) -> None:
-        self.answer(error)
+    def send_error_response(self, error: ErrorCode) -> None:
+        self.send_response(error)
 
     @property
     def error(self) -> ErrorCode:
@@ -68,7 +74,7 @@ def error_of(response: Any) -> ErrorCode:
 
 
 class Client:
-    """One consumer. Sends nothing by itself: it says what is next, and is told what came."""
+    """One consumer. It sends nothing by itself: it returns its next request, and gets the responses."""
 
     def __init__(self, number: int, setup: ClientSetup) -> None:
         self.name = f"c{number}"
@@ -83,7 +89,7 @@ class Client:
         self.start()
 
     def start(self) -> None:
-        """A new process: it knows nothing of what the last one was told."""
+        """A new process, without the state of the last one."""
         self.member_id = ""
         self.generation_id = -1
         self.protocol_name = PROTOCOLS[0][0]

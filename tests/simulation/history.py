@@ -25,7 +25,7 @@ class Setup(NamedTuple):
 
 
 class Step(NamedTuple):
-    """`kind` is a method of `stage.Stage`; `who` counts clients (modulo), what `value` means depends on the kind."""
+    """`kind` is a method of `harness.Harness`, `who` a client (modulo their number); `value` depends on the kind."""
 
     kind: str
     who: int = 0

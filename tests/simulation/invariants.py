@@ -11,37 +11,37 @@ from coordinator.core.rebalance import advance
 from coordinator.core.states import GroupState
 from coordinator.runtime.group_state_machine import GroupStateMachine
 from coordinator.runtime.shard import Shard
+from tests.simulation.client_view import Positions, committed_offsets
 from tests.simulation.consumers import partitions_of
 from tests.simulation.server import AUDIT, unanswered
-from tests.simulation.told import Positions, committed_offsets
 from tests.simulation.twins import session_timeout_ms
 
 if TYPE_CHECKING:
-    from tests.simulation.stage import Stage
-    from tests.simulation.talk import Talk
+    from tests.simulation.harness import Harness
+    from tests.simulation.traffic import Traffic
 
 
-def check(stage: "Stage") -> None:
-    for shard in stage.server.coordinator.shards:
+def check(harness: "Harness") -> None:
+    for shard in harness.server.coordinator.shards:
         if shard.is_active:
-            twins_are_equal(stage, shard)
-            the_audit_tells_where_groups_are(stage, shard)
+            twins_are_equal(harness, shard)
+            the_audit_tells_where_groups_are(harness, shard)
         else:
             assert shard.machine.groups == {}, "nothing is served before it is loaded"
         for group in shard.machine.groups.values():
             counts_are_what_they_count(group.classic)
             states_say_who_waits(group.classic)
-            nothing_more_follows(stage, group.classic)
-            every_member_has_a_session_and_nobody_else(stage, group.classic)
-            check_offsets(stage, group.group_id, committed_offsets(group))
-    what_is_acknowledged_has_a_group(stage)
-    who_waits_is_known(stage)
-    no_timer_is_lost_or_left(stage)
+            nothing_more_follows(harness, group.classic)
+            every_member_has_a_session_and_nobody_else(harness, group.classic)
+            check_offsets(harness, group.group_id, committed_offsets(group))
+    what_is_acknowledged_has_a_group(harness)
+    who_waits_is_known(harness)
+    no_timer_is_lost_or_left(harness)
 
 
-def twins_are_equal(stage: "Stage", shard: Shard[GroupStateMachine]) -> None:
+def twins_are_equal(harness: "Harness", shard: Shard[GroupStateMachine]) -> None:
     """Replaying the events gives the groups; loading their records gives what is durable of them."""
-    twins = stage.server.twins[shard.partition]
+    twins = harness.server.twins[shard.partition]
     assert shard.machine.groups == twins.replayed
     assert shard.machine.groups.keys() == twins.durable.groups.keys()
     for group_id, whole in shard.machine.groups.items():
@@ -71,19 +71,19 @@ def durable_part(group: ClassicGroup) -> object:
     return *where, group.protocol_type, group.protocol_name, members
 
 
-def the_audit_tells_where_groups_are(stage: "Stage", shard: Shard[GroupStateMachine]) -> None:
-    readers = stage.server.twins[shard.partition].readers
+def the_audit_tells_where_groups_are(harness: "Harness", shard: Shard[GroupStateMachine]) -> None:
+    readers = harness.server.twins[shard.partition].readers
     audit = shard.machine.audit
-    assert audit.next_offset == stage.server.logs[AUDIT, shard.partition].log_end_offset
+    assert audit.next_offset == harness.server.logs[AUDIT, shard.partition].log_end_offset
     assert audit.groups.keys() == shard.machine.groups.keys(), "nothing is remembered of a group that is gone"
     assert shard.machine.groups.keys() == {group_id for group_id, each in readers.items() if each.state != "Dead"}
     for group_id, whole in shard.machine.groups.items():
-        told, group = readers[group_id], whole.classic
-        assert (told.state, told.generation_id) == (group.state, group.generation_id), group_id
-        assert told.members == group.members.keys(), group_id
+        audited, group = readers[group_id], whole.classic
+        assert (audited.state, audited.generation_id) == (group.state, group.generation_id), group_id
+        assert audited.members == group.members.keys(), group_id
         if group.state is GroupState.STABLE:
             owned = {member_id: flat_assignment(member.assignment) for member_id, member in group.members.items()}
-            assert {member_id: told.owned.get(member_id, frozenset()) for member_id in owned} == owned, group_id
+            assert {member_id: audited.owned.get(member_id, frozenset()) for member_id in owned} == owned, group_id
 
 
 def flat_assignment(assignment: bytes) -> frozenset[tuple[str, int]]:
@@ -119,8 +119,8 @@ def states_say_who_waits(group: ClassicGroup) -> None:
         assert all(group.protocol_name in each for each in names)
 
 
-def nothing_more_follows(stage: "Stage", group: ClassicGroup) -> None:
-    server = stage.server
+def nothing_more_follows(harness: "Harness", group: ClassicGroup) -> None:
+    server = harness.server
     assert group.rebalance_reason is None
     context = OperationContext(None, 0, "", "", server.environment, server.now_ms)
     assert not advance(group, context).events
@@ -133,8 +133,8 @@ def nothing_more_follows(stage: "Stage", group: ClassicGroup) -> None:
     assert deadline_ms is None or deadline_ms > server.now_ms
 
 
-def every_member_has_a_session_and_nobody_else(stage: "Stage", group: ClassicGroup) -> None:
-    sessions, now_ms, twins = stage.server.sessions, stage.server.now_ms, stage.server.twins_of(group.group_id)
+def every_member_has_a_session_and_nobody_else(harness: "Harness", group: ClassicGroup) -> None:
+    sessions, now_ms, twins = harness.server.sessions, harness.server.now_ms, harness.server.twins_of(group.group_id)
     with_session = sessions.members(group.group_id)
     assert set(with_session) == group.members.keys() | group.pending_members.keys()
     for member_id in with_session:
@@ -148,54 +148,54 @@ def every_member_has_a_session_and_nobody_else(stage: "Stage", group: ClassicGro
         assert now_ms < deadline_ms <= max(now_ms + longest_ms, until_ms), (group.group_id, member_id)
 
 
-def check_offsets(talk: "Talk", group_id: str, found: Mapping[TopicPartition, CommittedOffset]) -> None:
+def check_offsets(traffic: "Traffic", group_id: str, found: Mapping[TopicPartition, CommittedOffset]) -> None:
     """What was acknowledged is there, but for what became too old, and nothing else."""
-    acknowledged = _still_acknowledged(talk, group_id, found)
+    acknowledged = _still_acknowledged(traffic, group_id, found)
     assert acknowledged.keys() == found.keys(), group_id
     for where, said in acknowledged.items():
         assert said.is_as(found[where]), (group_id, where, said, found[where])
 
 
-def check_fetched(talk: "Talk", group_id: str, found: Mapping[TopicPartition, tuple[int, str]]) -> None:
+def check_fetched(traffic: "Traffic", group_id: str, found: Mapping[TopicPartition, tuple[int, str]]) -> None:
     """The same for an answer to OffsetFetch: offset and metadata of each partition that has one."""
-    acknowledged = _still_acknowledged(talk, group_id, found)
+    acknowledged = _still_acknowledged(traffic, group_id, found)
     assert {where: (said.offset, said.metadata) for where, said in acknowledged.items()} == found, group_id
 
 
-def _still_acknowledged(talk: "Talk", group_id: str, found: Mapping[TopicPartition, object]) -> Positions:
-    talk.ledger.expired(group_id, talk.server.twins_of(group_id).expired.pop(group_id, set()), found)
-    return talk.ledger.acknowledged[group_id]
+def _still_acknowledged(traffic: "Traffic", group_id: str, found: Mapping[TopicPartition, object]) -> Positions:
+    traffic.ledger.expired(group_id, traffic.server.twins_of(group_id).expired.pop(group_id, set()), found)
+    return traffic.ledger.acknowledged[group_id]
 
 
-def what_is_acknowledged_has_a_group(stage: "Stage") -> None:
-    for group_id in stage.group_ids:
-        shard = stage.server.coordinator.shard_of(group_id)
+def what_is_acknowledged_has_a_group(harness: "Harness") -> None:
+    for group_id in harness.group_ids:
+        shard = harness.server.coordinator.shard_of(group_id)
         if shard.is_active and group_id not in shard.machine.groups:
-            check_offsets(stage, group_id, {})
+            check_offsets(harness, group_id, {})
 
 
-def who_waits_is_known(stage: "Stage") -> None:
+def who_waits_is_known(harness: "Harness") -> None:
     """A request is answered at once or waits in the group, unless a newer one replaced it."""
-    waiting = unanswered(stage.server.pending)
-    parked = {
+    waiting = unanswered(harness.server.pending)
+    delayed = {
         request_id
-        for shard in stage.server.coordinator.shards
+        for shard in harness.server.coordinator.shards
         for group in shard.machine.groups.values()
         for member in group.classic.members.values()
         for request_id in (member.awaiting_join, member.awaiting_sync)
         if request_id is not None
     }
-    assert parked <= waiting.keys() | stage.closed, "who waits in a group waits for an answer"
-    for request_id in waiting.keys() - parked:
+    assert delayed <= waiting.keys() | harness.closed, "a request that waits in a group has no receiver"
+    for request_id in waiting.keys() - delayed:
         message = waiting[request_id].message
-        newest = stage.newest.get((message.group_id, waiting[request_id].api, message.member_id))
+        newest = harness.newest.get((message.group_id, waiting[request_id].api, message.member_id))
         assert newest is not None, f"{waiting[request_id].api} {request_id} was forgotten"
         assert newest is not waiting[request_id], f"{newest.api} {request_id} was forgotten"
 
 
-def no_timer_is_lost_or_left(stage: "Stage") -> None:
+def no_timer_is_lost_or_left(harness: "Harness") -> None:
     """Each session has one timer (but for members that wait: they count as alive), each group those its state wants."""
-    server = stage.server
+    server = harness.server
     sessions = len(server.sessions)
     wanted, waiting, unloaded = server.coordinator.audit.running_timers, 0, 0
     for shard in server.coordinator.shards:
@@ -205,6 +205,6 @@ def no_timer_is_lost_or_left(stage: "Stage") -> None:
             wanted += next_deadline_ms(group.classic) is not None
             members = group.classic.members.values()
             waiting += sum((each.awaiting_join or each.awaiting_sync) is not None for each in members)
-    known = sum(len(server.sessions.members(group_id)) for group_id in stage.group_ids)
+    known = sum(len(server.sessions.members(group_id)) for group_id in harness.group_ids)
     assert known == sessions, "a session of a group that is not there"
     assert sessions - waiting <= server.wheel.pending - wanted <= sessions + unloaded

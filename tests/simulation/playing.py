@@ -1,16 +1,16 @@
 """Play a history to its end."""
 
-from tests.simulation import ending
+from tests.simulation import epilogue
+from tests.simulation.harness import Harness
 from tests.simulation.history import History
-from tests.simulation.stage import Stage
-from tests.simulation.watched import defects_of
+from tests.simulation.instrumented import defects_of
 
 
-def play(history: History) -> Stage:
+def play(history: History) -> Harness:
     """Returns what became of it. Raises whatever says that a rule is broken."""
-    stage = Stage(history.setup)
-    with defects_of(stage.defects):
+    harness = Harness(history.setup)
+    with defects_of(harness.defects):
         for step in history.steps:
-            stage.play(step)
-        ending.play(stage)
-    return stage
+            harness.play(step)
+        epilogue.play(harness)
+    return harness

@@ -82,7 +82,7 @@ class SimulatedServer:
         self.log_config = log_config or LogConfig()
         self.clock = VirtualClock(START_MS)
         self.disk = MemoryFileSystem()
-        self.gathering = False
+        self.is_batching = False
         self.topics = AnyTopics()
         """All other topics exist."""
         self.turns = 0
@@ -92,7 +92,7 @@ class SimulatedServer:
 
     def start(self, *, clean: bool = False) -> None:
         """A server on whatever is on the disk; `clean` after a stop that flushed everything."""
-        self.gathering = False
+        self.is_batching = False
         self.pending = PendingRequests()
         self.wheel = TimerWheel(self.now_ms)
         self.sessions = SessionTable(self.wheel, seed=1)
@@ -198,10 +198,12 @@ class SimulatedServer:
             self.coordinator.due(key, self.now_ms)
         self.coordinator.drain(self.now_ms)
 
-    # ---- what is asked
+    # ---- requests
 
-    def ask(self, operation: Operation, group_id: str, request: Any, waiting: Waiting, name: str, version: int) -> int:
-        """Queue a request; it is handled at once unless requests are `gathering`. Returns its id."""
+    def submit(
+        self, operation: Operation, group_id: str, request: Any, waiting: Waiting, name: str, version: int
+    ) -> int:
+        """Queue a request, which is handled at once unless `is_batching`. Returns its id."""
         request_id = self.pending.register(waiting)
         context = OperationContext(request_id, version, name, "/127.0.0.1", self.environment, 0)
         if operation.scope is Scope.SHARD:
@@ -213,7 +215,7 @@ class SimulatedServer:
                 self.pending.reply(request_id, prepared.response)
             else:
                 self.coordinator.enqueue(operation, group_id, prepared, context)
-        self._drain_unless_gathering()
+        self._drain_unless_batching()
         return request_id
 
     def queue_events(self, group_id: str, events_of: Callable[[str, int], Sequence[Event]]) -> None:
@@ -226,27 +228,27 @@ class SimulatedServer:
         self.coordinator.enqueue(Operation("test", decide), group_id, None, context)
 
     def delete_topic(self, topic: str) -> None:
-        """Handled at once unless requests are `gathering`, and after those."""
+        """Handled at once unless `is_batching`, otherwise after the requests of the batch."""
         self.topics.missing.add(topic)
         self.coordinator.topics_deleted([topic])
-        self._drain_unless_gathering()
+        self._drain_unless_batching()
 
     def create_topic(self, topic: str) -> None:
         """Create a topic again that was deleted."""
         self.topics.missing.remove(topic)
 
-    def ask_heartbeat(self, request: HeartbeatRequest, waiting: Waiting, name: str) -> int:
+    def submit_heartbeat(self, request: HeartbeatRequest, waiting: Waiting, name: str) -> int:
         """As a connection does it: from the session table if that is enough."""
         known = (request.group_id, request.member_id, request.group_instance_id, request.generation_id)
         if not self.fast_path or not self.sessions.take_heartbeat(*known, self.now_ms):
-            return self.ask(operations.HEARTBEAT, request.group_id, request, waiting, name, 4)
+            return self.submit(operations.HEARTBEAT, request.group_id, request, waiting, name, 4)
         # An id all the same, so that a history has the same ids with the fast path and without.
         request_id = self.pending.register(waiting)
         self.pending.reply(request_id, HeartbeatResponse())
         return request_id
 
-    def _drain_unless_gathering(self) -> None:
-        if not self.gathering:
+    def _drain_unless_batching(self) -> None:
+        if not self.is_batching:
             self.coordinator.drain(self.now_ms)
 
     def replay_audit(self, partition: int = 0) -> Iterator[AuditRecord]:

@@ -46,18 +46,18 @@ NEWEST_JOIN: Final = 9
 BEFORE_MEMBER_ID_REQUIRED: Final = 3
 
 
-class Asked:
+class Sent:
     """One request of a client, and its answer once there is one."""
 
     def __init__(self) -> None:
         self.responses: list[Any] = []
 
-    def answer(self, response: Any) -> None:
+    def send_response(self, response: Any) -> None:
         assert not self.responses, "a request is answered at most once"
         self.responses.append(response)
 
-    def answer_error(self, error: ErrorCode) -> None:
-        self.answer(error)
+    def send_error_response(self, error: ErrorCode) -> None:
+        self.send_response(error)
 
     @property
     def answered(self) -> bool:
@@ -163,7 +163,7 @@ class Simulation(SimulatedServer):
         session_timeout_ms: int = SESSION_TIMEOUT_MS,
         rebalance_timeout_ms: int = REBALANCE_TIMEOUT_MS,
         reason: str | None = None,
-    ) -> Asked:
+    ) -> Sent:
         request = JoinGroupRequest(
             group_id=GROUP_ID,
             session_timeout_ms=session_timeout_ms,
@@ -174,11 +174,11 @@ class Simulation(SimulatedServer):
             protocols=[JoinGroupRequestProtocol(name=each, metadata=metadata) for each in protocols],
             reason=reason,
         )
-        return self._ask(operations.JOIN_GROUP, request, name, version)
+        return self._submit(operations.JOIN_GROUP, request, name, version)
 
     def sync(
         self, member_id: str, assignments: Mapping[str, bytes] | None = None, *, generation_id: int | None = None
-    ) -> Asked:
+    ) -> Sent:
         request = SyncGroupRequest(
             group_id=GROUP_ID,
             generation_id=self.group.generation_id if generation_id is None else generation_id,
@@ -188,27 +188,27 @@ class Simulation(SimulatedServer):
                 for each, assignment in (assignments or {}).items()
             ],
         )
-        return self._ask(operations.SYNC_GROUP, request, member_id, 3)
+        return self._submit(operations.SYNC_GROUP, request, member_id, 3)
 
-    def heartbeat(self, member_id: str, *, generation_id: int | None = None, instance_id: str | None = None) -> Asked:
+    def heartbeat(self, member_id: str, *, generation_id: int | None = None, instance_id: str | None = None) -> Sent:
         request = HeartbeatRequest(
             group_id=GROUP_ID,
             generation_id=self.group.generation_id if generation_id is None else generation_id,
             member_id=member_id,
             group_instance_id=instance_id,
         )
-        asked = Asked()
-        self.ask_heartbeat(request, asked, member_id)
+        asked = Sent()
+        self.submit_heartbeat(request, asked, member_id)
         return asked
 
-    def leave(self, *member_ids: str, instance_id: str | None = None, reason: str = "") -> Asked:
+    def leave(self, *member_ids: str, instance_id: str | None = None, reason: str = "") -> Sent:
         request = LeaveGroupRequest(
             group_id=GROUP_ID,
             members=[
                 MemberIdentity(member_id=each, group_instance_id=instance_id, reason=reason) for each in member_ids
             ],
         )
-        return self._ask(operations.LEAVE_GROUP, request, "client", 5)
+        return self._submit(operations.LEAVE_GROUP, request, "client", 5)
 
     def commit(
         self,
@@ -219,7 +219,7 @@ class Simulation(SimulatedServer):
         version: int = 8,
         metadata: str = "",
         retention_time_ms: int = -1,
-    ) -> Asked:
+    ) -> Sent:
         partition = OffsetCommitRequestPartition(
             partition_index=0, committed_offset=offset, committed_metadata=metadata
         )
@@ -230,7 +230,7 @@ class Simulation(SimulatedServer):
             retention_time_ms=retention_time_ms,
             topics=[OffsetCommitRequestTopic(name="t", partitions=[partition])],
         )
-        return self._ask(operations.OFFSET_COMMIT, request, "client", version)
+        return self._submit(operations.OFFSET_COMMIT, request, "client", version)
 
     def commit_in_transaction(
         self,
@@ -241,7 +241,7 @@ class Simulation(SimulatedServer):
         member_id: str = "",
         instance_id: str | None = None,
         metadata: str = "",
-    ) -> Asked:
+    ) -> Sent:
         partition = TxnOffsetCommitRequestPartition(
             partition_index=0, committed_offset=offset, committed_metadata=metadata
         )
@@ -254,29 +254,29 @@ class Simulation(SimulatedServer):
             group_instance_id=instance_id,
             topics=[TxnOffsetCommitRequestTopic(name="t", partitions=[partition])],
         )
-        return self._ask(operations.TXN_OFFSET_COMMIT, request, "client", 5)
+        return self._submit(operations.TXN_OFFSET_COMMIT, request, "client", 5)
 
-    def end_transaction(self, producer: Producer, committed: bool = True) -> Asked:
+    def end_transaction(self, producer: Producer, committed: bool = True) -> Sent:
         marker = TransactionMarker(producer, committed, coordinator_epoch=0)
-        return self._ask(operations.COMPLETE_TRANSACTION, marker, "coordinator", 1)
+        return self._submit(operations.COMPLETE_TRANSACTION, marker, "coordinator", 1)
 
-    def delete_group(self) -> Asked:
-        return self._ask(operations.DELETE_GROUPS, DeleteGroupsRequest(groups_names=[GROUP_ID]), "admin", 2)
+    def delete_group(self) -> Sent:
+        return self._submit(operations.DELETE_GROUPS, DeleteGroupsRequest(groups_names=[GROUP_ID]), "admin", 2)
 
-    def describe(self) -> Asked:
-        return self._ask(operations.DESCRIBE_GROUPS, DescribeGroupsRequest(groups=[GROUP_ID]), "admin", 5)
+    def describe(self) -> Sent:
+        return self._submit(operations.DESCRIBE_GROUPS, DescribeGroupsRequest(groups=[GROUP_ID]), "admin", 5)
 
-    def _ask(self, operation: Operation, request: Any, name: str, version: int) -> Asked:
-        asked = Asked()
-        self.ask(operation, GROUP_ID, request, asked, name, version)
+    def _submit(self, operation: Operation, request: Any, name: str, version: int) -> Sent:
+        asked = Sent()
+        self.submit(operation, GROUP_ID, request, asked, name, version)
         return asked
 
     @contextmanager
     def one_turn(self) -> Iterator[None]:
         """What is asked in the block is read in one turn of the loop: drained together, as one batch."""
-        self.gathering = True
+        self.is_batching = True
         yield
-        self.gathering = False
+        self.is_batching = False
         self.end_turn()
 
     # ---- where tests begin
@@ -285,7 +285,7 @@ class Simulation(SimulatedServer):
         """Member ids of a Stable group of dynamic members, the first one its leader."""
         return self.make_stable([self.join(name) for name in names])
 
-    def make_stable(self, joins: list[Asked]) -> list[str]:
+    def make_stable(self, joins: list[Sent]) -> list[str]:
         """Let those who joined rejoin until they are one generation, and sync it."""
         ids = [asked.response.member_id if asked.answered else "" for asked in joins]
         if self.group.state is not GroupState.COMPLETING_REBALANCE or not all(asked.answered for asked in joins):
@@ -296,7 +296,7 @@ class Simulation(SimulatedServer):
         self.sync_all()
         return ids
 
-    def sync_all(self) -> dict[str, Asked]:
+    def sync_all(self) -> dict[str, Sent]:
         """Every member syncs; the leader gives each `for-<member id>`."""
         ids = list(self.group.members)
         leader = self.group.leader
@@ -307,7 +307,7 @@ class Simulation(SimulatedServer):
         assert self.group.state is GroupState.STABLE
         return asked
 
-    # ---- what was told
+    # ---- the audit
 
     def audited(self) -> list[schema.AuditEvent]:
         """The audit topic, from its beginning."""

@@ -1,4 +1,4 @@
-"""A batch of histories by chance, those that once found something, and whether the search would find anything."""
+"""A batch of random histories, those that once found a defect, and whether the search detects defects."""
 
 from collections import Counter
 from dataclasses import replace
@@ -12,8 +12,8 @@ from coordinator.core.events import MemberSynced
 from coordinator.core.group import Group
 from coordinator.core.offset_events import DeletionCause
 from coordinator.core.states import LEGAL_PREDECESSORS, GroupState
-from tests.simulation.choosing import HEALING, history_of
 from tests.simulation.extremes import EXTREMES
+from tests.simulation.generator import HEALING, history_of
 from tests.simulation.history import ClientSetup, History, Setup, Step, as_code
 from tests.simulation.playing import play
 from tests.simulation.shrinking import fewest, shrink, simplest, where_it_fails
@@ -56,17 +56,17 @@ def test_offsets_are_deleted_for_every_reason(seen):
     assert {cause for cause in DeletionCause if seen[f"cause of OffsetsDeleted: {cause.name}"] < 5} == set()
 
 
-def test_members_go_and_rebalances_begin_for_every_reason(seen):
+def test_every_cause_removes_a_member_or_starts_a_rebalance(seen):
     removed = (Cause.MEMBER_LEFT, Cause.SESSION_EXPIRED, Cause.REBALANCE_TIMEOUT, Cause.SYNC_TIMEOUT)
     started = (Cause.NEW_MEMBER, Cause.METADATA_CHANGED, Cause.LEADER_REJOINED, Cause.STATIC_REPLACED, *removed)
-    wanted = {f"cause of MemberRemoved: {cause}" for cause in (*removed, Cause.MEMBER_REFUSED)}
+    wanted = {f"cause of MemberRemoved: {cause}" for cause in (*removed, Cause.GROUP_MAX_SIZE_REACHED)}
     wanted |= {f"cause of RebalanceStarted: {cause}" for cause in started if cause is not Cause.REBALANCE_TIMEOUT}
     wanted.add(f"cause of RebalanceStarted: {Cause.GROUP_TOO_LARGE}")
     assert {each for each in wanted if seen[each] < 5} == set()
 
 
 @pytest.mark.parametrize("api", ["JoinGroup", "SyncGroup", "Heartbeat"])
-def test_requests_are_refused_in_many_ways(seen, api):
+def test_many_errors_occur_per_api(seen, api):
     answers = {each for each in seen if each.startswith(f"answer {api} ")}
     assert len(answers) >= 6
 
@@ -87,7 +87,7 @@ def test_starts_read_from_checkpoints_and_old_segments_are_deleted(seen):
     assert seen["slice of a checkpoint"] > seen["checkpoint"]
 
 
-# ---- a history can be told again
+# ---- a history can be repeated
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -98,22 +98,22 @@ def test_a_seed_is_a_history(seed):
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_heartbeats_taken_from_leases_change_nothing(seed):
-    """The same history with the fast path and without: the same answers, events and records."""
+def test_heartbeats_answered_from_the_session_table_change_nothing(seed):
+    """A history has the same responses, events and records with and without the fast path."""
     history = history_of(seed)
-    # Within one turn they do differ: a lease answers what is true before the requests that are queued.
-    steps = tuple(step for step in history.steps if step.kind != "gather")
+    # Within one iteration they differ: the session table answers before the queued requests are handled.
+    steps = tuple(step for step in history.steps if step.kind != "batch")
     fast, slow = (play(History(history.setup._replace(fast_path=which), steps)) for which in (True, False))
     assert repr(fast.answers) == repr(slow.answers)
-    for with_leases, without in zip(fast.server.twins, slow.server.twins, strict=True):
-        assert with_leases.audited == without.audited
-        assert with_leases.stored == without.stored
+    for with_fast_path, without in zip(fast.server.twins, slow.server.twins, strict=True):
+        assert with_fast_path.audited == without.audited
+        assert with_fast_path.stored == without.stored
 
 
-# ---- the search has teeth
+# ---- the search detects defects
 
 
-def test_an_answer_that_is_dropped_is_found_and_shrunk(monkeypatch):
+def test_a_dropped_response_is_detected_and_its_history_shrunk(monkeypatch):
     sync = operations.SYNC_GROUP
 
     def drop_answers_in_stable(group: Group | None, request: object, context: OperationContext) -> Decision:
@@ -129,12 +129,12 @@ def test_an_answer_that_is_dropped_is_found_and_shrunk(monkeypatch):
     assert len(history.steps) < 15
 
 
-def test_an_event_that_changes_nothing_is_found(monkeypatch):
+def test_an_event_that_changes_nothing_is_detected(monkeypatch):
     monkeypatch.setattr(MemberSynced, "apply", lambda event, group: None)
     assert len(first_failure().steps) < 15
 
 
-def test_what_the_shard_takes_for_a_defect_of_its_own_is_a_failure(monkeypatch):
+def test_an_exception_that_the_shard_logs_fails_the_history(monkeypatch):
     def broken(*arguments: object) -> Decision:
         raise ZeroDivisionError("a defect")
 
@@ -174,7 +174,7 @@ def test_a_power_loss_after_a_kill_and_a_flush_takes_nothing_that_was_flushed():
 
 
 @pytest.mark.parametrize("bytes_left", range(0, 500, 50))
-def test_a_disk_that_fills_up_within_a_turn_leaves_no_part_of_what_is_refused(bytes_left):
+def test_a_disk_that_fills_up_during_a_batch_leaves_no_part_of_a_failed_request(bytes_left):
     """A transaction's positions lie in a batch of their own; the first batch was there, the second was not."""
-    simple, transactional, turn = Step("commit", 0, 2), Step("commit_in_transaction", 0, 1), Step("gather", 0, 4)
+    simple, transactional, turn = Step("commit", 0, 2), Step("commit_in_transaction", 0, 1), Step("batch", 0, 4)
     play(History(TWO, (simple, turn, Step("fill_disk", 0, bytes_left), simple, transactional, simple, HEALING)))

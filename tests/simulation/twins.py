@@ -22,14 +22,14 @@ from coordinator.core.states import GroupState
 from coordinator.core.stored import Stored, StoredGroups
 from coordinator.runtime.interfaces import AuditRecord
 from tests.simulation.audit_reader import AuditReader
+from tests.simulation.client_view import Generation
 from tests.simulation.rules import check_event
-from tests.simulation.told import Generation
 
 Record = TypeVar("Record")
 
 
 def session_timeout_ms(group: ClassicGroup, member_id: str) -> int | None:
-    """How long a member, or who its id is reserved for, may be silent; None when the group does not know the id."""
+    """The session timeout of a member or of a pending member id; None if the group does not know the id."""
     member = group.members.get(member_id)
     return group.pending_members.get(member_id) if member is None else member.session_timeout_ms
 
@@ -56,12 +56,12 @@ class ShardTwins:
         self.replayed: dict[str, Group] = {}
         self.durable = StoredGroups()
         self.readers: dict[str, AuditReader] = {}
-        self.life: Counter[str] = Counter()
-        """Group id → how often it began anew: was loaded or made. Its generations are counted within such a life."""
+        self.incarnation: Counter[str] = Counter()
+        """Group id → how often it was created or loaded. Generations are counted within such an incarnation."""
         self.expired: defaultdict[str, set[TopicPartition]] = defaultdict(set)
         """Group id → partitions whose offsets expired since somebody looked."""
         self.generations: dict[tuple[str, int, int], Generation] = {}
-        """Group id, life and generation id → what was told of it."""
+        """Group id, incarnation and generation id → the generation as clients saw it."""
         self.committed: dict[str, tuple[int, int]] = {}
         """Group id → commits and committed offsets since they were last reported, or since the load."""
         self.may_be_silent_until_ms: dict[tuple[str, str], int] = {}
@@ -87,7 +87,7 @@ class ShardTwins:
         if group is None:
             assert isinstance(event, events.GroupCreated), (event, "of a group that is not there")
             group = self.replayed[event.group_id] = Group(event.group_id)
-            self.life[event.group_id] += 1
+            self.incarnation[event.group_id] += 1
         classic = group.classic
         state = classic.state
         check_event(event, group)
@@ -188,17 +188,17 @@ class ShardTwins:
             self._begin_anew(group_id, group)
 
     def _begin_anew(self, group_id: str, group: ClassicGroup) -> None:
-        told = self.generations.get((group_id, self.life[group_id], group.generation_id))
-        self.life[group_id] += 1
+        generation = self.generations.get((group_id, self.incarnation[group_id], group.generation_id))
+        self.incarnation[group_id] += 1
         if group.state is GroupState.STABLE:
-            if told is None or self.power_was_lost:
-                told = Generation(from_its_start=False)
-            self.generations[group_id, self.life[group_id], group.generation_id] = told
+            if generation is None or self.power_was_lost:
+                generation = Generation(from_its_start=False)
+            self.generations[group_id, self.incarnation[group_id], group.generation_id] = generation
 
-    def generation(self, group_id: str, generation_id: int, life: int | None = None) -> Generation:
-        """What the members of a generation were told, in the present life of their group or an earlier one."""
-        life = self.life[group_id] if life is None else life
-        return self.generations.setdefault((group_id, life, generation_id), Generation())
+    def generation(self, group_id: str, generation_id: int, incarnation: int | None = None) -> Generation:
+        """The generation as its members saw it, in the current incarnation of their group or an earlier one."""
+        incarnation = self.incarnation[group_id] if incarnation is None else incarnation
+        return self.generations.setdefault((group_id, incarnation, generation_id), Generation())
 
 
 def load_all(stored: Iterable[Stored]) -> dict[str, Group]:

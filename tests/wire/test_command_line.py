@@ -117,10 +117,10 @@ def test_bytes_that_follow_are_told_after_all_fields(capsys: pytest.CaptureFixtu
     ],
 )
 def test_what_cannot_be_is_one_line(capsys: pytest.CaptureFixture[str], arguments: list[str], error: str) -> None:
-    code, _, told = run(capsys, "decode", *arguments)
+    code, _, stderr = run(capsys, "decode", *arguments)
     assert code == 1
-    assert told.startswith(error)
-    assert "\n" not in told
+    assert stderr.startswith(error)
+    assert "\n" not in stderr
 
 
 def test_a_message_is_described_version_by_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,5 @@
-"""Which member of a group gets which partitions: Kafka's four client assignors, as pure functions.
+"""Kafka's four client assignors as pure functions: they decide which member of a group gets which partitions.
 
-`registry` finds them by the names they have on the wire. `model` says what they are asked and what they answer;
-`consumer_protocol` and `user_data` read and write the bytes in which clients say it.
+`registry` has them by their names in the protocol. `model` has the types of their input and output.
+`consumer_protocol` and `user_data` encode and decode the bytes that clients exchange.
 """

@@ -1,4 +1,7 @@
-"""Who owned what: what the members say of their partitions, with contradictions settled."""
+"""The partitions that members claim to own, with conflicting claims resolved.
+
+Counterpart in Kafka: `AbstractStickyAssignor`, which checks ownership in the same way.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -8,10 +11,10 @@ from coordinator.core.assignors.model import MemberSubscription, Partition, Topi
 
 @dataclass(slots=True)
 class Claims:
-    """`owner` has the partitions that exist, each under the member that named it in the latest generation.
+    """`owner` maps each existing partition to the member that claims it in the latest generation.
 
-    `contested` are those that two members name in the same generation: neither can be believed. `former` has, of
-    partitions that were named in an earlier generation too, the member that did so last.
+    `contested` has the partitions that two members claim in the same generation; both claims are ignored. `former` maps
+    a partition that was also claimed in an earlier generation to the last member that did so.
     """
 
     owner: dict[Partition, str] = field(default_factory=dict)
@@ -20,7 +23,7 @@ class Claims:
 
 
 def settle_claims(members: Iterable[MemberSubscription], topics: Mapping[str, Topic]) -> Claims:
-    """A member that missed a rebalance still names what others have since got: the later generation is right."""
+    """Let the latest generation win, because a member that missed a rebalance still claims its old partitions."""
     claims = Claims()
     generations: dict[Partition, int] = {}
     for member in sorted(members, key=lambda member: member.generation_id):

@@ -1,4 +1,4 @@
-"""Subscriptions and assignments as consumers write them into JoinGroup and SyncGroup."""
+"""Subscriptions and assignments as consumers encode them in JoinGroup and SyncGroup (Kafka's `ConsumerProtocol`)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -14,11 +14,11 @@ from coordinator.core.assignors.registry import COOPERATIVE_STICKY, STICKY, Assi
 from coordinator.core.consumer_protocol import decode_assignment_message, decode_subscription_message
 
 LATEST: Final = 3
-"""The version that Kafka's clients have written since 3.5 (KIP-881 brought the rack)."""
+"""The version that Kafka's clients use since 3.5 (KIP-881 added the rack)."""
 
 
 def encode_subscription(assignor: Assignor, member: MemberSubscription, version: int = LATEST) -> bytes:
-    """What the member proposes for this assignor when it joins. An eager one owns nothing by then (KIP-429)."""
+    """Encode the metadata of a member for this assignor; with an eager one it owns no partitions (KIP-429)."""
     cooperative = assignor.rebalance_protocol is RebalanceProtocol.COOPERATIVE
     owned = member.owned_partitions if cooperative else {}
     return encode_versioned(
@@ -36,9 +36,12 @@ def encode_subscription(assignor: Assignor, member: MemberSubscription, version:
 def decode_subscription(
     assignor: Assignor, member_id: str, group_instance_id: str | None, data: bytes
 ) -> MemberSubscription:
-    """What a member proposed for this assignor; raises MalformedMessage.
+    """Decode the metadata of a member for this assignor.
 
-    Of user data that cannot be read it is as if there were none, as in Kafka: the member then owns nothing.
+    User data that cannot be decoded is ignored, as in Kafka: the member then owns nothing.
+
+    Raises:
+        MalformedMessage: the bytes are not a subscription.
     """
     read = decode_subscription_message(data)
     owned, generation_id = _grouped(read.owned_partitions), read.generation_id
@@ -55,13 +58,17 @@ def decode_subscription(
 
 
 def encode_assignment(assigned: Mapping[str, Sequence[int]], version: int = LATEST) -> bytes:
-    """What the leader gives a member in SyncGroup."""
+    """Encode the assignment of a member for the leader's SyncGroup."""
     partitions = [AssignedPartition(topic=name, partitions=assigned[name]) for name in sorted(assigned)]
     return encode_versioned(ConsumerProtocolAssignment(assigned_partitions=partitions), version)
 
 
 def decode_assignment(data: bytes) -> PartitionsByTopic:
-    """What a member was given; empty bytes are nothing. Raises MalformedMessage."""
+    """Decode the assignment of a member; empty bytes are an empty assignment.
+
+    Raises:
+        MalformedMessage: the bytes are not an assignment.
+    """
     return _grouped(decode_assignment_message(data).assigned_partitions)
 
 
@@ -74,7 +81,7 @@ def _user_data(assignor: Assignor, member: MemberSubscription) -> bytes | None:
 
 
 def _grouped(partitions: Iterable[OwnedPartition | AssignedPartition]) -> PartitionsByTopic:
-    """A topic may be there twice, for somebody else wrote it."""
+    """Group partitions by topic. A topic may occur twice, because a client wrote the bytes."""
     found: PartitionsByTopic = {}
     for each in partitions:
         found.setdefault(each.topic, []).extend(each.partitions)

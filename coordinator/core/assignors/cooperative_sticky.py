@@ -1,7 +1,7 @@
-"""`cooperative-sticky`: the sticky shares in two rounds (KIP-429).
+"""`cooperative-sticky`: the sticky assignment in two rebalances (KIP-429).
 
-Members keep their partitions while they rebalance. What is to move is therefore left out at first: its owner gives it
-up on that, joins again, and in the second round it is free for its new owner.
+Members keep their partitions during a rebalance. So the first assignment leaves out the partitions that have to move.
+Their owners revoke them and rejoin, and the second rebalance assigns them to their new owners.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from coordinator.core.assignors.sticky import assign_sticky, subscriptions_are_e
 
 
 def assign(members: Sequence[MemberSubscription], topics: Mapping[str, Topic]) -> Assignment:
-    """Who gets what, by Kafka's CooperativeStickyAssignor: nothing that another member may still have."""
+    """Assign as Kafka's CooperativeStickyAssignor: no member gets a partition that another one may still own."""
     claims = settle_claims(members, topics)
     wanted = _owners(assign_sticky(members, topics, claims))
     given = {
@@ -31,10 +31,10 @@ def assign(members: Sequence[MemberSubscription], topics: Mapping[str, Topic]) -
 def _without_afterthoughts(
     members: Sequence[MemberSubscription], topics: Mapping[str, Topic], given: dict[Partition, str]
 ) -> dict[Partition, str]:
-    """What is given now and would have to move in the second round is left out now: there is no third round.
+    """Leave out partitions that the second rebalance would move again, so that no third rebalance is needed.
 
-    With equal subscriptions the second round takes nothing away (but for racks, where we answer as Kafka does). With
-    unequal ones it begins its search elsewhere than the first did, and may end with other moves.
+    With equal subscriptions the second rebalance revokes nothing, except because of racks, where this assigns as Kafka
+    does. With unequal subscriptions its search starts from another assignment and may choose other moves.
     """
     while True:
         second = _owners(assign_sticky(members, topics, Claims(owner=given)))

@@ -1,4 +1,7 @@
-"""Sticky shares for members that subscribe to the same topics: everyone gets the quota, some get one more."""
+"""The sticky assignment for members with equal subscriptions: each gets the quota, and some get one more.
+
+Counterpart in Kafka: `AbstractStickyAssignor.ConstrainedAssignmentBuilder`.
+"""
 
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
@@ -12,7 +15,7 @@ from coordinator.core.assignors.racks import Racks
 def assign_equal_shares(
     owned: Mapping[str, Sequence[Partition]], topics: Mapping[str, Topic], racks: Racks
 ) -> dict[str, list[Partition]]:
-    """Member id → partitions. `owned` has every member, and what it has so far; no partition twice."""
+    """Return member id → partitions. `owned` has every member with its current partitions, and no partition twice."""
     shares = _EqualShares(owned, topics, racks)
     shares.keep_owned()
     unassigned = shares.unassigned()
@@ -23,7 +26,7 @@ def assign_equal_shares(
 
 
 class _EqualShares:
-    """`_hungry` are members below the quota, `_full` those at the quota of which some may get one more."""
+    """`_hungry` has the members below the quota, `_full` those that have the quota and may get one more."""
 
     def __init__(self, owned: Mapping[str, Sequence[Partition]], topics: Mapping[str, Topic], racks: Racks) -> None:
         self.taken: dict[str, list[Partition]] = {}
@@ -35,9 +38,9 @@ class _EqualShares:
         self._full: list[str] = []
 
     def keep_owned(self) -> None:
-        """Everyone keeps the quota of what it has; the first that have more keep one more, as long as there are some.
+        """Let each member keep up to the quota of its partitions, and the first that have more keep one more.
 
-        What is kept are the lowest partition numbers, whatever the topic.
+        A member keeps its lowest partition numbers, of any topic.
         """
         for member_id in hash_map_order(self._owned):
             owned = [each for each in self._owned[member_id] if self._racks.matches(member_id, each)]
@@ -55,13 +58,13 @@ class _EqualShares:
         self._full.sort(key=text_key)
 
     def unassigned(self) -> list[Partition]:
-        """What nobody has yet. Where members say racks, partitions that few of them are near come first."""
+        """The partitions without an owner. If members have racks, those with the fewest members nearby come first."""
         kept = set(chain.from_iterable(self.taken.values()))
         partitions = [each for each in self._partitions if each not in kept]
         return sorted(partitions, key=self._racks.members_near) if self._racks.known else partitions
 
     def assign_within_racks(self, partitions: Sequence[Partition]) -> list[Partition]:
-        """Deal to hungry members in the rack of a replica, else to full ones there; what is left over."""
+        """Assign to hungry members in the rack of a replica, otherwise to full ones there; return the rest."""
         left = []
         hungry = _Circle(self._hungry, self._racks)
         full = _Circle(self._full, self._racks)
@@ -81,7 +84,7 @@ class _EqualShares:
         return left
 
     def assign_in_turns(self, partitions: Sequence[Partition]) -> None:
-        """Deal to the hungry in turns until they have the quota, then one each to the full."""
+        """Assign to the hungry members in turns until they have the quota, then one each to the full ones."""
         hungry, full = deque(self._hungry), deque(self._full)
         for partition in partitions:
             if not hungry:
@@ -96,7 +99,7 @@ class _EqualShares:
 
 
 class _Circle:
-    """Members in a row, dealt to in turns; asked for the next one in the rack of a partition."""
+    """Members that take turns; finds the next one in the rack of a partition."""
 
     def __init__(self, members: list[str], racks: Racks) -> None:
         self.members = members
@@ -105,7 +108,7 @@ class _Circle:
         self._turn = 0
 
     def next_near(self, partition: Partition) -> str | None:
-        """The next member whose turn it is, after the last one that this found."""
+        """The next member in the rack of the partition, after the last one that this method returned."""
         found = self._find(partition, self._turn)
         if found is None:
             return None
@@ -113,7 +116,7 @@ class _Circle:
         return self.members[found]
 
     def first_near(self, partition: Partition) -> str | None:
-        """The first of the row."""
+        """The first member in the rack of the partition."""
         found = self._find(partition, 0)
         return None if found is None else self.members[found]
 
@@ -122,7 +125,7 @@ class _Circle:
         self._in_rack[self._racks.of_member(member_id)] += 1
 
     def remove(self, member_id: str) -> None:
-        """The turn stays with whoever comes next."""
+        """Remove a member without changing whose turn is next."""
         place = self.members.index(member_id)
         del self.members[place]
         self._in_rack[self._racks.of_member(member_id)] -= 1

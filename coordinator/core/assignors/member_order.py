@@ -1,4 +1,4 @@
-"""In which order Kafka's assignors meet members, so that a group gets the same answer whichever client leads it."""
+"""The orders in which Kafka's assignors iterate over members, so that both give a group the same assignment."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -8,16 +8,16 @@ from coordinator.core.partitioning import java_string_hash
 
 HASH_MAP_SMALLEST: Final = 16
 HASH_MAP_LOAD_FACTOR: Final = 0.75
-"""Java's HashMap: buckets it begins with, and how full it may be before they are doubled."""
+"""Java's HashMap: its initial number of buckets, and how full it may be before their number is doubled."""
 
 
 def text_key(text: str) -> bytes:
-    """Sorts as Java's `String.compareTo`, by UTF-16 code units."""
+    """A sort key with the order of Java's `String.compareTo`, by UTF-16 code units."""
     return text.encode("utf-16-be", "surrogatepass")
 
 
 def static_first(members: Iterable[MemberSubscription]) -> list[MemberSubscription]:
-    """Members with an instance id, by it; then the others by member id."""
+    """Members with an instance id, sorted by it, then the others, sorted by member id."""
     return sorted(members, key=_static_first_key)
 
 
@@ -28,10 +28,10 @@ def _static_first_key(member: MemberSubscription) -> tuple[bool, bytes]:
 
 
 def hash_map_order(texts: Iterable[str]) -> list[str]:
-    """As Java's HashMap iterates over its keys.
+    """The keys in the iteration order of Java's HashMap.
 
-    It decides which of several members with too many partitions keeps one more. Keys of the same bucket come sorted,
-    where Java's come as they were put in: here the answer does not depend on the order of the members.
+    It decides which of several members with too many partitions keeps one more. Keys of the same bucket are sorted
+    here, while Java has them in insertion order, so that the result does not depend on the order of the members.
     """
     keys = sorted(texts, key=text_key)
     buckets = HASH_MAP_SMALLEST
@@ -41,5 +41,5 @@ def hash_map_order(texts: Iterable[str]) -> list[str]:
 
 
 def _spread(value: int) -> int:
-    """Java's HashMap mixes the upper half of a hash into the lower one, as only low bits choose the bucket."""
+    """Mix the upper half of a hash into the lower one, as Java's HashMap does, because low bits choose the bucket."""
     return value ^ (value >> 16)

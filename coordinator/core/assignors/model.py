@@ -1,4 +1,4 @@
-"""What an assignor is asked, and what it answers."""
+"""The input and output of assignors (Kafka's `ConsumerPartitionAssignor`)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,35 +13,35 @@ Partition = tuple[str, int]
 
 PartitionsByTopic = dict[str, list[int]]
 Assignment = dict[str, PartitionsByTopic]
-"""Member id → topic → numbers of partitions, ascending. Every member is in it, also one that gets nothing."""
+"""Member id → topic → partition numbers, ascending. It has every member, also those without partitions."""
 
 
 class RebalanceProtocol(Enum):
     """What members do with their partitions while the group rebalances (KIP-429)."""
 
     EAGER = "eager"
-    """Give all of them up before they join."""
+    """They revoke all of them before they join."""
     COOPERATIVE = "cooperative"
-    """Keep them, and give up only those that the new assignment leaves out."""
+    """They keep them, and revoke only those that are not in the new assignment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What is known of a topic. `replica_racks` has an entry per partition, or none at all."""
+    """The metadata of a topic. `replica_racks` has an entry per partition, or is empty."""
 
     partition_count: int
     replica_racks: Sequence[frozenset[str]] = ()
 
     def racks_of(self, partition: int) -> frozenset[str]:
-        """Racks that hold a replica; empty where none is known."""
+        """The racks with a replica of the partition; empty if they are unknown."""
         return self.replica_racks[partition] if partition < len(self.replica_racks) else frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class MemberSubscription:
-    """What a member told the group when it joined.
+    """The subscription of a member, as sent in its JoinGroup.
 
-    `owned_partitions` it had in generation `generation_id`; only the sticky assignors look at them.
+    It owned `owned_partitions` in generation `generation_id`. Only the sticky assignors use them.
     """
 
     member_id: str
@@ -53,13 +53,13 @@ class MemberSubscription:
 
 
 def subscribed(members: Iterable[MemberSubscription], topics: Mapping[str, Topic]) -> dict[str, Topic]:
-    """The topics that somebody subscribes to and that have partitions, by name."""
+    """Return the topics with a subscriber and with partitions, sorted by name."""
     wanted = frozenset[str]().union(*(member.topics for member in members))
     return {name: topics[name] for name in sorted(wanted & topics.keys()) if topics[name].partition_count > 0}
 
 
 def by_topic(partitions: Iterable[Partition]) -> PartitionsByTopic:
-    """Partitions grouped, topics and numbers ascending."""
+    """Group partitions by topic; topics and numbers are ascending."""
     grouped: PartitionsByTopic = {}
     for topic, partition in sorted(partitions):
         grouped.setdefault(topic, []).append(partition)

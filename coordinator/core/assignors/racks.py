@@ -1,4 +1,4 @@
-"""Whether racks play a part, and which partitions a member finds in its own rack (KIP-881)."""
+"""Rack awareness (KIP-881): whether racks matter, and which partitions have a replica in the rack of a member."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -7,19 +7,19 @@ from coordinator.core.assignors.model import MemberSubscription, Partition, Topi
 
 
 def member_racks(members: Iterable[MemberSubscription]) -> dict[str, str]:
-    """Member id → rack, of members that say one."""
+    """Member id → rack, for members that have one."""
     return {member.member_id: member.rack_id for member in members if member.rack_id}
 
 
 def racks_decide(racks_of_members: Iterable[str], racks_of_partitions: Iterable[frozenset[str]]) -> bool:
-    """Members have racks that partitions have too, and not every partition is in all racks."""
+    """True if members and partitions have racks in common, and not every partition is in all racks."""
     each = set(racks_of_partitions)
     together = frozenset[str]().union(*each)
     return not together.isdisjoint(racks_of_members) and each != {together}
 
 
 class Racks:
-    """Racks as the sticky assignors ask for them. Without racks that decide, everything matches."""
+    """Racks for the sticky assignors. If racks do not matter, every member matches every partition."""
 
     def __init__(self, members: Iterable[MemberSubscription], topics: Mapping[str, Topic]) -> None:
         self._of_member = member_racks(members)
@@ -40,10 +40,10 @@ class Racks:
         return self._of_partition[partition]
 
     def matches(self, member_id: str, partition: Partition) -> bool:
-        """Nothing speaks against giving the partition to the member."""
+        """True if the member has no rack, or its rack has a replica of the partition."""
         rack = self._of_member.get(member_id) if self.decide else None
         return rack is None or rack in self._of_partition[partition]
 
     def members_near(self, partition: Partition) -> int:
-        """How many members are in a rack with a replica of the partition."""
+        """The number of members in a rack with a replica of the partition."""
         return sum(self._members_in[rack] for rack in self._of_partition[partition])

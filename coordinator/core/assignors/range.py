@@ -1,8 +1,8 @@
-"""`range`: of each topic, every subscriber gets a run of neighbouring partitions; the first get one more.
+"""`range`: each subscriber of a topic gets a contiguous range of its partitions; the first ones get one more.
 
-Topics with as many partitions and the same subscribers are cut in the same places, so that who has partition 3 of one
-has partition 3 of the others. Where racks decide (KIP-881), partitions with a replica in the rack of a member go there
-first, as far as balance and this co-partitioning allow. Topics with equal subscribers and counts go by it together.
+Topics with the same number of partitions and the same subscribers are divided equally: the owner of partition 3 of one
+topic owns partition 3 of the others (co-partitioning). If racks matter (KIP-881), a member first gets partitions with
+a replica in its rack, as far as balance and co-partitioning allow.
 """
 
 from collections import defaultdict
@@ -15,7 +15,7 @@ from coordinator.core.assignors.racks import member_racks, racks_decide
 
 
 def assign(members: Sequence[MemberSubscription], topics: Mapping[str, Topic]) -> Assignment:
-    """Who gets what, by Kafka's RangeAssignor."""
+    """Assign as Kafka's RangeAssignor."""
     subscribers: dict[str, list[str]] = defaultdict(list)
     for member in static_first(members):
         for name in member.topics:
@@ -33,7 +33,7 @@ def assign(members: Sequence[MemberSubscription], topics: Mapping[str, Topic]) -
 
 
 class _Shares:
-    """How one topic is being divided. `subscribers` come in the order in which they take."""
+    """The division of one topic. `subscribers` are in the order in which they get partitions."""
 
     def __init__(self, name: str, topic: Topic, subscribers: Sequence[str], racks: Mapping[str, str]) -> None:
         self.name = name
@@ -47,7 +47,7 @@ class _Shares:
 
     @property
     def co_partitioned_with(self) -> tuple[frozenset[tuple[str, str | None]], int]:
-        """The same for topics that are cut alike."""
+        """A key that is equal for topics that are divided equally."""
         members = frozenset((member_id, self._racks.get(member_id)) for member_id in self.subscribers)
         return members, len(self._replica_racks)
 
@@ -56,12 +56,12 @@ class _Shares:
         return max(0, self._quota + (self._extras > 0) - len(self.taken.get(member_id, ())))
 
     def matches(self, member_id: str, partition: int) -> bool:
-        """The member says no rack, or one with a replica."""
+        """True if the member has no rack, or its rack has a replica."""
         rack = self._racks.get(member_id)
         return rack is None or (bool(self._replica_racks) and rack in self._replica_racks[partition])
 
     def take(self, member_id: str, partitions: Iterable[int]) -> None:
-        """Give what is still left of the topic."""
+        """Assign partitions that are still unassigned."""
         taken = self.taken.setdefault(member_id, [])
         for partition in partitions:
             del self._left[partition]
@@ -70,7 +70,7 @@ class _Shares:
             self._extras -= 1
 
     def fill(self, may_take: Callable[[str, int], bool] | None = None) -> None:
-        """Each member in its turn takes the first of what is left that it may, up to its room."""
+        """Assign to each member in turn the first unassigned partitions that it may take, up to its room."""
         for member_id in self.subscribers:
             if not self._left:
                 return
@@ -92,7 +92,7 @@ def _assign_within_racks(shares: Iterable[_Shares]) -> None:
 
 
 def _assign_alike(shares: Sequence[_Shares]) -> None:
-    """Give partition after partition, of all these topics at once, to the first member for which all of them fit."""
+    """Assign each partition number, of all these topics at once, to the first member for which all of them fit."""
     _, partition_count = shares[0].co_partitioned_with
     waiting = dict.fromkeys(shares[0].subscribers)
     for partition in range(partition_count):

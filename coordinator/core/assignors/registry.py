@@ -1,4 +1,4 @@
-"""The assignors by the names under which members propose them when they join."""
+"""The assignors by name. Members propose them by these names in JoinGroup."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from coordinator.core.assignors.model import Assignment, MemberSubscription, Reb
 
 
 class Assign(Protocol):
-    """Shares partitions out among members; the same question always has the same answer, in whatever order."""
+    """Assigns partitions to members. The result depends on the arguments only, and not on their order."""
 
     def __call__(self, members: Sequence[MemberSubscription], topics: Mapping[str, Topic]) -> Assignment: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Assignor:
-    """An assignor and its name on the wire."""
+    """An assignor and its name in the protocol."""
 
     name: str
     rebalance_protocol: RebalanceProtocol

@@ -1,6 +1,6 @@
-"""`roundrobin`: all partitions of all topics in a row, dealt out to one member after the other.
+"""`roundrobin`: the partitions of all topics, in order, are assigned to the members in turn.
 
-A member that does not subscribe to the topic is passed over.
+A member that does not subscribe to the topic is skipped.
 """
 
 from bisect import bisect_left
@@ -12,7 +12,7 @@ from coordinator.core.assignors.model import Assignment, MemberSubscription, Top
 
 
 def assign(members: Sequence[MemberSubscription], topics: Mapping[str, Topic]) -> Assignment:
-    """Who gets what, by Kafka's RoundRobinAssignor."""
+    """Assign as Kafka's RoundRobinAssignor."""
     circle = static_first(members)
     places: dict[str, list[int]] = defaultdict(list)
     for place, member in enumerate(circle):

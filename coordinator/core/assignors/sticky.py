@@ -1,7 +1,8 @@
-"""`sticky`: as balanced as can be, and with as few partitions moved as that allows (KIP-54, KIP-341).
+"""`sticky`: a balanced assignment that moves as few partitions as possible (KIP-54, KIP-341).
 
-Members that all subscribe to the same topics have a simple answer (`equal_subscriptions`); others need a search
-(`unequal_subscriptions`). Where racks decide (KIP-881), what has no replica in its owner's rack is dealt anew.
+If all members subscribe to the same topics, it is computed directly (`equal_subscriptions`), otherwise by a search
+(`unequal_subscriptions`). If racks matter (KIP-881), partitions without a replica in the rack of their owner are
+assigned again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,12 +15,12 @@ from coordinator.core.assignors.unequal_subscriptions import assign_balanced
 
 
 def assign(members: Sequence[MemberSubscription], topics: Mapping[str, Topic]) -> Assignment:
-    """Who gets what, by Kafka's StickyAssignor."""
+    """Assign as Kafka's StickyAssignor."""
     return assign_sticky(members, topics, settle_claims(members, topics))
 
 
 def assign_sticky(members: Sequence[MemberSubscription], topics: Mapping[str, Topic], claims: Claims) -> Assignment:
-    """As `assign`, for who has settled the claims already."""
+    """As `assign`, with claims that are resolved already."""
     existing = subscribed(members, topics)
     racks = Racks(members, existing)
     subscriptions = {member.member_id: member.topics & existing.keys() for member in members}

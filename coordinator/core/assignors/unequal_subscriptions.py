@@ -1,8 +1,10 @@
-"""Sticky shares for members with different subscriptions: assign to the least loaded, then move what evens out.
+"""The sticky assignment for members with different subscriptions: assign to the least loaded, then balance by moves.
 
-A partition moves from a member to another that subscribes to its topic and has at least two fewer, so each move makes
-the two more even, and the search ends when no such pair is left. That is Kafka's idea of balance too: moves along a
-chain of members, which might even out more, are not looked for.
+A partition moves to a member that subscribes to its topic and has at least two partitions fewer than its owner. The
+search ends when there is no such move. As in Kafka, moves along a chain of members, which could balance further, are
+not considered.
+
+Counterpart in Kafka: `AbstractStickyAssignor.GeneralAssignmentBuilder`.
 """
 
 from bisect import bisect_left, insort
@@ -17,13 +19,13 @@ from coordinator.core.assignors.model import Partition, Topic
 from coordinator.core.assignors.racks import Racks
 
 FEWER_THAN_OWNER: Final = 2
-"""A member that gets a partition must have this many fewer than the one that gives it."""
+"""How many partitions fewer than the owner a member must have to get one of the owner's."""
 
 
 def assign_balanced(
     subscriptions: Mapping[str, AbstractSet[str]], topics: Mapping[str, Topic], claims: Claims, racks: Racks
 ) -> dict[str, list[Partition]]:
-    """Member id → partitions. `subscriptions` has every member, with topics that exist."""
+    """Return member id → partitions. `subscriptions` has every member with those of its topics that exist."""
     loads = _Loads(subscriptions)
     search = _Search(loads, claims, racks)
     partitions = [
@@ -48,7 +50,7 @@ def assign_balanced(
 
 
 class _Loads:
-    """How many partitions each member has, and who has the fewest."""
+    """The number of partitions of each member, and the members in that order."""
 
     def __init__(self, subscriptions: Mapping[str, AbstractSet[str]]) -> None:
         self.subscriptions = subscriptions
@@ -60,7 +62,7 @@ class _Loads:
                 self.subscribers[name].append(member_id)
         self._load = dict.fromkeys(self._members, 0)
         self._ascending = list(range(len(self._members)))
-        """load * number of members + rank: the order in which members are given to, in one comparison."""
+        """load * number of members + rank, sorted: the order in which members get partitions."""
 
     def of(self, member_id: str) -> int:
         return self._load[member_id]
@@ -75,14 +77,14 @@ class _Loads:
         insort(self._ascending, self._key(member_id))
 
     def least_loaded(self, topic: str) -> str:
-        """The subscriber with the fewest partitions, the first by member id of several."""
+        """The subscriber with the fewest partitions; of several, the first by member id."""
         subscribers = self.subscribers[topic]
         if len(subscribers) ** 2 < len(self._members):
             return min(subscribers, key=self._key)
         return next(self.subscribers_ascending(topic))
 
     def subscribers_ascending(self, topic: str) -> Iterator[str]:
-        """Those who subscribe to the topic, the least loaded first."""
+        """The subscribers of the topic, the least loaded first."""
         members, count = self._members, len(self._members)
         for key in self._ascending:
             member_id = members[key % count]
@@ -94,7 +96,7 @@ class _Loads:
 
 
 class _Search:
-    """Who has what while it is being evened out. A partition is at home with the member that owned it."""
+    """An assignment that is being balanced. A partition is at home if its member owned it before."""
 
     def __init__(self, loads: _Loads, claims: Claims, racks: Racks) -> None:
         self.taken: dict[str, dict[Partition, None]] = {member_id: {} for member_id in loads.subscriptions}
@@ -112,12 +114,12 @@ class _Search:
         self._loads.add(member_id, 1)
 
     def assign(self, partitions: Iterable[Partition]) -> None:
-        """Give each to the least loaded subscriber."""
+        """Assign each to the least loaded subscriber."""
         for partition in partitions:
             self.give(partition, self._loads.least_loaded(partition[0]))
 
     def assign_near(self, partitions: Iterable[Partition]) -> list[Partition]:
-        """Give each to the least loaded subscriber that racks allow; those for which there is none."""
+        """Assign each to the least loaded subscriber in a matching rack; return those for which there is none."""
         left = []
         for partition in partitions:
             subscribers = self._loads.subscribers_ascending(partition[0])
@@ -129,9 +131,9 @@ class _Search:
         return left
 
     def even_out(self, partitions: Sequence[Partition]) -> None:
-        """Move, of these partitions or in their stead, until none has a better place.
+        """Move these partitions, or others of the same owner instead, until no move improves the balance.
 
-        Each move lowers the sum of the squared loads, so it ends.
+        The loop ends because each move lowers the sum of the squared loads.
         """
         moved = True
         while moved:
@@ -142,7 +144,7 @@ class _Search:
                     moved = True
 
     def bring_home(self, partitions: Iterable[Partition]) -> None:
-        """Swap what is not at home for something its former owner got anew: as even as before, and less has moved."""
+        """Swap partitions so that more are at home: the balance stays, and fewer partitions have moved."""
         for partition in partitions:
             home = self._claims.owner.get(partition)
             if home is None or self.is_at_home(partition) or not self._may_have(home, partition):
@@ -158,7 +160,7 @@ class _Search:
         return partition[0] in self._loads.subscriptions[member_id] and self._racks.matches(member_id, partition)
 
     def _better_place(self, partition: Partition) -> str | None:
-        """A subscriber with so much less that the partition had better be there: who had it before, or the least."""
+        """A subscriber that may get the partition, or None: preferably a former owner, otherwise the least loaded."""
         loads = self._loads
         enough = loads.of(self._owner[partition]) - FEWER_THAN_OWNER
         if enough < loads.lowest():
@@ -170,7 +172,7 @@ class _Search:
         return member_id if loads.of(member_id) <= enough else None
 
     def _cheapest_instead_of(self, partition: Partition, member_id: str) -> Partition:
-        """What the owner may give to the member: best what comes home, then what is not at home, then the partition."""
+        """The partition to move: one that comes home with it, otherwise one not at home, otherwise `partition`."""
         home = self._claims.owner
         wanted = self._loads.subscriptions[member_id]
         candidates = [each for each in self.taken[self._owner[partition]] if each[0] in wanted]

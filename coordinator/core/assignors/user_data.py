@@ -1,6 +1,6 @@
-"""What the sticky assignors put into the user data of a subscription: the partitions a member had, and when.
+"""The user data that the sticky assignors put into a subscription: the owned partitions and their generation.
 
-The layouts are those of Kafka's StickyAssignor and CooperativeStickyAssignor. They carry no version of their own.
+The layouts are those of Kafka's StickyAssignor and CooperativeStickyAssignor. They have no version field.
 """
 
 import struct
@@ -15,13 +15,13 @@ INT32: Final = struct.Struct(">i")
 
 
 class UnreadableUserData(ValueError):
-    """The bytes are not what the assignor writes."""
+    """The bytes are not user data of the assignor."""
 
 
 def encode_sticky(owned: Mapping[str, Sequence[int]], generation_id: int | None) -> bytes:
-    """An array of (topic, array of int32), and the generation (version 1); without it (None) that is version 0.
+    """Encode an array of (topic, array of int32), followed by the generation; without generation it is version 0.
 
-    Topics come in the order in which Kafka's client writes them.
+    The topics are in the order in which Kafka's client writes them.
     """
     parts = [INT32.pack(len(owned))]
     for name in hash_map_order(owned):
@@ -33,9 +33,12 @@ def encode_sticky(owned: Mapping[str, Sequence[int]], generation_id: int | None)
 
 
 def decode_sticky(data: bytes) -> tuple[PartitionsByTopic, int]:
-    """(what the member owned, in which generation), of version 1 or 0; raises UnreadableUserData.
+    """Decode version 1 or 0: the owned partitions and their generation.
 
-    As in Kafka, it is version 1 whenever there are bytes enough for a generation, and further bytes do not matter.
+    As in Kafka, it is version 1 if there are enough bytes for a generation. Further bytes are ignored.
+
+    Raises:
+        UnreadableUserData: the bytes are neither.
     """
     owned: PartitionsByTopic = {}
     try:
@@ -54,19 +57,23 @@ def decode_sticky(data: bytes) -> tuple[PartitionsByTopic, int]:
 
 
 def encode_cooperative_sticky(generation_id: int) -> bytes:
-    """The generation; the partitions are in the subscription itself."""
+    """Encode the generation; the partitions are in the subscription itself."""
     return INT32.pack(generation_id)
 
 
 def decode_cooperative_sticky(data: bytes) -> int:
-    """The generation; raises UnreadableUserData."""
+    """Decode the generation.
+
+    Raises:
+        UnreadableUserData: the bytes are too few.
+    """
     if len(data) < INT32.size:
         raise UnreadableUserData(f"not the user data of cooperative-sticky: {len(data)} bytes")
     return int(INT32.unpack_from(data)[0])
 
 
 def _count(data: bytes, position: int) -> tuple[int, int]:
-    """(length of the array at `position`, where its first element is)."""
+    """Return the length of the array at `position`, and the position of its first element."""
     (count,) = INT32.unpack_from(data, position)
     if not 0 <= count <= len(data):
         raise UnreadableUserData(f"not the user data of a sticky assignor: an array of {count} in {len(data)} bytes")

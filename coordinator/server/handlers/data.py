@@ -65,17 +65,17 @@ class DataHandlers:
         response = self._node.produce_service.produce(request, call.api_version, self._node.now_ms())
         if request.acks != 0:
             return response
-        refused = next(
+        rejected = next(
             filter(None, (each.error_code for topic in response.responses for each in topic.partition_responses)), 0
         )
-        if refused:
-            # Nobody waits for the answer; a client that has to connect again asks for metadata anew. So does Kafka.
-            call.connection.refuse(f"a Produce with acks=0 failed: {ErrorCode(refused).name}")
+        if rejected:
+            # No response is expected. As on Kafka, the client reconnects and then requests metadata again.
+            call.connection.reject(f"a Produce with acks=0 failed: {ErrorCode(rejected).name}")
         return NO_RESPONSE
 
     def fetch(self, request: FetchRequest, call: RequestContext) -> Any:
         connection, fetch_service = call.connection, self._node.fetch_service
-        fetched = fetch_service.fetch(request, call.api_version, self._node.now_ms(), connection.answer)
+        fetched = fetch_service.fetch(request, call.api_version, self._node.now_ms(), connection.send_response)
         if isinstance(fetched, DelayedFetch):
             connection.on_close = lambda: fetch_service.cancel(fetched)
             return DEFERRED

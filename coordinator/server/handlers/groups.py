@@ -71,7 +71,7 @@ class GroupHandlers:
     def add_to(self, table: DispatchTable) -> None:
         for api in (*ONE_GROUP, *MANY_GROUPS):
             operation = api.operation
-            handler = partial(self._ask_group, api) if isinstance(api, OneGroup) else partial(self._ask_groups, api)
+            handler = partial(self._enqueue, api) if isinstance(api, OneGroup) else partial(self._enqueue_parts, api)
             table.add(
                 operation.name,
                 handler,
@@ -81,7 +81,7 @@ class GroupHandlers:
             )
         table.add("ListGroups", self._list, operations.LIST_GROUPS.error_response, versions=(0, 5))
 
-    def _ask_group(self, api: OneGroup, request: Any, context: RequestContext) -> Any:
+    def _enqueue(self, api: OneGroup, request: Any, context: RequestContext) -> Any:
         operation = api.operation
         if operation.prepare is not None:
             prepared = operation.prepare(request, context)
@@ -93,7 +93,7 @@ class GroupHandlers:
         self._node.coordinator.enqueue(operation, request.group_id, prepared, context)
         return DEFERRED
 
-    def _ask_groups(self, api: ManyGroups, request: Any, context: RequestContext) -> Any:
+    def _enqueue_parts(self, api: ManyGroups, request: Any, context: RequestContext) -> Any:
         operation = api.operation
         if operation.prepare is not None:
             request = operation.prepare(request, context)

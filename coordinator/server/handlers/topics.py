@@ -132,7 +132,7 @@ def _not_created(wanted: CreatableTopic, error: ErrorCode, message: str) -> Crea
 def _split_valid(wanted: list[DeleteTopicState]) -> tuple[list[DeleteTopicState], list[DeletableTopicResult]]:
     """The topics that are named once, by a name or an id, and the answers for the others."""
     times = Counter((each.name, each.topic_id) for each in wanted)
-    valid, refused = [], []
+    valid, rejected = [], []
     for (name, topic_id), count in times.items():
         if name is not None and topic_id != NO_ID:
             problem = "A topic is named by its name or by its id, not by both."
@@ -143,8 +143,8 @@ def _split_valid(wanted: list[DeleteTopicState]) -> tuple[list[DeleteTopicState]
         else:
             valid.append(DeleteTopicState(name=name, topic_id=topic_id))
             continue
-        refused.append(_not_deleted(name, topic_id, ErrorCode.INVALID_REQUEST, problem))
-    return valid, refused
+        rejected.append(_not_deleted(name, topic_id, ErrorCode.INVALID_REQUEST, problem))
+    return valid, rejected
 
 
 def _not_deleted(name: str | None, topic_id: bytes, error: ErrorCode, message: str) -> DeletableTopicResult:

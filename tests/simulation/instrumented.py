@@ -36,7 +36,7 @@ MEMBERS_AT_ONCE: Final = 2
 """So few that checkpoints are frequent and take several turns."""
 
 
-class WatchedStore(LogStore):
+class InstrumentedStore(LogStore):
     """The product's store; its twins learn what is in the logs."""
 
     def __init__(
@@ -80,7 +80,7 @@ class WatchedStore(LogStore):
         return super().replay_audit(from_offset)
 
 
-class WatchedProjector(AuditProjector):
+class InstrumentedProjector(AuditProjector):
     """The product's audit; its twins see every event, and the groups of every load."""
 
     def __init__(self, twins: ShardTwins) -> None:
@@ -148,7 +148,7 @@ class WatchedProjector(AuditProjector):
         return records
 
 
-class WatchedServer(SimulatedServer):
+class InstrumentedServer(SimulatedServer):
     """A server whose stores and projectors tell the twins of its shards, over all its lives."""
 
     def __init__(self, setup: Setup, seen: Counter[str]) -> None:
@@ -166,10 +166,10 @@ class WatchedServer(SimulatedServer):
 
     def make_store(self, partition: int) -> LogStore:
         logs = self.logs[OFFSETS, partition], self.logs[AUDIT, partition]
-        return WatchedStore(*logs, self.checkpoints, self.twins[partition])
+        return InstrumentedStore(*logs, self.checkpoints, self.twins[partition])
 
-    def make_projector(self, partition: int) -> WatchedProjector:
-        return WatchedProjector(self.twins[partition])
+    def make_projector(self, partition: int) -> InstrumentedProjector:
+        return InstrumentedProjector(self.twins[partition])
 
     def twins_of(self, group_id: str) -> ShardTwins:
         return self.twins[self.coordinator.shard_of(group_id).partition]

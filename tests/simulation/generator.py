@@ -1,4 +1,4 @@
-"""Chance: who is in a history, and what happens next. One `random.Random` decides all, so a seed is a history."""
+"""Random histories: their clients and their steps. One `random.Random` decides all, so a seed determines a history."""
 
 from collections.abc import Mapping
 from itertools import accumulate
@@ -34,7 +34,7 @@ LIVELY: Final[Mapping[str, float]] = {
     "delete": 1,
     "extreme": 2,
     "describe": 0.5,
-    "gather": 4,
+    "batch": 4,
     "kill": 0.6,
     "flush": 0.5,
     "stop": 0.3,
@@ -65,12 +65,12 @@ def history_of(seed: int, steps: int = STEPS) -> History:
     """The history that a seed stands for."""
     random = Random(seed)
     setup = _setup(random)
-    chooser = Chooser(random, len(setup.clients))
+    chooser = HistoryGenerator(random, len(setup.clients))
     return History(setup, tuple(chooser.step() for _ in range(steps)))
 
 
-class Chooser:
-    """Steps by chance, each kind as often as its profile says; a disk that was broken is soon healed."""
+class HistoryGenerator:
+    """Random steps, each kind with the weight of its profile. A broken disk is soon healed."""
 
     def __init__(self, random: Random, clients: int) -> None:
         self._random = random
@@ -116,7 +116,7 @@ class Chooser:
                 return random.randrange(len(SUBSCRIPTIONS))
             case "offer":
                 return random.choice((0, 0, 1, 1, *range(len(PROTOCOLS))))
-            case "gather":
+            case "batch":
                 return random.randint(2, 8)
             case "die_writing" | "fill_disk":
                 return random.choice((0, 1, random.randint(1, 800), random.randint(800, 6_000)))

@@ -1,4 +1,4 @@
-"""Clients and the server that they talk to: requests go out, answers come, and what was told is remembered."""
+"""The requests and responses between the clients and the server, and what the clients learn from them."""
 
 from collections import Counter
 from typing import Any, Final
@@ -8,11 +8,11 @@ from coordinator.core.committed_offsets import TopicPartition
 from coordinator.core.group import Group
 from coordinator.core.operations import OPERATIONS
 from tests.simulation import invariants
+from tests.simulation.client_view import Generation, Ledger
 from tests.simulation.clients import Client, Request
 from tests.simulation.consumers import identity
 from tests.simulation.history import Setup
-from tests.simulation.told import Generation, Ledger
-from tests.simulation.watched import WatchedServer
+from tests.simulation.instrumented import InstrumentedServer
 
 REFUSALS: Final = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -25,8 +25,8 @@ ACCEPTED: Final = frozenset({ErrorCode.NONE, ErrorCode.OFFSET_METADATA_TOO_LARGE
 """What a commit comes to for a partition when the member that sent it may commit."""
 
 
-class Talk:
-    """A watched server, its clients, and what passed between them."""
+class Traffic:
+    """An instrumented server, its clients, and the traffic between them."""
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
@@ -38,15 +38,15 @@ class Talk:
         self.closed: set[int] = set()
         self.answers: list[tuple[int, Any]] = []
         self.commits = 0
-        self.gather_left = 0
+        self.batch_left = 0
         self.clients = [Client(number, each) for number, each in enumerate(setup.clients)]
         self.group_ids = sorted({each.group_id for each in setup.clients})
-        self.server = WatchedServer(setup, self.seen)
+        self.server = InstrumentedServer(setup, self.seen)
 
-    def end_gathering(self) -> None:
-        """Handle what was gathered for one turn."""
-        if self.server.gathering:
-            self.server.gathering, self.gather_left = False, 0
+    def end_batch(self) -> None:
+        """Handle the requests of the batch in one loop iteration."""
+        if self.server.is_batching:
+            self.server.is_batching, self.batch_left = False, 0
             self.server.end_turn()
 
     # ---- requests
@@ -60,8 +60,8 @@ class Talk:
         """`group_id` where the message does not say it."""
         if group_id is None:
             group_id = message.group_id
-        life = self.server.twins_of(group_id).life[group_id]
-        request = Request(api, group_id, life, message, version, self._answered)
+        incarnation = self.server.twins_of(group_id).incarnation[group_id]
+        request = Request(api, group_id, incarnation, message, version, self._answered)
         if client is not None:
             client.under_way.append(request)
             client.last = request
@@ -71,9 +71,9 @@ class Talk:
             self._note_plan(request)
         server, name = self.server, client.name if client is not None else "admin"
         if api == "Heartbeat":
-            request.number = server.ask_heartbeat(message, request, name)
+            request.number = server.submit_heartbeat(message, request, name)
             return
-        request.number = server.ask(OPERATIONS[api], group_id, message, request, name, version)
+        request.number = server.submit(OPERATIONS[api], group_id, message, request, name, version)
 
     def group(self, group_id: str) -> Group:
         """An empty one where there is none."""
@@ -82,15 +82,15 @@ class Talk:
     def _note_plan(self, request: Request) -> None:
         message = request.message
         plan = {each.member_id: each.assignment for each in message.assignments}
-        generation = self._generation(message.group_id, message.generation_id, request.life)
+        generation = self._generation(message.group_id, message.generation_id, request.incarnation)
         generation.plans.append((identity(message.member_id), plan))
 
-    def _generation(self, group_id: str, generation_id: int, life: int | None = None) -> Generation:
-        return self.server.twins_of(group_id).generation(group_id, generation_id, life)
+    def _generation(self, group_id: str, generation_id: int, incarnation: int | None = None) -> Generation:
+        return self.server.twins_of(group_id).generation(group_id, generation_id, incarnation)
 
     def close(self, client: Client) -> None:
         if any(request.api == "OffsetCommit" and request.response is None for request in client.under_way):
-            self.end_gathering()  # else nobody could say whether it was taken
+            self.end_batch()  # otherwise it is unknown whether the commit is stored
         for request in client.lose_connections():
             if request.response is None:
                 self.server.pending.forget(request.number)
@@ -114,13 +114,13 @@ class Talk:
             self._lives(message.group_id, response.member_id)
         if error is ErrorCode.NONE:
             assert message.member_id in ("", response.member_id), "a member id was changed"
-            self._generation(message.group_id, response.generation_id).told_join(response)
+            self._generation(message.group_id, response.generation_id).apply_join(response)
 
     def _synced(self, request: Request, error: ErrorCode) -> None:
         message = request.message
         if error is ErrorCode.NONE:
-            generation = self._generation(message.group_id, message.generation_id, request.life)
-            generation.told_assignment(message.member_id, request.response.assignment)
+            generation = self._generation(message.group_id, message.generation_id, request.incarnation)
+            generation.apply_assignment(message.member_id, request.response.assignment)
 
     def _beat(self, request: Request, error: ErrorCode) -> None:
         message = request.message

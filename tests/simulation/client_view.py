@@ -1,4 +1,4 @@
-"""What clients were told, and whether it fits together: generations, assignments, offsets, sessions."""
+"""The state that responses show to clients, and whether it is consistent: generations, assignments, offsets."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -14,12 +14,12 @@ from tests.simulation.consumers import identity, owners
 
 
 class Generation:
-    """One generation as its members were told of it.
+    """One generation as the responses showed it to its members.
 
-    `plans` are what members brought, of which the leader's count; those that do not fit what was answered are gone.
-    Who leads is not known while no JoinGroup was answered on a connection that was still there.
+    `plans` are the assignments in SyncGroup requests; those that contradict a response are dropped. The leader is
+    unknown until a JoinGroup has a response on an open connection.
 
-    Not `from_its_start`: a power loss brought it back, and nobody knows what was said in it.
+    `from_its_start` is false if a power loss restored the generation, whose responses are unknown then.
     """
 
     def __init__(self, *, from_its_start: bool = True) -> None:
@@ -31,23 +31,23 @@ class Generation:
         self.plans: list[tuple[str, Mapping[str, bytes]]] = []
         self.assigned: dict[str, bytes] = {}
 
-    def told_join(self, response: JoinGroupResponse) -> None:
+    def apply_join(self, response: JoinGroupResponse) -> None:
         leader = identity(response.leader)
         assert (self.leader or leader) == leader, f"two leaders: {self.leader}, {leader}"
         assert (self.protocol_name or response.protocol_name) == response.protocol_name, "two protocols"
         self.leader, self.protocol_name = leader, response.protocol_name
         self.joined.add(identity(response.member_id))
         if response.members:
-            assert identity(response.member_id) == leader, "a follower is told the members"
+            assert identity(response.member_id) == leader, "a follower gets the members"
             members = frozenset(identity(member.member_id) for member in response.members)
             assert self.members in (None, members), f"two sets of members: {self.members}, {members}"
-            assert len(members) == len(response.members), "a member is told twice"
+            assert len(members) == len(response.members), "a member is listed twice"
             self.members = members
         elif response.member_id == response.leader:
-            raise AssertionError("a leader is not told the members")
-        assert self.members is None or self.joined <= self.members, "who is told a generation is in it"
+            raise AssertionError("a leader does not get the members")
+        assert self.members is None or self.joined <= self.members, "a client gets a generation that it is not in"
 
-    def told_assignment(self, member_id: str, assignment: bytes) -> None:
+    def apply_assignment(self, member_id: str, assignment: bytes) -> None:
         who = identity(member_id)
         assert self.assigned.setdefault(who, assignment) == assignment, f"{who} is assigned two things"
         if self.from_its_start:
@@ -56,7 +56,7 @@ class Generation:
                 for planner, plan in self.plans
                 if planner == (self.leader or planner) and assignment in _meant_for(member_id, plan)
             ]
-            assert self.plans, f"{who} is assigned what no leader said"
+            assert self.plans, f"{who} gets an assignment that no leader sent"
         shared = owners(self.assigned)
         assert sum(len(owners({who: part})) for who, part in self.assigned.items()) == len(shared), "owned twice"
 

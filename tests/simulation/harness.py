@@ -1,4 +1,4 @@
-"""Where histories are played: a watched server, its clients, and all that must hold after each step."""
+"""Runs the steps of histories: an instrumented server, its clients, and the invariants after each step."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,9 +29,9 @@ from tests.simulation.clients import Client, Phase
 from tests.simulation.consumers import PARTITIONS, PROTOCOLS, SUBSCRIPTIONS, assignment, partitions_of
 from tests.simulation.extremes import EXTREMES, message_of, set_number
 from tests.simulation.history import Step
+from tests.simulation.instrumented import RECORD_BATCH_BYTES_MAX, config_of
 from tests.simulation.server import unanswered
-from tests.simulation.talk import Talk
-from tests.simulation.watched import RECORD_BATCH_BYTES_MAX, config_of
+from tests.simulation.traffic import Traffic
 
 COMMIT_VERSION: Final = 8
 RETENTION_VERSION: Final = 4
@@ -43,7 +43,7 @@ PRODUCERS: Final = 2
 TOO_MANY_PARTITIONS: Final = RECORD_BATCH_BYTES_MAX // 20
 
 
-class Stage(Talk):
+class Harness(Traffic):
     """Plays steps. Each public method of a client and a `value` is a kind of step; none fails for want of a client in
     the right state, so that any step can be left out of a history."""
 
@@ -52,13 +52,13 @@ class Stage(Talk):
         kind: Callable[[Client, int], None] = getattr(self, step.kind)
         with self._surviving_death():
             kind(self.clients[step.who % len(self.clients)], step.value)
-            if self.gather_left and step.kind != "gather":
-                self.gather_left -= 1
-            if not self.gather_left:
-                self.server.gathering = False
+            if self.batch_left and step.kind != "batch":
+                self.batch_left -= 1
+            if not self.batch_left:
+                self.server.is_batching = False
                 self.server.end_turn()
         self.raise_defects()
-        if not self.server.gathering:
+        if not self.server.is_batching:
             invariants.check(self)
 
     @contextmanager
@@ -313,19 +313,19 @@ class Stage(Talk):
     # ---- time
 
     def wait(self, client: Client, value: int) -> None:
-        self.end_gathering()
+        self.end_batch()
         self.server.advance(value)
 
     def wait_for_deadline(self, client: Client, value: int) -> None:
         """Until the next timer is due, or a millisecond before (1) or after (2)."""
-        self.end_gathering()
+        self.end_batch()
         due_ms = self.server.wheel.next_deadline_ms() + (0, -1, 1)[value % 3]
         if due_ms > self.server.now_ms:
             self.server.advance(due_ms - self.server.now_ms)
 
-    def gather(self, client: Client, value: int) -> None:
+    def batch(self, client: Client, value: int) -> None:
         """The next `value` steps are read in one turn of the loop: drained together, as one batch."""
-        self.server.gathering, self.gather_left = value > 0, value
+        self.server.is_batching, self.batch_left = value > 0, value
 
     # ---- the disk and the server
 
@@ -366,7 +366,7 @@ class Stage(Talk):
     def stop(self, client: Client, value: int) -> None:
         """A clean stop and a start that trusts the logs."""
         if not self.disk_is_faulty:
-            self.end_gathering()
+            self.end_batch()
             self.server.stop()
             for twins in self.server.twins:
                 twins.note_flushed()
@@ -375,7 +375,7 @@ class Stage(Talk):
     def delete_old_audit(self, client: Client, value: int) -> None:
         """What retention does to the audit topic: the next start finds segments before the last checkpoint deleted."""
         if not self.disk_is_faulty:
-            self.end_gathering()
+            self.end_batch()
             self.server.flush()
             for twins in self.server.twins:
                 twins.note_flushed()
@@ -389,7 +389,7 @@ class Stage(Talk):
 
     def _start_again(self, *, clean: bool = False, power_was_lost: bool = False) -> None:
         """All connections are gone, and all that was under way on them."""
-        self.gather_left = 0
+        self.batch_left = 0
         self.ledger.server_died([each for each in unanswered(self.server.pending).values() if not each.is_closed])
         for client in self.clients:
             client.lose_connections()

@@ -1,0 +1,91 @@
+"""Mutants of the handlers of the group APIs: how requests are split, deferred and merged."""
+
+from typing import Final
+
+from tests.mutations.mutant import Mutant
+
+GROUPS: Final = "coordinator/server/handlers/groups.py"
+ADMIN: Final = "coordinator/core/admin.py"
+OFFSET_FETCH: Final = "coordinator/core/offset_fetch.py"
+DISPATCHER: Final = "coordinator/server/request_dispatcher.py"
+
+MUTANTS: Final = (
+    Mutant(
+        "a request about one group is not prepared",
+        GROUPS,
+        "            if isinstance(prepared, Answer):\n                return prepared.response\n        else:\n",
+        "            prepared = request\n        else:\n",
+    ),
+    Mutant(
+        "a request is queued although it was answered at once",
+        GROUPS,
+        "            if isinstance(request, Answer):\n                return request.response\n",
+        "            if isinstance(request, Answer):\n                return DEFERRED\n",
+    ),
+    Mutant(
+        "a request about no group is not answered",
+        GROUPS,
+        "            return api.merge(())\n",
+        "            return DEFERRED\n",
+    ),
+    Mutant(
+        "the groups of a request are answered in the wrong order",
+        GROUPS,
+        "for part_id, (group_id, part) in zip(part_ids, parts, strict=True):",
+        "for part_id, (group_id, part) in zip(part_ids, reversed(parts), strict=True):",
+    ),
+    Mutant(
+        "only the first partitions are listed",
+        GROUPS,
+        "        shards = self._node.coordinator.shards\n",
+        "        shards = self._node.coordinator.shards[:2]\n",
+    ),
+    Mutant(
+        "the parts of a request have no version",
+        GROUPS,
+        "        part_id, context.api_version, context.client_id,",
+        "        part_id, 0, context.client_id,",
+    ),
+    Mutant(
+        "JoinGroup is not converted to old versions",
+        GROUPS,
+        "OneGroup(operations.JOIN_GROUP, 0, 9, downgrade=joining.downgrade)",
+        "OneGroup(operations.JOIN_GROUP, 0, 9)",
+    ),
+    Mutant(
+        "OffsetFetch is not converted to old versions",
+        GROUPS,
+        "        offset_fetch.downgrade,\n",
+        "        None,\n",
+    ),
+    Mutant(
+        "a partition that another node leads makes ListGroups fail",
+        ADMIN,
+        "NONE if error is ErrorCode.NOT_COORDINATOR else error",
+        "error",
+    ),
+    Mutant(
+        "ListGroups hides that a partition could not be listed",
+        ADMIN,
+        "            merged.error_code = response.error_code\n",
+        "            pass\n",
+    ),
+    Mutant(
+        "authorized operations are described for a lone group only",
+        ADMIN,
+        "DescribeGroupsRequest(groups=[group_id], include_authorized_operations=with_operations)",
+        "DescribeGroupsRequest(groups=[group_id])",
+    ),
+    Mutant(
+        "OffsetFetch v1 has no error for a partition",
+        OFFSET_FETCH,
+        "        if api_version < GROUP_ERROR_VERSION:\n",
+        "        if api_version < 0:\n",
+    ),
+    Mutant(
+        "a request is kept when its client disconnects",
+        DISPATCHER,
+        "            self._pending.forget(connection.call.request_id)\n",
+        "            pass\n",
+    ),
+)

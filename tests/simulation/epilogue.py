@@ -1,0 +1,91 @@
+"""The end of every history: correct clients must reach Stable; then all stop sending, and nothing may remain."""
+
+from typing import Final
+
+from coordinator.core.states import GroupState
+from tests.simulation import invariants
+from tests.simulation.clients import Client, Phase
+from tests.simulation.consumers import PARTITIONS, PROTOCOLS, partitions_of
+from tests.simulation.harness import Harness
+from tests.simulation.history import Step
+from tests.simulation.server import unanswered
+
+HEARTBEAT_MS: Final = 1_000
+ROUNDS: Final = 120
+"""Rounds of heartbeats: long enough for all session and rebalance timeouts."""
+SILENCE_MS: Final = 400_000
+"""Longer than the new member join timeout, which is the longest timeout of a silent client."""
+
+
+def play(harness: Harness) -> None:
+    harness.play(Step("heal"))
+    harness.play(Step("batch", 0, 0))
+    everybody_gets_to_work(harness)
+    silence_ends_everything(harness)
+    nothing_is_left(harness)
+
+
+def everybody_gets_to_work(harness: Harness) -> None:
+    """Clients that do what good clients do become one Stable group, and each partition has one owner."""
+    for client in harness.clients:
+        harness.reconnect(client, 0)
+        client.deaf_until_ms, client.protocols, client.phase = 0, PROTOCOLS[0], Phase.OUT
+    for _ in range(ROUNDS):
+        for client in harness.clients:
+            client.read_answers()
+            if not client.is_fenced:
+                harness.act(client, 0)
+        harness.play(Step("wait", 0, HEARTBEAT_MS))
+        if all(_works(harness, group_id) for group_id in harness.group_ids):
+            break
+    else:
+        raise AssertionError("good clients did not get to work")
+    for group_id in harness.group_ids:
+        _check_shares(_at_work(harness, group_id))
+
+
+def _at_work(harness: Harness, group_id: str) -> list[Client]:
+    return [each for each in harness.clients if each.group_id == group_id and not (each.is_fenced or each.is_refused)]
+
+
+def _works(harness: Harness, group_id: str) -> bool:
+    clients = _at_work(harness, group_id)
+    group = harness.server.coordinator.shard_of(group_id).machine.groups.get(group_id)
+    if group is None or group.classic.state is not GroupState.STABLE:
+        return not clients
+    return group.classic.members.keys() == {client.member_id for client in clients} and all(
+        client.phase is Phase.WORKING and client.generation_id == group.classic.generation_id for client in clients
+    )
+
+
+def _check_shares(clients: list[Client]) -> None:
+    owned = [partition for client in clients for partition in partitions_of(client.assigned)]
+    assert len(owned) == len(set(owned)), "a partition has two owners"
+    if all(client.instance_id is None for client in clients):
+        # A static member that comes back with another subscription takes over its old share, without a rebalance.
+        topics = {topic for client in clients for topic in client.topics}
+        assert sorted(owned) == sorted((topic, index) for topic in topics for index in range(PARTITIONS[topic]))
+
+
+def silence_ends_everything(harness: Harness) -> None:
+    """Nobody says anything any more: sessions run out, whoever waits is answered, groups become Empty."""
+    harness.play(Step("wait", 0, SILENCE_MS))
+    for shard in harness.server.coordinator.shards:
+        assert shard.is_active
+        assert {group.classic.state for group in shard.machine.groups.values()} <= {GroupState.EMPTY}
+    assert len(harness.server.sessions) == 0
+    coordinator = harness.server.coordinator
+    left = len(coordinator.shards) + coordinator.audit.running_timers
+    assert harness.server.wheel.pending == left, "only looks at the age of offsets and timers of the audit are left"
+    for client in harness.clients:
+        harness.crash(client, 0)
+    assert not unanswered(harness.server.pending), "a request of a group that is gone"
+
+
+def nothing_is_left(harness: Harness) -> None:
+    for number in range(len(harness.clients)):
+        harness.play(Step("delete", number))
+    assert all(shard.machine.groups == {} for shard in harness.server.coordinator.shards)
+    harness.play(Step("kill"))
+    assert all(shard.machine.groups == {} for shard in harness.server.coordinator.shards)
+    invariants.check(harness)
