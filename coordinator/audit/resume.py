@@ -169,7 +169,7 @@ class AuditReplay:
         self.checkpoint_ms: int | None = None
         """When the latest checkpoint was completed, in ms since the epoch; if none was, the time of the first event."""
         self.starts_at_checkpoint = False
-        """Whether a checkpoint that began at `from_offset` was completed: all live groups are known."""
+        """Whether a checkpoint that began at `from_offset` was completed."""
         self._from_offset = from_offset
         self._removed: set[str] = set()
         self._unconfirmed: list[AuditCursor] = []
@@ -180,12 +180,22 @@ class AuditReplay:
         Raises:
             MalformedMessage: a record that no coordinator can have written.
         """
-        self._confirm_last_batch()
+        self.confirm_last_batch()
         for key, value, _ in records:
             try:
                 self._apply_event(key.decode(), _decode(value))
             except (msgspec.MsgspecError, ValueError) as problem:
                 raise MalformedMessage("AuditEvent", SCHEMA_VERSION, "", 0, f"key {key!r}: {problem}") from None
+
+    def knows(self, group_ids: Iterable[str]) -> bool:
+        """Whether it began at a completed checkpoint and tells where each of these groups is.
+
+        A checkpoint leaves out the groups that are being rebuilt while it is written.
+        """
+        cursors = self.cursors
+        return self.starts_at_checkpoint and all(
+            group_id in cursors and cursors[group_id].knows_members for group_id in group_ids
+        )
 
     def _apply_event(self, group_id: str, event: ReadEvent) -> None:
         cursor = self.cursors.get(group_id)
@@ -202,8 +212,8 @@ class AuditReplay:
             self.checkpoint_offset, self.checkpoint_ms = event.checkpoint_offset, event.time_ms
             self.starts_at_checkpoint |= event.checkpoint_offset == self._from_offset
 
-    def _confirm_last_batch(self) -> None:
-        """The batch before was stored, or another one would not follow it."""
+    def confirm_last_batch(self) -> None:
+        """The batch before was stored: another one would not follow it otherwise."""
         for group_id in self._removed:
             if self.cursors[group_id].state is DEAD:
                 del self.cursors[group_id]
@@ -219,14 +229,19 @@ def resume(
     groups: Mapping[str, ClassicGroup],
     now_ms: int,
     cause: Cause | None,
+    *,
+    always: bool = False,
 ) -> list[Record]:
-    """Give `projector` the state of each loaded group; returns records about those that differ from the audit."""
+    """Give `projector` the state of each loaded group; returns records about those that differ from the audit.
+
+    `always`: about the others too.
+    """
     records = []
     for group_id, group in groups.items():
         cursor = cursors.get(group_id)
         state = projector.groups[group_id] = _resumed_state(cursor, projector.next_offset)
         remember_group(group, state)
-        if cursor is None or not cursor.agrees_with(group):
+        if always or cursor is None or not cursor.agrees_with(group):
             before = (DEAD, 0) if cursor is None else (cursor.state, cursor.generation_id)
             after = (group.state, group.generation_id)
             fields = whole_group(group, state) | _difference(cursor, group) | {"cause": cause}

@@ -234,14 +234,15 @@ class GroupRemoved(AuditEvent, frozen=True, kw_only=True, tag="group.removed"):
 
 
 class GroupLoaded(AuditEvent, frozen=True, kw_only=True, tag="group.loaded"):
-    """A load found the group in `__consumer_offsets` in another state than the audit says.
+    """A load found the group in `__consumer_offsets` in another state than the audit says, or the group was rebuilt.
 
-    Events with a `seq` from `void_from_seq` on up to this one never took effect (null: all did). That does not
+    Events with a `seq` from `void_from_seq` on and below this one never took effect (null: all did). That does not
     concern `offsets.*`, which are stored apart from the state of the group, and `group.snapshot`. `lost` is true when
     the events that the load has read never had the group in the state it was loaded in: more than the last batch is
     missing from one of the two topics, which only a power loss without fsync can do. `cause` is `store_failed` when
-    the partition was loaded again because an append failed; null when it was loaded for another reason (a start, a
-    change of the leader).
+    the partition was loaded again because an append failed; `invariant_violated` when the group alone was read again
+    because of a defect of the coordinator, in whatever state it was; null when the partition was loaded for another
+    reason (a start, a change of the leader).
     """
 
     protocol_type: str

@@ -66,9 +66,9 @@ class LogStore:
             problem = StoreError(str(error))
         completed(problem)
 
-    def replay(self) -> Iterator[Stored]:
-        """What `__consumer_offsets` holds, in order. Raises StoreError when it cannot be read."""
-        for header, records in self._batches(self._offsets, self._offsets.log_start_offset):
+    def replay(self, from_offset: int = 0) -> Iterator[Stored]:
+        """What `__consumer_offsets` holds from an offset on, in order. Raises StoreError when it cannot be read."""
+        for header, records in self._batches(self._offsets, max(from_offset, self._offsets.log_start_offset)):
             producer = Producer(header.producer_id, header.producer_epoch) if header.is_transactional else None
             if not header.is_control:
                 yield StoredBatch(producer, [(record.key or b"", record.value) for record in records])

@@ -2,7 +2,17 @@
 
 from typing import Final
 
-from tests.mutations import audit, checks, group_state, membership, offsets, rebalances, runtime, storage
+from tests.mutations import (
+    audit,
+    checks,
+    group_failures,
+    group_state,
+    membership,
+    offsets,
+    rebalances,
+    runtime,
+    storage,
+)
 from tests.mutations.mutant import Mutant
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
@@ -14,4 +24,5 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *audit.MUTANTS,
     *runtime.MUTANTS,
     *checks.MUTANTS,
+    *group_failures.MUTANTS,
 )
