@@ -57,10 +57,6 @@ class AuditProjector:
         """Whether `write_snapshots` has to be called (again)."""
 
     @property
-    def starts_at_checkpoint(self) -> bool:
-        """Whether the replay began at a completed checkpoint, so that it knows all live groups."""
-
-    @property
     def committed_groups(self) -> list[str]:
         """Ids of the groups with commits that are not reported yet."""
 
@@ -89,6 +85,23 @@ class AuditProjector:
 
         Returns a `group.loaded` for each group that was loaded in another state than the audited one, and a
         `group.removed` for each that only the audit knows.
+        """
+
+    def knows(self, group_ids: Iterable[str]) -> bool:
+        """Whether the replay began at a completed checkpoint and knows each of these groups."""
+
+    def discard(self, group_id: str, records: list[Record], count: int) -> None:
+        """Forget a group, and take back what was appended to `records` after the first `count`, all of it about it."""
+
+    def start_rebuild(self, from_offset: int) -> AuditReplay:
+        """A replay of the topic from `from_offset` on, beside the groups that are served."""
+
+    def resume_rebuilt(
+        self, replay: AuditReplay, group_id: str, group: ClassicGroup | None, now_ms: int, cause: Cause
+    ) -> list[Record]:
+        """Continue a discarded group where `replay` ended; nothing was in flight then. None: no such group is stored.
+
+        Returns a `group.loaded` in any case, as a checkpoint that was written meanwhile left the group out.
         """
 
     def write_event(

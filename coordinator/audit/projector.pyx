@@ -86,10 +86,11 @@ cdef class AuditProjector:
         self, event_class, group_id, GroupAuditState state, int64_t at_ms, state_before, int64_t generation_before,
         state_after, int64_t generation_after, dict fields,
     ):
-        self.next_offset += 1
-        return self.writer.write(
+        record = self.writer.write(
             event_class, group_id, state, at_ms, state_before, generation_before, state_after, generation_after, fields
         )
+        self.next_offset += 1       # a record that cannot be written takes no offset
+        return record
 
     cdef tuple write_unchanged(self, event_class, group, GroupAuditState state, int64_t now_ms, dict fields):
         """An event that does not change the group."""
@@ -113,9 +114,8 @@ cdef class AuditProjector:
     def apply(self, records):
         self.replay.apply(records)
 
-    @property
-    def starts_at_checkpoint(self):
-        return self.replay.starts_at_checkpoint
+    def knows(self, group_ids):
+        return self.replay.knows(group_ids)
 
     def resume(self, groups, int64_t now_ms, int64_t end_offset, cause=None):
         replay, self.replay = self.replay, AuditReplay(0)
@@ -131,6 +131,22 @@ cdef class AuditProjector:
         return self.write(
             event_class, group_id, state, at_ms, state_before, generation_before, state_after, generation_after, fields
         )
+
+    # ---- a group that is discarded and rebuilt while the others are served
+
+    def discard(self, group_id, list records not None, Py_ssize_t count):
+        self.next_offset -= len(records) - count
+        del records[count:]
+        self.groups.pop(group_id, None)
+
+    def start_rebuild(self, int64_t from_offset):
+        return AuditReplay(from_offset)
+
+    def resume_rebuilt(self, replay, group_id, group, int64_t now_ms, cause):
+        replay.confirm_last_batch()
+        cursors = {group_id: replay.cursors[group_id]} if group_id in replay.cursors else {}
+        groups = {} if group is None else {group_id: group}
+        return resume(self, cursors, groups, now_ms, cause, always=True)
 
     # ---- checkpoints
 

@@ -172,7 +172,7 @@ class AuditReplay:
         self.checkpoint_ms: int | None = None
         """Completion time of the last checkpoint, in ms since the epoch; if there is none, that of the first event."""
         self.starts_at_checkpoint = False
-        """Whether a completed checkpoint begins at `from_offset`, so that all live groups are known."""
+        """Whether a checkpoint that began at `from_offset` was completed."""
         self._from_offset = from_offset
         self._removed: set[str] = set()
         self._unconfirmed: list[AuditCursor] = []
@@ -183,12 +183,22 @@ class AuditReplay:
         Raises:
             MalformedMessage: a record is not a valid audit event.
         """
-        self._confirm_last_batch()
+        self.confirm_last_batch()
         for key, value, _ in records:
             try:
                 self._apply_event(key.decode(), _decode(value))
             except (msgspec.MsgspecError, ValueError) as problem:
                 raise MalformedMessage("AuditEvent", SCHEMA_VERSION, "", 0, f"key {key!r}: {problem}") from None
+
+    def knows(self, group_ids: Iterable[str]) -> bool:
+        """Whether it began at a completed checkpoint and tells where each of these groups is.
+
+        A checkpoint leaves out the groups that are being rebuilt while it is written.
+        """
+        cursors = self.cursors
+        return self.starts_at_checkpoint and all(
+            group_id in cursors and cursors[group_id].knows_members for group_id in group_ids
+        )
 
     def _apply_event(self, group_id: str, event: ReadEvent) -> None:
         cursor = self.cursors.get(group_id)
@@ -205,7 +215,7 @@ class AuditReplay:
             self.checkpoint_offset, self.checkpoint_ms = event.checkpoint_offset, event.time_ms
             self.starts_at_checkpoint |= event.checkpoint_offset == self._from_offset
 
-    def _confirm_last_batch(self) -> None:
+    def confirm_last_batch(self) -> None:
         """The previous batch was stored, because another one follows it."""
         for group_id in self._removed:
             if self.cursors[group_id].state is DEAD:
@@ -222,14 +232,19 @@ def resume(
     groups: Mapping[str, ClassicGroup],
     now_ms: int,
     cause: Cause | None,
+    *,
+    always: bool = False,
 ) -> list[Record]:
-    """Set the audit state of each loaded group in `projector`; return records for the groups that differ."""
+    """Set the audit state of each loaded group in `projector`; return records for the groups that differ.
+
+    `always`: for the others too.
+    """
     records = []
     for group_id, group in groups.items():
         cursor = cursors.get(group_id)
         state = projector.groups[group_id] = _resumed_state(cursor, projector.next_offset)
         remember_group(group, state)
-        if cursor is None or not cursor.agrees_with(group):
+        if always or cursor is None or not cursor.agrees_with(group):
             before = (DEAD, 0) if cursor is None else (cursor.state, cursor.generation_id)
             after = (group.state, group.generation_id)
             fields = whole_group(group, state) | _difference(cursor, group) | {"cause": cause}

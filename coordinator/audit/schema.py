@@ -238,13 +238,15 @@ class GroupRemoved(AuditEvent, frozen=True, kw_only=True, tag="group.removed"):
 
 
 class GroupLoaded(AuditEvent, frozen=True, kw_only=True, tag="group.loaded"):
-    """The group was loaded from `__consumer_offsets` in a state that differs from the last audited one.
+    """The group was loaded from `__consumer_offsets`: in a state that differs from the last audited one, or by itself.
 
     The events with a `seq` from `void_from_seq` up to this one did not take effect; null means that all did. Excepted
     are `group.snapshot` and `offsets.*`, because offsets are stored separately from the state of the group. `lost` is
     true if none of the events that were read leads to the loaded state. More than the last batch is then missing from
     one of the two topics, which only a power loss can cause. `cause` is `store_failed` if the partition was loaded
-    again because an append failed. It is null for any other load, such as at a start or a change of the leader.
+    again because an append failed, and `invariant_violated` if the group alone was loaded again because of a defect of
+    the coordinator, in whatever state it was. It is null for any other load, such as at a start or a change of the
+    leader.
     """
 
     protocol_type: str

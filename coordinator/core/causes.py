@@ -20,4 +20,5 @@ class Cause(StrEnum):
     OFFSETS_EXPIRED = "offsets_expired"
     STORE_FAILED = "store_failed"
     NOT_STORED = "not_stored"
+    INVARIANT_VIOLATED = "invariant_violated"
     ADMIN = "admin"

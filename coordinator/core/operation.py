@@ -19,6 +19,8 @@ class Scope(Enum):
     """One group: the decision gets the group, or None when there is none of that id."""
     SHARD = auto()
     """All groups of a shard: the decision gets them by group id. Its events may be those of several groups."""
+    PASSED_OVER = auto()
+    """One group that an operation over all of them passed over because it was not served; as GROUP."""
 
 
 class Answer(NamedTuple):
@@ -44,3 +46,11 @@ class Operation:
     prepare: Callable[[Any, OperationContext], Any] | None = None
     too_large: Callable[[Any, Any, OperationContext], Decision] | None = None
     scope: Scope = Scope.GROUP
+
+    def on_one_group(self) -> "Operation":
+        """This operation over all groups of a shard, for one group that it passed over. Nobody waits for it."""
+
+        def decide(group: Any, request: Any, context: OperationContext) -> Decision:
+            return self.decide({} if group is None else {group.group_id: group}, request, context)
+
+        return Operation(self.name, decide, scope=Scope.PASSED_OVER)

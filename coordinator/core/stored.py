@@ -8,7 +8,7 @@ Counterpart in Kafka: `GroupCoordinatorRecordHelpers` and the `replay` methods o
 `OffsetMetadataManager`.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Any, Final
 
 from _wire.embedded import decode_versioned, encode_versioned, prefix_of
@@ -179,8 +179,10 @@ def _generation_value(
 class StoredGroups:
     """The groups of one partition of `__consumer_offsets`, as its records describe them."""
 
-    def __init__(self) -> None:
+    def __init__(self, only: Container[str] | None = None) -> None:
+        """`only` are the groups whose records count; None: those of all."""
         self.groups: dict[str, Group] = {}
+        self._only = only
 
     def apply(self, stored: Stored) -> None:
         """Apply what was appended next; records of types that this coordinator does not know are skipped, as on Kafka.
@@ -200,7 +202,9 @@ class StoredGroups:
         if is_offset_key(key):
             self._apply_offset(key, value, producer)
         elif is_group_key(key):
-            self._apply_group(decode_versioned(GroupMetadataKey, key).group, value)
+            group_id = decode_versioned(GroupMetadataKey, key).group
+            if self._only is None or group_id in self._only:
+                self._apply_group(group_id, value)
 
     def _end_transaction(self, producer: Producer, committed: bool) -> None:
         for group in self.groups.values():
@@ -209,6 +213,8 @@ class StoredGroups:
 
     def _apply_offset(self, key: bytes, value: bytes | None, producer: Producer | None) -> None:
         group_id, topic, partition, offset = read_offset_record(key, value)
+        if self._only is not None and group_id not in self._only:
+            return
         if offset is None:
             if group_id in self.groups:
                 self.groups[group_id].offsets.remove(TopicPartition(topic, partition))

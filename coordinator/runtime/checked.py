@@ -58,6 +58,8 @@ class CheckedStateMachine(GroupStateMachine):
         super().__init__(audit, sessions, timers)
         self._stored_groups = StoredGroups()
         """What a restart would load if all records were appended by now."""
+        self._stored_again = StoredGroups()
+        """As `_stored_groups`, for the groups that were rebuilt last."""
         self._encoded: tuple[Decision, list[StoredBatch]] | None = None
         """The decision that was encoded last, and its records."""
 
@@ -77,17 +79,17 @@ class CheckedStateMachine(GroupStateMachine):
         with self._unchanged(key, "advance"):
             return super().advance(key, context)
 
-    def records(self, key: str | None, decision: Decision) -> list[StoredBatch]:
+    def records(self, key: str, decision: Decision) -> list[StoredBatch]:
         with self._unchanged(key, "encode"):
             records = super().records(key, decision)
         # Copies of the lists: a batch extends the first one by the records of later decisions.
         self._encoded = decision, [StoredBatch(each.producer, list(each.records)) for each in records]
         return records
 
-    def apply(self, key: str | None, decision: Decision, now_ms: int, batch: Batch) -> None:
+    def apply(self, key: str, decision: Decision, now_ms: int, batch: Batch) -> None:
         encoded, self._encoded = self._encoded, None
         records = encoded[1] if encoded is not None and encoded[0] is decision else []
-        touched = dict.fromkeys((*(event.group_id for event in decision.events), *([key] if key else ())))
+        touched = dict.fromkeys((*(event.group_id for event in decision.events), key))
         waiting = {group_id: waiting_requests(self.groups.get(group_id)) for group_id in touched}
         memberships = {group_id: membership_of(self.groups.get(group_id)) for group_id in touched}
         # One event at a time, so that each state on the way can be compared with the records.
@@ -129,6 +131,20 @@ class CheckedStateMachine(GroupStateMachine):
         super().activate(now_ms)
         for group_id in self.groups:
             self._check_group(group_id)
+
+    def discard(self, key: str, batch: Batch, audited: int) -> list[int]:
+        self._stored_groups.groups.pop(key, None)
+        return super().discard(key, batch, audited)
+
+    def rebuild(self, keys: Sequence[str], store: Store) -> Iterator[None]:
+        self._stored_again = StoredGroups(frozenset(keys))
+        return super().rebuild(keys, cast(Store, _ReadTwice(store, self._stored_again)))
+
+    def serve(self, key: str, now_ms: int, batch: Batch) -> None:
+        super().serve(key, now_ms, batch)
+        if key in self._stored_again.groups:
+            self._stored_groups.groups[key] = self._stored_again.groups.pop(key)
+        self._check_group(key)
 
     def unload(self) -> list[int]:
         self._stored_groups, self._encoded = StoredGroups(), None
@@ -215,8 +231,8 @@ class _ReadTwice:
         self._store = store
         self._groups = groups
 
-    def replay(self) -> Iterator[Stored]:
-        for stored in self._store.replay():
+    def replay(self, from_offset: int = 0) -> Iterator[Stored]:
+        for stored in self._store.replay(from_offset):
             self._groups.apply(stored)
             yield stored
 

@@ -14,7 +14,8 @@ class DeletedTopics:
     A partition that is being loaded takes no commits. So the offsets in it are those of topics that existed when the
     load began and were not deleted since; that a topic of the same name was created meanwhile changes nothing. The
     record is kept in memory only: a topic that is deleted and created again just before a crash keeps the offsets of
-    those partitions that were not loaded, or had not appended yet, when it was deleted.
+    those partitions that were not loaded, or had not appended yet, when it was deleted. A group that is being rebuilt
+    alone (`failed_keys.py`) deletes its offsets afterwards, and keeps them if its partition has to be loaded before.
     """
 
     def __init__(self, existing_topics: Callable[[], Container[str]]) -> None:

@@ -63,6 +63,8 @@ class GroupCoordinator:
         self._request_iteration = request_iteration
         self._dirty: dict[int, Shard[GroupStateMachine]] = {}
         self._loading: deque[Shard[GroupStateMachine]] = deque()
+        self._rebuilding: dict[int, Shard[GroupStateMachine]] = {}
+        """Partition → shard with groups that failed alone and are due to be rebuilt."""
         self._deleted_topics = DeletedTopics(environment.topics.names)
         self._checks: dict[int, int] = {}
         """Partition → number on the wheel of its next check of the age of offsets."""
@@ -142,12 +144,17 @@ class GroupCoordinator:
         """
         if self._loading:
             self._load_next_slice(now_ms)
+        if self._rebuilding:
+            self._rebuild_next_slice(now_ms)
         while self._dirty:
             shards, self._dirty = self._dirty, {}
             for shard in shards.values():
                 shard.drain(now_ms)
             for shard in shards.values():
                 shard.release()
+                if shard.failed_keys.due:
+                    self._rebuilding[shard.partition] = shard
+                    self._request_iteration()
                 if shard.needs_retry:
                     self._retry_later(shard, now_ms)
                 elif shard.is_idle:
@@ -195,6 +202,21 @@ class GroupCoordinator:
                 self._retry_later(shard, now_ms)
             else:
                 self._loaded(shard, now_ms)
+
+    def _rebuild_next_slice(self, now_ms: int) -> None:
+        """One slice for the whole node: groups that fail again and again cost the others no more."""
+        shard = next((each for each in self._rebuilding.values() if not each.is_in_flight), None)
+        if shard is None:
+            return  # the end of an append requests the next iteration
+        if shard.failed_keys.next_slice(now_ms):
+            del self._rebuilding[shard.partition]
+            for group_id in shard.failed_keys.rebuilt:
+                # It also takes the steps that the group requires.
+                check = QueuedOperation(operations.REBALANCE_OVERSIZED_GROUP, group_id, None, self._internal_context())
+                shard.failed_keys.by_key[group_id].missed.append(check)
+            self._mark_dirty(shard)
+        if self._rebuilding:
+            self._request_iteration()
 
     def _loaded(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
         # First of all: operations that were queued during the load may commit to topics that were created again.

@@ -1,6 +1,6 @@
 """The groups of one partition of `__consumer_offsets`. Counterpart in Kafka: `GroupCoordinatorShard`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
 
 from coordinator.audit.projector import AuditProjector
@@ -15,6 +15,7 @@ from coordinator.core.states import STABLE, GroupState
 from coordinator.core.stored import StoredGroups, records_of
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.runtime.batch import AuditWrite, Batch, QueuedOperation
+from coordinator.runtime.group_rebuild import GroupRebuild
 from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.interfaces import AuditRecord, Store
 from coordinator.runtime.sessions import SessionTable
@@ -46,6 +47,7 @@ class GroupStateMachine:
         self._sessions = sessions
         self._timers = timers
         self._loading = StoredGroups()
+        self._rebuild: GroupRebuild | None = None
 
     # ------------------------------------------------------------------------------------------------------- operations
 
@@ -58,10 +60,10 @@ class GroupStateMachine:
         decide = queued.operation.too_large
         return None if decide is None else decide(self.groups.get(queued.key or ""), queued.request, queued.context)
 
-    def records(self, key: str | None, decision: Decision) -> list[StoredBatch]:
-        return records_of(decision.events, None if key is None else self.groups.get(key))
+    def records(self, key: str, decision: Decision) -> list[StoredBatch]:
+        return records_of(decision.events, self.groups.get(key))
 
-    def apply(self, key: str | None, decision: Decision, now_ms: int, batch: Batch) -> None:
+    def apply(self, key: str, decision: Decision, now_ms: int, batch: Batch) -> None:
         for event in decision.events:
             group = self.groups.get(event.group_id)
             if group is None:
@@ -73,10 +75,9 @@ class GroupStateMachine:
             self.audit.project(event, classic, state, generation_id, batch.audit)
             if classic.state is not state or classic.generation_id != generation_id:
                 self._state_changed(event, classic, state, batch)
-        if key is not None:
-            # At once: an expiry later in the same batch finds the member alive. A batch that fails ends all sessions.
-            for change in decision.sessions:
-                change.apply(self._sessions, key, now_ms)
+        # At once: an expiry later in the same batch finds the member alive. A batch that fails ends all sessions.
+        for change in decision.sessions:
+            change.apply(self._sessions, key, now_ms)
         batch.replies.extend(decision.replies)
 
     def _state_changed(self, event: Event, group: ClassicGroup, before: GroupState, batch: Batch) -> None:
@@ -117,7 +118,7 @@ class GroupStateMachine:
             for records in store.replay_audit(from_offset):
                 self.audit.apply(records)
                 yield from repeat(None, len(records))
-            if self.audit.starts_at_checkpoint:
+            if self.audit.knows(self._loading.groups):
                 break
 
     def finish_loading(self, now_ms: int, store: Store, cause: Cause | None) -> list[AuditRecord]:
@@ -129,22 +130,54 @@ class GroupStateMachine:
     def activate(self, now_ms: int) -> None:
         self.groups, self._loading = self._loading.groups, StoredGroups()
         for group in self.groups.values():
-            classic = group.classic
-            self._sessions.set_group(group.group_id, classic.generation_id, classic.state is STABLE)
-            for started in sessions_of_loaded_group(classic):
-                started.apply(self._sessions, group.group_id, now_ms)
+            self._start_sessions(group.classic, now_ms)
+
+    def _start_sessions(self, group: ClassicGroup, now_ms: int) -> None:
+        self._sessions.set_group(group.group_id, group.generation_id, group.state is STABLE)
+        for started in sessions_of_loaded_group(group):
+            started.apply(self._sessions, group.group_id, now_ms)
+
+    def discard(self, key: str, batch: Batch, audited: int) -> list[int]:
+        self.audit.discard(key, batch.audit, audited)
+        batch.newly_stable.pop(key, None)
+        self._sessions.end_all(key)
+        self._timers.arm(key, None)
+        group = self.groups.pop(key, None)
+        return [] if group is None else _waiting_in(group)
+
+    def wake(self, key: str, at_ms: int | None) -> None:
+        self._timers.arm(key, at_ms)
+
+    def rebuild(self, keys: Sequence[str], store: Store) -> Iterator[None]:
+        self._rebuild = GroupRebuild(keys, self.audit, store)
+        return self._rebuild.steps()
+
+    def serve(self, key: str, now_ms: int, batch: Batch) -> None:
+        assert self._rebuild is not None, key
+        group = self._rebuild.group(key)
+        if group is not None:
+            self.groups[key] = group
+            self._start_sessions(group.classic, now_ms)
+        batch.audit.extend(self._rebuild.audit(key, now_ms))
+
+    def end_rebuild(self) -> None:
+        self._rebuild = None
 
     def unload(self) -> list[int]:
-        waiting = [
-            request_id
-            for group in self.groups.values()
-            for member in group.classic.members.values()
-            for request_id in (member.awaiting_join, member.awaiting_sync)
-            if request_id is not None
-        ]
+        waiting = [request_id for group in self.groups.values() for request_id in _waiting_in(group)]
         for group_id in self.groups:
             self._sessions.end_all(group_id)
             self._timers.arm(group_id, None)
-        self.groups, self._loading = {}, StoredGroups()
+        self.groups, self._loading, self._rebuild = {}, StoredGroups(), None
         self.audit.clear()
         return waiting
+
+
+def _waiting_in(group: Group) -> list[int]:
+    """The ids of the requests that wait in a group."""
+    return [
+        request_id
+        for member in group.classic.members.values()
+        for request_id in (member.awaiting_join, member.awaiting_sync)
+        if request_id is not None
+    ]

@@ -33,8 +33,11 @@ class Store(Protocol):
         `completed` gets None when the batch is stored, else why it is not. Until then nothing else is appended.
         """
 
-    def replay(self) -> Iterator[Stored]:
-        """What `__consumer_offsets` holds, in order. Raises StoreError."""
+    def replay(self, from_offset: int = 0) -> Iterator[Stored]:
+        """What `__consumer_offsets` holds from an offset on, in order, with what is appended meanwhile.
+
+        `from_offset` is 0, or an `offsets_end_offset` while nothing was in flight. Raises StoreError.
+        """
 
     def audit_replay_offsets(self) -> Sequence[int]:
         """Where to start to read the audit topic: first a checkpoint if one is known, last the start of the log."""

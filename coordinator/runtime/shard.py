@@ -14,9 +14,11 @@ import structlog
 
 from _wire.errors import ErrorCode, MalformedMessage
 from coordinator.core.causes import Cause
-from coordinator.core.decision import Decision, OperationContext, Reply
+from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply
+from coordinator.core.events import Event
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.runtime.batch import AuditWrite, Batch, QueuedOperation, RecordsTooLarge
+from coordinator.runtime.failed_keys import FailedKeys
 from coordinator.runtime.interfaces import Responses, Store, StoreError
 from coordinator.runtime.state_machine import StateMachine
 
@@ -29,7 +31,11 @@ LOAD_STEPS_AT_ONCE: Final = 2_000
 """Batches of `__consumer_offsets` or records of the audit topic that are read before other work has its turn."""
 
 STEPS_AT_ONCE_MAX: Final = 16
-"""Steps that may follow from one operation without time passing; a rebalance that no member comes to has four."""
+"""Steps that may follow from one operation without time passing.
+
+A first join with a rebalance timeout of 0 takes five: the rebalance starts and completes, the member that has no time
+to sync is removed, and the rebalance after that starts and leaves the group empty.
+"""
 
 
 class ShardState(Enum):
@@ -65,6 +71,8 @@ class Shard(Generic[Machine]):
 
     At most one batch is being appended. Operations that come meanwhile wait, reads included: they would see
     changes whose append may still fail.
+
+    A key that breaks an invariant fails alone: `failed_keys` are refused, and rebuilt from the log.
     """
 
     def __init__(
@@ -95,6 +103,8 @@ class Shard(Generic[Machine]):
         self._appended: Batch | None = None
         self._is_appending = False
         """Whether the store is being called: what it completes meanwhile is not completed later."""
+        self.failed_keys = FailedKeys(partition, machine, store, responses)
+        self._failed = self.failed_keys.by_key
 
     @property
     def is_active(self) -> bool:
@@ -106,6 +116,11 @@ class Shard(Generic[Machine]):
     def submit_first(self, queued: QueuedOperation | AuditWrite) -> None:
         """Queue an operation before all that is queued already."""
         self._queue.appendleft(queued)
+
+    @property
+    def is_in_flight(self) -> bool:
+        """Whether a batch is being appended; at its end `completed_later` is called."""
+        return self._in_flight is not None
 
     @property
     def is_idle(self) -> bool:
@@ -193,6 +208,8 @@ class Shard(Generic[Machine]):
             self.release()  # a batch that was appended since the last call
         batch = Batch(self.store.batch_bytes_max)
         try:
+            if self.failed_keys.rebuilt:
+                self._serve_rebuilt(now_ms, batch)
             while self._queue:
                 queued = self._queue.popleft()
                 if isinstance(queued, AuditWrite):
@@ -200,7 +217,7 @@ class Shard(Generic[Machine]):
                 else:
                     self._handle(queued, now_ms, batch)
         except Exception:
-            log.exception("invariant violated while applying events; reloading the partition", partition=self.partition)
+            log.exception("unhandled exception in a batch; reloading the partition", partition=self.partition)
             self._fail_batch(batch)
             return
         if not batch.audit and not batch.stored:
@@ -210,6 +227,14 @@ class Shard(Generic[Machine]):
         self._is_appending = True
         self.store.append(batch.audit, batch.stored, now_ms, partial(self._append_completed, batch))
         self._is_appending = False
+
+    def _serve_rebuilt(self, now_ms: int, batch: Batch) -> None:
+        """Serve the keys that were rebuilt since the last batch; what they missed comes before all other operations."""
+        missed = self.failed_keys.serve_rebuilt(now_ms, batch)
+        while self._queue and isinstance(first := self._queue[0], AuditWrite):
+            batch.audit.extend(self.machine.write_audit(first, now_ms))
+            self._queue.popleft()
+        self._queue.extendleft(reversed(missed))
 
     def _append_completed(self, batch: Batch, problem: StoreError | None) -> None:
         if batch is not self._in_flight:
@@ -239,27 +264,65 @@ class Shard(Generic[Machine]):
     def _handle(self, queued: QueuedOperation, now_ms: int, batch: Batch) -> None:
         context, key = queued.context, queued.key
         context.now_ms = now_ms
+        if key in self._failed:
+            self.failed_keys.asked(queued, key, now_ms)
+            self._fail(queued, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+            return
         if context.request_id is not None:
             batch.queued.append(queued)
         decided = self._decide(queued, batch)
         if decided is None:
             return
-        decision, records = decided
-        self.machine.apply(key, decision, now_ms, batch)
-        batch.store(records)
-        if decision.marker is not None:
-            batch.store_marker(decision.marker)
+        decision = decided[0]
         if key is None:
-            for group_id in dict.fromkeys(event.group_id for event in decision.events):
-                self._advance(group_id, context, batch)
+            self._apply_to_all(queued, decision, batch)
+        elif not self._apply(key, decided, now_ms, batch):
+            self._fail(queued, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         elif (decision.events and not decision.keeps_membership) or context.request_id is None:
             self._advance(key, context, batch)
 
+    def _apply(self, key: str, decided: Decided, now_ms: int, batch: Batch) -> bool:
+        """Apply and store a decision about a key; False if that broke an invariant: the key failed."""
+        decision, records = decided
+        audited = len(batch.audit)
+        try:
+            self.machine.apply(key, decision, now_ms, batch)
+        except Exception:
+            self.failed_keys.fail(key, now_ms, batch, decision, audited)
+            return False
+        batch.store(records)
+        return True
+
+    def _apply_to_all(self, queued: QueuedOperation, decision: Decision, batch: Batch) -> None:
+        """Apply and store a decision over the whole shard; what it is for one key may fail without the others."""
+        context = queued.context
+        events: dict[str, list[Event]] = {}
+        for event in decision.events:
+            events.setdefault(event.group_id, []).append(event)
+        for key, of_key in events.items():
+            part = Decision(tuple(of_key), marker=decision.marker)
+            try:
+                records = self.machine.records(key, part)
+                batch.check(records)
+            except Exception:
+                log.exception("unhandled exception in operation", operation=queued.operation.name, key=key)
+                continue
+            if self._apply(key, (part, records), context.now_ms, batch):
+                self._advance(key, context, batch)
+        if decision.marker is not None:
+            batch.store_marker(decision.marker)
+        elif context.request_id is None:
+            self.failed_keys.missed(queued)
+        batch.replies.extend(decision.replies)
+
     def _decide(self, queued: QueuedOperation, batch: Batch) -> Decided | None:
-        """The decision with its records, measured; None when the operation failed, which changes nothing."""
+        """The decision with its records, measured; None when the operation failed, which changes nothing.
+
+        Records of a decision over the whole shard are made later, key by key.
+        """
         try:
             decision = self.machine.decide(queued)
-            if not decision.events:
+            if not decision.events or queued.key is None:
                 return decision, ()
             records = self.machine.records(queued.key, decision)
             batch.check(records)
@@ -278,15 +341,21 @@ class Shard(Generic[Machine]):
 
     def _advance(self, key: str, context: OperationContext, batch: Batch) -> None:
         """Take the steps that the state of a key requires, until there is none."""
-        for _ in range(STEPS_AT_ONCE_MAX):
-            decision = self.machine.advance(key, context)
-            if not decision.events:
-                self.machine.settled(key)
+        for step in range(STEPS_AT_ONCE_MAX + 1):
+            decision = NOTHING
+            try:
+                decision = self.machine.advance(key, context)
+                if not decision.events:
+                    self.machine.settled(key)
+                    return
+                if step == STEPS_AT_ONCE_MAX:
+                    raise AssertionError(f"more than {STEPS_AT_ONCE_MAX} steps at once, the last: {decision.events}")
+                records = self.machine.records(key, decision)
+            except Exception:
+                self.failed_keys.fail(key, context.now_ms, batch, decision)
                 return
-            records = self.machine.records(key, decision)
-            self.machine.apply(key, decision, context.now_ms, batch)
-            batch.store(records)
-        raise AssertionError(f"{key} requires more than {STEPS_AT_ONCE_MAX} steps at once, the last: {decision.events}")
+            if not self._apply(key, (decision, records), context.now_ms, batch):
+                return
 
     def _refuse_all(self) -> None:
         while self._queue:
@@ -305,6 +374,7 @@ class Shard(Generic[Machine]):
 
     def _fail_all(self, batch: Batch, error: ErrorCode) -> None:
         """Forget the state, and answer the requests of a batch, those that wait in it and those that are queued."""
+        self.failed_keys.clear()
         waiting = self.machine.unload()
         for queued in batch.queued:
             self._fail(queued, error)

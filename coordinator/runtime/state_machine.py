@@ -3,7 +3,7 @@
 Counterpart in Kafka: `CoordinatorShard`, which `CoordinatorRuntime` is generic over.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from coordinator.core.causes import Cause
@@ -14,7 +14,7 @@ from coordinator.runtime.interfaces import AuditRecord, Store
 
 
 class StateMachine(Protocol):
-    """The state of one partition, by key. Only `apply` and the end of a load change it."""
+    """The state of one partition, by key. Only `apply`, `discard` and the end of a load or rebuild change it."""
 
     def decide(self, queued: QueuedOperation) -> Decision:
         """What the operation comes to; nothing changes. May raise anything: the operation alone then fails."""
@@ -22,11 +22,14 @@ class StateMachine(Protocol):
     def decide_too_large(self, queued: QueuedOperation) -> Decision | None:
         """What it comes to when its records are too large; None when it simply fails."""
 
-    def records(self, key: str | None, decision: Decision) -> list[StoredBatch]:
-        """The records of a decision that has not been applied. May raise as `decide`."""
+    def records(self, key: str, decision: Decision) -> list[StoredBatch]:
+        """The records of a decision about a key that has not been applied. May raise as `decide`."""
 
-    def apply(self, key: str | None, decision: Decision, now_ms: int, batch: Batch) -> None:
-        """Apply the events and the session changes, and add replies and what is audited to the batch."""
+    def apply(self, key: str, decision: Decision, now_ms: int, batch: Batch) -> None:
+        """Apply the events and the session changes, and add replies and what is audited to the batch.
+
+        May raise anything: the key then has to be discarded.
+        """
 
     def advance(self, key: str, context: OperationContext) -> Decision:
         """The next step that the state of a key requires; a Decision without events when there is none."""
@@ -57,6 +60,30 @@ class StateMachine(Protocol):
 
     def activate(self, now_ms: int) -> None:
         """Serve what was loaded: timers and sessions begin."""
+
+    def discard(self, key: str, batch: Batch, audited: int) -> Iterable[int]:
+        """Forget a key, with its timer and sessions. Returns the ids of the requests that wait in it.
+
+        The batch loses what it has of the key beside records and replies, and its audit after the first `audited`.
+        """
+
+    def wake(self, key: str, at_ms: int | None) -> None:
+        """Have an operation on the discarded key come at `at_ms`, in ms since the epoch; None: not any more."""
+
+    def rebuild(self, keys: Sequence[str], store: Store) -> Iterator[None]:
+        """Read what is stored of discarded keys, in steps; none may be taken while a batch is in flight.
+
+        What is appended between the steps is read too.
+
+        Raises:
+            StoreError, MalformedMessage: it cannot be read.
+        """
+
+    def serve(self, key: str, now_ms: int, batch: Batch) -> None:
+        """Serve a key as `rebuild` has read it: its sessions begin, and its audit goes on."""
+
+    def end_rebuild(self) -> None:
+        """Forget what was read: its keys are served, or will be read again."""
 
     def unload(self) -> Iterable[int]:
         """Forget everything, with its timers and sessions. Returns the ids of the requests that wait in it."""

@@ -70,13 +70,13 @@ class LogStore:
             problem = StoreError(str(error))
         completed(problem)
 
-    def replay(self) -> Iterator[Stored]:
-        """Read the batches and markers of `__consumer_offsets` in order.
+    def replay(self, from_offset: int = 0) -> Iterator[Stored]:
+        """Read the batches and markers of `__consumer_offsets` from an offset on, in order.
 
         Raises:
             StoreError: the log cannot be read.
         """
-        for header, records in self._batches(self._offsets, self._offsets.log_start_offset):
+        for header, records in self._batches(self._offsets, max(from_offset, self._offsets.log_start_offset)):
             producer = Producer(header.producer_id, header.producer_epoch) if header.is_transactional else None
             if not header.is_control:
                 yield StoredBatch(producer, [(record.key or b"", record.value) for record in records])

@@ -32,6 +32,19 @@ def test_a_stable_group_is_loaded_as_it_was():
     assert durable(load(stored_records(sim))) == durable(sim.whole_group)
 
 
+def test_only_the_groups_that_are_wanted_are_loaded():
+    sim = Simulation()
+    (member_id,) = sim.stable_with("a")
+    sim.commit(member_id, generation_id=1, offset=7)
+    batches = [StoredBatch(None, stored_records(sim))]
+    for wanted, loaded in ((frozenset({GROUP_ID}), [GROUP_ID]), (frozenset({"other"}), [])):
+        stored = StoredGroups(wanted)
+        for batch in batches:
+            stored.apply(batch)
+        assert list(stored.groups) == loaded
+        assert all(durable(group) == durable(sim.whole_group) for group in stored.groups.values())
+
+
 def test_compaction_may_take_any_superseded_record():
     sim = Simulation()
     (a, _b) = sim.stable_with("a", "b")

@@ -105,7 +105,7 @@ MUTANTS: Final = (
     Mutant(
         "a start trusts the checkpoint file",
         MACHINE,
-        "            if self.audit.starts_at_checkpoint:\n                break\n",
+        "            if self.audit.knows(self._loading.groups):\n                break\n",
         "            break\n",
     ),
     Mutant(

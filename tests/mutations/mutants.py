@@ -2,7 +2,18 @@
 
 from typing import Final
 
-from tests.mutations import audit, checks, group_state, handlers, membership, offsets, rebalances, runtime, storage
+from tests.mutations import (
+    audit,
+    checks,
+    group_failures,
+    group_state,
+    handlers,
+    membership,
+    offsets,
+    rebalances,
+    runtime,
+    storage,
+)
 from tests.mutations.mutant import Mutant
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
@@ -15,4 +26,5 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *runtime.MUTANTS,
     *checks.MUTANTS,
     *handlers.MUTANTS,
+    *group_failures.MUTANTS,
 )

@@ -39,8 +39,8 @@ STATE_MACHINE_MUTANTS: Final = (
     Mutant(
         "heartbeats of loaded groups are not answered from sessions",
         STATE_MACHINE,
-        "classic.generation_id, classic.state is STABLE)",
-        "classic.generation_id, False)",
+        "group.generation_id, group.state is STABLE)",
+        "group.generation_id, False)",
     ),
     Mutant(
         "the timer of a group is not set",
@@ -93,8 +93,8 @@ SHARD_MUTANTS: Final = (
     Mutant(
         "records that are too large are appended",
         SHARD,
-        "            batch.check(records)\n",
-        "",
+        "            batch.check(records)\n            return decision, records\n",
+        "            return decision, records\n",
     ),
     Mutant(
         "records that are too large are found after the events are applied",
@@ -124,14 +124,14 @@ SHARD_MUTANTS: Final = (
     Mutant(
         "only the first step that follows is taken",
         SHARD,
-        "            batch.store(records)\n        raise AssertionError(",
-        "            batch.store(records)\n            return\n        raise AssertionError(",
+        "            if not self._apply(key, (decision, records), context.now_ms, batch):\n                return\n",
+        "            self._apply(key, (decision, records), context.now_ms, batch)\n            return\n",
     ),
     Mutant(
         "the records of a step that follows are not stored",
         SHARD,
-        "            batch.store(records)\n        raise AssertionError(",
-        "        raise AssertionError(",
+        "            if not self._apply(key, (decision, records), context.now_ms, batch):\n",
+        "            if not self._apply(key, (decision, ()), context.now_ms, batch):\n",
     ),
     Mutant(
         "a rebalance that no member joins has too many steps",
@@ -142,8 +142,8 @@ SHARD_MUTANTS: Final = (
     Mutant(
         "steps that never end are not reported",
         SHARD,
-        '        raise AssertionError(f"{key} requires more than',
-        '        log.debug(f"{key} requires more than',
+        '                    raise AssertionError(f"more than',
+        '                    log.debug(f"more than',
     ),
     Mutant(
         "the audit is appended only with records",

@@ -115,13 +115,13 @@ def load_by_coordinator(sim: DelayedSimulation) -> None:
     sim.coordinator.unload(0)
     sim.store.is_delaying = True
     sim.coordinator.load([0])
-    sim.end_turn()
+    sim.end_iteration()
     assert len(sim.store.in_flight) == 1
 
 
 def test_the_coordinator_serves_the_groups_of_a_load_whose_audit_was_appended_later(sim):
     load_by_coordinator(sim)
-    sim.end_turn()
+    sim.end_iteration()
     sim.complete()
     assert sim.shard.is_active
     assert sim.group.state is GroupState.STABLE
@@ -140,7 +140,7 @@ def test_the_loop_sleeps_until_the_audit_of_a_load_is_appended(sim, monkeypatch)
     load_by_coordinator(sim)
     requested = []
     monkeypatch.setattr(sim.coordinator, "_request_iteration", lambda: requested.append(None))
-    sim.end_turn()
+    sim.end_iteration()
     assert requested == []
     sim.store.complete()
     assert requested

@@ -263,7 +263,7 @@ def test_what_was_loaded_is_known(sim):
         sim.commit_in_transaction(Producer(1, 0), offset=5)
         sim.shard.unload()
         sim.coordinator.load([0])
-        sim.end_turn()
+        sim.end_iteration()
         sim.end_transaction(Producer(1, 0))
     assert defects == []
     assert sim.offsets.by_topic["t"][0].offset == 5

@@ -11,9 +11,7 @@ from _wire.errors import ErrorCode
 from _wire.messages.heartbeat import HeartbeatResponse
 from _wire.records import build_batch
 from coordinator.core import operations
-from coordinator.core.causes import Cause
 from coordinator.core.decision import NOTHING, Decision, OperationContext, replying
-from coordinator.core.events import MemberRemoved
 from coordinator.core.members import SessionExpired
 from coordinator.core.operation import Operation, Scope
 from coordinator.core.states import GroupState
@@ -50,15 +48,6 @@ def answering(context: OperationContext) -> Decision:
 
 def failing(context: OperationContext) -> Decision:
     raise ZeroDivisionError("a defect")
-
-
-def breaking(context: OperationContext) -> Decision:
-    """An event that cannot be applied."""
-    decision = answering(context)
-    decision.events = (
-        MemberRemoved(group_id=GROUP_ID, at_ms=0, member_id="nobody", cause=Cause.MEMBER_LEFT, reason=""),
-    )
-    return decision
 
 
 def nothing(context: OperationContext) -> Decision:
@@ -126,20 +115,6 @@ def test_what_is_asked_of_all_groups_may_fail_too():
     asked = asked_for(sim, failing, scope=Scope.SHARD)
     assert len(drain(sim)) == 1
     assert asked.error is ErrorCode.UNKNOWN_SERVER_ERROR
-
-
-def test_a_violated_invariant_reloads_the_partition():
-    sim = Simulation()
-    sim.stable_with("a", "b")
-    before = sim.group
-    answered, broken = asked_for(sim, answering), asked_for(sim, breaking)
-    (line,) = drain(sim)
-    assert (line["log_level"], line["partition"], bool(line["exc_info"])) == ("error", 0, True)
-    assert answered.error is broken.error is ErrorCode.COORDINATOR_NOT_AVAILABLE
-    sim.advance(100)
-    assert sim.shard.is_active
-    assert sim.group is not before
-    assert (sim.group.state, set(sim.group.members)) == (GroupState.STABLE, set(before.members))
 
 
 def test_a_batch_is_answered_when_it_is_stored():

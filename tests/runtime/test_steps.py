@@ -1,15 +1,8 @@
-"""Steps that follow from one operation without time passing: as many as a group needs, and never without end."""
-
-import pytest
-from structlog.testing import capture_logs
+"""Steps that follow from one operation without time passing: as many as a group needs."""
 
 from _wire.errors import ErrorCode
-from coordinator.core.classic_group import ClassicGroup
-from coordinator.core.decision import Decision, OperationContext
-from coordinator.core.events import JoinPhaseExtended
 from coordinator.core.rebalance import JOIN_EXTENSION_MS_MIN
 from coordinator.core.states import GroupState
-from coordinator.runtime import group_state_machine
 from tests.simulation.simulation import Simulation
 
 
@@ -40,32 +33,3 @@ def test_silent_static_members_without_a_rebalance_timeout_are_waited_for_a_whil
     assert sim.group.state is GroupState.PREPARING_REBALANCE
     assert sim.shard.is_active
     assert sim.timers.deadline_ms(sim.group.group_id) == sim.now_ms + JOIN_EXTENSION_MS_MIN
-
-
-def test_steps_that_do_not_end_fail_the_batch_and_what_is_queued_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    sim = Simulation()
-    sim.stable_with("a")
-    waiting = sim.join("b")
-    assert sim.group.state is GroupState.PREPARING_REBALANCE
-
-    def extend(group: ClassicGroup, context: OperationContext) -> Decision:
-        return Decision(
-            (
-                JoinPhaseExtended(
-                    group_id=group.group_id,
-                    at_ms=context.now_ms,
-                    deadline_ms=context.now_ms,
-                    delay_ms=0,
-                    remaining_delay_ms=0,
-                ),
-            )
-        )
-
-    monkeypatch.setattr(group_state_machine, "advance", extend)
-    with capture_logs() as logs, sim.one_turn():
-        joining, queued = sim.join("c"), sim.commit()
-    for asked in (waiting, joining, queued):
-        assert asked.error is ErrorCode.COORDINATOR_NOT_AVAILABLE
-    assert not sim.shard.is_active
-    (line,) = logs
-    assert (line["log_level"], bool(line["exc_info"])) == ("error", True)

@@ -39,6 +39,7 @@ LIVELY: Final[Mapping[str, float]] = {
     "flush": 0.5,
     "stop": 0.3,
     "delete_old_audit": 0.3,
+    "break_group": 1,
 }
 """Kind of step → how often, relative to the others."""
 FAULTY: Final = LIVELY | {
@@ -122,6 +123,8 @@ class HistoryGenerator:
                 return random.choice((0, 1, random.randint(1, 800), random.randint(800, 6_000)))
             case "kill":
                 return random.choice((0, 0, 0, 1, 2, 100))
+            case "break_group":
+                return random.choice((0, 0, 1, 2, 3))
             case "lose_power":
                 return random.randrange(1 << 16)
             case "describe" | "commit_in_transaction" | "end_transaction" | "delete_offsets":

@@ -56,7 +56,7 @@ class Harness(Traffic):
                 self.batch_left -= 1
             if not self.batch_left:
                 self.server.is_batching = False
-                self.server.end_turn()
+                self.server.end_iteration()
         self.raise_defects()
         if not self.server.is_batching:
             invariants.check(self)
@@ -337,7 +337,17 @@ class Harness(Traffic):
         self.server.disk.is_unreadable = True
 
     def heal(self, client: Client, value: int) -> None:
+        self._repair()
+
+    def _repair(self) -> None:
+        """The disk and the coordinator have no defect any more."""
         self.server.disk.heal()
+        for twins in self.server.twins:
+            twins.breaking.clear()
+
+    def break_group(self, client: Client, value: int) -> None:
+        """The coordinator has a defect: the client's group breaks an invariant after `value` further events of it."""
+        self.server.twins_of(client.group_id).breaking[client.group_id] = value
 
     def die_writing(self, client: Client, value: int) -> None:
         """The process will die when `value` bytes more are written."""
@@ -395,7 +405,7 @@ class Harness(Traffic):
             client.lose_connections()
         self.newest.clear()
         self.closed.clear()
-        self.server.disk.heal()
+        self._repair()
         self.server.start(clean=clean)
         for group_id in self.group_ids:
             expired = self.server.twins_of(group_id).expired.pop(group_id, set())

@@ -22,18 +22,22 @@ from coordinator.core.stored import Stored
 from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.audit_checkpoints import AuditCheckpoints
+from coordinator.runtime.group_state_machine import GroupStateMachine
 from coordinator.runtime.interfaces import AuditRecord, StoreError
+from coordinator.runtime.shard import Shard
 from coordinator.runtime.store import LogStore
 from tests.model.memory_files import ProcessKilled
 from tests.simulation.history import Setup
 from tests.simulation.server import AUDIT, OFFSETS, SimulatedServer
-from tests.simulation.twins import ShardTwins
+from tests.simulation.twins import InjectedDefect, ShardTwins
 
 RECORD_BATCH_BYTES_MAX: Final = 10_000
 """`message.max.bytes`: more than what a history's groups need, and little enough to be exceeded."""
 CHECKPOINT_RECORDS: Final = 20
 MEMBERS_AT_ONCE: Final = 2
 """So few that checkpoints are frequent and take several turns."""
+REBUILD_STEPS_AT_ONCE: Final = 10
+"""So few that much happens to the other groups of a partition while one is rebuilt."""
 
 
 class InstrumentedStore(LogStore):
@@ -67,10 +71,10 @@ class InstrumentedStore(LogStore):
                 self._twins.appended(list(stored) if was_stored else [], audit if was_audited else [])
         completed(outcome[0])
 
-    def replay(self) -> Iterator[Stored]:
-        found = list(super().replay())
-        self._twins.found_stored(found)
-        return iter(found)
+    def replay(self, from_offset: int = 0) -> Iterator[Stored]:
+        if from_offset == 0:
+            self._twins.found_stored(list(super().replay()))
+        return super().replay(from_offset)
 
     def replay_audit(self, from_offset: int) -> Iterator[list[AuditRecord]]:
         """The twins see the whole topic, wherever the product reads from."""
@@ -97,6 +101,17 @@ class InstrumentedProjector(AuditProjector):
     ) -> None:
         self._twins.happened(event)
         super().project(event, group, state_before, generation_before, records)
+        self._twins.break_invariant(event.group_id)
+
+    def discard(self, group_id: str, records: list[AuditRecord], count: int) -> None:
+        self._twins.discarded(group_id)
+        super().discard(group_id, records, count)
+
+    def resume_rebuilt(
+        self, replay: AuditReplay, group_id: str, group: ClassicGroup | None, now_ms: int, cause: Cause
+    ) -> list[AuditRecord]:
+        self._twins.rebuilt(group_id, group)
+        return super().resume_rebuilt(replay, group_id, group, now_ms, cause)
 
     def resume(
         self, groups: Mapping[str, ClassicGroup], now_ms: int, end_offset: int, cause: Cause | None = None
@@ -108,7 +123,9 @@ class InstrumentedProjector(AuditProjector):
 
     def _check_replay(self, groups: Mapping[str, ClassicGroup]) -> None:
         """Wherever the product began to read, it knows of each group what the whole history says."""
-        self._twins.seen["replay from a checkpoint" if self.starts_at_checkpoint else "replay of a whole topic"] += 1
+        self._twins.seen[
+            "replay from a checkpoint" if self.replay.starts_at_checkpoint else "replay of a whole topic"
+        ] += 1
         whole = AuditReplay(0)
         for start, end in pairwise([*self._twins.audit_batches, len(self._twins.audited)]):
             whole.apply(self._twins.audited[start:end])
@@ -171,6 +188,11 @@ class InstrumentedServer(SimulatedServer):
     def make_projector(self, partition: int) -> InstrumentedProjector:
         return InstrumentedProjector(self.twins[partition])
 
+    def _shard(self, partition: int) -> Shard[GroupStateMachine]:
+        shard = super()._shard(partition)
+        shard.failed_keys.steps_at_once = REBUILD_STEPS_AT_ONCE
+        return shard
+
     def twins_of(self, group_id: str) -> ShardTwins:
         return self.twins[self.coordinator.shard_of(group_id).partition]
 
@@ -190,13 +212,17 @@ def config_of(setup: Setup) -> Config:
 
 @contextmanager
 def defects_of(defects: list[BaseException]) -> Iterator[None]:
-    """Within the block, exceptions that the product catches and logs are put into the list; other lines are dropped."""
+    """Within the block, exceptions that the product catches and logs are put into the list; other lines are dropped.
+
+    Those that the history asked for are none of them.
+    """
 
     def take(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
         if event.get("exc_info"):
             problem = sys.exc_info()[1]
             assert problem is not None
-            defects.append(problem)
+            if not isinstance(problem, InjectedDefect):
+                defects.append(problem)
         raise structlog.DropEvent
 
     before = structlog.get_config()

@@ -26,8 +26,10 @@ def check(harness: "Harness") -> None:
         if shard.is_active:
             twins_are_equal(harness, shard)
             the_audit_tells_where_groups_are(harness, shard)
+            failed_groups_are_rebuilt_in_time(harness, shard)
         else:
             assert shard.machine.groups == {}, "nothing is served before it is loaded"
+            assert not shard.failed_keys.by_key, "a load brings all groups back"
         for group in shard.machine.groups.values():
             counts_are_what_they_count(group.classic)
             states_say_who_waits(group.classic)
@@ -43,13 +45,21 @@ def twins_are_equal(harness: "Harness", shard: Shard[GroupStateMachine]) -> None
     """Replaying the events gives the groups; loading their records gives what is durable of them."""
     twins = harness.server.twins[shard.partition]
     assert shard.machine.groups == twins.replayed
-    assert shard.machine.groups.keys() == twins.durable.groups.keys()
+    assert shard.machine.groups.keys() == twins.durable.groups.keys() - shard.failed_keys.by_key.keys()
     for group_id, whole in shard.machine.groups.items():
         assert twins.durable.groups[group_id].offsets == whole.offsets, group_id
         stored, group = twins.durable.groups[group_id].classic, whole.classic
         if group.state in (GroupState.STABLE, GroupState.EMPTY):
             assert durable_part(stored) == durable_part(group), group_id
         assert stored.generation_id <= group.generation_id, group_id
+
+
+def failed_groups_are_rebuilt_in_time(harness: "Harness", shard: Shard[GroupStateMachine]) -> None:
+    """A group that failed is not served, and has a timer until its rebuild begins."""
+    for group_id, failed in shard.failed_keys.by_key.items():
+        assert group_id not in shard.machine.groups
+        assert harness.server.sessions.members(group_id) == []
+        assert harness.server.timers.deadline_ms(group_id) == (None if failed.is_due else failed.rebuild_ms), group_id
 
 
 def durable_part(group: ClassicGroup) -> object:
@@ -76,7 +86,8 @@ def the_audit_tells_where_groups_are(harness: "Harness", shard: Shard[GroupState
     audit = shard.machine.audit
     assert audit.next_offset == harness.server.logs[AUDIT, shard.partition].log_end_offset
     assert audit.groups.keys() == shard.machine.groups.keys(), "nothing is remembered of a group that is gone"
-    assert shard.machine.groups.keys() == {group_id for group_id, each in readers.items() if each.state != "Dead"}
+    live = {group_id for group_id, each in readers.items() if each.state != "Dead"}
+    assert shard.machine.groups.keys() == live - shard.failed_keys.by_key.keys()
     for group_id, whole in shard.machine.groups.items():
         audited, group = readers[group_id], whole.classic
         assert (audited.state, audited.generation_id) == (group.state, group.generation_id), group_id
@@ -170,7 +181,7 @@ def _still_acknowledged(traffic: "Traffic", group_id: str, found: Mapping[TopicP
 def what_is_acknowledged_has_a_group(harness: "Harness") -> None:
     for group_id in harness.group_ids:
         shard = harness.server.coordinator.shard_of(group_id)
-        if shard.is_active and group_id not in shard.machine.groups:
+        if shard.is_active and group_id not in shard.machine.groups and group_id not in shard.failed_keys.by_key:
             check_offsets(harness, group_id, {})
 
 
@@ -201,6 +212,7 @@ def no_timer_is_lost_or_left(harness: "Harness") -> None:
     for shard in server.coordinator.shards:
         wanted += 1  # its next look at the age of offsets, or its next try to load
         unloaded += not shard.is_active
+        wanted += sum(not failed.is_due for failed in shard.failed_keys.by_key.values())
         for group in shard.machine.groups.values():
             wanted += next_deadline_ms(group.classic) is not None
             members = group.classic.members.values()

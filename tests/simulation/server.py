@@ -188,11 +188,11 @@ class SimulatedServer:
         until_ms = self.now_ms + ms
         while 0 <= self.wheel.next_deadline_ms() <= until_ms:
             self.clock.advance(max(self.wheel.next_deadline_ms() - self.now_ms, 0))
-            self.end_turn()
+            self.end_iteration()
         self.clock.advance(until_ms - self.now_ms)
-        self.end_turn()
+        self.end_iteration()
 
-    def end_turn(self) -> None:
+    def end_iteration(self) -> None:
         self.turns += 1
         for key in self.wheel.advance(self.now_ms):
             self.coordinator.due(key, self.now_ms)

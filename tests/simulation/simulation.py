@@ -277,7 +277,7 @@ class Simulation(SimulatedServer):
         self.is_batching = True
         yield
         self.is_batching = False
-        self.end_turn()
+        self.end_iteration()
 
     # ---- where tests begin
 

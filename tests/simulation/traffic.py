@@ -47,7 +47,7 @@ class Traffic:
         """Handle the requests of the batch in one loop iteration."""
         if self.server.is_batching:
             self.server.is_batching, self.batch_left = False, 0
-            self.server.end_turn()
+            self.server.end_iteration()
 
     # ---- requests
 

@@ -28,6 +28,10 @@ from tests.simulation.rules import check_event
 Record = TypeVar("Record")
 
 
+class InjectedDefect(AssertionError):
+    """A defect of the coordinator that a history asks for."""
+
+
 def session_timeout_ms(group: ClassicGroup, member_id: str) -> int | None:
     """The session timeout of a member or of a pending member id; None if the group does not know the id."""
     member = group.members.get(member_id)
@@ -68,6 +72,8 @@ class ShardTwins:
         """Group and member id → when its session may end, by what its client was answered."""
         self.first_session_until_ms: dict[tuple[str, str], int] = {}
         """Group and member id → when the session ends that it began with, which may be longer than the next ones."""
+        self.breaking: dict[str, int] = {}
+        """Group id → after how many further events the group breaks an invariant."""
 
     def lives(self, group_id: str, member_id: str, now_ms: int) -> None:
         """The client was answered in a way that keeps its session alive."""
@@ -111,6 +117,31 @@ class ShardTwins:
             self.seen[f"cause of GroupRemoved: {event.cause}"] += 1
             del self.replayed[event.group_id]
             self.committed.pop(event.group_id, None)
+
+    def break_invariant(self, group_id: str) -> None:
+        """Raises InjectedDefect if this is the event at which the group was to break."""
+        left = self.breaking.get(group_id)
+        if left == 0:
+            del self.breaking[group_id]
+            self.seen["group broke an invariant"] += 1
+            raise InjectedDefect(group_id)
+        if left is not None:
+            self.breaking[group_id] = left - 1
+
+    def discarded(self, group_id: str) -> None:
+        """The group is not served until it is rebuilt."""
+        self.replayed.pop(group_id, None)
+        self.committed.pop(group_id, None)
+
+    def rebuilt(self, group_id: str, group: ClassicGroup | None) -> None:
+        """The group is served again as it is stored; None: it is not."""
+        self.seen["group was rebuilt"] += 1
+        for deadlines in (self.may_be_silent_until_ms, self.first_session_until_ms):
+            for key in [key for key in deadlines if key[0] == group_id]:
+                del deadlines[key]
+        if group is not None:
+            self.replayed[group_id] = load_all(self.stored)[group_id]
+            self._begin_anew(group_id, group)
 
     def _check_session(self, event: Event, group: ClassicGroup) -> None:
         """A session runs out when nothing was heard for its whole length."""

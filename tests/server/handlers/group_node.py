@@ -70,7 +70,7 @@ class GroupNode:
         return Client(self, client_id)
 
     def end_iteration(self) -> None:
-        self.server.end_turn()
+        self.server.end_iteration()
 
     def advance(self, ms: int) -> None:
         self.server.advance(ms)

@@ -1,0 +1,177 @@
+"""The keys of a shard that failed alone, and when each of them is served again."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+import structlog
+
+from _wire.errors import ErrorCode, MalformedMessage
+from coordinator.core.decision import NOTHING, Decision
+from coordinator.core.operation import Scope
+from coordinator.deadlines import deadline_after
+from coordinator.runtime.batch import Batch, QueuedOperation
+from coordinator.runtime.interfaces import Responses, Store, StoreError
+from coordinator.runtime.state_machine import StateMachine
+
+log = structlog.get_logger()
+
+REBUILD_RETRY_MS_AT_FIRST: Final = 100
+REBUILD_RETRY_MS_AT_MOST: Final = 10_000
+"""As for a partition that cannot be loaded (`shard.LOAD_RETRY_MS_AT_MOST`)."""
+
+REBUILD_STEPS_AT_ONCE: Final = 2_000
+"""As for the load of a partition (`shard.LOAD_STEPS_AT_ONCE`)."""
+
+KEYS_LOGGED_MAX: Final = 10
+"""Keys that a log line names."""
+
+
+@dataclass(slots=True)
+class FailedKey:
+    """A key that is not served: its state was discarded, and is to be rebuilt from the log."""
+
+    next_retry_ms: int
+    """The delay before the rebuild that follows the next failure, in ms."""
+    rebuild_ms: int = 0
+    """When the next rebuild begins, in ms since the epoch."""
+    is_due: bool = False
+    """Whether the next rebuild, or the one under way, is about it."""
+    missed: list[QueuedOperation] = field(default_factory=list)
+    """Operations over the whole shard that came meanwhile; they are decided about this key when it is served again."""
+
+
+class FailedKeys:
+    """Keeps failed keys from being served, and rebuilds them from the log: all that are due in one reading, in slices.
+
+    A rebuild begins `REBUILD_RETRY_MS_AT_FIRST` after the failure. Each further one of the same key waits twice as
+    long, up to `REBUILD_RETRY_MS_AT_MOST`, until the key was served for so long without a failure.
+    """
+
+    def __init__(self, partition: int, machine: StateMachine, store: Store, responses: Responses) -> None:
+        self.by_key: dict[str, FailedKey] = {}
+        """Always the same dict: the shard looks it up for each operation."""
+        self.due: list[str] = []
+        """Keys of the next rebuild."""
+        self.rebuilt: list[str] = []
+        """Keys of which all that is stored was read: the next batch begins to serve them."""
+        self.steps_at_once = REBUILD_STEPS_AT_ONCE
+        self._partition = partition
+        self._machine = machine
+        self._store = store
+        self._responses = responses
+        self._being_rebuilt: list[str] = []
+        self._steps: Iterator[None] = iter(())
+        self._served_again: dict[str, tuple[int, int]] = {}
+        """Key → the delay in ms before its next rebuild, and until when that delay holds."""
+
+    def fail(
+        self, key: str, now_ms: int, batch: Batch, decision: Decision = NOTHING, audited: int | None = None
+    ) -> None:
+        """Discard a key that broke an invariant, in an `except`: nothing of the decision stays in the batch.
+
+        What was decided about the key before stays: it was valid, and is stored and answered with the batch. `audited`
+        is the length of the batch's audit before the decision; None: the decision was not applied.
+        """
+        waiting = self._machine.discard(key, batch, len(batch.audit) if audited is None else audited)
+        retry_ms = self._schedule(key, now_ms)
+        log.exception("invariant violated; rebuilding the group", partition=self._partition, key=key, retry_ms=retry_ms)
+        for request_id in (*waiting, *(reply.request_id for reply in decision.replies)):
+            self._responses.fail(request_id, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+    def _schedule(self, key: str, now_ms: int) -> int:
+        """Have the key rebuilt later; returns the delay in ms."""
+        failed = self.by_key.get(key)
+        if failed is None:
+            retry_ms, until_ms = self._served_again.pop(key, (REBUILD_RETRY_MS_AT_FIRST, 0))
+            failed = self.by_key[key] = FailedKey(retry_ms if now_ms < until_ms else REBUILD_RETRY_MS_AT_FIRST)
+        retry_ms = failed.next_retry_ms
+        failed.rebuild_ms = deadline_after(now_ms, retry_ms)
+        failed.is_due = False
+        failed.next_retry_ms = min(retry_ms * 2, REBUILD_RETRY_MS_AT_MOST)
+        self._machine.wake(key, failed.rebuild_ms)
+        return retry_ms
+
+    # ---- operations
+
+    def asked(self, queued: QueuedOperation, key: str, now_ms: int) -> None:
+        """An operation on a failed key came, perhaps that of its timer."""
+        failed = self.by_key[key]
+        if queued.operation.scope is Scope.PASSED_OVER:
+            failed.missed.append(queued)
+        if failed.rebuild_ms <= now_ms and not failed.is_due:
+            failed.is_due = True
+            self._machine.wake(key, None)
+            self.due.append(key)
+
+    def missed(self, queued: QueuedOperation) -> None:
+        """An operation over the whole shard, for which nobody waits, was decided without the failed keys."""
+        for key, failed in self.by_key.items():
+            of_key = QueuedOperation(queued.operation.on_one_group(), key, queued.request, queued.context)
+            failed.missed.append(of_key)
+
+    # ---- rebuilding
+
+    def next_slice(self, now_ms: int) -> bool:
+        """Take some steps of a rebuild, a new one if none is under way; False when there are more.
+
+        Nothing may be in flight. At the end the keys are in `rebuilt`, or wait for the next try if the log could not be
+        read.
+        """
+        if not self._being_rebuilt:
+            if not self.due:
+                return True
+            self._being_rebuilt, self.due = self.due, []
+            self._steps = self._machine.rebuild(self._being_rebuilt, self._store)
+        try:
+            for _ in islice(self._steps, self.steps_at_once):
+                continue
+            if next(self._steps, self) is not self:
+                return False
+            self.rebuilt = self._being_rebuilt
+        except (StoreError, MalformedMessage) as problem:
+            log.error("cannot rebuild groups", **self._described(), problem=str(problem))
+            self._try_again(now_ms)
+        except Exception:
+            log.exception("invariant violated while rebuilding groups", **self._described())
+            self._try_again(now_ms)
+        if not self.rebuilt:
+            self._machine.end_rebuild()
+        self._being_rebuilt, self._steps = [], iter(())
+        return True
+
+    def _described(self) -> dict[str, object]:
+        keys = self._being_rebuilt
+        return {"partition": self._partition, "keys": keys[:KEYS_LOGGED_MAX], "count": len(keys)}
+
+    def _try_again(self, now_ms: int) -> None:
+        for key in self._being_rebuilt:
+            self._schedule(key, now_ms)
+
+    def serve_rebuilt(self, now_ms: int, batch: Batch) -> list[QueuedOperation]:
+        """Serve the keys that were rebuilt, from the beginning of a batch on; returns the operations they missed."""
+        self._served_again = {key: each for key, each in self._served_again.items() if now_ms < each[1]}
+        keys, self.rebuilt = self.rebuilt, []
+        missed: list[QueuedOperation] = []
+        for key in keys:
+            audited = len(batch.audit)
+            try:
+                self._machine.serve(key, now_ms, batch)
+            except Exception:
+                self.fail(key, now_ms, batch, audited=audited)
+                continue
+            failed = self.by_key.pop(key)
+            self._served_again[key] = failed.next_retry_ms, deadline_after(now_ms, REBUILD_RETRY_MS_AT_MOST)
+            missed += failed.missed
+        self._machine.end_rebuild()
+        return missed
+
+    def clear(self) -> None:
+        """The whole shard is loaded again, or not served here any more."""
+        for key in self.by_key:
+            self._machine.wake(key, None)
+        self.by_key.clear()
+        self.due.clear()
+        self._served_again.clear()
+        self.rebuilt, self._being_rebuilt, self._steps = [], [], iter(())
