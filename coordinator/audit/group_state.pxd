@@ -9,7 +9,7 @@ cdef class GroupAuditState:
     cdef readonly int64_t created_seq
     cdef readonly dict members
     cdef readonly dict owners           # (topic, index) → the member that owned it last
-    cdef set unassigned                 # those of `owners` without an owner in the last generation; None if there are none
+    cdef set unassigned                 # partitions without an owner in the last generation; None if there are none
     cdef public int64_t rebalance_started_ms
     cdef readonly int64_t generation_started_ms
     cdef readonly int64_t partitions

@@ -248,7 +248,7 @@ cdef class Connection:
         return write_heartbeat_answer(answer, &fields)
 
     cdef bint try_heartbeat(self, bytes frame, int64_t now_ms) except -1:
-        """Handle a queued frame if it is a Heartbeat of a live session; return False if the dispatcher has to serve it."""
+        """Handle a queued frame if it is a Heartbeat of a live session; return False if the dispatcher has to."""
         cdef uint8_t answer[HEARTBEAT_ANSWER_BYTES_MAX]
         cdef Py_ssize_t size = self.answer_heartbeat(
             <const uint8_t *>PyBytes_AS_STRING(frame), PyBytes_GET_SIZE(frame), now_ms, answer
