@@ -300,6 +300,7 @@ class Shard(Generic[Machine]):
         for event in decision.events:
             events.setdefault(event.group_id, []).append(event)
         for key, of_key in events.items():
+            # With the marker, as its events say what it does to the key; it is stored once, after all of them.
             part = Decision(tuple(of_key), marker=decision.marker)
             try:
                 records = self.machine.records(key, part)

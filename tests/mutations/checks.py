@@ -8,6 +8,18 @@ CHECKED: Final = "coordinator/runtime/checked.py"
 
 MUTANTS: Final = (
     Mutant(
+        "the checks do not know what is stored of a rebuilt group",
+        CHECKED,
+        "            self._stored_groups.groups[key] = self._stored_again.groups.pop(key)\n",
+        "            pass\n",
+    ),
+    Mutant(
+        "the checks do not know the end of a transaction",
+        "coordinator/runtime/shard.py",
+        "part = Decision(tuple(of_key), marker=decision.marker)",
+        "part = Decision(tuple(of_key))",
+    ),
+    Mutant(
         "a decision that changes its group passes the checks",
         CHECKED,
         "            if before != after:\n",

@@ -269,6 +269,32 @@ def test_what_was_loaded_is_known(sim):
     assert sim.offsets.by_topic["t"][0].offset == 5
 
 
+def test_a_group_that_was_rebuilt_is_known_as_it_is_stored(sim):
+    producer = Producer(7, 0)
+    (leader, _) = sim.stable_with("a", "b")
+    sim.commit(leader, generation_id=2, offset=5)
+    sim.commit_in_transaction(producer, offset=6)
+
+    def break_group(group: Group | None, request: object, context: OperationContext) -> Decision:
+        return Decision((GenerationStable(group_id=GROUP_ID, at_ms=context.now_ms, generation_id=-1),))
+
+    def enqueue() -> None:
+        sim.coordinator.enqueue(Operation("test", break_group), GROUP_ID, None, queued(sim, break_group).context)
+        sim.coordinator.drain(sim.now_ms)
+
+    defects: list[BaseException] = []
+    with defects_of(defects):
+        enqueue()
+        sim.end_transaction(producer)
+        sim.advance(1_000)
+        sim.commit(leader, generation_id=2, offset=7)
+        assert sim.offsets.by_topic["t"][0].offset == 7
+        sim.commit_in_transaction(producer, offset=8)
+        sim.end_transaction(producer)
+    assert sim.offsets.by_topic["t"][0].offset == 8
+    assert [type(defect) for defect in defects] == [AssertionError], "the group broke once"
+
+
 # ---- requests that wait
 
 

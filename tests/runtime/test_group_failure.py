@@ -94,6 +94,13 @@ def rebuild(sim: Simulation) -> None:
     assert sim.shard.failed_keys.by_key == {}
 
 
+def make_due(sim: Simulation) -> None:
+    """The time of the rebuild comes; it begins in the next iteration of the loop."""
+    sim.clock.advance(REBUILD_RETRY_MS_AT_FIRST)
+    sim.end_iteration()
+    assert sim.shard.failed_keys.due == [GROUP_ID]
+
+
 def is_taken(sim: Simulation, member_id: str) -> bool:
     return sim.sessions.take_heartbeat(GROUP_ID, member_id, None, GENERATION, sim.now_ms)
 
@@ -210,7 +217,6 @@ def test_a_step_that_raises_fails_its_group_alone(sim, monkeypatch, name):
         left = sim.leave(member_id)
         described = sim.describe()
         other = asked_for(sim, answering, OTHER)
-        sim.gathering = True
         if name == "advance":
             monkeypatch.setattr(group_state_machine, "advance", fail)
         else:
@@ -241,7 +247,6 @@ def test_steps_that_do_not_end_fail_their_group_alone(sim, monkeypatch):
     with capture_logs() as logs, sim.one_turn():
         joining, queued = sim.join("d"), sim.commit()
         other = asked_for(sim, answering, OTHER)
-        sim.gathering = True
     assert [each.error for each in (waiting, joining)] == [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 2
     assert queued.error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     assert other.error is ErrorCode.NONE
@@ -313,6 +318,17 @@ def test_a_group_whose_part_of_a_decision_cannot_be_stored_keeps_its_state(sim):
     (line,) = drain(sim)
     assert (line["key"], bool(line["exc_info"])) == (GROUP_ID, True)
     assert (offset_of(sim, GROUP_ID, "t"), offset_of(sim, OTHER, "t")) == (None, 8)
+
+
+def test_a_topic_is_forgotten_in_groups_whose_records_fit_into_no_batch_together(sim):
+    for number in range(8):
+        commit_for(sim, f"group-{number}", "t", 5)
+    sim.shard.store.batch_bytes_max = 150
+    with capture_logs() as logs:
+        sim.delete_topic("t")
+    assert logs == []
+    sim.restart()
+    assert {offset_of(sim, group_id, "t") for group_id in sim.shard.machine.groups} == {None}
 
 
 # ---- until it is rebuilt
@@ -479,12 +495,7 @@ def test_a_topic_is_forgotten_before_what_is_asked_of_the_rebuilt_group(sim):
     break_group(sim)
     sim.delete_topic("t")
     sim.create_topic("t")
-    sim.advance(REBUILD_RETRY_MS_AT_FIRST - 1)
-    sim.clock.advance(1)
-    for key in sim.wheel.advance(sim.now_ms):
-        sim.coordinator.due(key, sim.now_ms)
-    sim.coordinator.drain(sim.now_ms)
-    assert sim.shard.failed_keys.due == [GROUP_ID]
+    make_due(sim)
     assert sim.commit(leader, generation_id=GENERATION, offset=9).error is ErrorCode.NONE
     assert offset_of(sim, GROUP_ID, "t") == 9
 
@@ -643,9 +654,8 @@ def test_a_snapshot_is_written_before_what_the_rebuilt_group_missed(sim):
     sim.commit(next(iter(sim.group.members)), generation_id=GENERATION, offset=5)
     break_group(sim)
     sim.delete_topic("t")
-    sim.advance(REBUILD_RETRY_MS_AT_FIRST - 1)
+    make_due(sim)
     known = len(sim.audited())
-    sim.shard.failed_keys.due = [GROUP_ID]
     assert sim.shard.failed_keys.next_slice(sim.now_ms)
     sim.shard.submit_first(AuditWrite(sim.shard.machine.audit.write_snapshots))
     sim.shard.drain(sim.now_ms)
@@ -797,7 +807,7 @@ def test_a_partition_that_is_given_up_drops_the_rebuild(sim, being_rebuilt):
 
 def test_a_rebuild_that_was_read_is_dropped_with_the_partition(sim):
     break_group(sim)
-    sim.shard.failed_keys.due = [GROUP_ID]
+    make_due(sim)
     assert sim.shard.failed_keys.next_slice(sim.now_ms)
     sim.coordinator.unload(0)
     sim.coordinator.load([0])
