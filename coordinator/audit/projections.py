@@ -248,7 +248,9 @@ def _member_snapshot(member: Member, group: ClassicGroup, state: GroupAuditState
     known = state.members[member.member_id]
     metadata = member.metadata_for(group.protocol_name)
     topics, unnamed_topics = read_subscription(group.protocol_type, metadata, schema.TOPICS_NAMED_MAX)
-    return schema.MemberSnapshot(_member_ref(member), topics, by_topic(known.owned), unnamed_topics, known.unnamed_partitions)
+    return schema.MemberSnapshot(
+        _member_ref(member), topics, by_topic(known.owned), unnamed_topics, known.unnamed_partitions
+    )
 
 
 def _member_ref(member: Member) -> schema.MemberRef:

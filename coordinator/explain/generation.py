@@ -204,3 +204,25 @@ class Generation:
         if part is None:
             part = self.members[member.member_id] = MemberPart(member)
         return part
+
+
+@dataclass(slots=True)
+class KnownMember:
+    """A member of the group now. Timeouts and `joined_ms` are None if its JoinGroup is not among the events."""
+
+    member: MemberRef
+    session_timeout_ms: int | None = None
+    rebalance_timeout_ms: int | None = None
+    joined_ms: int | None = None
+    subscribed_topics: tuple[str, ...] = ()
+    partitions: TopicPartitions = field(default_factory=dict)
+    unnamed_partitions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Events from `first_seq` to `last_seq` are missing; `before_ms` is the time of the event after them."""
+
+    first_seq: int
+    last_seq: int
+    before_ms: int

@@ -2,16 +2,18 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Final, Self
 
 from coordinator.audit import schema
-from coordinator.audit.schema import AuditEvent, MemberRef, MemberSnapshot, TopicPartitions
+from coordinator.audit.schema import AuditEvent, MemberRef, MemberSnapshot
 from coordinator.explain.generation import (
     CHANGES_KEPT_MAX,
     Changes,
+    Gap,
     Generation,
     Joining,
+    KnownMember,
     Outcome,
     Removal,
     Replacement,
@@ -24,40 +26,6 @@ NOTES_KEPT: Final = 1_000
 STABLE: Final = "Stable"
 PREPARING: Final = "PreparingRebalance"
 COMPLETING: Final = "CompletingRebalance"
-
-
-@dataclass(slots=True)
-class KnownMember:
-    """A member of the group now. Timeouts and `joined_ms` are None if its JoinGroup is not among the events."""
-
-    member: MemberRef
-    session_timeout_ms: int | None = None
-    rebalance_timeout_ms: int | None = None
-    joined_ms: int | None = None
-    subscribed_topics: tuple[str, ...] = ()
-    partitions: TopicPartitions = field(default_factory=dict)
-    unnamed_partitions: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """Events from `first_seq` to `last_seq` are missing; `before_ms` is the time of the event after them."""
-
-    first_seq: int
-    last_seq: int
-    before_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class Ownership:
-    """Who owned which partition at some time: topic → partition → member id.
-
-    During a rebalance these are the partitions that their members kept. `generation_id` is None if it is not known.
-    """
-
-    owners: dict[str, dict[int, str]]
-    generation_id: int | None
-    is_rebalancing: bool
 
 
 class GroupHistory:
@@ -137,36 +105,6 @@ class GroupHistory:
             if each.first_seq < generation.first_seq and each.outcome is Outcome.STABLE:
                 return each if each.created_seq == generation.created_seq else None
         return None
-
-    def owners_at(self, time_ms: int) -> Ownership:
-        """Who owned which partition at a wall-clock time, in ms since the epoch."""
-        last: Generation | None = None
-        for each in self.generations:
-            if each.started_ms is not None and each.started_ms > time_ms:
-                break
-            if each.ended_ms is None or each.ended_ms > time_ms:
-                return self._owners_during(each, last)
-            if each.outcome is Outcome.EMPTIED or (last is not None and last.created_seq != each.created_seq):
-                last = None
-            last = each if each.outcome is Outcome.STABLE else last
-        if last is None or any(last.last_seq < each.seq and each.time_ms <= time_ms for each in self.removals):
-            return Ownership({}, None, False)
-        return Ownership(_owners_of(last, time_ms), last.generation_id, False)
-
-    def _owners_during(self, rebalance: Generation, last: Generation | None) -> Ownership:
-        """Cooperative members keep what they own during a rebalance; eager ones give up everything before they join."""
-        if last is None or "cooperative" not in last.protocol_name or last.created_seq != rebalance.created_seq:
-            return Ownership({}, rebalance.generation_id, True)
-        gone = {each.member.member_id for each in rebalance.changes.removed}
-        owners = {
-            topic: {
-                partition: member_id
-                for partition, member_id in of_topic.items()
-                if member_id not in gone and not _loses(rebalance, member_id, topic, partition)
-            }
-            for topic, of_topic in _owners_of(last, rebalance.started_ms or 0).items()
-        }
-        return Ownership(owners, rebalance.generation_id, True)
 
     # ---- where an event belongs
 
@@ -383,13 +321,9 @@ class GroupHistory:
         """Take back the events that did not take effect; what they told stays visible as cut short."""
         self.loads.append(event)
         self._close(Outcome.CUT_SHORT, event.time_ms)
-        void_from = event.void_from_seq
-        for generation in self.generations if void_from is not None else ():
-            if generation.last_seq >= void_from and not generation.is_void:
-                generation.is_void = generation.outcome is not Outcome.CUT_SHORT
-                generation.outcome = Outcome.CUT_SHORT
-            kept = [each for each in generation.replaced_while_stable if each.seq < void_from]
-            generation.replaced_while_stable = kept
+        if event.void_from_seq is not None:
+            for generation in self.generations:
+                _take_back(generation, event.void_from_seq)
         self._changes = Changes()
         self._take_members(event, event.members)
 
@@ -457,28 +391,20 @@ class GroupHistory:
         self.rejected.append(event)
 
 
+def _take_back(generation: Generation, void_from_seq: int) -> None:
+    """Mark what did not take effect."""
+    if generation.last_seq >= void_from_seq and not generation.is_void:
+        generation.is_void = generation.outcome is not Outcome.CUT_SHORT
+        generation.outcome = Outcome.CUT_SHORT
+    kept = [each for each in generation.replaced_while_stable if each.seq < void_from_seq]
+    generation.replaced_while_stable = kept
+
+
 def _slowest_join(generation: Generation, event: schema.GenerationStarted) -> tuple[MemberRef, int] | None:
     if event.slowest_member is not None:
         return event.slowest_member, event.slowest_join_ms
     came = [(part.member, part.join_ms) for part in generation.members.values() if part.join_ms is not None]
     return max(came, key=lambda each: each[1], default=None)
-
-
-def _owners_of(generation: Generation, time_ms: int) -> dict[str, dict[int, str]]:
-    """Who owned the partitions at a time in it, after the replacements until then."""
-    owners = generation.owners()
-    for change in generation.replaced_while_stable:
-        if change.at_ms <= time_ms:
-            for of_topic in owners.values():
-                for partition, member_id in of_topic.items():
-                    if member_id == change.old_member_id:
-                        of_topic[partition] = change.member.member_id
-    return owners
-
-
-def _loses(rebalance: Generation, member_id: str, topic: str, partition: int) -> bool:
-    part = rebalance.members.get(member_id)
-    return part is not None and partition in part.lost.get(topic, ())
 
 
 _HANDLERS: Final[dict[type[AuditEvent], Callable[[GroupHistory, Any], None]]] = {

@@ -9,7 +9,7 @@ from coordinator.core.causes import Cause
 from coordinator.explain.generation import Generation, Removal, Replacement
 from coordinator.explain.words import Names, counted, duration, host_of, listed, plain, quoted, requester
 
-# What Kafka's own consumer says when it leaves (KIP-800; AbstractCoordinator.maybeLeaveGroup). The words are its API here.
+# What Kafka's own consumer says when it leaves (KIP-800; AbstractCoordinator.maybeLeaveGroup).
 POLL_TIMEOUT: Final = "consumer poll timeout has expired"
 CLOSED: Final = "the consumer is being closed"
 UNSUBSCRIBED: Final = "the consumer unsubscribed from all topics"
@@ -102,7 +102,9 @@ def _leader_rejoined(trigger: Trigger, context: Context) -> str:
 
 def _member_rejoined(trigger: Trigger, context: Context) -> str:
     why = ""
-    if "cooperative" in (context.generation.protocol_name or (context.previous.protocol_name if context.previous else "")):
+    if "cooperative" in (
+        context.generation.protocol_name or (context.previous.protocol_name if context.previous else "")
+    ):
         why = ": the second rebalance of the cooperative protocol, which assigns what the first one revoked"
     return f"{_who(trigger, context)} rejoined with the same subscription{_said(trigger)}{why}"
 
@@ -160,7 +162,11 @@ def _static_replaced(trigger: Trigger, context: Context) -> str:
         )
         if now and before and now != before
     ]
-    if found.subscribed_topics and found.old_subscribed_topics and found.subscribed_topics != found.old_subscribed_topics:
+    if (
+        found.subscribed_topics
+        and found.old_subscribed_topics
+        and found.subscribed_topics != found.old_subscribed_topics
+    ):
         now, before = _topics(found.subscribed_topics), _topics(found.old_subscribed_topics)
         differences.append(f"a subscription to {now} instead of {before}")
     return f"{text} with {listed(differences)}" if differences else text

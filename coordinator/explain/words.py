@@ -34,7 +34,7 @@ def were(count: int) -> str:
 
 
 def duration(ms: int) -> str:
-    """A length of time with two or three digits, as a person would say it: `40 ms`, `4.1 s`, `2 min 5 s`, `3 h 10 min`."""
+    """A length of time with two or three digits, as a person would say it: `40 ms`, `4.1 s`, `2 min 5 s`."""
     if ms < 1_000:
         return f"{ms} ms"
     if ms < 59_950:
@@ -78,7 +78,7 @@ def host_of(host: str) -> str:
 
 
 class Names:
-    """Short names of members: the instance id, else the client id, with the begin of the member id where two share it."""
+    """Short names of members: the instance id, else the client id, with a part of the member id where two share it."""
 
     def __init__(self, members: Iterable[MemberRef]) -> None:
         by_id = {member.member_id: self._base(member) for member in members}
