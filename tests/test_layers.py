@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parent.parent
-FREE_TO_ALL: Final = ("coordinator.internal_topics", "coordinator.deadlines")
-"""Names of topics, and an addition that does not overflow: they import nothing, and every layer may import them."""
+FREE_TO_ALL: Final = ("coordinator.internal_topics", "coordinator.deadlines", "coordinator.printable")
+"""Names of topics, an addition that does not overflow, and quoting: they import nothing, and any layer may use them."""
 
 ANYTHING: Final = None
 
@@ -30,11 +30,13 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.server": "_wire coordinator.runtime coordinator.broker coordinator.audit coordinator.metadata"
         " coordinator.core coordinator.log coordinator.timers coordinator.config structlog uvloop",
         "coordinator.client": "_wire coordinator.core kafka",
+        "coordinator.explain": "coordinator.audit.schema coordinator.core.causes",
         "coordinator.pipeline": "_wire coordinator.audit.schema msgspec pyspark py4j delta rich",
         "coordinator.demo": ANYTHING,
         "coordinator.cli": ANYTHING,
         "coordinator.internal_topics": "",
         "coordinator.deadlines": "",
+        "coordinator.printable": "",
     }.items()
 }
 """Layer → what it imports beside itself and the standard library."""
