@@ -1,0 +1,178 @@
+"""The routes of the page: its files, its data as JSON under `/api/`, and its changes as server-sent events."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from coordinator.dashboard import views
+from coordinator.dashboard.board import Board
+from coordinator.explain.generation import Generation
+from coordinator.explain.history import GroupHistory
+
+STATIC: Final = Path(__file__).parent / "static"
+TELL_EVERY_SECONDS: Final = 0.25
+"""Changes that follow each other within this time are told together."""
+KEEP_ALIVE_SECONDS: Final = 15
+CHANGED_NAMED_MAX: Final = 200
+"""Groups that one message names; beyond that it says that all may have changed."""
+
+SECURITY_HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+"""Names in the page are chosen by clients: nothing but the page's own files may run, whatever they contain."""
+
+encode = msgspec.json.Encoder().encode
+
+
+class NotFound(Exception):
+    """What the address names does not exist. The message is one line."""
+
+
+class BadQuery(Exception):
+    """A query parameter has a value that is not allowed. The message is one line."""
+
+
+def make_app(board: Board) -> Starlette:
+    routes = Routes(board)
+    return Starlette(
+        routes=[
+            Route("/", routes.page),
+            Route("/api/overview", routes.overview),
+            Route("/api/groups", routes.groups),
+            # Group ids may contain any character, slashes too, so they come after what belongs to them.
+            Route("/api/generation/{generation_id:int}/{group_id:path}", routes.generation),
+            Route("/api/ownership/{group_id:path}", routes.ownership),
+            Route("/api/diff/{one:int}/{other:int}/{group_id:path}", routes.difference),
+            Route("/api/member/{group_id:path}", routes.member),
+            Route("/api/groups/{group_id:path}", routes.group),
+            Route("/api/events", routes.events),
+            Mount("/static", StaticFiles(directory=STATIC)),
+        ],
+        middleware=[Middleware(GZipMiddleware, minimum_size=1_000)],
+        exception_handlers={NotFound: _not_found, BadQuery: _bad_query},
+    )
+
+
+class Routes:
+    """Answers from the board; runs in the loop that applies the events to it."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+
+    async def page(self, request: Request) -> Response:
+        return FileResponse(STATIC / "index.html", headers=SECURITY_HEADERS)
+
+    async def overview(self, request: Request) -> Response:
+        return _json(views.overview(self._board))
+
+    async def groups(self, request: Request) -> Response:
+        query = request.query_params
+        sort = query.get("sort", "latest")
+        if sort not in views.SORTS:
+            raise BadQuery(f"sort={sort}: expected one of {', '.join(views.SORTS)}")
+        offset, limit = _number(request, "offset", 0), _number(request, "limit", 100)
+        return _json(views.groups(self._board, query.get("search", ""), query.get("state", ""), sort, offset, limit))
+
+    async def group(self, request: Request) -> Response:
+        return _json(views.group(self._board, self._history(request)))
+
+    async def generation(self, request: Request) -> Response:
+        history = self._history(request)
+        return _json(views.generation(history, _generation(history, request.path_params["generation_id"])))
+
+    async def ownership(self, request: Request) -> Response:
+        return _json(views.ownership(self._history(request), self._board.newest_ms))
+
+    async def difference(self, request: Request) -> Response:
+        history = self._history(request)
+        one, other = (_generation(history, request.path_params[name]) for name in ("one", "other"))
+        return _json(views.difference(history, one, other))
+
+    async def member(self, request: Request) -> Response:
+        history, member_id = self._history(request), request.query_params.get("member_id", "")
+        found = views.member(history, member_id)
+        if found is None:
+            raise NotFound(f"group {history.group_id} has never had a member {member_id}")
+        return _json(found)
+
+    async def events(self, request: Request) -> Response:
+        stream = changes(self._board, request.is_disconnected)
+        return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+    def _history(self, request: Request) -> GroupHistory:
+        group_id = request.path_params["group_id"]
+        history = self._board.groups.get(group_id)
+        if history is None:
+            raise NotFound(f"there are no events of a group {group_id}")
+        return history
+
+
+async def changes(board: Board, is_disconnected: Callable[[], Awaitable[bool]]) -> AsyncIterator[bytes]:
+    """Server-sent events: the groups that changed and how much has been read, at most every `TELL_EVERY_SECONDS`."""
+    changed: set[str] = set()
+    is_told = asyncio.Event()
+
+    def note(group_ids: set[str]) -> None:
+        changed.update(group_ids)
+        is_told.set()
+
+    stop = board.listen(note)
+    try:
+        yield _message(board, set())
+        while not await is_disconnected():
+            try:
+                await asyncio.wait_for(is_told.wait(), KEEP_ALIVE_SECONDS)
+            except TimeoutError:
+                yield b": still here\n\n"
+                continue
+            await asyncio.sleep(TELL_EVERY_SECONDS)
+            is_told.clear()
+            told, changed = changed, set()
+            yield _message(board, told)
+    finally:
+        stop()
+
+
+def _message(board: Board, changed: set[str]) -> bytes:
+    named = sorted(changed) if len(changed) <= CHANGED_NAMED_MAX else None
+    body = {"groups": named, "newest_ms": board.newest_ms, "progress": msgspec.to_builtins(board.progress)}
+    return b"data: " + encode(body) + b"\n\n"
+
+
+def _generation(history: GroupHistory, generation_id: int) -> Generation:
+    found = history.generation(generation_id)
+    if found is None:
+        raise NotFound(f"there are no events of a generation {generation_id} of group {history.group_id}")
+    return found
+
+
+def _number(request: Request, name: str, default: int) -> int:
+    text = request.query_params.get(name, str(default))
+    if not text.isdecimal() or len(text) > 9:
+        raise BadQuery(f"{name}={text}: expected a number from 0 to 999999999")
+    return int(text)
+
+
+def _json(body: Any, status: int = 200) -> Response:
+    headers = {"Cache-Control": "no-store", **SECURITY_HEADERS}
+    return Response(encode(body), status, headers, media_type="application/json")
+
+
+def _not_found(request: Request, problem: Exception) -> Response:
+    return _json({"error": str(problem)}, 404)
+
+
+def _bad_query(request: Request, problem: Exception) -> Response:
+    return _json({"error": str(problem)}, 400)

@@ -1,0 +1,140 @@
+"""All groups that the page shows, and who has to be told that one of them changed."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from coordinator.audit.schema import AuditEvent, RebalanceStarted
+from coordinator.explain.findings import Finding, findings
+from coordinator.explain.generation import Generation
+from coordinator.explain.history import GroupHistory
+
+MS_PER_MINUTE: Final = 60_000
+MINUTES_KEPT: Final = 7 * 24 * 60
+"""How far back the rebalances of all groups are counted, before the newest one."""
+
+HOUR_MS: Final = 60 * MS_PER_MINUTE
+
+
+@dataclass(slots=True)
+class Progress:
+    """How much of what there was at the start has been read. `total` is in the unit of `read`: records or rows."""
+
+    read: int = 0
+    total: int = 0
+    is_live: bool = False
+    """All that there was at the start has been read."""
+    problem: str = ""
+    """Why nothing more is read, in one line; empty while all is well."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """A group in the list of groups. Times are wall-clock ms since the epoch."""
+
+    group_id: str
+    state: str
+    members: int
+    generation_id: int
+    generations: int
+    rebalances_last_hour: int
+    last_rebalance_ms: int | None
+    last_cause: str
+    last_outcome: str
+    findings: int
+    unowned_partition_ms: int
+    last_ms: int | None
+
+
+class Board:
+    """The histories of all groups. Events are applied in the order of their topic partitions."""
+
+    def __init__(self) -> None:
+        self.groups: dict[str, GroupHistory] = {}
+        self.progress = Progress()
+        self.newest_ms = 0
+        """The time of the newest event: what counts as now for whoever reads old tables."""
+        self.rebalances_by_minute: Counter[int] = Counter()
+        """Minute since the epoch → rebalances that started in it, over all groups."""
+        self._rows: dict[str, GroupRow] = {}
+        self._findings: dict[str, tuple[Finding, ...]] = {}
+        self._listeners: set[Callable[[set[str]], None]] = set()
+
+    def listen(self, listener: Callable[[set[str]], None]) -> Callable[[], None]:
+        """Call `listener` with the ids of groups that changed; the result ends that."""
+        self._listeners.add(listener)
+        return lambda: self._listeners.discard(listener)
+
+    def apply(self, events: Iterable[AuditEvent]) -> None:
+        """Apply events, and tell the listeners."""
+        changed: set[str] = set()
+        for event in events:
+            history = self.groups.get(event.group_id)
+            if history is None:
+                history = self.groups[event.group_id] = GroupHistory(event.group_id)
+            if history.apply(event):
+                changed.add(event.group_id)
+                self.newest_ms = max(self.newest_ms, event.time_ms)
+                if isinstance(event, RebalanceStarted):
+                    self._count_rebalance(event.time_ms)
+        for group_id in changed:
+            self._rows.pop(group_id, None)
+            self._findings.pop(group_id, None)
+        self.tell(changed)
+
+    def tell(self, changed: set[str]) -> None:
+        for listener in tuple(self._listeners):
+            listener(changed)
+
+    def findings_of(self, group_id: str) -> tuple[Finding, ...]:
+        found = self._findings.get(group_id)
+        if found is None:
+            found = self._findings[group_id] = tuple(findings(self.groups[group_id], self.newest_ms))
+        return found
+
+    def row(self, group_id: str) -> GroupRow:
+        row = self._rows.get(group_id)
+        if row is None:
+            row = self._rows[group_id] = self._make_row(self.groups[group_id])
+        return row
+
+    def rows(self) -> list[GroupRow]:
+        return [self.row(group_id) for group_id in self.groups]
+
+    def rebalances_since(self, history: GroupHistory, since_ms: int) -> int:
+        count = 0
+        for generation in reversed(history.generations):
+            if generation.started_ms is None or generation.started_ms < since_ms:
+                break
+            count += generation.rebalance_started_ms is not None
+        return count
+
+    def _make_row(self, history: GroupHistory) -> GroupRow:
+        latest = history.latest
+        return GroupRow(
+            group_id=history.group_id,
+            state=history.state,
+            members=len(history.members),
+            generation_id=history.generation_id,
+            generations=len(history.generations),
+            rebalances_last_hour=self.rebalances_since(history, self.newest_ms - HOUR_MS),
+            last_rebalance_ms=None if latest is None else latest.started_ms,
+            last_cause=_cause(latest),
+            last_outcome="" if latest is None else latest.outcome.value,
+            findings=len(self.findings_of(history.group_id)),
+            unowned_partition_ms=sum(each.unowned_partition_ms or 0 for each in history.generations),
+            last_ms=history.last_ms,
+        )
+
+    def _count_rebalance(self, time_ms: int) -> None:
+        minute = time_ms // MS_PER_MINUTE
+        self.rebalances_by_minute[minute] += 1
+        if len(self.rebalances_by_minute) > MINUTES_KEPT:
+            oldest = max(self.rebalances_by_minute) - MINUTES_KEPT
+            for each in [each for each in self.rebalances_by_minute if each <= oldest]:
+                del self.rebalances_by_minute[each]
+
+
+def _cause(generation: Generation | None) -> str:
+    return "" if generation is None or generation.cause is None else str(generation.cause)

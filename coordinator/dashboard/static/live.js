@@ -1,0 +1,33 @@
+// What the server pushes: which groups changed, and how much has been read.
+
+const listeners = new Set();
+let status = { newest_ms: 0, progress: { read: 0, total: 0, is_live: false, problem: "" } };
+let connected = false;
+
+export const now = () => Math.max(status.newest_ms, connected && status.progress.is_live ? Date.now() : 0) || Date.now();
+export const listen = (listener) => { listeners.add(listener); return () => listeners.delete(listener); };
+
+export function connect() {
+  const source = new EventSource("/api/events");
+  source.onopen = () => { connected = true; tell({ groups: [] }); };
+  source.onerror = () => { connected = false; tell({ groups: [] }); };
+  source.onmessage = (message) => {
+    status = JSON.parse(message.data);
+    tell(status);
+  };
+}
+
+function tell(message) {
+  words();
+  for (const listener of [...listeners]) listener(message);
+}
+
+function words() {
+  const element = document.getElementById("status");
+  const { read, total, is_live: isLive, problem } = status.progress;
+  element.classList.toggle("bad", !connected || problem !== "");
+  if (!connected) element.textContent = "not connected: trying again";
+  else if (problem) element.textContent = problem;
+  else if (isLive) element.textContent = "live";
+  else element.textContent = total ? `reading: ${Math.floor((100 * read) / total)} % of ${total.toLocaleString("en")} records` : "reading";
+}

@@ -1,0 +1,325 @@
+"""Groups as JSON: what the routes under `/api/` answer. Times are wall-clock ms since the epoch."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+from coordinator.audit.schema import MemberRef, TopicPartitions
+from coordinator.dashboard.board import HOUR_MS, MS_PER_MINUTE, Board, GroupRow
+from coordinator.explain.findings import Finding
+from coordinator.explain.generation import Generation, MemberPart, Outcome
+from coordinator.explain.history import GroupHistory
+from coordinator.explain.story import tell
+
+Json = dict[str, Any]
+
+OVERVIEW_HOURS: Final = 24
+WORST_SHOWN: Final = 10
+FINDINGS_SHOWN: Final = 50
+GROUPS_MAX: Final = 1_000
+"""Groups in one answer of `/api/groups`."""
+GENERATIONS_SHOWN: Final = 500
+"""Generations in the answer about one group, the newest."""
+PARTITIONS_SHOWN: Final = 500
+"""Partitions whose owners are shown, the first by topic and index."""
+MOVES_SHOWN: Final = 2_000
+
+SORTS: Final = {
+    "group": lambda row: row.group_id,
+    "state": lambda row: (row.state, row.group_id),
+    "members": lambda row: (-row.members, row.group_id),
+    "rebalances": lambda row: (-row.rebalances_last_hour, row.group_id),
+    "findings": lambda row: (-row.findings, row.group_id),
+    "latest": lambda row: (-(row.last_rebalance_ms or 0), row.group_id),
+}
+"""The ways to sort the list of groups."""
+
+
+def overview(board: Board) -> Json:
+    rows = board.rows()
+    states: dict[str, int] = {}
+    for row in rows:
+        states[row.state or "Unknown"] = states.get(row.state or "Unknown", 0) + 1
+    worst = sorted((row for row in rows if row.rebalances_last_hour), key=SORTS["rebalances"])[:WORST_SHOWN]
+    findings = [
+        {"group_id": row.group_id, **finding_json(each)}
+        for row in rows
+        if row.findings
+        for each in board.findings_of(row.group_id)
+    ]
+    return {
+        "newest_ms": board.newest_ms,
+        "groups": len(rows),
+        "states": states,
+        "members": sum(row.members for row in rows),
+        "rebalances_per_hour": rebalances_per_hour(board),
+        "worst": [row_json(row) for row in worst],
+        "findings": findings[:FINDINGS_SHOWN],
+        "findings_total": len(findings),
+        "progress": msgspec.to_builtins(board.progress),
+    }
+
+
+def rebalances_per_hour(board: Board) -> list[list[int]]:
+    """[beginning of the hour, rebalances of all groups that started in it], the last hours, oldest first."""
+    last = board.newest_ms // HOUR_MS
+    counts = dict.fromkeys(range(last - OVERVIEW_HOURS + 1, last + 1), 0)
+    for minute, count in board.rebalances_by_minute.items():
+        hour = minute * MS_PER_MINUTE // HOUR_MS
+        if hour in counts:
+            counts[hour] += count
+    return [[hour * HOUR_MS, count] for hour, count in counts.items()]
+
+
+def groups(board: Board, search: str, state: str, sort: str, offset: int, limit: int) -> Json:
+    """Groups whose id contains `search`, in that state if one is given."""
+    needle = search.casefold()
+    found = [
+        row for row in board.rows() if needle in row.group_id.casefold() and (not state or row.state == state)
+    ]
+    found.sort(key=SORTS[sort])
+    shown = found[offset : offset + min(limit, GROUPS_MAX)]
+    return {"total": len(found), "groups": [row_json(row) for row in shown]}
+
+
+def group(board: Board, history: GroupHistory) -> Json:
+    generations = list(history.generations)[-GENERATIONS_SHOWN:]
+    return {
+        **row_json(board.row(history.group_id)),
+        "first_ms": history.first_ms,
+        "newest_ms": board.newest_ms,
+        "begins_in_the_middle": history.begins_in_the_middle,
+        "gaps": [[gap.first_seq, gap.last_seq, gap.before_ms] for gap in history.gaps],
+        "members_now": [_member_now(history, member_id) for member_id in sorted(history.members)],
+        "generations": [summary(each) for each in generations],
+        "findings_list": [finding_json(each) for each in board.findings_of(history.group_id)],
+        "lanes": member_lanes(generations, board.newest_ms),
+        "resets": [msgspec.to_builtins(each) for each in history.resets],
+        "rejected": [msgspec.to_builtins(each) for each in history.rejected],
+    }
+
+
+def summary(generation: Generation) -> Json:
+    """A generation in the timeline of its group."""
+    return {
+        "generation_id": generation.generation_id,
+        "created_seq": generation.created_seq,
+        "first_seq": generation.first_seq,
+        "cause": "" if generation.cause is None else str(generation.cause),
+        "member": None if generation.member is None else member_name(generation.member),
+        "reason": generation.reason,
+        "outcome": generation.outcome.value,
+        "is_void": generation.is_void,
+        "started_ms": generation.started_ms,
+        "generation_started_ms": generation.generation_started_ms,
+        "ended_ms": generation.ended_ms,
+        "members": generation.member_count,
+        "join_ms": generation.join_ms,
+        "sync_ms": generation.sync_ms,
+        "rebalance_ms": generation.rebalance_ms,
+        "partitions": generation.partitions,
+        "partitions_moved": generation.partitions_moved,
+        "moved_needlessly": generation.moved_needlessly,
+        "unowned_partition_ms": generation.unowned_partition_ms,
+        "silent_partition_ms": generation.silent_partition_ms,
+        "protocol_name": generation.protocol_name,
+    }
+
+
+def generation(history: GroupHistory, one: Generation) -> Json:
+    """A generation with its story, the part of each member, and what moved."""
+    before = history.before(one)
+    return {
+        **summary(one),
+        "story": story_json(history, one),
+        "leader": one.leader,
+        "member_parts": [_part(part) for _, part in sorted(one.members.items())],
+        "removed": [
+            {
+                "member": member_json(each.member),
+                "cause": str(each.cause),
+                "reason": each.reason,
+                "silent_ms": each.silent_ms,
+                "at_ms": each.at_ms,
+            }
+            for each in one.changes.removed
+        ],
+        "joined": [{"member": member_json(each.member), "at_ms": each.at_ms} for each in one.changes.joined],
+        "topic_changes": one.topic_changes,
+        "moves": moves(before, one),
+        "before": None if before is None else before.generation_id,
+        "commits_rejected": one.commits_rejected,
+        "lag_before": one.lag_before,
+        "lag_after": one.lag_after,
+    }
+
+
+def story_json(history: GroupHistory, one: Generation) -> Json:
+    """The story in words, as its parts."""
+    return msgspec.to_builtins(tell(history, one))  # type: ignore[no-any-return]
+
+
+def finding_json(finding: Finding) -> Json:
+    return msgspec.to_builtins(finding)  # type: ignore[no-any-return]
+
+
+def moves(before: Generation | None, after: Generation) -> Json:
+    """Partitions whose owner differs between two generations: [topic, partition, from, to], None for nobody."""
+    owned_before = {} if before is None else _flat_owners(before)
+    owned_after = _flat_owners(after) if after.outcome is Outcome.STABLE else {}
+    if after.outcome is not Outcome.STABLE:
+        return {"total": 0, "moves": []}
+    names = _names(before) | _names(after)
+    changed = [
+        [topic, partition, names.get(old, old), names.get(new, new)]
+        for topic, partition in sorted(owned_before.keys() | owned_after.keys())
+        if (old := owned_before.get((topic, partition), "")) != (new := owned_after.get((topic, partition), ""))
+    ]
+    return {"total": len(changed), "moves": changed[:MOVES_SHOWN]}
+
+
+def difference(history: GroupHistory, one: Generation, other: Generation) -> Json:
+    """Two generations side by side."""
+    return {
+        "a": summary(one),
+        "b": summary(other),
+        "members_gone": sorted(set(_names(one).values()) - set(_names(other).values())),
+        "members_new": sorted(set(_names(other).values()) - set(_names(one).values())),
+        "moves": moves(one, other),
+    }
+
+
+def member_lanes(generations: Iterable[Generation], now_ms: int) -> list[Json]:
+    """By member: the spans of time in which it was in a stable generation, with what it owned."""
+    lanes: dict[str, Json] = {}
+    stable = [each for each in generations if each.outcome is Outcome.STABLE and each.ended_ms is not None]
+    following = _next_starts(generations, now_ms)
+    for each in stable:
+        until_ms = following[id(each)]
+        for member_id, part in each.members.items():
+            lane = lanes.setdefault(member_id, {"member": member_json(part.member), "spans": []})
+            lane["spans"].append([each.ended_ms, until_ms, each.generation_id, count_partitions(part)])
+    return sorted(lanes.values(), key=lambda lane: (lane["member"]["name"], lane["member"]["member_id"]))
+
+
+def ownership(history: GroupHistory, now_ms: int) -> Json:
+    """Per partition, who owned it when: [from, to, member name] in order; what lies between had no owner."""
+    generations = list(history.generations)[-GENERATIONS_SHOWN:]
+    following = _next_starts(generations, now_ms)
+    lanes: dict[tuple[str, int], list[list[Any]]] = {}
+    for each in generations:
+        if each.outcome is not Outcome.STABLE or each.ended_ms is None:
+            continue
+        names = _names(each)
+        for place, member_id in _flat_owners(each).items():
+            lanes.setdefault(place, []).append([each.ended_ms, following[id(each)], names.get(member_id, member_id)])
+    if any("cooperative" in each.protocol_name for each in generations):
+        for spans in lanes.values():
+            _join_kept(spans)
+    shown = sorted(lanes)[:PARTITIONS_SHOWN]
+    return {
+        "total": len(lanes),
+        "partitions": [{"topic": topic, "partition": index, "spans": lanes[topic, index]} for topic, index in shown],
+    }
+
+
+def member(history: GroupHistory, member_id: str) -> Json | None:
+    """What is known of one member, by the generations that it was in; None for an unknown one."""
+    parts = [
+        {**summary(each), "part": _part(each.members[member_id])}
+        for each in history.generations
+        if member_id in each.members
+    ]
+    removed = [
+        {"at_ms": gone.at_ms, "cause": str(gone.cause), "reason": gone.reason, "silent_ms": gone.silent_ms}
+        for each in history.generations
+        for gone in each.changes.removed
+        if gone.member.member_id == member_id
+    ]
+    if not parts and member_id not in history.members:
+        return None
+    now = _member_now(history, member_id) if member_id in history.members else None
+    return {"member_id": member_id, "now": now, "generations": parts, "removed": removed}
+
+
+def row_json(row: GroupRow) -> Json:
+    return msgspec.to_builtins(row)  # type: ignore[no-any-return]
+
+
+def member_name(member: MemberRef) -> str:
+    """What people call a member: its instance id, else its client id, else its member id."""
+    return member.group_instance_id or member.client_id or member.member_id
+
+
+def member_json(member: MemberRef) -> Json:
+    return {"name": member_name(member), **msgspec.to_builtins(member)}
+
+
+def count_partitions(part: MemberPart) -> int:
+    return _count(part.partitions) + part.unnamed_partitions
+
+
+def _count(partitions: TopicPartitions) -> int:
+    return sum(map(len, partitions.values()))
+
+
+def _part(part: MemberPart) -> Json:
+    return {
+        "member": member_json(part.member),
+        "join_ms": part.join_ms,
+        "sync_ms": part.sync_ms,
+        "partitions": count_partitions(part),
+        "gained": _count(part.gained),
+        "lost": _count(part.lost),
+        "kept": _count(part.kept),
+        "assignment": part.partitions,
+    }
+
+
+def _member_now(history: GroupHistory, member_id: str) -> Json:
+    known = history.members[member_id]
+    return {
+        "member": member_json(known.member),
+        "session_timeout_ms": known.session_timeout_ms,
+        "rebalance_timeout_ms": known.rebalance_timeout_ms,
+        "joined_ms": known.joined_ms,
+        "subscribed_topics": list(known.subscribed_topics),
+        "assignment": known.partitions,
+        "partitions": _count(known.partitions) + known.unnamed_partitions,
+    }
+
+
+def _flat_owners(one: Generation) -> dict[tuple[str, int], str]:
+    return {
+        (topic, partition): member_id
+        for topic, of_topic in one.owners().items()
+        for partition, member_id in of_topic.items()
+    }
+
+
+def _names(one: Generation | None) -> dict[str, str]:
+    """Member id → what people call it; the member id too where two share a name."""
+    if one is None:
+        return {}
+    names = {member_id: member_name(part.member) for member_id, part in one.members.items()}
+    doubles = {name for name in names.values() if list(names.values()).count(name) > 1} if len(names) <= 1_000 else set()
+    return {member_id: f"{name} ({member_id[-8:]})" if name in doubles else name for member_id, name in names.items()}
+
+
+def _next_starts(generations: Iterable[Generation], now_ms: int) -> dict[int, int]:
+    """Identity of a generation → when the next rebalance of the group started; `now_ms` for the last one."""
+    ordered = [each for each in generations if each.started_ms is not None]
+    ends = [each.started_ms or 0 for each in ordered[1:]] + [now_ms]
+    return {id(each): max(end, each.ended_ms or 0) for each, end in zip(ordered, ends, strict=True)}
+
+
+def _join_kept(spans: list[list[Any]]) -> None:
+    """Members of the cooperative protocol keep their partitions during a rebalance: two spans of one owner are one."""
+    joined: list[list[Any]] = []
+    for span in spans:
+        if joined and joined[-1][2] == span[2]:
+            joined[-1][1] = span[1]
+        else:
+            joined.append(span)
+    spans[:] = joined
