@@ -32,6 +32,7 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.client": "_wire coordinator.core kafka",
         "coordinator.explain": "coordinator.audit.schema coordinator.core.causes",
         "coordinator.pipeline": "_wire coordinator.audit.schema msgspec pyspark py4j delta rich",
+        "coordinator.dashboard": "coordinator.audit.schema coordinator.client coordinator.explain msgspec starlette structlog",
         "coordinator.demo": ANYTHING,
         "coordinator.cli": ANYTHING,
         "coordinator.internal_topics": "",

@@ -10,6 +10,7 @@ from coordinator import __version__
 VERBS: Final = {
     "serve": "Serve Kafka clients until stopped.",
     "groups": "Query the consumer groups of a server.",
+    "dashboard": "Show the groups of a server in a browser, live.",
     "pipeline": "Write the audit topic to Delta tables, with Spark.",
     "demo": "Run a demo: a server, consumers, rebalances, Spark, and the table of generations.",
 }

@@ -93,7 +93,7 @@ class Routes:
         return _json(views.generation(history, _generation(history, request.path_params["generation_id"])))
 
     async def ownership(self, request: Request) -> Response:
-        return _json(views.ownership(self._history(request), self._board.newest_ms))
+        return _json(views.ownership(self._history(request)))
 
     async def difference(self, request: Request) -> Response:
         history = self._history(request)

@@ -94,7 +94,7 @@ def group(board: Board, history: GroupHistory) -> Json:
         "members_now": [_member_now(history, member_id) for member_id in sorted(history.members)],
         "generations": [summary(each) for each in generations],
         "findings_list": [finding_json(each) for each in board.findings_of(history.group_id)],
-        "lanes": member_lanes(generations, board.newest_ms),
+        "lanes": member_lanes(generations),
         "resets": [msgspec.to_builtins(each) for each in history.resets],
         "rejected": [msgspec.to_builtins(each) for each in history.rejected],
     }
@@ -190,23 +190,29 @@ def difference(history: GroupHistory, one: Generation, other: Generation) -> Jso
     }
 
 
-def member_lanes(generations: Iterable[Generation], now_ms: int) -> list[Json]:
-    """By member: the spans of time in which it was in a stable generation, with what it owned."""
+def member_lanes(generations: Iterable[Generation]) -> list[Json]:
+    """By member: the spans of time in which it was in a stable generation, with what it owned.
+
+    A span is [from, to, generation, partitions]; `to` is None as long as it lasts.
+    """
     lanes: dict[str, Json] = {}
     stable = [each for each in generations if each.outcome is Outcome.STABLE and each.ended_ms is not None]
-    following = _next_starts(generations, now_ms)
+    following = _next_starts(generations)
     for each in stable:
         until_ms = following[id(each)]
         for member_id, part in each.members.items():
             lane = lanes.setdefault(member_id, {"member": member_json(part.member), "spans": []})
             lane["spans"].append([each.ended_ms, until_ms, each.generation_id, count_partitions(part)])
-    return sorted(lanes.values(), key=lambda lane: (lane["member"]["name"], lane["member"]["member_id"]))
+    return sorted(lanes.values(), key=lambda lane: (lane["member"]["name"], lane["spans"][0][0]))
 
 
-def ownership(history: GroupHistory, now_ms: int) -> Json:
-    """Per partition, who owned it when: [from, to, member name] in order; what lies between had no owner."""
+def ownership(history: GroupHistory) -> Json:
+    """Per partition, who owned it when: [from, to, member name] in order; what lies between had no owner.
+
+    `to` is None as long as it lasts. `empty` are the spans of time in which the group had no members at all.
+    """
     generations = list(history.generations)[-GENERATIONS_SHOWN:]
-    following = _next_starts(generations, now_ms)
+    following = _next_starts(generations)
     lanes: dict[tuple[str, int], list[list[Any]]] = {}
     for each in generations:
         if each.outcome is not Outcome.STABLE or each.ended_ms is None:
@@ -220,6 +226,7 @@ def ownership(history: GroupHistory, now_ms: int) -> Json:
     shown = sorted(lanes)[:PARTITIONS_SHOWN]
     return {
         "total": len(lanes),
+        "empty": [[each.ended_ms, following[id(each)]] for each in generations if each.outcome is Outcome.EMPTIED],
         "partitions": [{"topic": topic, "partition": index, "spans": lanes[topic, index]} for topic, index in shown],
     }
 
@@ -307,11 +314,13 @@ def _names(one: Generation | None) -> dict[str, str]:
     return {member_id: f"{name} ({member_id[-8:]})" if name in doubles else name for member_id, name in names.items()}
 
 
-def _next_starts(generations: Iterable[Generation], now_ms: int) -> dict[int, int]:
-    """Identity of a generation → when the next rebalance of the group started; `now_ms` for the last one."""
+def _next_starts(generations: Iterable[Generation]) -> dict[int, int | None]:
+    """Identity of a generation → when the next rebalance of the group started; None for the last one."""
     ordered = [each for each in generations if each.started_ms is not None]
-    ends = [each.started_ms or 0 for each in ordered[1:]] + [now_ms]
-    return {id(each): max(end, each.ended_ms or 0) for each, end in zip(ordered, ends, strict=True)}
+    starts: list[int | None] = [None]
+    for each in reversed(ordered[1:]):
+        starts.append(each.started_ms)
+    return {id(each): start for each, start in zip(ordered, reversed(starts), strict=True)}
 
 
 def _join_kept(spans: list[list[Any]]) -> None:

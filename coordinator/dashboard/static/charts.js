@@ -1,6 +1,6 @@
 // Charts by ECharts. Each has a table or text beside it that says the same, for those who cannot see it.
 
-import { causeColour, causeWords, GAP_COLOUR, memberColours } from "./colours.js";
+import { causeColour, causeWords, EMPTY_COLOUR, GAP_COLOUR, memberColours } from "./colours.js";
 import { count, dateTime, duration, time } from "./dom.js";
 
 const open = new Map();
@@ -93,20 +93,21 @@ export function timeline(element, generations, now, chosen, onClick) {
 export function memberLanes(element, members, generations, now, onClick) {
   const colours = memberColours(members.map((each) => each.member.name));
   const items = members.flatMap((each, row) => each.spans.map((span) => ({
-    value: [row, span[0], span[1]], colour: colours.get(each.member.name), member: each.member, generation: span[2], partitions: span[3], faint: span[3] === 0,
+    value: [row, span[0], span[1] ?? now], colour: colours.get(each.member.name), member: each.member, generation: span[2], partitions: span[3], faint: span[3] === 0,
   })));
   const words = (item) => `${item.member.name} (${item.member.client_host})\ngeneration ${item.generation}: ${count(item.partitions)} partitions\n${time(item.value[1])} to ${time(item.value[2])}`;
   lanes(element, members.map((each) => each.member.name), items, range(generations, now), words, (item) => onClick(item.member.member_id));
 }
 
-export function partitionLanes(element, partitions, generations, now) {
+export function partitionLanes(element, partitions, empty, generations, now) {
   const colours = memberColours(partitions.flatMap((each) => each.spans.map((span) => span[2])));
-  const items = partitions.flatMap((each, row) => each.spans.flatMap((span, index) => {
-    const owned = { value: [row, span[0], span[1]], colour: colours.get(span[2]), owner: span[2], partition: each };
-    const next = each.spans[index + 1];
-    return next && next[0] > span[1] ? [owned, { value: [row, span[1], next[0]], colour: GAP_COLOUR, owner: null, partition: each }] : [owned];
-  }));
-  const words = (item) => `${item.partition.topic}-${item.partition.partition}: ${item.owner === null ? "no owner" : item.owner}\n${time(item.value[1])} to ${time(item.value[2])} (${duration(item.value[2] - item.value[1])})`;
+  const items = partitions.flatMap((each, row) => {
+    const owned = each.spans.map((span) => ({ value: [row, span[0], span[1] ?? now], colour: colours.get(span[2]), owner: span[2], partition: each }));
+    const gaps = each.spans.slice(1).map((span, index) => ({ value: [row, each.spans[index][1], span[0]], colour: GAP_COLOUR, owner: "no owner", partition: each }));
+    const rests = empty.map(([from, to]) => ({ value: [row, from, to ?? now], colour: EMPTY_COLOUR, owner: "the group was empty", partition: each }));
+    return [...owned, ...gaps.filter((gap) => gap.value[2] > gap.value[1]), ...rests];
+  });
+  const words = (item) => `${item.partition.topic}-${item.partition.partition}: ${item.owner}\n${time(item.value[1])} to ${time(item.value[2])} (${duration(item.value[2] - item.value[1])})`;
   lanes(element, partitions.map((each) => `${each.topic}-${each.partition}`), items, range(generations, now), words, null, 16);
   return colours;
 }

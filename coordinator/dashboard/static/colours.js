@@ -25,6 +25,7 @@ export function memberColours(names) {
 }
 
 export const GAP_COLOUR = "#D4000F";
+export const EMPTY_COLOUR = "#8a919c";
 
 const STATES = { Stable: "good", Empty: "quiet", Dead: "quiet", PreparingRebalance: "warn", CompletingRebalance: "warn" };
 export const stateClass = (state) => STATES[state] || "quiet";

@@ -1,7 +1,7 @@
 // One group: its timeline, its members, who owned which partition, and the story of the chosen generation.
 
 import { memberLanes, partitionLanes, timeline } from "./charts.js";
-import { causeColour, causeWords, GAP_COLOUR, stateClass } from "./colours.js";
+import { causeColour, causeWords, EMPTY_COLOUR, GAP_COLOUR, stateClass } from "./colours.js";
 import { ago, count, dateTime, duration, el, generationLink, memberLink, show, table, time } from "./dom.js";
 import { findings } from "./findings.js";
 import { now } from "./live.js";
@@ -41,17 +41,18 @@ export async function groupPage(groupId, chosen, parameters) {
     difference && el("section", { id: "difference" }, el("h2", {}, `Generation ${difference.a.generation_id} beside ${difference.b.generation_id}`), differenceOf(difference)),
     el("h2", {}, `Members over time${more(group.lanes.length)}`), members,
     el("h2", {}, `Who owned which partition${more(ownership.total)}`),
-    el("p", { class: "quiet" }, "One colour per member. ", el("i", { style: `display:inline-block;width:12px;height:12px;background:${GAP_COLOUR}` }), " nobody"), partitions,
+    el("div", { class: "legend" }, el("span", {}, "One colour per member"), swatch(GAP_COLOUR, "nobody"), swatch(EMPTY_COLOUR, "the group was empty")), partitions,
     el("h2", {}, "At a moment in the past"), slider(generations, ownership.partitions, end, then), then,
     el("h2", {}, "Members now"), membersNow(groupId, group.members_now),
     rejected(group), resets(group),
   );
   timeline(line, generations, end, wanted, (id) => { location.hash = generationLink(groupId, id); });
   memberLanes(members, group.lanes.slice(0, LANES_SHOWN), generations, end, (id) => { location.hash = memberLink(groupId, id); });
-  partitionLanes(partitions, ownership.partitions.slice(0, LANES_SHOWN), generations, end);
+  partitionLanes(partitions, ownership.partitions.slice(0, LANES_SHOWN), ownership.empty, generations, end);
 }
 
 const fact = (value, words) => el("div", { class: "card" }, el("b", {}, value || "–"), words);
+const swatch = (colour, words) => el("span", {}, el("i", { style: `background:${colour}` }), words);
 const more = (total) => (total > LANES_SHOWN ? ` (the first ${LANES_SHOWN} of ${count(total)})` : "");
 
 function warnings(group) {
@@ -63,7 +64,7 @@ function warnings(group) {
 
 function legend(generations) {
   const causes = [...new Set(generations.map((each) => each.cause))].filter(Boolean);
-  return el("div", { class: "legend" }, causes.map((cause) => el("span", {}, el("i", { style: `background:${causeColour(cause)}` }), causeWords(cause))),
+  return el("div", { class: "legend" }, causes.map((cause) => swatch(causeColour(cause), causeWords(cause))),
     el("span", {}, el("i", { style: "border:2px dashed currentColor" }), "did not become stable"));
 }
 
@@ -137,7 +138,7 @@ function slider(generations, partitions, end, then) {
     const owners = new Map();
     let nobody = 0;
     for (const each of partitions) {
-      const span = each.spans.find((one) => one[0] <= at && at <= one[1]);
+      const span = each.spans.find((one) => one[0] <= at && at <= (one[1] ?? end));
       if (span) owners.set(span[2], [...(owners.get(span[2]) || []), `${each.topic}-${each.partition}`]);
       else nobody += 1;
     }

@@ -7,7 +7,7 @@ import { groupPage } from "./group.js";
 import { memberPage } from "./member.js";
 import { overviewPage } from "./overview.js";
 
-const REFRESH_MS = 700;
+const REFRESH_MS = 300;
 
 export async function get(path) {
   const response = await fetch(path);

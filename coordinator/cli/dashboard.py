@@ -1,0 +1,85 @@
+"""`coordinator dashboard`: the live page, until SIGTERM or Ctrl-C."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+from contextlib import nullcontext
+from functools import partial
+from pathlib import Path
+
+import click
+
+from coordinator.client.wire import ClientError
+
+DEFAULT_LISTEN = "127.0.0.1:8080"
+STOP_SECONDS = 1
+"""How long a stop waits for answers; the streams of changes never end by themselves."""
+
+
+@click.command
+@click.option("--bootstrap", required=True, metavar="HOST:PORT", help="The server whose audit topic is read.")
+@click.option("--listen", default=DEFAULT_LISTEN, show_default=True, metavar="HOST:PORT", help="Port 0: a free one.")
+@click.option("--ready-file", type=click.Path(path_type=Path), help="Write this JSON file (url, pid) when ready.")
+def command(bootstrap: str, listen: str, ready_file: Path | None) -> None:
+    """Show the groups of a server in a browser, live.
+
+    Whoever reaches the address can read all events; it has no login. So listen on other addresses than loopback only
+    in a network that you trust.
+    """
+    try:
+        import uvicorn  # noqa: F401
+    except ModuleNotFoundError as missing:
+        raise click.ClickException("the page needs: pip install 'kafka-group-coordinator[dashboard]'") from missing
+    host, _, port = listen.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65_535:
+        raise click.ClickException(f"--listen {listen}: expected HOST:PORT")
+    try:
+        with _bind(host.strip("[]"), int(port)) as listener:
+            asyncio.run(_serve(bootstrap, listener, ready_file))
+    except ClientError as problem:
+        raise click.ClickException(str(problem)) from problem
+    except OSError as problem:
+        raise click.ClickException(f"cannot listen on {listen}: {_words(problem)}") from problem
+
+
+def _words(problem: OSError) -> str:
+    """The cause alone: the standard library adds the address, which is in the message already."""
+    if isinstance(problem, socket.gaierror) or problem.errno is None:
+        return problem.strerror or str(problem)
+    return os.strerror(problem.errno)
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+    return socket.create_server((host, port), family=family, backlog=128)
+
+
+async def _serve(bootstrap: str, listener: socket.socket, ready_file: Path | None) -> None:
+    import uvicorn
+
+    from coordinator.dashboard.app import make_app
+    from coordinator.dashboard.board import Board
+    from coordinator.dashboard.feed import TopicFeed
+
+    board = Board()
+    loop = asyncio.get_running_loop()
+    feed = TopicFeed(board, bootstrap, loop)
+    feed.start()
+    host, port = listener.getsockname()[:2]
+    url = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+    app = make_app(board)
+    config = uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=STOP_SECONDS, ws="none")
+    server = uvicorn.Server(config)
+    # A signal ends the command with exit status 0; uvicorn would raise it again after the stop.
+    server.capture_signals = nullcontext  # type: ignore[method-assign]
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, partial(setattr, server, "should_exit", True))
+    if ready_file is not None:
+        ready_file.write_text(json.dumps({"url": url, "pid": os.getpid()}))
+    click.echo(f"groups of {bootstrap} on {url} (Ctrl-C ends it)")
+    try:
+        await server.serve([listener])
+    finally:
+        feed.stop()

@@ -1,0 +1,60 @@
+"""A board with the events of simulated groups."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from coordinator.audit.schema import AuditEvent
+from coordinator.dashboard.board import Board
+from tests.audit.stories import rejoin, sync
+from tests.simulation.simulation import GROUP_ID, Simulation
+
+Plan = dict[str, dict[str, list[int]]]
+
+
+def story() -> list[AuditEvent]:
+    """Two members share four partitions of `t`; a second later the second leaves, and the first gets all of them."""
+    sim = Simulation()
+    a, b = sim.stable_with("a", "b")
+    rejoin(sim)
+    sync(sim, {a: {"t": [0, 1]}, b: {"t": [2, 3]}})
+    sim.advance(1_000)
+    sim.leave(b)
+    rejoin(sim)
+    sync(sim, {a: {"t": [0, 1, 2, 3]}})
+    return sim.audited()
+
+
+def emptied() -> list[AuditEvent]:
+    """A group whose only member left, and to which another came a second later."""
+    sim = Simulation()
+    (a,) = sim.stable_with("a")
+    rejoin(sim)
+    sync(sim, {a: {"t": [0]}})
+    sim.leave(a)
+    sim.advance(1_000)
+    (b,) = sim.stable_with("b")
+    rejoin(sim)
+    sync(sim, {b: {"t": [0]}})
+    return sim.audited()
+
+
+def renamed(events: list[AuditEvent], group_id: str) -> list[AuditEvent]:
+    """The same events of a group of another name."""
+    return [msgspec.structs.replace(event, group_id=group_id) for event in events]
+
+
+def board_of(*groups: list[AuditEvent]) -> Board:
+    board = Board()
+    for events in groups:
+        board.apply(events)
+    return board
+
+
+def until(events: list[AuditEvent], is_last: Callable[[AuditEvent], bool]) -> list[AuditEvent]:
+    """The events up to the first one of which that holds, inclusive."""
+    at = next(index for index, event in enumerate(events) if is_last(event))
+    return events[: at + 1]
+
+
+__all__ = ["GROUP_ID", "board_of", "emptied", "renamed", "story", "until"]

@@ -1,0 +1,134 @@
+"""The page in a browser, beside a real server and stock consumers."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from kafka import KafkaAdminClient
+from kafka.admin import NewTopic
+from playwright.sync_api import Page, expect, sync_playwright
+
+from tests.e2e.members import Member
+from tests.servers import RunningServer
+from tests.waiting import wait_for
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+GROUP = "<b>billing</b>/ü"
+LIVE_MS = 5_000
+"""Within this time a change is on the page; it is a second on a machine with nothing else to do."""
+
+pytestmark = [
+    pytest.mark.realtime,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium"),
+]
+
+
+@contextmanager
+def dashboard(bootstrap: str, folder: Path) -> Iterator[str]:
+    """The address of the page of a server."""
+    ready = folder / "dashboard.json"
+    command = [sys.executable, "-m", "coordinator.cli", "dashboard", "--bootstrap", bootstrap]
+    process = subprocess.Popen(
+        [*command, "--listen", "127.0.0.1:0", "--ready-file", str(ready)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    try:
+        wait_for(lambda: ready.exists() or process.poll() is not None, 20, "the page to be served")
+        yield json.loads(ready.read_text())["url"]
+    finally:
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=20)
+    assert b"Traceback" not in output, output.decode()
+    assert process.returncode == 0
+
+
+@contextmanager
+def browser(url: str) -> Iterator[Page]:
+    """A page on which no script may fail."""
+    problems: list[str] = []
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        page = chromium.new_page(viewport={"width": 1400, "height": 1000})
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.goto(url)
+        yield page
+        chromium.close()
+    assert problems == []
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RunningServer]:
+    with RunningServer(tmp_path) as running:
+        admin = KafkaAdminClient(bootstrap_servers=running.bootstrap)
+        admin.create_topics([NewTopic("orders", 4, 1)])
+        admin.close()
+        yield running
+
+
+def member(server: RunningServer, name: str) -> Member:
+    return Member(server.bootstrap, "orders", GROUP, client_id=name)
+
+
+def test_a_group_is_watched_from_its_first_member_on(server, tmp_path):
+    with dashboard(server.bootstrap, tmp_path) as url, browser(url) as page:
+        expect(page.get_by_text("The audit topic holds no events")).to_be_visible()
+        first = member(server, "billing-1")
+        link = page.get_by_role("link", name=GROUP).first
+        expect(link).to_be_visible(timeout=LIVE_MS + 10_000)
+        expect(page.locator("#status")).to_have_text("live")
+
+        link.click()
+        heading = page.get_by_role("heading", level=1)
+        expect(heading).to_contain_text(GROUP)
+        expect(heading).to_contain_text("Stable", timeout=LIVE_MS)
+        expect(page.locator(".headline")).to_contain_text("billing-1")
+        for chart in ("timeline", "members", "partitions"):
+            expect(page.locator(f"#{chart} canvas").first).to_be_visible()
+
+        second = member(server, "billing-2<script>")
+        expect(page.get_by_role("link", name="billing-2<script>").first).to_be_visible(timeout=LIVE_MS + 10_000)
+
+        page.get_by_role("link", name="1", exact=True).first.click()
+        expect(page.get_by_role("heading", name="Generation 1")).to_be_visible()
+        assert page.url.endswith("/generations/1")
+        page.locator("#story select").select_option("2")
+        expect(page.locator("#difference")).to_contain_text("beside")
+
+        slider = page.get_by_label("moment")
+        slider.focus()
+        page.keyboard.press("Home")
+        expect(page.get_by_text("partitions had no owner then")).to_be_visible()
+
+        page.get_by_role("link", name="billing-1").last.click()
+        expect(page.get_by_text("In the group, with")).to_be_visible()
+        for consumer in (first, second):
+            consumer.stop()
+
+
+def test_groups_are_filtered_and_unknown_addresses_explained(server, tmp_path):
+    consumer = member(server, "billing-1")
+    wait_for(lambda: consumer.membership, 20, "the member to have its partitions")
+    with dashboard(server.bootstrap, tmp_path) as url, browser(url) as page:
+        expect(page.get_by_role("link", name=GROUP).first).to_be_visible(timeout=LIVE_MS)
+        page.keyboard.press("/")
+        page.keyboard.type("nothing like it")
+        expect(page.get_by_text("No group matches.")).to_be_visible(timeout=LIVE_MS)
+        page.locator("#query").fill("BILL")
+        expect(page.get_by_text("1 groups found")).to_be_visible(timeout=LIVE_MS)
+        page.locator("#theme").click()
+        theme = page.evaluate("document.documentElement.dataset.theme")
+        page.goto(f"{url}#/groups/unknown")
+        expect(page.get_by_text("there are no events of a group unknown")).to_be_visible(timeout=LIVE_MS)
+        assert page.evaluate("document.documentElement.dataset.theme") == theme
+
+        server.stop()
+        expect(page.locator("#status")).to_contain_text("cannot", timeout=LIVE_MS + 10_000)
+        server.start()
+        expect(page.locator("#status")).to_have_text("live", timeout=LIVE_MS + 10_000)
+    consumer.stop()
