@@ -1,6 +1,7 @@
 """How the commands print: times, tables whose names are never folded, paragraphs, JSON."""
 
 import json
+import re
 import shutil
 import sys
 import textwrap
@@ -18,6 +19,9 @@ Clock = Callable[[int], str]
 
 WIDTH: Final = 100
 """Of output that is no terminal."""
+
+_KEPT_SPACE: Final = "\0"
+_KEPT_TOGETHER: Final = re.compile(r'"[^"]*"|\d (?:ms|s|min|h|d)\b|\d{4}-\d\d-\d\d \d\d:')
 
 INTERRUPTED: Final = 130
 """The exit code of a command that Ctrl-C ended, as shells have it."""
@@ -46,15 +50,17 @@ def width() -> int:
 
 
 def paragraph(text: str, indent: str = "", first: str | None = None) -> str:
-    """Text in lines of the terminal's width. A name longer than a line is not broken."""
-    return textwrap.fill(
-        text,
+    """Text in lines of the terminal's width. Names are not broken, and numbers stay with their units."""
+    whole = _KEPT_TOGETHER.sub(lambda found: found[0].replace(" ", _KEPT_SPACE), text)
+    filled = textwrap.fill(
+        whole,
         max(20, width()),
         initial_indent=indent if first is None else first,
         subsequent_indent=indent,
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return filled.replace(_KEPT_SPACE, " ")
 
 
 def table(rows: Sequence[Sequence[str]], right: frozenset[int] = frozenset()) -> Iterator[str]:
