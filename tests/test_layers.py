@@ -29,10 +29,11 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " structlog",
         "coordinator.server": "_wire coordinator.runtime coordinator.broker coordinator.audit coordinator.metadata"
         " coordinator.core coordinator.log coordinator.timers coordinator.config structlog uvloop",
-        "coordinator.client": "_wire coordinator.core kafka",
+        "coordinator.client": "_wire coordinator.core coordinator.audit.schema msgspec kafka",
         "coordinator.explain": "coordinator.audit.schema coordinator.core.causes",
         "coordinator.pipeline": "_wire coordinator.audit.schema msgspec pyspark py4j delta rich",
-        "coordinator.dashboard": "coordinator.audit.schema coordinator.client coordinator.explain msgspec starlette structlog",
+        "coordinator.dashboard": "coordinator.audit.schema coordinator.client coordinator.explain msgspec starlette"
+        " structlog",
         "coordinator.demo": ANYTHING,
         "coordinator.cli": ANYTHING,
         "coordinator.internal_topics": "",

@@ -75,7 +75,8 @@ def audit_record(partition: int, offset: int, key: bytes | None, value: bytes | 
 
 def _event(value: bytes) -> AuditEvent | None:
     try:
-        return decode_event(value)
+        event: AuditEvent = decode_event(value)
+        return event
     except (msgspec.MsgspecError, ValueError):
         try:
             return AuditEvent(**msgspec.structs.asdict(_decode_envelope(value)))

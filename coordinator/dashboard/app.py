@@ -1,7 +1,7 @@
 """The routes of the page: its files, its data as JSON under `/api/`, and its changes as server-sent events."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -119,7 +119,7 @@ class Routes:
         return history
 
 
-async def changes(board: Board, is_disconnected: Callable[[], Awaitable[bool]]) -> AsyncIterator[bytes]:
+async def changes(board: Board, is_disconnected: Callable[[], Awaitable[bool]]) -> AsyncGenerator[bytes]:
     """Server-sent events: the groups that changed and how much has been read, at most every `TELL_EVERY_SECONDS`."""
     changed: set[str] = set()
     is_told = asyncio.Event()

@@ -1,5 +1,6 @@
 """Groups as JSON: what the routes under `/api/` answer. Times are wall-clock ms since the epoch."""
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -24,6 +25,8 @@ GENERATIONS_SHOWN: Final = 500
 PARTITIONS_SHOWN: Final = 500
 """Partitions whose owners are shown, the first by topic and index."""
 MOVES_SHOWN: Final = 2_000
+ID_CHARACTERS: Final = 8
+"""Of the end of a member id, to tell members of one name apart."""
 
 SORTS: Final = {
     "group": lambda row: row.group_id,
@@ -75,9 +78,7 @@ def rebalances_per_hour(board: Board) -> list[list[int]]:
 def groups(board: Board, search: str, state: str, sort: str, offset: int, limit: int) -> Json:
     """Groups whose id contains `search`, in that state if one is given."""
     needle = search.casefold()
-    found = [
-        row for row in board.rows() if needle in row.group_id.casefold() and (not state or row.state == state)
-    ]
+    found = [row for row in board.rows() if needle in row.group_id.casefold() and (not state or row.state == state)]
     found.sort(key=SORTS[sort])
     shown = found[offset : offset + min(limit, GROUPS_MAX)]
     return {"total": len(found), "groups": [row_json(row) for row in shown]}
@@ -310,8 +311,11 @@ def _names(one: Generation | None) -> dict[str, str]:
     if one is None:
         return {}
     names = {member_id: member_name(part.member) for member_id, part in one.members.items()}
-    doubles = {name for name in names.values() if list(names.values()).count(name) > 1} if len(names) <= 1_000 else set()
-    return {member_id: f"{name} ({member_id[-8:]})" if name in doubles else name for member_id, name in names.items()}
+    count = Counter(names.values())
+    return {
+        member_id: name if count[name] == 1 else f"{name} ({member_id[-ID_CHARACTERS:]})"
+        for member_id, name in names.items()
+    }
 
 
 def _next_starts(generations: Iterable[Generation]) -> dict[int, int | None]:

@@ -148,11 +148,15 @@ class _Telling:
     def _duration(self) -> str:
         generation = self._generation
         assert generation.join_ms is not None and generation.sync_ms is not None
+        total_ms = generation.join_ms + generation.sync_ms
+        if total_ms < HOLD_UP_MS:
+            return f"It took {duration(total_ms)}."
         count = generation.member_count or 0
-        joined = "its one member joined" if count == 1 else f"all {count:,} members had joined"
-        total = duration(generation.join_ms + generation.sync_ms)
+        joined = {1: "its one member joined", 2: "both members had joined"}.get(
+            count, f"all {count:,} members had joined"
+        )
         return (
-            f"It took {total}: {duration(generation.join_ms)} until {joined},"
+            f"It took {duration(total_ms)}: {duration(generation.join_ms)} until {joined},"
             f" {duration(generation.sync_ms)} more until the leader's assignment was stored."
         )
 
@@ -193,7 +197,7 @@ class _Telling:
 
     def _hold_up(self) -> tuple[MemberRef, int] | None:
         """The member that joined last, and how much later than the one before it; None if nobody held up anything."""
-        if self._generation.slowest_join is None:
+        if self._generation.slowest_join is None or len(self._generation.members) < 2:
             return None
         slowest, slowest_ms = self._generation.slowest_join
         others = [

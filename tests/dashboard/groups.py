@@ -1,15 +1,11 @@
 """A board with the events of simulated groups."""
 
-from collections.abc import Callable
-
 import msgspec
 
 from coordinator.audit.schema import AuditEvent
 from coordinator.dashboard.board import Board
 from tests.audit.stories import rejoin, sync
 from tests.simulation.simulation import GROUP_ID, Simulation
-
-Plan = dict[str, dict[str, list[int]]]
 
 
 def story() -> list[AuditEvent]:
@@ -51,10 +47,4 @@ def board_of(*groups: list[AuditEvent]) -> Board:
     return board
 
 
-def until(events: list[AuditEvent], is_last: Callable[[AuditEvent], bool]) -> list[AuditEvent]:
-    """The events up to the first one of which that holds, inclusive."""
-    at = next(index for index, event in enumerate(events) if is_last(event))
-    return events[: at + 1]
-
-
-__all__ = ["GROUP_ID", "board_of", "emptied", "renamed", "story", "until"]
+__all__ = ["GROUP_ID", "board_of", "emptied", "renamed", "story"]

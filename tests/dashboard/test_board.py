@@ -22,7 +22,7 @@ def test_a_row_follows_the_events():
 
 
 def test_listeners_are_told_what_changed_and_doubles_change_nothing():
-    told = []
+    told: list[set[str]] = []
     board = board_of()
     stop = board.listen(told.append)
     events = story()

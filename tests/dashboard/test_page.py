@@ -19,7 +19,7 @@ from tests.servers import RunningServer
 from tests.waiting import wait_for
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
 GROUP = "<b>billing</b>/ü"
 LIVE_MS = 5_000
 """Within this time a change is on the page; it is a second on a machine with nothing else to do."""
@@ -35,9 +35,8 @@ def dashboard(bootstrap: str, folder: Path) -> Iterator[str]:
     """The address of the page of a server."""
     ready = folder / "dashboard.json"
     command = [sys.executable, "-m", "coordinator.cli", "dashboard", "--bootstrap", bootstrap]
-    process = subprocess.Popen(
-        [*command, "--listen", "127.0.0.1:0", "--ready-file", str(ready)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
+    command += ["--listen", "127.0.0.1:0", "--ready-file", str(ready)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     try:
         wait_for(lambda: ready.exists() or process.poll() is not None, 20, "the page to be served")
         yield json.loads(ready.read_text())["url"]
@@ -53,7 +52,7 @@ def browser(url: str) -> Iterator[Page]:
     """A page on which no script may fail."""
     problems: list[str] = []
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         page = chromium.new_page(viewport={"width": 1400, "height": 1000})
         page.on("pageerror", lambda error: problems.append(str(error)))
         page.goto(url)

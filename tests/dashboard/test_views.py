@@ -2,7 +2,7 @@ import pytest
 
 from coordinator.audit.schema import GenerationStable, RebalanceStarted
 from coordinator.dashboard import views
-from tests.dashboard.groups import GROUP_ID, board_of, emptied, renamed, story, until
+from tests.dashboard.groups import GROUP_ID, board_of, emptied, renamed, story
 
 
 def times(events, kind):
@@ -37,8 +37,7 @@ def test_members_work_in_spans_and_the_last_one_is_open():
 
 def test_a_generation_tells_what_moved():
     history = board_of(story()).groups[GROUP_ID]
-    latest = history.latest
-    told = views.generation(history, latest)
+    told = views.generation(history, history.generations[-1])
     assert told["moves"] == {"total": 2, "moves": [["t", 2, "b", "a"], ["t", 3, "b", "a"]]}
     assert [part["partitions"] for part in told["member_parts"]] == [4]
     assert [gone["cause"] for gone in told["removed"]] == ["member_left"]
@@ -48,7 +47,7 @@ def test_a_generation_tells_what_moved():
 def test_a_rebalance_in_progress_moves_nothing_yet():
     events = story()
     history = board_of(events[:-1]).groups[GROUP_ID]
-    assert views.generation(history, history.latest)["moves"] == {"total": 0, "moves": []}
+    assert views.generation(history, history.generations[-1])["moves"] == {"total": 0, "moves": []}
 
 
 def test_two_generations_beside_each_other():
@@ -88,6 +87,7 @@ def test_a_member_is_found_by_its_id_even_when_it_is_gone():
     history = board_of(story()).groups[GROUP_ID]
     gone = next(each.changes.removed[0].member for each in history.generations if each.changes.removed)
     told = views.member(history, gone.member_id)
+    assert told is not None
     assert told["now"] is None
     assert [each["cause"] for each in told["removed"]] == ["member_left"]
     assert views.member(history, "nobody") is None
