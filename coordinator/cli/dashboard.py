@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from coordinator.cli.bronze_reader import BRONZE, bronze_records
 from coordinator.client.wire import ClientError
 
 DEFAULT_LISTEN = "127.0.0.1:8080"
@@ -19,11 +20,14 @@ STOP_SECONDS = 1
 
 
 @click.command
-@click.option("--bootstrap", required=True, metavar="HOST:PORT", help="The server whose audit topic is read.")
+@click.option("--bootstrap", metavar="HOST:PORT", help="The server whose audit topic is followed.")
+@click.option(
+    "--tables", type=click.Path(file_okay=False, path_type=Path), help="Tables of `coordinator pipeline`, for the past."
+)
 @click.option("--listen", default=DEFAULT_LISTEN, show_default=True, metavar="HOST:PORT", help="Port 0: a free one.")
 @click.option("--ready-file", type=click.Path(path_type=Path), help="Write this JSON file (url, pid) when ready.")
-def command(bootstrap: str, listen: str, ready_file: Path | None) -> None:
-    """Show the groups of a server in a browser, live.
+def command(bootstrap: str | None, tables: Path | None, listen: str, ready_file: Path | None) -> None:
+    """Show the groups of a server in a browser, live, or those of tables, or of both.
 
     Whoever reaches the address can read all events; it has no login. So listen on other addresses than loopback only
     in a network that you trust.
@@ -32,12 +36,16 @@ def command(bootstrap: str, listen: str, ready_file: Path | None) -> None:
         import uvicorn  # noqa: F401
     except ModuleNotFoundError as missing:
         raise click.ClickException("the page needs: pip install 'kafka-group-coordinator[dashboard]'") from missing
+    if bootstrap is None and tables is None:
+        raise click.ClickException("name a server (--bootstrap HOST:PORT), tables (--tables DIR), or both")
+    if tables is not None and not (tables / BRONZE).is_dir():
+        raise click.ClickException(f"there is no table {tables / BRONZE}")
     host, _, port = listen.rpartition(":")
     if not host or not port.isdecimal() or int(port) > 65_535:
         raise click.ClickException(f"--listen {listen}: expected HOST:PORT")
     try:
         with _bind(host.strip("[]"), int(port)) as listener:
-            asyncio.run(_serve(bootstrap, listener, ready_file))
+            asyncio.run(_serve(bootstrap, tables, listener, ready_file))
     except ClientError as problem:
         raise click.ClickException(str(problem)) from problem
     except OSError as problem:
@@ -56,16 +64,16 @@ def _bind(host: str, port: int) -> socket.socket:
     return socket.create_server((host, port), family=family, backlog=128)
 
 
-async def _serve(bootstrap: str, listener: socket.socket, ready_file: Path | None) -> None:
+async def _serve(bootstrap: str | None, tables: Path | None, listener: socket.socket, ready_file: Path | None) -> None:
     import uvicorn
 
     from coordinator.dashboard.app import make_app
     from coordinator.dashboard.board import Board
-    from coordinator.dashboard.feed import TopicFeed
+    from coordinator.dashboard.feed import EventQueue, Feed
 
     board = Board()
     loop = asyncio.get_running_loop()
-    feed = TopicFeed(board, bootstrap, loop)
+    feed = Feed(EventQueue(board, loop), bronze_records(tables, None) if tables is not None else (), bootstrap)
     feed.start()
     host, port = listener.getsockname()[:2]
     url = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
@@ -73,12 +81,12 @@ async def _serve(bootstrap: str, listener: socket.socket, ready_file: Path | Non
     config = uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=STOP_SECONDS, ws="none")
     server = uvicorn.Server(config)
     # A signal ends the command with exit status 0; uvicorn would raise it again after the stop.
-    server.capture_signals = nullcontext  # type: ignore[method-assign]
+    server.capture_signals = nullcontext  # type: ignore[method-assign, assignment]
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, partial(setattr, server, "should_exit", True))
     if ready_file is not None:
         ready_file.write_text(json.dumps({"url": url, "pid": os.getpid()}))
-    click.echo(f"groups of {bootstrap} on {url} (Ctrl-C ends it)")
+    click.echo(f"groups of {bootstrap or tables} on {url} (Ctrl-C ends it)")
     try:
         await server.serve([listener])
     finally:

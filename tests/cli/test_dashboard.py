@@ -25,6 +25,18 @@ def test_a_wrong_address_to_listen_on_is_explained(listen):
     assert ended.stderr == f"Error: --listen {listen}: expected HOST:PORT\n"
 
 
+def test_something_to_read_has_to_be_named():
+    ended = run()
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr == "Error: name a server (--bootstrap HOST:PORT), tables (--tables DIR), or both\n"
+
+
+def test_tables_that_do_not_exist_are_one_line(tmp_path):
+    ended = run("--tables", str(tmp_path))
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr == f"Error: there is no table {tmp_path / 'bronze'}\n"
+
+
 def test_an_unreachable_server_is_one_line():
     bootstrap = f"127.0.0.1:{unused_port()}"
     ended = run("--bootstrap", bootstrap, "--listen", "127.0.0.1:0")

@@ -1,0 +1,58 @@
+import asyncio
+from collections.abc import Iterator
+
+from coordinator.client.audit_topic import AuditRecord
+from coordinator.dashboard import feed as module
+from coordinator.dashboard.board import Board
+from coordinator.dashboard.feed import EventQueue, Feed
+from tests.dashboard.groups import GROUP_ID, renamed, story
+
+
+def records(*groups: str) -> list[AuditRecord]:
+    events = [event for group_id in groups for event in renamed(story(), group_id)]
+    return [AuditRecord(0, offset, event.group_id, b"", event) for offset, event in enumerate(events)]
+
+
+def fed(stored) -> Board:
+    """The board when all stored records have been read, or a problem ended that."""
+    board = Board()
+
+    async def run() -> None:
+        is_over = asyncio.Event()
+        board.listen(lambda _: is_over.set() if board.progress.is_live or board.progress.problem else None)
+        feed = Feed(EventQueue(board, asyncio.get_running_loop()), stored, None)
+        feed.start()
+        await asyncio.wait_for(is_over.wait(), 20)
+        feed.stop()
+
+    asyncio.run(run())
+    return board
+
+
+def test_all_events_arrive_in_order_and_then_the_board_is_live(monkeypatch):
+    monkeypatch.setattr(module, "APPLIED_AT_ONCE", 3)
+    monkeypatch.setattr(module, "QUEUED_MAX", 5)
+    stored = records(GROUP_ID, "other")
+    board = fed(stored)
+    assert (board.progress.read, board.progress.is_live) == (len(stored), True)
+    assert {group_id: history.state for group_id, history in board.groups.items()} == {
+        GROUP_ID: "Stable",
+        "other": "Stable",
+    }
+    assert not any(history.gaps for history in board.groups.values())
+
+
+def test_records_that_cannot_be_decoded_are_passed_over():
+    stored = records(GROUP_ID)
+    board = fed([AuditRecord(0, 0, "", b"?", None), *stored])
+    assert board.progress.read == len(stored)
+
+
+def test_tables_that_cannot_be_read_are_said_on_the_page():
+    def broken() -> Iterator[AuditRecord]:
+        yield from records(GROUP_ID)
+        raise OSError("the disk is gone")
+
+    board = fed(broken())
+    assert board.progress.problem == "the tables cannot be read: the disk is gone"
+    assert not board.progress.is_live
