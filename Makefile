@@ -34,7 +34,7 @@ build-tests: build $(DONE)/test-extensions
 
 demo: java ## end to end: a server, consumers that join, leave and crash, Spark, the table of generations
 	@$(MAKE) --no-print-directory build
-	@$(BIN)/coordinator demo
+	@$(BIN)/coordinator demo $(if $(DASHBOARD),--dashboard)
 
 run: build ## serve on 127.0.0.1:9092 with the data in ./coordinator-data, until Ctrl-C
 	@exec $(BIN)/coordinator serve --listen 127.0.0.1:9092 --data-dir coordinator-data

@@ -86,7 +86,7 @@ async def _serve(bootstrap: str | None, tables: Path | None, listener: socket.so
         loop.add_signal_handler(number, partial(setattr, server, "should_exit", True))
     if ready_file is not None:
         ready_file.write_text(json.dumps({"url": url, "pid": os.getpid()}))
-    click.echo(f"groups of {bootstrap or tables} on {url} (Ctrl-C ends it)")
+    click.echo(f"groups of {bootstrap or tables} on {url} (Ctrl-C ends it)", err=True)
     try:
         await server.serve([listener])
     finally:

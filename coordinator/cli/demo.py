@@ -21,8 +21,12 @@ from coordinator.pipeline.java import JavaMissing, require_java
     help="The parent of the new directory for data, tables and logs.",
 )
 @click.option("--bootstrap", metavar="HOST:PORT", help="Use this running server instead of starting one.")
-def command(parent: Path, bootstrap: str | None) -> None:
-    """Run stock consumers that join, leave, crash and restart, then print the group's generations as read by Spark."""
+@click.option("--dashboard", is_flag=True, help="Leave the page open on a group that keeps rebalancing, until Ctrl-C.")
+def command(parent: Path, bootstrap: str | None, dashboard: bool) -> None:
+    """Run stock consumers that join, leave, crash and restart, then show what happened to their group.
+
+    It is shown as a table made by Spark, in words, and as a picture of the page.
+    """
     try:
         require_java()
     except JavaMissing as missing:
@@ -31,7 +35,8 @@ def command(parent: Path, bootstrap: str | None) -> None:
     from rich.markup import escape
 
     from coordinator.demo.harness import Harness, ScenarioFailed
-    from coordinator.demo.scenario import run_scenario, start_server
+    from coordinator.demo.scenario import GROUP, TOPIC, run_scenario, start_server
+    from coordinator.demo.stories import keep_rebalancing, start_page, take_picture
 
     # The demo must stop its processes also after SIGTERM, and after SIGINT in the background, where a shell ignores it.
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -43,7 +48,14 @@ def command(parent: Path, bootstrap: str | None) -> None:
     logs.mkdir(parents=True)
     try:
         with Harness(logs) as harness:
-            run_scenario(harness, bootstrap or start_server(harness, console, folder), console, folder)
+            server = bootstrap or start_server(harness, console, folder)
+            run_scenario(harness, server, console, folder)
+            url = start_page(harness, server, folder)
+            picture = take_picture(url, GROUP, folder / "dashboard.png")
+            console.print(f"Picture of the page: {picture}", soft_wrap=True, highlight=False)
+            if dashboard:
+                console.print(f"The page: {url} (Ctrl-C ends it, the consumers and the server)", highlight=False)
+                keep_rebalancing(harness, server, TOPIC, GROUP)
     except ScenarioFailed as failed:
         console.print(f"[red]✗[/] {escape(str(failed))}", highlight=False, soft_wrap=True)
         sys.exit(1)

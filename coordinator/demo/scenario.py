@@ -20,6 +20,7 @@ from rich.markup import escape
 
 from coordinator.demo import ledger
 from coordinator.demo.harness import Harness, Process, ScenarioFailed
+from coordinator.demo.stories import print_stories
 from coordinator.pipeline.show import GenerationRow, caused_by, print_generations
 
 TOPIC: Final = "orders"
@@ -138,7 +139,7 @@ def start_server(harness: Harness, console: Console, folder: Path) -> str:
 
 
 def run_scenario(harness: Harness, bootstrap: str, console: Console, folder: Path) -> None:
-    """Run the scenario against a running server, and print the table of generations.
+    """Run the scenario against a running server; print the table of generations, and their stories.
 
     Raises:
         ScenarioFailed: a step did not complete, or a check failed.
@@ -170,6 +171,7 @@ def run_scenario(harness: Harness, bootstrap: str, console: Console, folder: Pat
     console.print()
     print_generations(console, rows)
     check_table(rows, scenario.expected)
+    print_stories(console, bootstrap, GROUP)
 
 
 def _come_and_go(scenario: Scenario) -> Process:
