@@ -120,6 +120,7 @@ def test_who_joined_when_and_who_was_slowest():
     group.join("c")
     group.settle({"a": 200, "b": 900})
     latest = group.history().latest
+    assert latest is not None and latest.slowest_join is not None
     assert {part.member.client_id: part.join_ms for part in latest.members.values()} == {"a": 200, "b": 1_100, "c": 0}
     member, ms = latest.slowest_join
     assert (member.client_id, ms) == ("b", 1_100)
@@ -162,7 +163,9 @@ def test_what_changed_between_two_generations():
     group.join("c")
     group.settle()
     history = group.history()
-    difference = compare(history.generation(2), history.generation(3))
+    first, second = history.generation(2), history.generation(3)
+    assert first is not None and second is not None
+    difference = compare(first, second)
     assert [each.client_id for each in difference.came] == ["c"]
     assert [each.client_id for each in difference.went] == ["b"]
     assert difference.moved == 2
