@@ -5,6 +5,7 @@ from coordinator.audit.group_state import GroupAuditState
 from coordinator.audit.projections import Projection
 from coordinator.audit.resume import AuditReplay
 from coordinator.audit.schema import AuditEvent, Record
+from coordinator.audit.world import Cluster, World
 from coordinator.core.causes import Cause
 from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.events import Event
@@ -26,8 +27,13 @@ class AuditProjector:
         projections: dict[type, tuple[Projection, ...]] = ...,
         checkpoint_records: int = ...,
         members_at_once: int = ...,
+        cluster: Cluster = ...,
     ) -> None:
         """`checkpoint_records`: records between two checkpoints. `members_at_once`: the size of a slice of one."""
+
+    @property
+    def world(self) -> World:
+        """What it reads beside the groups."""
 
     @property
     def replay(self) -> AuditReplay:
