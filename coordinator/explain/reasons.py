@@ -243,3 +243,11 @@ def unknown_leave(leaving: Leaving, names: Names) -> str:
     if idle_ms < limit_ms:
         return f"{unknown} {last}, which is less: most likely it was closed."
     return f"{unknown} {last}, which is more: an exceeded max.poll.interval.ms would fit."
+
+
+def unknown_leaves(members: list[MemberRef], names: Names) -> str:
+    """As `unknown_leave`, of several members together."""
+    return (
+        f"{names.listed(members)} gave no reason (librdkafka and kafka-python never give one), so the protocol does not"
+        " tell whether they were closed or their applications exceeded max.poll.interval.ms."
+    )

@@ -9,7 +9,7 @@ from coordinator.core.causes import Cause
 from coordinator.explain.advice import advice_for
 from coordinator.explain.generation import Generation, Outcome
 from coordinator.explain.history import GroupHistory
-from coordinator.explain.reasons import Context, Leaving, clause, topic_changes, unknown_leave
+from coordinator.explain.reasons import Context, Leaving, clause, topic_changes, unknown_leave, unknown_leaves
 from coordinator.explain.words import Clock, Names, counted, duration, listed, plain, utc_clock, were
 
 HOLD_UP_MS: Final = 500
@@ -115,8 +115,10 @@ class _Telling:
             sentences.append(f"Since the generation before, {changes}.")
         unknown = [Leaving(each) for each in self._generation.changes.removed if each.cause is Cause.MEMBER_LEFT]
         unknown = [each for each in unknown if each.is_unknown]
-        if unknown:
+        if len(unknown) == 1:
             sentences.append(unknown_leave(unknown[0], self._names))
+        elif unknown:
+            sentences.append(unknown_leaves([each.removal.member for each in unknown], self._names))
         return " ".join(sentences)
 
     def _other_triggers(self) -> Iterator[str]:
