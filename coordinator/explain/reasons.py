@@ -96,7 +96,7 @@ def _leader_rejoined(trigger: Trigger, context: Context) -> str:
     changes = topic_changes(context.generation)
     if changes:
         return f"{changes}, and the leader, {_who(trigger, context)}, asked for a new assignment{_said(trigger)}"
-    unknown = "" if trigger.reason else "; with an unchanged subscription, and it gave no reason"
+    unknown = "" if trigger.reason else ", with an unchanged subscription and without a reason"
     return f"the leader, {_who(trigger, context)}, rejoined to ask for a new assignment{_said(trigger)}{unknown}"
 
 
