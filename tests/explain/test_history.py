@@ -96,6 +96,15 @@ def test_missing_events_are_noticed(missing):
     assert (gap.first_seq, gap.last_seq) == (lost[0].seq, lost[-1].seq)
 
 
+def test_another_incarnation_begins_without_members_even_if_the_end_of_the_last_one_is_missing():
+    events = list(eventful())
+    until = next(number for number, each in enumerate(events) if each.generation_id == 2)
+    rest = [each for each in events if each.created_seq != events[0].created_seq]
+    history = GroupHistory.of(GROUP_ID, events[: until + 5] + rest)
+    assert [each.member.client_id for each in history.members.values()] == ["z"]
+    assert history.gaps
+
+
 def test_a_history_without_its_begin_says_so():
     assert GroupHistory.of(GROUP_ID, eventful()[4:]).begins_in_the_middle
 
