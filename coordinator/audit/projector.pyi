@@ -71,8 +71,8 @@ class AuditProjector:
     ) -> None:
         """Append the records of an event that was just applied to `group`; most events have one, some have none."""
 
-    def write_about_coordinator(self, event: CoordinatorEvent) -> Record:
-        """Make the next record: an event of the coordinator itself."""
+    def write_about_coordinator(self, event: CoordinatorEvent, now_ms: int) -> Record:
+        """Make the next record: an event of the coordinator itself, which happens now."""
 
     def clear(self) -> None:
         """Drop the state of all groups, because the partition is unloaded."""

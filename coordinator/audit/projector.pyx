@@ -108,8 +108,8 @@ cdef class AuditProjector:
             event_class, group.group_id, state, now_ms, group.state, generation_id, group.state, generation_id, fields
         )
 
-    def write_about_coordinator(self, event):
-        record = coordinator_record(event)
+    def write_about_coordinator(self, event, now_ms):
+        record = coordinator_record(event, now_ms)
         self.next_offset += 1
         return record
 

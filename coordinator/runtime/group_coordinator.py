@@ -7,8 +7,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from msgspec import structs
-
 from coordinator.audit.schema import CoordinatorEvent
 from coordinator.config import GROUP_AUDIT_OFFSETS_INTERVAL_MS, OFFSETS_RETENTION_CHECK_INTERVAL_MS
 from coordinator.core import operations
@@ -201,7 +199,7 @@ class GroupCoordinator:
             shard = self.shards[0]
 
             def write(groups: Mapping[str, ClassicGroup], now_ms: int) -> list[AuditRecord]:
-                return [shard.machine.audit.write_about_coordinator(structs.replace(event, time_ms=now_ms))]
+                return [shard.machine.audit.write_about_coordinator(event, now_ms)]
 
             self._submit_first(shard, AuditWrite(write))
 
