@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parent.parent
-FREE_TO_ALL: Final = ("coordinator.internal_topics", "coordinator.deadlines")
-"""Names of topics, and an addition that does not overflow: they import nothing, and every layer may import them."""
+FREE_TO_ALL: Final = ("coordinator", "coordinator.internal_topics", "coordinator.deadlines")
+"""The version, names of topics, and an addition that does not overflow: they import nothing, and all may import them."""
 
 ANYTHING: Final = None
 
