@@ -25,7 +25,11 @@ from _wire.generate import generate  # noqa: E402  (the build may run from any d
 PACKAGES: Final = ("_wire", "coordinator")
 """What is installed. The tests are not: their extensions exist only beside their sources."""
 
-PACKAGE_DATA: Final = {"": ["*.pxd", "*.pyi", "*.pyx", "py.typed"], "_wire": ["schemas/*.schema"]}
+PACKAGE_DATA: Final = {
+    "": ["*.pxd", "*.pyi", "*.pyx", "py.typed"],
+    "_wire": ["schemas/*.schema"],
+    "coordinator.audit": ["schema.json"],
+}
 """`python -m _wire describe` reads the definitions at run time."""
 
 DIRECTIVES: Final = {

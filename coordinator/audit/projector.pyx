@@ -9,6 +9,7 @@ from coordinator.audit.group_state cimport GroupAuditState
 from coordinator.audit.records cimport RecordWriter
 
 from coordinator.audit import schema
+from coordinator.audit.coordinator_events import coordinator_record
 from coordinator.audit.projections import PROJECTIONS, snapshot
 from coordinator.audit.resume import AuditReplay, resume
 from coordinator.audit.snapshots import (
@@ -106,6 +107,11 @@ cdef class AuditProjector:
         return self.write(
             event_class, group.group_id, state, now_ms, group.state, generation_id, group.state, generation_id, fields
         )
+
+    def write_about_coordinator(self, event, now_ms):
+        record = coordinator_record(event, now_ms)
+        self.next_offset += 1
+        return record
 
     # ---- replay
 

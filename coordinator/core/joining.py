@@ -71,7 +71,8 @@ def prepare(request: JoinGroupRequest, context: OperationContext) -> JoinGroupRe
     config = context.config
     shortest, longest = config[GROUP_MIN_SESSION_TIMEOUT_MS], config[GROUP_MAX_SESSION_TIMEOUT_MS]
     if not shortest <= request.session_timeout_ms <= longest:
-        return Answer(_rejection(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id))
+        error = ErrorCode.INVALID_SESSION_TIMEOUT
+        return Answer(_rejection(error, request.member_id), error)
     return request
 
 

@@ -3,10 +3,10 @@
 Kafka has no counterpart, because it has no audit topic.
 """
 
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from _wire.errors import NONE, ErrorCode
-from coordinator.core.decision import Decision, OperationContext
+from coordinator.core.decision import NOTHING, Decision, OperationContext
 from coordinator.core.events import RequestRejected
 from coordinator.core.group import Group
 
@@ -57,3 +57,16 @@ def rejection(
         client_software_version=context.client_software_version,
         holder_id=group.classic.static_members.get(request.group_instance_id or "") if is_fenced else None,
     )
+
+
+class RejectedRequest(NamedTuple):
+    """A request that was answered with an error before its group was asked."""
+
+    api: str
+    request: MemberRequest
+    error: ErrorCode
+
+
+def tell(group: Group | None, rejected: RejectedRequest, context: OperationContext) -> Decision:
+    """Only tell of the error: the request is answered already."""
+    return rejecting(group, rejected.api, rejected.request, rejected.error, Decision(), context) if group else NOTHING

@@ -107,7 +107,10 @@ def test_a_session_timeout_that_is_shorter_than_the_pauses():
 
 
 def test_a_member_that_crashed_for_good_pauses_for_no_finding():
-    group = Consumers().group_of("a", "b", "c")
+    group = Consumers().group_of("a")
+    for name in ("b", "c"):
+        group.join(name, client_id="app")
+        group.settle()
     for name in ("b", "c"):
         group.vanish(name)
         group.settle()

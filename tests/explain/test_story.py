@@ -2,9 +2,12 @@
 
 import pytest
 
+from coordinator.audit.schema import MemberRef
 from coordinator.core.causes import Cause
-from coordinator.explain.generation import Outcome
+from coordinator.explain.generation import Outcome, Removal
+from coordinator.explain.reasons import Leaving, unknown_leave
 from coordinator.explain.story import tell
+from coordinator.explain.words import Names
 from tests.explain.consumers import Consumers, text
 
 
@@ -62,6 +65,23 @@ def test_a_member_that_left_without_a_reason_soon_after_it_joined_was_most_likel
     assert "b (127.0.0.1) left without giving a reason" in said
     assert "the protocol does not tell whether it was closed" in said
     assert "It last joined 12 s before, which is less: most likely it was closed." in said
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "said"),
+    [
+        ("kafka-python", "3.0.12", "(kafka-python gives none)"),
+        ("librdkafka", "2.6.1", "(librdkafka gives none)"),
+        ("confluent-kafka-python", "2.6.1-librdkafka-2.6.1", "(confluent-kafka-python gives none)"),
+        ("apache-kafka-java", "4.3.1", "(Java consumers give one since 3.2)"),
+        ("franz-go", "1.0", "(whether franz-go gives reasons is unknown)"),
+        ("", "", "(librdkafka and kafka-python never give one)"),
+    ],
+)
+def test_whether_a_client_ever_says_why_it_leaves_depends_on_its_software(name, version, said):
+    member = MemberRef("b-1", "b", "/10.0.0.1", None, name, version)
+    leaving = Leaving(Removal(member, Cause.MEMBER_LEFT, "", 1_000))
+    assert said in unknown_leave(leaving, Names([member]))
 
 
 def test_a_member_that_left_long_after_it_joined_may_have_exceeded_its_poll_interval():

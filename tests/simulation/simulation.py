@@ -316,7 +316,7 @@ class Simulation(SimulatedServer):
 
     def audited(self) -> list[schema.AuditEvent]:
         """The audit topic, from its beginning."""
-        return [schema.decode_event(value) for _, value, _ in self.replay_audit()]
+        return [schema.decode_event(value) for key, value, _ in self.replay_audit() if key is not None]
 
     def kinds(self) -> list[str]:
         """The kinds of the audited events, in order."""
