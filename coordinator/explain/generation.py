@@ -246,6 +246,18 @@ class Generation:
         came = [(part.member, part.join_ms) for part in self.members.values() if part.join_ms is not None]
         return max(came, key=lambda each: each[1], default=None)
 
+    def held_up(self) -> tuple[MemberRef, int] | None:
+        """The member that joined last, and how many ms later than the last one before it; None if it was alone."""
+        if self.slowest_join is None:
+            return None
+        slowest, slowest_ms = self.slowest_join
+        others = [
+            part.join_ms
+            for member_id, part in self.members.items()
+            if part.join_ms is not None and member_id != slowest.member_id
+        ]
+        return (slowest, slowest_ms - max(others)) if others else None
+
     def part_of(self, member: MemberRef) -> MemberPart:
         part = self.members.get(member.member_id)
         if part is None:
