@@ -110,10 +110,11 @@ bench-timers: build-tests ## the timing wheel beside asyncio, uvloop, heapq, and
 bench-wire: build-tests ## the codec beside kafka-python, franz-go's kmsg and aiokafka
 	@$(BIN)/python tests/bench/bench_wire.py
 
-docs: build ## generate docs/configuration.md, docs/protocol.md and docs/states.md
+docs: build ## generate docs/configuration.md, docs/protocol.md, docs/states.md and docs/audit.md
 	@$(BIN)/python docs/make_protocol.py
 	@$(BIN)/python docs/make_configuration.py
 	@$(BIN)/python docs/make_states.py
+	@$(BIN)/python docs/make_audit.py
 
 bench: build-tests ## run all benchmarks of tests/bench
 	@for bench in $(BENCHES); do echo "== $$bench"; $(BIN)/python "$$bench"; done

@@ -29,6 +29,7 @@ PACKAGE_DATA: Final = {
     "": ["*.pxd", "*.pyi", "*.pyx", "py.typed"],
     "_wire": ["schemas/*.schema"],
     "coordinator.dashboard": ["static/*", "static/vendor/*"],
+    "coordinator.audit": ["schema.json"],
 }
 """`python -m _wire describe` reads the definitions at run time."""
 

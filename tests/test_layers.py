@@ -8,8 +8,13 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parent.parent
-FREE_TO_ALL: Final = ("coordinator.internal_topics", "coordinator.deadlines", "coordinator.printable")
-"""Names of topics, an addition that does not overflow, and quoting: they import nothing, and any layer may use them."""
+FREE_TO_ALL: Final = (
+    "coordinator",
+    "coordinator.internal_topics",
+    "coordinator.deadlines",
+    "coordinator.printable",
+)
+"""Version, names of topics, an addition without overflow, quoting: they import nothing, and all may import them."""
 
 ANYTHING: Final = None
 

@@ -20,9 +20,21 @@ cdef class GroupAuditState:
     cdef readonly int64_t stored_generation_id
     cdef readonly object stored_state
     cdef readonly tuple stored_member_ids
+    cdef readonly list triggers         # of the rebalance that is under way or comes next
+    cdef readonly int64_t unnamed_triggers
+    cdef readonly dict waited_for       # pending member ids that the join phase waited for → None
+    cdef readonly list never_synced     # members of the generation that were removed before they synced
+    cdef list silent                    # (last heard, partitions) of removed members, before the rebalance starts
+    cdef readonly int64_t silent_partition_ms
+    cdef readonly int64_t commits_rejected
+    cdef public dict topic_counts       # subscribed topic → partitions at the last generation
+    cdef list last_topics               # that a member was seen to subscribe to
+    cdef dict had                       # previous owner → how many of the assigned partitions it had
+    cdef dict rejections                # what a rejection is counted by → how many there were
     cdef readonly int64_t commits
     cdef readonly int64_t committed_partitions
 
     cdef int start_event(self, bint is_never_void) except -1
     cdef int set_stored(self, group) except -1
+    cdef int note_sync(self, str member_id, int64_t generation_id, int64_t at_ms) except -1
     cdef int count_commit(self, offsets) except -1

@@ -1,6 +1,7 @@
 from collections.abc import Iterable
 
-from coordinator.audit.schema import TopicPartitions
+from coordinator.audit.schema import TopicPartitions, Trigger
+from coordinator.core.causes import Cause
 from coordinator.core.classic_group import ClassicGroup, Member
 from coordinator.core.states import GroupState
 
@@ -20,6 +21,14 @@ class KnownMember:
     def unnamed_partitions(self) -> int:
         """The number of assigned partitions if they are too many for `owned`, otherwise 0."""
 
+    @property
+    def topics(self) -> list[str]:
+        """The topics that it subscribes to, in ascending order; none if they are too many."""
+
+    @property
+    def unnamed_topics(self) -> int:
+        """Their number if they are too many, otherwise 0."""
+
 class GroupAuditState:
     """The audit's state of a live group between two of its events.
 
@@ -28,6 +37,8 @@ class GroupAuditState:
     """
 
     rebalance_started_ms: int
+    topic_counts: dict[str, int]
+    """Subscribed topic → its number of partitions when the last generation started."""
     @property
     def seq(self) -> int:
         """The number of the last event."""
@@ -92,6 +103,78 @@ class GroupAuditState:
 
     def replace_member(self, old_member_id: str, member: Member) -> None:
         """Give `member` the partitions of `old_member_id`, which is removed."""
+
+    @property
+    def triggers(self) -> list[Trigger]:
+        """Of the rebalance that is under way, or else of the next one: at most `TRIGGERS_NAMED_MAX`."""
+
+    @property
+    def waited_for(self) -> dict[str, None]:
+        """Pending member ids that the join phase waited for and that have not joined."""
+
+    @property
+    def silent_partition_ms(self) -> int: ...
+    @property
+    def commits_rejected(self) -> int: ...
+    def note_trigger(self, cause: Cause, member: object, reason: str, at_ms: int) -> None:
+        """Add a trigger; `member` is anything with the attributes of `schema.MemberRef`, or None."""
+
+    def note_first_trigger(self, trigger: Trigger) -> None: ...
+    def take_triggers(self) -> tuple[list[Trigger], int]:
+        """The triggers, and how many more there were; the next rebalance begins without any."""
+
+    def set_topics(self, member_id: str, topics: list[str], unnamed_topics: int) -> None:
+        """Set what a member subscribes to: `topics` in ascending order, or a number of topics that are not named."""
+
+    def note_join(self, member_id: str, generation_id: int, at_ms: int) -> None:
+        """A JoinGroup of the member came for the generation with this id; its first one counts."""
+
+    def note_removal(self, known: KnownMember, last_heard_ms: int | None, rebalance_runs: bool) -> None:
+        """A member was removed that was last heard at `last_heard_ms`; `rebalance_runs`: in a join phase."""
+
+    def note_never_synced(self, known: KnownMember, generation_id: int) -> None:
+        """A member is removed from a generation that is not stable yet."""
+
+    def start_rebalance(self, group: ClassicGroup, at_ms: int) -> None: ...
+    def note_pending(self, member_id: str) -> None:
+        """The join phase waits for a member id that was handed out."""
+
+    def take_waited_for(self) -> list[str]:
+        """The ids of `waited_for`, which is empty afterwards."""
+
+    def take_never_synced(self, group: ClassicGroup, generation_id: int) -> tuple[list[Member], int]:
+        """Members of the generation that sent no SyncGroup, also those that were removed for it, and how many more."""
+
+    def end_rebalance(self) -> None:
+        """Forget what is counted from a rebalance to the end of it."""
+
+    def slowest_to_join(self, generation_id: int) -> tuple[Member | None, int]:
+        """The member whose JoinGroup came last and how long after the start of the rebalance; None if all came at once.
+
+        For this and `slowest_to_sync`, `generation_id` is that of the generation that starts or has started.
+        """
+
+    def slowest_to_sync(self, generation_id: int) -> tuple[Member | None, int]:
+        """The same for SyncGroup and the start of the generation."""
+
+    def join_ms(self, member_id: str, generation_id: int) -> int | None:
+        """The time from the start of the rebalance to the member's JoinGroup for the generation; None without one."""
+
+    def sync_ms(self, member_id: str, generation_id: int) -> int | None:
+        """The time from the start of the generation to the member's SyncGroup; None without one."""
+
+    def subscribed_topics(self) -> set[str]:
+        """The topics that some member subscribes to, as far as they are named."""
+
+    def moved_needed(self, group: ClassicGroup) -> int | None:
+        """How many of the `moved` partitions a balanced assignment that moves the fewest would have moved too.
+
+        None if members subscribe to different topics, or if topics or partitions are not named.
+        """
+
+    def count_rejected_commit(self) -> None: ...
+    def count_rejection(self, rejection: tuple[object, ...]) -> int:
+        """How often requests were rejected like this, with this time."""
 
     def start_generation(self, at_ms: int) -> None: ...
     def assign(

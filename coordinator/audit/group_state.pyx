@@ -6,6 +6,13 @@ from libc.stdint cimport int64_t
 from coordinator.audit import schema
 
 cdef int64_t PARTITIONS_NAMED_MAX = schema.PARTITIONS_NAMED_MAX
+cdef Py_ssize_t TRIGGERS_NAMED_MAX = schema.TRIGGERS_NAMED_MAX
+cdef Py_ssize_t MEMBERS_NAMED_MAX = schema.MEMBERS_NAMED_MAX
+cdef object Trigger = schema.Trigger
+
+cdef enum:
+    REJECTIONS_MAX = 1000               # kinds of rejections that are counted for a group; clients choose their names
+    NEVER = -1
 
 
 def by_topic(partitions):
@@ -30,11 +37,19 @@ cdef class KnownMember:
     cdef readonly object member
     cdef readonly tuple owned
     cdef readonly int64_t unnamed_partitions
+    cdef readonly list topics
+    cdef readonly int64_t unnamed_topics
+    cdef int64_t came_for               # the generation that its first JoinGroup since the last one was for
+    cdef int64_t came_ms                # when that came
+    cdef int64_t synced_in              # the last generation that it sent a SyncGroup of
+    cdef int64_t synced_at_ms
 
     def __init__(self, member, tuple owned not None, int64_t unnamed_partitions):
         self.member = member
         self.owned = owned
         self.unnamed_partitions = unnamed_partitions
+        self.topics = []
+        self.came_for = self.synced_in = NEVER
 
 
 @cython.final
@@ -47,6 +62,13 @@ cdef class GroupAuditState:
         self.owners = {}
         self.nameable_partitions = PARTITIONS_NAMED_MAX
         self.stored_member_ids = ()
+        self.triggers = []
+        self.waited_for = {}
+        self.never_synced = []
+        self.silent = []
+        self.topic_counts = {}
+        self.had = {}
+        self.rejections = {}
 
     cdef int start_event(self, bint is_never_void) except -1:
         """Number the next event."""
@@ -88,12 +110,166 @@ cdef class GroupAuditState:
     def replace_member(self, str old_member_id not None, member):
         cdef KnownMember old = self.members.pop(old_member_id)
         cdef str member_id = member.member_id
-        self.members[member_id] = KnownMember(member, old.owned, old.unnamed_partitions)
+        cdef KnownMember new = KnownMember(member, old.owned, old.unnamed_partitions)
+        new.topics, new.unnamed_topics = old.topics, old.unnamed_topics
+        new.came_for, new.came_ms = old.came_for, old.came_ms
+        new.synced_in, new.synced_at_ms = old.synced_in, old.synced_at_ms
+        self.members[member_id] = new
         for partition in old.owned:
             self.owners[partition] = member_id
 
+    # ---- a rebalance, from its first trigger on
+
+    def note_trigger(self, cause, member, reason, int64_t at_ms):
+        if len(self.triggers) < TRIGGERS_NAMED_MAX:
+            self.triggers.append(Trigger(cause, member, reason, at_ms))
+        else:
+            self.unnamed_triggers += 1
+
+    def note_first_trigger(self, trigger):
+        self.triggers.insert(0, trigger)
+
+    def take_triggers(self):
+        triggers, self.triggers = self.triggers, []
+        unnamed, self.unnamed_triggers = self.unnamed_triggers, 0
+        return triggers, unnamed
+
+    def set_topics(self, str member_id not None, list topics not None, int64_t unnamed_topics):
+        cdef KnownMember known = self.members[member_id]
+        if self.last_topics != topics:
+            self.last_topics = topics
+        known.topics = self.last_topics     # one list for all members that subscribe alike
+        known.unnamed_topics = unnamed_topics
+
+    def note_join(self, str member_id not None, int64_t generation_id, int64_t at_ms):
+        cdef KnownMember known = self.members[member_id]
+        if known.came_for != generation_id:
+            known.came_for, known.came_ms = generation_id, at_ms
+
+    cdef int note_sync(self, str member_id, int64_t generation_id, int64_t at_ms) except -1:
+        cdef KnownMember known = self.members[member_id]
+        if known.synced_in != generation_id:
+            known.synced_in, known.synced_at_ms = generation_id, at_ms
+        return 0
+
+    def note_removal(self, KnownMember known not None, last_heard_ms, rebalance_runs):
+        cdef Py_ssize_t partitions = len(known.owned) + known.unnamed_partitions
+        if last_heard_ms is not None and partitions:
+            if rebalance_runs:
+                self.silent_partition_ms += max(self.rebalance_started_ms - <int64_t>last_heard_ms, 0) * partitions
+            else:
+                self.silent.append((last_heard_ms, partitions))
+
+    def note_never_synced(self, KnownMember known not None, int64_t generation_id):
+        if known.synced_in != generation_id:
+            self.never_synced.append(known.member)
+
+    def start_rebalance(self, group, int64_t at_ms):
+        self.rebalance_started_ms = at_ms
+        for last_heard_ms, partitions in self.silent:
+            self.silent_partition_ms += max(at_ms - <int64_t>last_heard_ms, 0) * <int64_t>partitions
+        self.silent = []
+        self.never_synced = []
+        self.waited_for = {}
+        for member_id in group.pending_members:
+            self.note_pending(member_id)
+
+    def note_pending(self, member_id):
+        if len(self.waited_for) < MEMBERS_NAMED_MAX:
+            self.waited_for[member_id] = None
+
+    def take_waited_for(self):
+        waited_for, self.waited_for = self.waited_for, {}
+        return list(waited_for)
+
+    def take_never_synced(self, group, int64_t generation_id):
+        """Members of the generation that ends, in it or removed from it, without a SyncGroup of theirs."""
+        cdef KnownMember known
+        never_synced, self.never_synced = self.never_synced, []
+        for member in group.members.values():
+            known = self.members[member.member_id]
+            if known.synced_in != generation_id and not member.is_new:
+                never_synced.append(member)
+        return never_synced[:MEMBERS_NAMED_MAX], max(len(never_synced) - MEMBERS_NAMED_MAX, 0)
+
+    def end_rebalance(self):
+        self.silent_partition_ms = self.commits_rejected = 0
+        self.had = {}
+
+    def slowest_to_join(self, int64_t generation_id):
+        cdef KnownMember known
+        cdef int64_t slowest_ms = 0
+        slowest = None
+        for known in self.members.values():
+            if known.came_for == generation_id and known.came_ms - self.rebalance_started_ms > slowest_ms:
+                slowest, slowest_ms = known.member, known.came_ms - self.rebalance_started_ms
+        return slowest, slowest_ms
+
+    def slowest_to_sync(self, int64_t generation_id):
+        cdef KnownMember known
+        cdef int64_t slowest_ms = 0
+        slowest = None
+        for known in self.members.values():
+            if known.synced_in == generation_id and known.synced_at_ms - self.generation_started_ms > slowest_ms:
+                slowest, slowest_ms = known.member, known.synced_at_ms - self.generation_started_ms
+        return slowest, slowest_ms
+
+    def join_ms(self, str member_id not None, int64_t generation_id):
+        cdef KnownMember known = self.members[member_id]
+        return max(known.came_ms - self.rebalance_started_ms, 0) if known.came_for == generation_id else None
+
+    def sync_ms(self, str member_id not None, int64_t generation_id):
+        cdef KnownMember known = self.members[member_id]
+        return known.synced_at_ms - self.generation_started_ms if known.synced_in == generation_id else None
+
+    def subscribed_topics(self):
+        cdef KnownMember known
+        cdef list last = None
+        cdef set topics = set()
+        for known in self.members.values():
+            if known.topics is not last:
+                last = known.topics
+                topics.update(last)
+        return topics
+
+    def moved_needed(self, group):
+        cdef KnownMember known
+        cdef list first = None
+        cdef int64_t quota, extra, kept = 0, had_owner = 0, count
+        if not group.members:
+            return None
+        for known in self.members.values():
+            if known.unnamed_partitions or known.unnamed_topics:
+                return None
+            if first is None:
+                first = known.topics
+            elif known.topics != first:
+                return None
+        quota, extra = divmod(self.partitions, len(group.members))
+        for member_id, had in self.had.items():
+            count = had
+            had_owner += count
+            if member_id in group.members:
+                kept += min(count, quota)
+                if count > quota and extra:
+                    kept, extra = kept + 1, extra - 1
+        return min(had_owner - kept, self.moved)
+
+    # ---- rejected requests
+
+    def count_rejected_commit(self):
+        self.commits_rejected += 1
+
+    def count_rejection(self, tuple rejection not None):
+        cdef int64_t count = self.rejections.pop(rejection, 0) + 1
+        if len(self.rejections) == REJECTIONS_MAX:
+            del self.rejections[next(iter(self.rejections))]
+        self.rejections[rejection] = count
+        return count
+
     def start_generation(self, int64_t at_ms):
         self.generation_started_ms = at_ms
+        self.had = {}
         self.partitions = self.moved = self.unowned = 0
         self.nameable_partitions = PARTITIONS_NAMED_MAX
 
@@ -102,6 +278,7 @@ cdef class GroupAuditState:
     ):
         cdef KnownMember known = self.members[member_id]
         cdef dict gained = {}, lost = {}, kept = {}
+        cdef int64_t kept_count = 0
         known.unnamed_partitions = unnamed_partitions
         self.partitions += len(partitions) + unnamed_partitions
         self.unowned += len(partitions) - claimed
@@ -114,11 +291,17 @@ cdef class GroupAuditState:
         for partition in owned:
             if partition in before:
                 put(kept, partition)
+                kept_count += 1
             else:
                 put(gained, partition)
-                if self.owners.get(partition, member_id) != member_id:
-                    self.moved += 1
+                owner = self.owners.get(partition)
+                if owner is not None:
+                    self.had[owner] = self.had.get(owner, 0) + 1
+                    if owner != member_id:
+                        self.moved += 1
             self.owners[partition] = member_id
+        if kept_count:
+            self.had[member_id] = self.had.get(member_id, 0) + kept_count
         if before:
             for partition in sorted(before - partitions):
                 put(lost, partition)

@@ -1,16 +1,23 @@
 """From core events to the fields of audit events: the table of projections, and the function of each."""
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
+from _wire.errors import ErrorCode
 from coordinator.audit import schema
 from coordinator.audit.group_state import GroupAuditState, by_topic
+from coordinator.audit.world import World
 from coordinator.core import events, offset_events
 from coordinator.core.causes import Cause
 from coordinator.core.classic_group import ClassicGroup, Member
-from coordinator.core.consumer_protocol import count_claimed, read_assignment, read_subscription
+from coordinator.core.consumer_protocol import (
+    CONSUMER_PROTOCOL_TYPE,
+    count_claimed,
+    read_assignment,
+    read_subscription,
+)
 from coordinator.core.offset_events import DeletionCause
-from coordinator.core.states import COMPLETING_REBALANCE, EMPTY, STABLE, GroupState
+from coordinator.core.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE, GroupState
 
 Fields = dict[str, Any]
 """The fields of an event without those of the envelope, in the order of its struct.
@@ -23,20 +30,26 @@ class Projection(NamedTuple):
     """Makes one audit event from a core event."""
 
     event_class: type[schema.AuditEvent]
-    fields: Callable[[Any, ClassicGroup, GroupAuditState, GroupState], Fields | None]
-    """(core event, group after it, audit state, group state before it) → fields, or None for no audit event."""
+    fields: Callable[[Any, ClassicGroup, GroupAuditState, GroupState, World], Fields | None]
+    """(core event, group after it, audit state, group state before it, world) → fields, or None for no audit event."""
     is_stored: bool | Callable[[ClassicGroup], bool] = False
     """Whether the group is stored in `__consumer_offsets` after the event, as in `core.stored`."""
 
 
-def _created(event: events.GroupCreated, group: ClassicGroup, state: GroupAuditState, before: GroupState) -> Fields:
+def _created(
+    event: events.GroupCreated, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
     return {}
 
 
-def _joined(event: events.MemberJoined, group: ClassicGroup, state: GroupAuditState, before: GroupState) -> Fields:
+def _joined(
+    event: events.MemberJoined, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
     member = group.members[event.member_id]
     state.remember_member(member, (), 0)
-    topics, unnamed = read_subscription(group.protocol_type, event.protocols[0].metadata, schema.TOPICS_NAMED_MAX)
+    state.waited_for.pop(event.member_id, None)
+    state.note_trigger(Cause.NEW_MEMBER, member, event.reason, event.at_ms)
+    topics, unnamed = _note_join(event, group, state)
     return {
         "member": member,
         "session_timeout_ms": event.session_timeout_ms,
@@ -44,98 +57,175 @@ def _joined(event: events.MemberJoined, group: ClassicGroup, state: GroupAuditSt
         "protocols": [protocol.name for protocol in event.protocols],
         "subscribed_topics": topics,
         "unnamed_topics": unnamed,
-        "reason": "",
-        "join_ms": None,
+        "reason": event.reason,
+        "join_ms": _since_rebalance(event, state, before),
     }
 
 
-def _rejoined(event: events.MemberRejoined, group: ClassicGroup, state: GroupAuditState, before: GroupState) -> Fields:
-    topics, unnamed = read_subscription(group.protocol_type, event.protocols[0].metadata, schema.TOPICS_NAMED_MAX)
+def _rejoined(
+    event: events.MemberRejoined, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
+    topics, unnamed = _note_join(event, group, state)
+    member = group.members[event.member_id]
+    changed = event.cause is Cause.METADATA_CHANGED
+    if changed or before is not PREPARING_REBALANCE:
+        state.note_trigger(event.cause, member, event.reason, event.at_ms)
     return {
-        "member": group.members[event.member_id],
-        "metadata_changed": event.metadata_changed,
+        "member": member,
+        "metadata_changed": changed,
         "subscribed_topics": topics,
         "reason": event.reason,
         "unnamed_topics": unnamed,
-        "join_ms": None,
+        "join_ms": _since_rebalance(event, state, before),
     }
 
 
-def _removed(event: events.MemberRemoved, group: ClassicGroup, state: GroupAuditState, before: GroupState) -> Fields:
+def _note_join(
+    event: events.MemberJoined | events.MemberRejoined, group: ClassicGroup, state: GroupAuditState
+) -> tuple[list[str], int]:
+    """Remember the JoinGroup of a member; the topics that it asks for, and their number if they are too many."""
+    topics, unnamed = read_subscription(group.protocol_type, event.protocols[0].metadata, schema.TOPICS_NAMED_MAX)
+    state.set_topics(event.member_id, topics, unnamed)
+    state.note_join(event.member_id, group.generation_id + 1, event.at_ms)
+    return topics, unnamed
+
+
+def _since_rebalance(event: events.Event, state: GroupAuditState, before: GroupState) -> int | None:
+    return event.at_ms - state.rebalance_started_ms if before is PREPARING_REBALANCE else None
+
+
+def _removed(
+    event: events.MemberRemoved, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
+    known = state.members.pop(event.member_id)
+    member = known.member
+    state.note_trigger(event.cause, member, event.reason, event.at_ms)
+    state.note_removal(known, event.last_heard_ms, before is PREPARING_REBALANCE)
+    if before is COMPLETING_REBALANCE:
+        state.note_never_synced(known, group.generation_id)
     return {
-        "member": state.members.pop(event.member_id).member,
+        "member": member,
         "cause": event.cause,
         "reason": event.reason,
-        "session_timeout_ms": 0,
-        "last_heard_ms": None,
-        "last_joined_ms": None,
-        "last_committed_ms": None,
-        "requested_by": None,
+        "session_timeout_ms": member.session_timeout_ms,
+        "last_heard_ms": event.last_heard_ms,
+        "last_joined_ms": member.joined_ms,
+        "last_committed_ms": member.committed_ms,
+        "requested_by": event.requested_by,
     }
+
+
+def _pending_added(
+    event: events.PendingMemberAdded, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
+) -> None:
+    if before is PREPARING_REBALANCE:
+        state.note_pending(event.member_id)
+
+
+def _pending_removed(
+    event: events.PendingMemberRemoved, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
+) -> None:
+    if event.cause is Cause.MEMBER_LEFT and before in (STABLE, COMPLETING_REBALANCE):
+        member = schema.MemberRef(event.member_id, event.client_id, event.client_host)
+        state.note_trigger(event.cause, member, event.reason, event.at_ms)
+
+
+def _assignment_rejected(
+    event: events.AssignmentRejected, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
+) -> None:
+    state.note_trigger(Cause.ASSIGNMENT_TOO_LARGE, group.members[event.member_id], "", event.at_ms)
 
 
 def _replaced(
-    event: events.StaticMemberReplaced, group: ClassicGroup, state: GroupAuditState, before: GroupState
+    event: events.StaticMemberReplaced, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
     member = group.members[event.new_member_id]
+    old = state.members[event.old_member_id]
     state.replace_member(event.old_member_id, member)
+    topics, unnamed = read_subscription(group.protocol_type, event.protocols[0].metadata, schema.TOPICS_NAMED_MAX)
+    state.set_topics(event.new_member_id, topics, unnamed)
+    if event.request_id is not None:
+        state.note_join(event.new_member_id, group.generation_id + 1, event.at_ms)
+        state.note_trigger(Cause.STATIC_REPLACED, member, event.reason, event.at_ms)
     return {
-        "member": member,
+        "member": schema.MemberRef(
+            event.new_member_id,
+            event.client_id,
+            event.client_host,
+            event.group_instance_id,
+            event.client_software_name,
+            event.client_software_version,
+        ),
         "old_member_id": event.old_member_id,
-        "reason": "",
-        "old_client_id": "",
-        "old_client_host": "",
-        "described_client_id": "",
-        "described_client_host": "",
-        "subscribed_topics": [],
-        "old_subscribed_topics": [],
-        "unnamed_topics": 0,
+        "reason": event.reason,
+        "old_client_id": old.member.client.client_id,
+        "old_client_host": old.member.client.client_host,
+        "described_client_id": member.client_id,
+        "described_client_host": member.client_host,
+        "subscribed_topics": topics,
+        "old_subscribed_topics": old.topics,
+        "unnamed_topics": unnamed + old.unnamed_topics,
     }
 
 
 def _superseded(
-    event: events.RebalanceStarted, group: ClassicGroup, state: GroupAuditState, before: GroupState
+    event: events.RebalanceStarted, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields | None:
     if before is not COMPLETING_REBALANCE:
         return None
-    return {"rebalance_ms": event.at_ms - state.rebalance_started_ms, "never_synced": [], "unnamed_members": 0}
+    never_synced, unnamed = state.take_never_synced(group, group.generation_id)
+    return {
+        "rebalance_ms": event.at_ms - state.rebalance_started_ms,
+        "never_synced": never_synced,
+        "unnamed_members": unnamed,
+    }
 
 
 def _rebalance_started(
-    event: events.RebalanceStarted, group: ClassicGroup, state: GroupAuditState, before: GroupState
+    event: events.RebalanceStarted, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
-    state.rebalance_started_ms = event.at_ms
-    trigger = event.rebalance_reason
+    state.start_rebalance(group, event.at_ms)
+    reason = event.rebalance_reason
+    member = reason if reason.member_id else None
+    first = state.triggers[0] if state.triggers else None
+    if first is None or first.cause is not reason.cause:
+        # What made it necessary is not among the events since the group was loaded.
+        state.note_first_trigger(schema.Trigger(reason.cause, cast(Any, member), reason.reason, event.at_ms))
     return {
-        "cause": trigger.cause,
-        "member": trigger,
-        "reason": trigger.reason,
+        "cause": reason.cause,
+        "member": member,
+        "reason": reason.reason,
         "members": len(group.members),
-        "triggers": [],
-        "topic_changes": {},
-        "lag": None,
+        "triggers": state.triggers,
+        "topic_changes": world.topic_changes(state.topic_counts),
+        "lag": world.lag(group.group_id),
     }
 
 
 def _generation_started(
-    event: events.GenerationStarted, group: ClassicGroup, state: GroupAuditState, before: GroupState
+    event: events.GenerationStarted, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
     state.start_generation(event.at_ms)
+    triggers, unnamed_triggers = state.take_triggers()
+    slowest, slowest_ms = state.slowest_to_join(group.generation_id)
+    state.topic_counts = world.topic_counts(state.subscribed_topics())
     return {
         "protocol_type": group.protocol_type or "",
         "protocol_name": event.protocol_name,
         "leader": event.leader,
         "members": len(group.members),
         "join_ms": event.at_ms - state.rebalance_started_ms,
-        "triggers": [],
-        "unnamed_triggers": 0,
-        "pending_members": [],
-        "slowest_member": None,
-        "slowest_join_ms": 0,
+        "triggers": triggers,
+        "unnamed_triggers": unnamed_triggers,
+        "pending_members": state.take_waited_for(),
+        "slowest_member": slowest,
+        "slowest_join_ms": slowest_ms,
     }
 
 
-def _assigned(event: events.MemberAssigned, group: ClassicGroup, state: GroupAuditState, before: GroupState) -> Fields:
+def _assigned(
+    event: events.MemberAssigned, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
     member = group.members[event.member_id]
     readable, partitions, unnamed = read_assignment(group.protocol_type, event.assignment, state.nameable_partitions)
     metadata = member.metadata_for(group.protocol_name)
@@ -149,16 +239,23 @@ def _assigned(event: events.MemberAssigned, group: ClassicGroup, state: GroupAud
         "lost": lost,
         "kept": kept,
         "unnamed_partitions": unnamed,
-        "join_ms": None,
-        "sync_ms": None,
+        "join_ms": state.join_ms(event.member_id, group.generation_id),
+        "sync_ms": state.sync_ms(event.member_id, group.generation_id),
     }
 
 
-def _stable(event: events.GenerationStable, group: ClassicGroup, state: GroupAuditState, before: GroupState) -> Fields:
+def _stable(
+    event: events.GenerationStable, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
     join_ms = state.generation_started_ms - state.rebalance_started_ms
     sync_ms = event.at_ms - state.generation_started_ms
     rebalance_ms = join_ms + sync_ms
+    is_consumer = group.protocol_type == CONSUMER_PROTOCOL_TYPE
+    moved_needed = state.moved_needed(group) if is_consumer else None
+    silent_partition_ms, commits_rejected = state.silent_partition_ms, state.commits_rejected
+    slowest, slowest_ms = state.slowest_to_sync(group.generation_id)
     state.forget_old_owners()
+    state.end_rebalance()
     return {
         "members": len(group.members),
         "partitions": state.partitions,
@@ -167,37 +264,84 @@ def _stable(event: events.GenerationStable, group: ClassicGroup, state: GroupAud
         "sync_ms": sync_ms,
         "rebalance_ms": rebalance_ms,
         "unowned_partition_ms": state.unowned * rebalance_ms,
-        "partitions_moved_needed": None,
-        "silent_partition_ms": 0,
-        "commits_rejected": 0,
-        "lag": None,
-        "slowest_member": None,
-        "slowest_sync_ms": 0,
+        "partitions_moved_needed": moved_needed,
+        "silent_partition_ms": silent_partition_ms,
+        "commits_rejected": commits_rejected,
+        "lag": world.lag(group.group_id),
+        "slowest_member": slowest,
+        "slowest_sync_ms": slowest_ms,
     }
 
 
-def _emptied(event: events.GroupEmptied, group: ClassicGroup, state: GroupAuditState, before: GroupState) -> Fields:
-    return {"rebalance_ms": event.at_ms - state.rebalance_started_ms, "triggers": [], "unnamed_triggers": 0}
+def _emptied(
+    event: events.GroupEmptied, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
+    triggers, unnamed_triggers = state.take_triggers()
+    state.take_waited_for()
+    state.end_rebalance()
+    state.topic_counts = {}
+    return {
+        "rebalance_ms": event.at_ms - state.rebalance_started_ms,
+        "triggers": triggers,
+        "unnamed_triggers": unnamed_triggers,
+    }
 
 
 def _group_removed(
-    event: events.GroupRemoved, group: ClassicGroup, state: GroupAuditState, before: GroupState
+    event: events.GroupRemoved, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
-    return {"cause": event.cause, "requested_by": None}
+    return {"cause": event.cause, "requested_by": event.requested_by}
 
 
 def _offsets_expired(
-    event: offset_events.OffsetsDeleted, group: ClassicGroup, state: GroupAuditState, before: GroupState
+    event: offset_events.OffsetsDeleted, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields | None:
     return _partitions(event) if event.cause is DeletionCause.EXPIRED else None
 
 
 def _offsets_deleted(
-    event: offset_events.OffsetsDeleted, group: ClassicGroup, state: GroupAuditState, before: GroupState
+    event: offset_events.OffsetsDeleted, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields | None:
-    if event.cause is DeletionCause.EXPIRED:
+    cause = DELETION_CAUSES.get(event.cause)
+    return None if cause is None else _partitions(event) | {"requested_by": event.requested_by, "cause": cause}
+
+
+DELETION_CAUSES: Final = {
+    DeletionCause.REQUESTED: Cause.ADMIN,
+    DeletionCause.TOPIC_DELETED: Cause.TOPIC_DELETED,
+    DeletionCause.GROUP_REMOVED: Cause.GROUP_REMOVED,
+}
+
+
+def _offsets_reset(
+    event: offset_events.OffsetsReset, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields:
+    count = sum(map(len, event.partitions.values()))
+    is_named = count <= schema.PARTITIONS_NAMED_MAX
+    return {
+        "requested_by": event.requested_by,
+        "partitions": event.partitions if is_named else {},
+        "unnamed_partitions": 0 if is_named else count,
+    }
+
+
+def _rejected(
+    event: events.RequestRejected, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields | None:
+    if event.api == "OffsetCommit":
+        state.count_rejected_commit()
+        if event.error is not ErrorCode.FENCED_INSTANCE_ID:
+            return None
+    count = state.count_rejection((event.api, event.error, event.client_id, event.group_instance_id))
+    if count != 10 ** (len(str(count)) - 1):
         return None
-    return _partitions(event) | {"requested_by": None, "cause": Cause.ADMIN}
+    return {
+        "api": event.api,
+        "error": event.error.name,
+        "member": event,
+        "holder": None if event.holder_id is None else group.members[event.holder_id],
+        "count": count,
+    }
 
 
 def _partitions(event: offset_events.OffsetsDeleted) -> Fields:
@@ -216,6 +360,11 @@ PROJECTIONS: Final[dict[type, tuple[Projection, ...]]] = {
     events.MemberJoined: (Projection(schema.MemberJoined, _joined),),
     events.MemberRejoined: (Projection(schema.MemberRejoined, _rejoined),),
     events.MemberRemoved: (Projection(schema.MemberRemoved, _removed),),
+    events.PendingMemberAdded: (Projection(schema.MemberJoined, _pending_added),),
+    events.PendingMemberRemoved: (Projection(schema.MemberRemoved, _pending_removed),),
+    events.AssignmentRejected: (Projection(schema.RebalanceStarted, _assignment_rejected),),
+    events.RequestRejected: (Projection(schema.RequestRejected, _rejected),),
+    offset_events.OffsetsReset: (Projection(schema.OffsetsReset, _offsets_reset),),
     events.StaticMemberReplaced: (Projection(schema.StaticMemberReplaced, _replaced, _unless_a_rebalance_follows),),
     events.RebalanceStarted: (
         Projection(schema.RebalanceSuperseded, _superseded),
@@ -273,8 +422,11 @@ def snapshot(group: ClassicGroup, state: GroupAuditState, checkpoint_offset: int
     return whole_group(group, state) | {"stored": stored, "checkpoint_offset": checkpoint_offset}
 
 
-def remember_group(group: ClassicGroup, state: GroupAuditState) -> None:
+def remember_group(group: ClassicGroup, state: GroupAuditState, world: World) -> None:
     """Rebuild the audit state of a group that was loaded from `__consumer_offsets`."""
     for member in group.members.values():
         _, partitions, unnamed = read_assignment(group.protocol_type, member.assignment, state.nameable_partitions)
         state.remember_member(member, partitions, unnamed)
+        metadata = member.metadata_for(group.protocol_name)
+        state.set_topics(member.member_id, *read_subscription(group.protocol_type, metadata, schema.TOPICS_NAMED_MAX))
+    state.topic_counts = world.topic_counts(state.subscribed_topics())

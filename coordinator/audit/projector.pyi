@@ -4,7 +4,8 @@ from typing import Any
 from coordinator.audit.group_state import GroupAuditState
 from coordinator.audit.projections import Projection
 from coordinator.audit.resume import AuditReplay
-from coordinator.audit.schema import AuditEvent, Record
+from coordinator.audit.schema import AuditEvent, CoordinatorEvent, Record
+from coordinator.audit.world import Cluster, World
 from coordinator.core.causes import Cause
 from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.events import Event
@@ -26,8 +27,13 @@ class AuditProjector:
         projections: dict[type, tuple[Projection, ...]] = ...,
         checkpoint_records: int = ...,
         members_at_once: int = ...,
+        cluster: Cluster = ...,
     ) -> None:
         """`checkpoint_records`: records between two checkpoints. `members_at_once`: the size of a slice of one."""
+
+    @property
+    def world(self) -> World:
+        """What it reads beside the groups."""
 
     @property
     def replay(self) -> AuditReplay:
@@ -64,6 +70,9 @@ class AuditProjector:
         self, event: Event, group: ClassicGroup, state_before: GroupState, generation_before: int, records: list[Record]
     ) -> None:
         """Append the records of an event that was just applied to `group`; most events have one, some have none."""
+
+    def write_about_coordinator(self, event: CoordinatorEvent, now_ms: int) -> Record:
+        """Make the next record: an event of the coordinator itself, which happens now."""
 
     def clear(self) -> None:
         """Drop the state of all groups, because the partition is unloaded."""

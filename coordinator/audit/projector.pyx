@@ -9,17 +9,21 @@ from coordinator.audit.group_state cimport GroupAuditState
 from coordinator.audit.records cimport RecordWriter
 
 from coordinator.audit import schema
+from coordinator.audit.coordinator_events import coordinator_record
 from coordinator.audit.projections import PROJECTIONS, snapshot
 from coordinator.audit.resume import AuditReplay, resume
 from coordinator.audit.snapshots import (
     CHECKPOINT_RECORDS, CHECKPOINT_RECORDS_PER_GROUP, MEMBERS_AT_ONCE, SnapshotRound,
 )
-from coordinator.core import offset_events
+from coordinator.audit.world import NoCluster, World
+from coordinator.core import events, offset_events
 
 cdef object SUPERSEDED = schema.RebalanceSuperseded     # describes the group before the rebalance that replaces its own
 cdef object REMOVED = schema.GroupRemoved
+cdef object MEMBER_SYNCED = events.MemberSynced
 cdef object OFFSETS_COMMITTED = offset_events.OffsetsCommitted
 cdef object OFFSETS_HELD_BACK = offset_events.TransactionalOffsetsCommitted
+cdef object NO_CLUSTER = NoCluster()
 cdef int64_t RECORDS_PER_GROUP = CHECKPOINT_RECORDS_PER_GROUP
 
 
@@ -35,10 +39,11 @@ cdef class AuditProjector:
     cdef object members_at_once
     cdef readonly object replay
     cdef object snapshot_round
+    cdef readonly object world
 
     def __init__(
         self, node_id, coordinator_epoch=0, dict projections not None=PROJECTIONS,
-        checkpoint_records=CHECKPOINT_RECORDS, members_at_once=MEMBERS_AT_ONCE,
+        checkpoint_records=CHECKPOINT_RECORDS, members_at_once=MEMBERS_AT_ONCE, cluster=NO_CLUSTER,
     ):
         self.groups = {}
         self.committed_groups = []
@@ -48,20 +53,24 @@ cdef class AuditProjector:
         self.checkpoint_records = checkpoint_records
         self.members_at_once = members_at_once
         self.replay = AuditReplay(0)
+        self.world = World(cluster)
 
     def project(self, event, group, state_before, int64_t generation_before, list records not None):
         cdef object event_type = type(event)
         cdef tuple projections = self.projections.get(event_type)
         cdef GroupAuditState state
         if projections is None:
-            if event_type is OFFSETS_COMMITTED or event_type is OFFSETS_HELD_BACK:
+            if event_type is MEMBER_SYNCED:
+                state = self.state_of(group.group_id)
+                state.note_sync(event.member_id, generation_before, event.at_ms)
+            elif event_type is OFFSETS_COMMITTED or event_type is OFFSETS_HELD_BACK:
                 self.count_commit(group.group_id, event.offsets)
             return
         group_id = group.group_id
         state = self.state_of(group_id)
         for projection in projections:
             event_class, fields_of, is_stored = <tuple>projection
-            fields = fields_of(event, group, state, state_before)
+            fields = fields_of(event, group, state, state_before, self.world)
             if fields is not None:
                 records.append(self.write(
                     event_class, group_id, state, event.at_ms, state_before, generation_before,
@@ -98,6 +107,11 @@ cdef class AuditProjector:
         return self.write(
             event_class, group.group_id, state, now_ms, group.state, generation_id, group.state, generation_id, fields
         )
+
+    def write_about_coordinator(self, event, now_ms):
+        record = coordinator_record(event, now_ms)
+        self.next_offset += 1
+        return record
 
     # ---- replay
 

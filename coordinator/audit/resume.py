@@ -245,7 +245,7 @@ def resume(
     for group_id, group in groups.items():
         cursor = cursors.get(group_id)
         state = projector.groups[group_id] = _resumed_state(cursor, projector.next_offset)
-        remember_group(group, state)
+        remember_group(group, state, projector.world)
         if always or cursor is None or not cursor.agrees_with(group):
             before = (DEAD, 0) if cursor is None else (cursor.state, cursor.generation_id)
             after = (group.state, group.generation_id)

@@ -9,11 +9,13 @@ is the `seq` of its first event, which is larger than every `seq` of an earlier 
 `seq` is contiguous. So a reader can drop duplicates by `(group_id, seq)`. No event is missing if each `seq` is
 either the previous one plus 1, or equal to `created_seq` after a `group.removed`.
 
-The size of an event is bounded. If a subscription has more than `TOPICS_NAMED_MAX` topics, or an assignment exceeds
-`PARTITIONS_NAMED_MAX` partitions, the event names none of them and gives their number in `unnamed_topics` or
-`unnamed_partitions`. Both are 0 if everything is named.
+The size of an event is bounded. Reason texts that clients sent are cut to `core.causes.REASON_CHARACTERS_MAX`. If a
+subscription has more than `TOPICS_NAMED_MAX` topics, or an assignment exceeds `PARTITIONS_NAMED_MAX` partitions, the
+event names none of them and gives their number in `unnamed_topics` or `unnamed_partitions`. Both are 0 if everything is
+named.
 
-The events about a coordinator itself (`CoordinatorEvent`) have no group: their key is null, and they are in partition 0.
+The events about a coordinator itself (`CoordinatorEvent`) have no group: their key is null, and they are in partition
+0.
 
 Fields are added but never removed. A change of meaning increases `SCHEMA_VERSION`. A field that was added later has a
 default, which is its value in older events.
@@ -52,9 +54,6 @@ TRIGGERS_NAMED_MAX: Final = 100
 
 MEMBERS_NAMED_MAX: Final = 100
 """The largest number of members that `pending_members` and `never_synced` name."""
-
-REASON_CHARACTERS_MAX: Final = 255
-"""The longest reason text of an event; the rest of what the client sent is cut off."""
 
 
 class MemberRef(msgspec.Struct, frozen=True):
@@ -182,10 +181,10 @@ class MemberRejoined(AuditEvent, frozen=True, kw_only=True, tag="member.rejoined
 class MemberRemoved(AuditEvent, frozen=True, kw_only=True, tag="member.removed"):
     """A member was removed from the group. `reason` is the text that the client sent (KIP-800).
 
-    `session_timeout_ms` is the member's. `last_heard_ms`, `last_joined_ms` and `last_committed_ms` are wall-clock times:
-    of its last request or heartbeat (only with `session_expired`), its last JoinGroup and its last OffsetCommit. They
-    are null if the coordinator does not know them. `requested_by` is the client that removed it, if that was another
-    one: an administrator.
+    `session_timeout_ms` is the member's. Wall-clock times: `last_heard_ms` is that of its last request or heartbeat,
+    said of a member that did not go by itself; `last_joined_ms` that of its last JoinGroup, `last_committed_ms` that of
+    its last accepted OffsetCommit. They are null if the coordinator does not know them, as after a load.
+    `requested_by` is the client that removed it, if that was another one: an administrator.
     """
 
     member: MemberRef
@@ -243,7 +242,8 @@ class GenerationStarted(AuditEvent, frozen=True, kw_only=True, tag="generation.s
     `triggers` are those of `rebalance.started` and all that happened in the join phase, in order: members joined, left,
     expired or came too late. At most `TRIGGERS_NAMED_MAX` are named; `unnamed_triggers` counts the others.
     `pending_members` are member ids that were handed out (KIP-394), that the join phase waited for, and that never
-    joined. `slowest_member` is the one that joined last, `slowest_join_ms` after the rebalance started.
+    joined. `slowest_member` is the one that joined last, `slowest_join_ms` after the rebalance started; null if all
+    joined at once.
     """
 
     protocol_type: str
@@ -291,12 +291,12 @@ class GenerationStable(AuditEvent, frozen=True, kw_only=True, tag="generation.st
     `unowned_partition_ms` is the time since the rebalance started, summed over the assigned partitions, except those
     that their members kept during the rebalance (owned partitions, KIP-429).
 
-    `partitions_moved_needed` is how many partitions the balanced assignment that moves the fewest would have moved; null
-    if members subscribe to different topics or if partitions are unnamed. `silent_partition_ms` is the time from when a
-    removed member was last heard to the start of the rebalance, summed over its partitions: nobody knew yet that they
-    had no owner. `commits_rejected` counts the OffsetCommits that were rejected since the rebalance started. `lag` is as
-    in `rebalance.started`. `slowest_member` is the one that sent SyncGroup last, `slowest_sync_ms` after the generation
-    started; the leader, if the others waited for it.
+    `partitions_moved_needed` is how many of those partitions the balanced assignment that moves the fewest would have
+    moved too; null if members subscribe to different topics or if partitions are unnamed. `silent_partition_ms` is the
+    time from when a removed member was last heard to the start of the rebalance, summed over its partitions: nobody
+    knew yet that they had no owner. `commits_rejected` counts the OffsetCommits that were rejected since the last
+    generation became stable. `lag` is as in `rebalance.started`. `slowest_member` is the one that sent SyncGroup last,
+    `slowest_sync_ms` after the generation started: the leader, if the others waited for it; null if all came at once.
     """
 
     members: int
@@ -354,7 +354,7 @@ class GroupLoaded(AuditEvent, frozen=True, kw_only=True, tag="group.loaded"):
     """The group was loaded from `__consumer_offsets`: in a state that differs from the last audited one, or by itself.
 
     The events with a `seq` from `void_from_seq` up to this one did not take effect; null means that all did. Excepted
-    are `group.snapshot` and `offsets.*`, because offsets are stored separately from the state of the group. `lost` is
+    are `group.snapshot`, `offsets.*` and `request.rejected`, which do not change the state of the group. `lost` is
     true if none of the events that were read leads to the loaded state. More than the last batch is then missing from
     one of the two topics, which only a power loss can cause. `cause` is `store_failed` if the partition was loaded
     again because an append failed, and `invariant_violated` if the group alone was loaded again because of a defect of

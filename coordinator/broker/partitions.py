@@ -59,6 +59,15 @@ class Partitions:
         log = self._logs.get((topic, partition))
         return self._open(self._image.topics[topic], partition) if log is None else log
 
+    def partition_count(self, topic: str) -> int:
+        """The number of partitions of a topic; 0 if it does not exist."""
+        return self._image.partition_count(topic)
+
+    def log_end_offset(self, topic: str, partition: int) -> int | None:
+        """The log end offset of a partition; None if its log is not open on this node: opening many takes long."""
+        log = self._logs.get((topic, partition))
+        return None if log is None else log.log_end_offset
+
     def delete_logs(self, topic: Topic) -> None:
         """Close and delete the logs of a topic that has been deleted from the metadata."""
         for partition in range(topic.partitions):

@@ -19,6 +19,7 @@ from coordinator.cli.terminal import (
     paragraph,
     print_json,
     table,
+    width,
 )
 from coordinator.explain.findings import Finding, findings
 from coordinator.explain.generation import Generation
@@ -177,14 +178,16 @@ def members_table(generation: Generation) -> Iterator[str]:
         generation.members.values(),
         key=lambda part: (-(part.join_ms or 0), -(part.sync_ms or 0), names.of(part.member)),
     )
-    rows = [("member", "host", "joined after", "synced after", "owns", "gained", "lost")]
+    rows = [["member", "host", "joined after", "synced after", "owns", "gained", "lost"]]
     for part in parts[:MEMBERS_SHOWN]:
         times = ["?" if each is None else duration(each) for each in (part.join_ms, part.sync_ms)]
         owns = _count(part.partitions) + part.unnamed_partitions if part.is_assigned else 0
         counts = [str(owns), f"+{_count(part.gained)}", f"-{_count(part.lost)}"] if part.is_assigned else ["?"] * 3
-        host = part.member.client_host.removeprefix("/")
-        rows.append((names.of(part.member), host, *times, *counts))  # type: ignore[arg-type]
-    yield from table(rows, frozenset({2, 3, 4, 5, 6}))
+        rows.append([names.of(part.member), part.member.client_host.removeprefix("/"), *times, *counts])
+    lines = list(table(rows, frozenset({2, 3, 4, 5, 6})))
+    if max(map(len, lines)) > width():
+        lines = list(table([[row[0], *row[2:]] for row in rows], frozenset({1, 2, 3, 4, 5})))  # without the host
+    yield from lines
     if len(parts) > MEMBERS_SHOWN:
         yield f"and {counted(len(parts) - MEMBERS_SHOWN, 'member')} that came earlier"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from coordinator.core.causes import Cause
+from coordinator.core.causes import Cause, Requester
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from coordinator.core.states import EMPTY, PREPARING_REBALANCE, GroupState, check_transition
 
@@ -40,6 +40,8 @@ class RebalanceReason:
 class Member:
     """A member of a group.
 
+    The fields after `is_new` only explain the member to others. They are not stored, so a load leaves them empty.
+
     `awaiting_join` and `awaiting_sync` are the request ids of its waiting JoinGroup and SyncGroup. `is_new` lasts from
     its first JoinGroup to its first generation: until then it may know no member id to send heartbeats with.
     """
@@ -55,9 +57,20 @@ class Member:
     awaiting_join: int | None = None
     awaiting_sync: int | None = None
     is_new: bool = True
-    client_software_name: str = ""
-    """Of ApiVersions (KIP-511), with the version; not stored, so both are empty after a load."""
-    client_software_version: str = ""
+    client_software_name: str = field(default="", compare=False)
+    """Of ApiVersions (KIP-511), as is the version."""
+    client_software_version: str = field(default="", compare=False)
+    joined_ms: int | None = field(default=None, compare=False)
+    """When its last JoinGroup came that counted for a generation, in wall-clock milliseconds."""
+    committed_ms: int | None = field(default=None, compare=False)
+    """When its last OffsetCommit was accepted."""
+    replaced_by: Requester | None = field(default=None, compare=False)
+    """The client behind a static member that was replaced: `client_id` and `client_host` stay those of the first."""
+
+    @property
+    def client(self) -> Requester:
+        """The client that sends this member's requests."""
+        return self.replaced_by or Requester(self.client_id, self.client_host)
 
     def metadata_for(self, protocol_name: str | None) -> bytes:
         for name, metadata in self.protocols:
@@ -187,7 +200,8 @@ class ClassicGroup:
         self.allow_join_completion()
         if self.rebalance_reason is None and self.state is not PREPARING_REBALANCE:
             who = (member.member_id, member.client_id, member.client_host, member.group_instance_id)
-            self.rebalance_reason = RebalanceReason(cause, *who, reason)
+            software = (member.client_software_name, member.client_software_version)
+            self.rebalance_reason = RebalanceReason(cause, *who, reason, *software)
 
     def defer_join_completion(self) -> None:
         if self.rebalance is not None:

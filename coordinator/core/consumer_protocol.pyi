@@ -33,6 +33,12 @@ def read_subscription(protocol_type: str | None, metadata: bytes, topics_max: in
     If there are more than `topics_max`: no topic, and how many there are. No object is made for each then.
     """
 
+def is_same_subscription(before: bytes, after: bytes, with_user_data: bool) -> bool:
+    """Whether both ask for the same: topics, in whatever order, rack and, if `with_user_data`, user data.
+
+    False if one of them is no subscription.
+    """
+
 def count_claimed(protocol_type: str | None, metadata: bytes, partitions: set[tuple[str, int]], claims_max: int) -> int:
     """How many of `partitions` a member says it still owned while it rejoined (KIP-429); none for eager assignors.
 

@@ -10,6 +10,7 @@ Compiled: in a rebalance it is done twice for each member.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport int16_t, uint8_t
+from libc.string cimport memcmp
 
 from _wire.primitives cimport (
     Reader, load_uint16, raise_malformed, read_bytes_length, read_count, read_int32, read_string, read_string_length,
@@ -172,6 +173,55 @@ def read_subscription(str protocol_type, bytes metadata not None, Py_ssize_t top
         return [], 0
     names.sort()
     return names, 0
+
+
+cdef struct Asked:
+    Reader topics                       # the array of topic names
+    Reader user_data
+    Reader rack
+    Py_ssize_t topic_count
+
+
+cdef int find_asked(Asked *found, bytes metadata) except -1:
+    """The fields of a subscription that ask for something; each reader ends where its field ends."""
+    cdef Reader r
+    cdef int16_t version = open_reader(&r, metadata, SUBSCRIPTION, SUBSCRIPTION_NEWEST)
+    found.topics = r
+    found.topic_count = skip_topics(&r)
+    found.topics.end = r.position
+    found.user_data = r
+    skip_nullable_bytes(&r)
+    found.user_data.end = r.position
+    if version >= OWNED_PARTITIONS_VERSION:
+        skip_partitions(&r)
+    if version >= GENERATION_ID_VERSION:
+        read_int32(&r)
+    found.rack = r
+    if version >= RACK_ID_VERSION:
+        take(&r, max(read_string_length(&r, False), 0))
+    found.rack.end = r.position
+    return 0
+
+
+cdef bint same_field(Reader *one, Reader *other) noexcept:
+    cdef Py_ssize_t size = one.end - one.position
+    return size == other.end - other.position and memcmp(one.position, other.position, size) == 0
+
+
+def is_same_subscription(bytes before not None, bytes after not None, bint with_user_data):
+    cdef Asked old, new
+    try:
+        find_asked(&old, before)
+        find_asked(&new, after)
+        if with_user_data and not same_field(&old.user_data, &new.user_data):
+            return False
+        if not same_field(&old.rack, &new.rack):
+            return False
+        if same_field(&old.topics, &new.topics):
+            return True
+        return old.topic_count == new.topic_count and set(read_topics(&old.topics)) == set(read_topics(&new.topics))
+    except MalformedMessage:
+        return False
 
 
 def count_claimed(str protocol_type, bytes metadata not None, set partitions not None, Py_ssize_t claims_max):

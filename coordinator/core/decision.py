@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
 from coordinator.config import Config
+from coordinator.core.causes import Requester
 from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.committed_offsets import TransactionMarker
 from coordinator.core.events import Event
@@ -32,6 +33,9 @@ class SessionTimeouts(Protocol):
 
     def is_over(self, group_id: str, member_id: str, now_ms: int) -> bool:
         """Whether the member's session has run out, or never was."""
+
+    def last_renewed_ms(self, group_id: str, member_id: str) -> int | None:
+        """When the member's session was last renewed, in wall-clock milliseconds; None: not since it began."""
 
 
 class Environment(NamedTuple):
@@ -68,6 +72,19 @@ class OperationContext:
 
     def new_id(self) -> str:
         return self.environment.new_id()
+
+    @property
+    def requester(self) -> Requester:
+        return Requester(self.client_id, self.client_host)
+
+    @property
+    def client_software_name(self) -> str:
+        """What the client said of itself with ApiVersions (KIP-511); empty if it said nothing."""
+        return ""
+
+    @property
+    def client_software_version(self) -> str:
+        return ""
 
 
 @dataclass(slots=True)

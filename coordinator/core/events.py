@@ -11,7 +11,8 @@ makes directly to its `ClassicGroup`.
 from dataclasses import dataclass
 from typing import Protocol as Interface
 
-from coordinator.core.causes import Cause
+from _wire.errors import ErrorCode
+from coordinator.core.causes import Cause, Requester
 from coordinator.core.classic_group import Member, Protocol, Rebalance, RebalanceReason
 from coordinator.core.group import Group
 from coordinator.core.states import (
@@ -105,6 +106,8 @@ class MemberJoined:
     protocols: tuple[Protocol, ...]
     request_id: int
     reason: str
+    client_software_name: str = ""
+    client_software_version: str = ""
 
     def apply(self, group: Group) -> None:
         classic = group.classic
@@ -120,6 +123,9 @@ class MemberJoined:
             rebalance_timeout_ms=self.rebalance_timeout_ms,
             protocols=self.protocols,
             awaiting_join=self.request_id,
+            client_software_name=self.client_software_name,
+            client_software_version=self.client_software_version,
+            joined_ms=self.at_ms,
         )
         classic.add_member(member)
         if classic.rebalance is not None and classic.rebalance.from_empty:
@@ -129,7 +135,10 @@ class MemberJoined:
 
 @dataclass(slots=True, kw_only=True)
 class MemberRejoined:
-    """A known member joins the next generation and waits for it."""
+    """A known member joins the next generation and waits for it.
+
+    `cause` is that of the rebalance, if this is what starts it.
+    """
 
     group_id: str
     at_ms: int
@@ -137,30 +146,39 @@ class MemberRejoined:
     session_timeout_ms: int
     rebalance_timeout_ms: int
     protocols: tuple[Protocol, ...]
-    metadata_changed: bool
+    cause: Cause
     request_id: int
     reason: str
+    client_software_name: str = ""
+    client_software_version: str = ""
 
     def apply(self, group: Group) -> None:
         classic = group.classic
         member = classic.members[self.member_id]
         member.session_timeout_ms = self.session_timeout_ms
         member.rebalance_timeout_ms = self.rebalance_timeout_ms
+        member.client_software_name = self.client_software_name
+        member.client_software_version = self.client_software_version
+        member.joined_ms = self.at_ms
         classic.update_protocols(member, self.protocols)
         classic.wait_for_join(member, self.request_id)
-        cause = Cause.METADATA_CHANGED if self.metadata_changed else Cause.LEADER_REJOINED
-        classic.request_rebalance(cause, member, self.reason)
+        classic.request_rebalance(self.cause, member, self.reason)
 
 
 @dataclass(slots=True, kw_only=True)
 class MemberRemoved:
-    """A member was removed: it left, its session expired, it was too late or it was rejected."""
+    """A member was removed: it left, its session expired, it was too late or it was rejected.
+
+    `last_heard_ms` is known of a member that did not go by itself; `requested_by` only if another client removed it.
+    """
 
     group_id: str
     at_ms: int
     member_id: str
     cause: Cause
     reason: str
+    last_heard_ms: int | None = None
+    requested_by: Requester | None = None
 
     def apply(self, group: Group) -> None:
         classic = group.classic
@@ -187,6 +205,10 @@ class StaticMemberReplaced:
     protocols: tuple[Protocol, ...]
     request_id: int | None
     reason: str
+    client_id: str = ""
+    client_host: str = ""
+    client_software_name: str = ""
+    client_software_version: str = ""
 
     def replacement(self, old: Member) -> Member:
         """The member that takes the place of `old`."""
@@ -201,6 +223,10 @@ class StaticMemberReplaced:
             assignment=old.assignment,
             awaiting_join=self.request_id,
             is_new=False,
+            client_software_name=self.client_software_name,
+            client_software_version=self.client_software_version,
+            joined_ms=self.at_ms,
+            replaced_by=Requester(self.client_id, self.client_host),
         )
 
     def apply(self, group: Group) -> None:
@@ -377,9 +403,33 @@ class GroupRemoved:
     group_id: str
     at_ms: int
     cause: Cause
+    requested_by: Requester | None = None
 
     def apply(self, group: Group) -> None:
         classic = group.classic
         assert not classic.members, (group.group_id, self)
         classic.move_to(DEAD, self.at_ms)
         classic.pending_members.clear()
+
+
+@dataclass(slots=True, kw_only=True)
+class RequestRejected:
+    """A request about the group was answered with an error. It changes nothing; the audit counts it.
+
+    `holder_id` is the member that has the instance id, for FENCED_INSTANCE_ID.
+    """
+
+    group_id: str
+    at_ms: int
+    api: str
+    error: ErrorCode
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    client_software_name: str
+    client_software_version: str
+    holder_id: str | None
+
+    def apply(self, group: Group) -> None:
+        return

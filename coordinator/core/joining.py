@@ -31,8 +31,10 @@ from coordinator.core.group import Group
 from coordinator.core.members import check_member
 from coordinator.core.operation import Answer
 from coordinator.core.rebalance import members_with_metadata
-from coordinator.core.requests import protocols_of, rebalance_timeout_ms
+from coordinator.core.rejections import rejecting
+from coordinator.core.requests import protocols_of, reason_of, rebalance_timeout_ms
 from coordinator.core.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
+from coordinator.core.subscriptions import is_another_subscription
 
 MEMBER_ID_REQUIRED_VERSION: Final = 4
 """From this version on a new dynamic member first learns its id (KIP-394)."""
@@ -69,7 +71,8 @@ def prepare(request: JoinGroupRequest, context: OperationContext) -> JoinGroupRe
     config = context.config
     shortest, longest = config[GROUP_MIN_SESSION_TIMEOUT_MS], config[GROUP_MAX_SESSION_TIMEOUT_MS]
     if not shortest <= request.session_timeout_ms <= longest:
-        return Answer(_rejection(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id))
+        error = ErrorCode.INVALID_SESSION_TIMEOUT
+        return Answer(_rejection(error, request.member_id), error)
     return request
 
 
@@ -86,7 +89,11 @@ def join(group: Group | None, request: JoinGroupRequest, context: OperationConte
         decision = _join(ClassicGroup(request.group_id), request, context)
         created = GroupCreated(group_id=request.group_id, at_ms=context.now_ms)
         return Decision((created, *decision.events), decision.replies, decision.sessions)
-    return _join(group.classic, request, context)
+    decision = _join(group.classic, request, context)
+    for reply in decision.replies:
+        if reply.request_id == context.request_id and isinstance(reply.response, JoinGroupResponse):
+            return rejecting(group, "JoinGroup", request, ErrorCode(reply.response.error_code), decision, context)
+    return decision
 
 
 def _join(group: ClassicGroup, request: JoinGroupRequest, context: OperationContext) -> Decision:
@@ -117,7 +124,7 @@ def _reject_and_remove(group: ClassicGroup, request: JoinGroupRequest, context: 
     member_id = request.member_id
     rejected = _reject(context, ErrorCode.GROUP_MAX_SIZE_REACHED, NO_MEMBER_ID)
     if member_id in group.members:
-        reason = request.reason or ""
+        reason = reason_of(request.reason)
         event: Event = MemberRemoved(
             group_id=group.group_id,
             at_ms=context.now_ms,
@@ -200,7 +207,9 @@ def _add(group: ClassicGroup, request: JoinGroupRequest, context: OperationConte
         protocol_type=request.protocol_type,
         protocols=protocols_of(request),
         request_id=context.request_id,
-        reason=request.reason or "",
+        reason=reason_of(request.reason),
+        client_software_name=context.client_software_name,
+        client_software_version=context.client_software_version,
     )
     started = SessionStarted(
         member_id, request.group_instance_id, NEW_MEMBER_JOIN_TIMEOUT_MS, request.session_timeout_ms
@@ -216,6 +225,12 @@ def _rejoin(
     changed: bool,
 ) -> Decision:
     assert context.request_id is not None
+    member = group.members[request.member_id]
+    cause = Cause.MEMBER_REJOINED
+    if changed and is_another_subscription(group.protocol_type, member.protocols, protocols):
+        cause = Cause.METADATA_CHANGED
+    elif group.leader == member.member_id:
+        cause = Cause.LEADER_REJOINED
     rejoined = MemberRejoined(
         group_id=group.group_id,
         at_ms=context.now_ms,
@@ -223,9 +238,11 @@ def _rejoin(
         session_timeout_ms=request.session_timeout_ms,
         rebalance_timeout_ms=rebalance_timeout_ms(request, context),
         protocols=protocols,
-        metadata_changed=changed,
+        cause=cause,
         request_id=context.request_id,
-        reason=request.reason or "",
+        reason=reason_of(request.reason),
+        client_software_name=context.client_software_name,
+        client_software_version=context.client_software_version,
     )
     return Decision((rejoined,))
 

@@ -35,6 +35,8 @@ from coordinator.core.events import (
 )
 from coordinator.core.group import Group
 from coordinator.core.operation import Answer
+from coordinator.core.rejections import rejecting
+from coordinator.core.requests import reason_of
 from coordinator.core.states import COMPLETING_REBALANCE, PREPARING_REBALANCE, STABLE
 
 SYNC_NAMES_PROTOCOL_VERSION: Final = 5
@@ -72,7 +74,8 @@ def sync(group: Group | None, request: SyncGroupRequest, context: OperationConte
     """A member requests its assignment; the leader's request contains those of all members."""
     error = ErrorCode.UNKNOWN_MEMBER_ID if group is None else _check_sync(group.classic, request)
     if error is not NONE or group is None:
-        return replying(context, SyncGroupResponse(error_code=error))
+        rejected = replying(context, SyncGroupResponse(error_code=error))
+        return rejecting(group, "SyncGroup", request, error, rejected, context)
     classic = group.classic
     member = classic.members[request.member_id]
     if classic.state is STABLE:
@@ -164,7 +167,10 @@ def heartbeat(group: Group | None, request: HeartbeatRequest, context: Operation
     if error is NONE and request.generation_id != classic.generation_id:
         error = ErrorCode.ILLEGAL_GENERATION
     if error is not NONE:
-        return replying(context, HeartbeatResponse(error_code=error))
+        decision = replying(context, HeartbeatResponse(error_code=error))
+        if error is ErrorCode.FENCED_INSTANCE_ID:
+            return rejecting(group, "Heartbeat", request, error, decision, context)
+        return decision
     if classic.state is PREPARING_REBALANCE:
         error = ErrorCode.REBALANCE_IN_PROGRESS
     decision = replying(context, HeartbeatResponse(error_code=error))
@@ -203,7 +209,7 @@ def leave(group: Group | None, request: LeaveGroupRequest, context: OperationCon
         error, left = _find_leaving(classic, identity, gone)
         if left is not None:
             gone[left] = None
-            events.append(_departure(classic, left, identity.reason or "", context))
+            events.append(_departure(classic, left, reason_of(identity.reason), context))
             replies += answers_to_removed(classic.members.get(left))
         answers.append(
             MemberResponse(member_id=identity.member_id, group_instance_id=identity.group_instance_id, error_code=error)
@@ -233,8 +239,14 @@ def _find_leaving(group: ClassicGroup, identity: MemberIdentity, gone: Container
 
 def _departure(group: ClassicGroup, member_id: str, reason: str, context: OperationContext) -> Event:
     if member_id in group.members:
+        requester = context.requester
         return MemberRemoved(
-            group_id=group.group_id, at_ms=context.now_ms, member_id=member_id, cause=Cause.MEMBER_LEFT, reason=reason
+            group_id=group.group_id,
+            at_ms=context.now_ms,
+            member_id=member_id,
+            cause=Cause.MEMBER_LEFT,
+            reason=reason,
+            requested_by=None if requester == group.members[member_id].client else requester,
         )
     return PendingMemberRemoved(
         group_id=group.group_id,
@@ -291,9 +303,20 @@ def expire_session(group: Group | None, request: SessionExpired, context: Operat
     if waits and not member.is_new:
         return NOTHING
     removed = MemberRemoved(
-        group_id=group.group_id, at_ms=context.now_ms, member_id=member_id, cause=Cause.SESSION_EXPIRED, reason=""
+        group_id=group.group_id,
+        at_ms=context.now_ms,
+        member_id=member_id,
+        cause=Cause.SESSION_EXPIRED,
+        reason="",
+        last_heard_ms=last_heard_ms(group.group_id, member, context),
     )
     return Decision((removed,), tuple(answers_to_removed(member)), ended)
+
+
+def last_heard_ms(group_id: str, member: Member, context: OperationContext) -> int | None:
+    """When the member's last request came; None: not since its group was loaded."""
+    renewed_ms = context.environment.sessions.last_renewed_ms(group_id, member.member_id)
+    return max(filter(None, (renewed_ms, member.joined_ms)), default=None)
 
 
 def sessions_of_loaded_group(group: ClassicGroup) -> list[SessionStarted]:

@@ -20,12 +20,13 @@ from coordinator.config import INT64_MAX, OFFSET_METADATA_MAX_BYTES
 from coordinator.core.classic_group import NO_MEMBER_ID, ClassicGroup
 from coordinator.core.decision import Decision, OperationContext, Reply, Topics
 from coordinator.core.error_responses import ErrorForEachPartition
-from coordinator.core.events import GroupCreated
+from coordinator.core.events import Event, GroupCreated
 from coordinator.core.group import Group
 from coordinator.core.members import check_member, renewal
-from coordinator.core.offset_events import OffsetsCommitted
-from coordinator.core.offset_records import accept_offsets, are_partitions
+from coordinator.core.offset_events import OffsetsCommitted, OffsetsReset
+from coordinator.core.offset_records import CommittedOffset, accept_offsets, are_partitions
 from coordinator.core.operation import Answer
+from coordinator.core.rejections import rejection
 from coordinator.core.states import COMPLETING_REBALANCE, EMPTY
 
 NO_RETENTION_TIME: Final = -1
@@ -75,14 +76,21 @@ def commit(group: Group | None, prepared: KnownTopics, context: OperationContext
     assert context.request_id is not None
     error = _check(group, request, context.api_version)
     if error is not NONE:
-        return Decision(replies=(Reply(context.request_id, error_response(prepared, error, context.api_version)),))
+        rejected = (Reply(context.request_id, error_response(prepared, error, context.api_version)),)
+        # Also when a rebalance rejects it, which is part of the protocol: it is counted as what the rebalance cost.
+        told = () if group is None else (rejection(group, "OffsetCommit", request, error, context),)
+        return Decision(told, rejected, keeps_membership=True)
     expire_ms = _expire_timestamp_ms(request.retention_time_ms, now_ms)
     accepted, answered = accept_offsets(prepared.topics, now_ms, expire_ms, context.config[OFFSET_METADATA_MAX_BYTES])
     response = _with_rejected(OffsetCommitResponse(topics=answered), prepared.rejected)
     replies = (Reply(context.request_id, response),)
     if group is not None:
         sessions = renewal(group.classic, request.member_id)
-        events = (OffsetsCommitted(group.group_id, now_ms, accepted),) if accepted else ()
+        events: tuple[Event, ...] = ()
+        if accepted:
+            events = (OffsetsCommitted(group.group_id, now_ms, accepted, request.member_id),)
+            if group.classic.state is EMPTY and group.classic.generation_id:
+                events = (_reset(group, accepted, context), *events)
         return Decision(events, replies, sessions, keeps_membership=True)
     if not accepted:
         # A commit of which nothing is accepted creates no group.
@@ -90,6 +98,19 @@ def commit(group: Group | None, prepared: KnownTopics, context: OperationContext
     group_id = request.group_id
     created = GroupCreated(group_id=group_id, at_ms=now_ms)
     return Decision((created, OffsetsCommitted(group_id, now_ms, accepted)), replies)
+
+
+def _reset(group: Group, accepted: dict[str, dict[int, CommittedOffset]], context: OperationContext) -> OffsetsReset:
+    """What a commit to a group without members replaces: an administrator sets its offsets anew."""
+    partitions: dict[str, list[list[int]]] = {}
+    for topic, offsets in accepted.items():
+        known = group.offsets.by_topic.get(topic, {})
+        partitions[topic] = [
+            [index, known[index].offset if index in known else -1, offset.offset] for index, offset in offsets.items()
+        ]
+    return OffsetsReset(
+        group_id=group.group_id, at_ms=context.now_ms, requested_by=context.requester, partitions=partitions
+    )
 
 
 def _check(group: Group | None, request: OffsetCommitRequest, api_version: int) -> ErrorCode:

@@ -13,6 +13,7 @@ from _wire.messages.offset_delete import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
+from coordinator.core.causes import Requester
 from coordinator.core.committed_offsets import TopicPartition
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from coordinator.core.decision import Decision, OperationContext, replying
@@ -53,7 +54,7 @@ def delete(group: Group | None, request: OffsetDeleteRequest, context: Operation
             deleted += (TopicPartition(topic.name, index) for index in existing)
         answered.append(OffsetDeleteResponseTopic(name=topic.name, partitions=_answers(existing, verdict)))
     decision = replying(context, OffsetDeleteResponse(topics=_merge(unknown, answered)))
-    decision.events = forget(group, deleted, context.now_ms)
+    decision.events = forget(group, deleted, context.now_ms, DeletionCause.REQUESTED, context.requester)
     return decision
 
 
@@ -84,18 +85,28 @@ def _check(group: Group | None, request: OffsetDeleteRequest) -> ErrorCode:
     return NONE
 
 
-def forget(group: Group, partitions: Iterable[TopicPartition], now_ms: int) -> tuple[Event, ...]:
+def forget(
+    group: Group,
+    partitions: Iterable[TopicPartition],
+    now_ms: int,
+    cause: DeletionCause,
+    requested_by: Requester | None = None,
+) -> tuple[Event, ...]:
     """The event that deletes those of `partitions` that have an offset, committed or pending."""
     known = group.offsets.partitions_with_any()
     forgotten = tuple(tp for tp in dict.fromkeys(partitions) if tp in known)
     if not forgotten:
         return ()
-    return (OffsetsDeleted(group_id=group.group_id, at_ms=now_ms, cause=DeletionCause.REQUESTED, partitions=forgotten),)
+    deleted = OffsetsDeleted(
+        group_id=group.group_id, at_ms=now_ms, cause=cause, partitions=forgotten, requested_by=requested_by
+    )
+    return (deleted,)
 
 
-def forget_all(group: Group, now_ms: int) -> tuple[Event, ...]:
-    """The event that deletes all offsets of the group, before the group is removed."""
-    return forget(group, group.offsets.partitions_with_any(), now_ms)
+def forget_all(group: Group, context: OperationContext) -> tuple[Event, ...]:
+    """The event that deletes all offsets of the group, before an administrator's request removes the group."""
+    partitions = group.offsets.partitions_with_any()
+    return forget(group, partitions, context.now_ms, DeletionCause.GROUP_REMOVED, context.requester)
 
 
 class GoneTopics(NamedTuple):
@@ -114,5 +125,5 @@ def forget_topics(groups: Mapping[str, Group], gone: GoneTopics, context: Operat
     events: list[Event] = []
     for group in groups.values():
         forgotten = [tp for tp in group.offsets.partitions_with_any() if gone.has(tp.topic)]
-        events += forget(group, forgotten, context.now_ms)
+        events += forget(group, forgotten, context.now_ms, DeletionCause.TOPIC_DELETED)
     return Decision(tuple(events))

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from coordinator.core.causes import Requester
 from coordinator.core.committed_offsets import Producer, TopicPartition
 from coordinator.core.group import Group
 from coordinator.core.offset_records import CommittedOffset
@@ -19,10 +20,31 @@ class OffsetsCommitted:
     group_id: str
     at_ms: int
     offsets: Mapping[str, Mapping[int, CommittedOffset]]
+    member_id: str = ""
+    """Empty for a client that is no member."""
 
     def apply(self, group: Group) -> None:
         for topic, committed in self.offsets.items():
             group.offsets.put(topic, committed)
+        member = group.classic.members.get(self.member_id)
+        if member is not None:
+            member.committed_ms = self.at_ms
+
+
+@dataclass(slots=True, kw_only=True)
+class OffsetsReset:
+    """A client that is no member commits offsets to a group that has had members: topic → (partition, from, to).
+
+    `from` is -1 where nothing was committed. The commit itself is `OffsetsCommitted`; this only tells what it replaces.
+    """
+
+    group_id: str
+    at_ms: int
+    requested_by: Requester
+    partitions: dict[str, list[list[int]]]
+
+    def apply(self, group: Group) -> None:
+        return
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,7 +79,11 @@ class DeletionCause(Enum):
     """Why committed offsets were deleted."""
 
     REQUESTED = auto()
-    """An administrator deleted them, or their group, or their topic."""
+    """An administrator deleted them (OffsetDelete)."""
+    TOPIC_DELETED = auto()
+    """Their topic was deleted."""
+    GROUP_REMOVED = auto()
+    """An administrator deleted their group."""
     EXPIRED = auto()
     """They were not renewed for `offsets.retention.minutes`, or their own retention time is over (KIP-211)."""
 
@@ -70,6 +96,7 @@ class OffsetsDeleted:
     at_ms: int
     cause: DeletionCause
     partitions: tuple[TopicPartition, ...]
+    requested_by: Requester | None = None
 
     def apply(self, group: Group) -> None:
         for tp in self.partitions:

@@ -24,9 +24,10 @@ class Scope(Enum):
 
 
 class Answer(NamedTuple):
-    """A response that needs no group."""
+    """A response that needs no group. `rejected` is its error, if the audit of the group is to tell of it."""
 
     response: Any
+    rejected: ErrorCode | None = None
 
 
 @dataclass(frozen=True, slots=True)

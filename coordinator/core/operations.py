@@ -15,6 +15,7 @@ from coordinator.core import (
     offset_expiry,
     offset_fetch,
     rebalance,
+    rejections,
     transactional_offsets,
 )
 from coordinator.core.operation import Operation, Scope
@@ -43,6 +44,7 @@ ADVANCE: Final = Operation("advance", rebalance.no_request)
 EXPIRE_SESSION: Final = Operation("expire session", members.expire_session)
 EXPIRE_OFFSETS: Final = Operation("expire offsets", offset_expiry.expire)
 REBALANCE_OVERSIZED_GROUP: Final = Operation("rebalance oversized group", rebalance.rebalance_oversized_group)
+TELL_REJECTION: Final = Operation("tell rejection", rejections.tell)
 FORGET_TOPICS: Final = Operation("forget topics", offset_delete.forget_topics, scope=Scope.SHARD)
 COMPLETE_TRANSACTION: Final = Operation(
     "complete transaction", transactional_offsets.complete, transactional_offsets.completion_error, scope=Scope.SHARD

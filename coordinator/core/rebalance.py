@@ -31,6 +31,7 @@ from coordinator.core.events import (
     RebalanceStarted,
 )
 from coordinator.core.group import Group
+from coordinator.core.members import last_heard_ms
 from coordinator.core.states import EMPTY, STABLE
 
 JOIN_EXTENSION_MS_MIN: Final = 100
@@ -44,11 +45,11 @@ comes or the last session expires; this bounds what such a group costs.
 def advance(group: ClassicGroup, context: OperationContext) -> Decision:
     """The next step that the group's state requires at `context.now_ms`, or NOTHING."""
     if group.rebalance is not None:
-        return _advance_join_phase(group, group.rebalance, context.now_ms)
+        return _advance_join_phase(group, group.rebalance, context)
     if group.rebalance_reason is not None:
         return _start_rebalance(group, group.rebalance_reason, context)
     if group.pending_sync and context.now_ms >= group.sync_deadline_ms:
-        return _removals(group, group.pending_sync, Cause.SYNC_TIMEOUT, context.now_ms)
+        return _removals(group, group.pending_sync, Cause.SYNC_TIMEOUT, context)
     return NOTHING
 
 
@@ -93,15 +94,16 @@ def rebalance_oversized_group(group: Group | None, request: None, context: Opera
     return _start_rebalance(group.classic, RebalanceReason(Cause.GROUP_TOO_LARGE, "", "", "", None, ""), context)
 
 
-def _advance_join_phase(group: ClassicGroup, rebalance: Rebalance, now_ms: int) -> Decision:
+def _advance_join_phase(group: ClassicGroup, rebalance: Rebalance, context: OperationContext) -> Decision:
+    now_ms = context.now_ms
     if now_ms < rebalance.deadline_ms:
         complete = group.all_have_joined and not rebalance.from_empty and not rebalance.completion_deferred
-        return _complete_join(group, now_ms) if complete else NOTHING
+        return _complete_join(group, context) if complete else NOTHING
     if rebalance.new_member_came and rebalance.remaining_delay_ms:
         delay_ms = min(rebalance.delay_ms, rebalance.remaining_delay_ms)
         left_ms = max(rebalance.remaining_delay_ms - rebalance.delay_ms, 0)
         return Decision((_extended(group, now_ms, delay_ms, left_ms),))
-    return _complete_join(group, now_ms)
+    return _complete_join(group, context)
 
 
 def _extended(group: ClassicGroup, now_ms: int, delay_ms: int, remaining_delay_ms: int) -> JoinPhaseExtended:
@@ -114,13 +116,14 @@ def _extended(group: ClassicGroup, now_ms: int, delay_ms: int, remaining_delay_m
     )
 
 
-def _complete_join(group: ClassicGroup, now_ms: int) -> Decision:
+def _complete_join(group: ClassicGroup, context: OperationContext) -> Decision:
     """Remove dynamic members that have not rejoined; the others are the next generation."""
+    now_ms = context.now_ms
     if group.awaiting_join_count == len(group.members) > 0:
         members = list(group.members.values())
         return _start_generation(group, NOTHING, members, members, now_ms)
     late = {m.member_id for m in group.members.values() if m.awaiting_join is None and m.group_instance_id is None}
-    removed = _removals(group, late, Cause.REBALANCE_TIMEOUT, now_ms)
+    removed = _removals(group, late, Cause.REBALANCE_TIMEOUT, context)
     staying = [member for member in group.members.values() if member.member_id not in late]
     joined = [member for member in staying if member.awaiting_join is not None]
     if not staying:
@@ -189,11 +192,18 @@ def select_protocol(members: Sequence[Member]) -> str:
     return min(votes, key=lambda name: (-votes[name], name))
 
 
-def _removals(group: ClassicGroup, member_ids: set[str], cause: Cause, now_ms: int) -> Decision:
+def _removals(group: ClassicGroup, member_ids: set[str], cause: Cause, context: OperationContext) -> Decision:
     """Remove members, in the order in which they joined."""
-    ordered = [member_id for member_id in group.members if member_id in member_ids]
+    ordered = [member for member_id, member in group.members.items() if member_id in member_ids]
     removed = tuple(
-        MemberRemoved(group_id=group.group_id, at_ms=now_ms, member_id=member_id, cause=cause, reason="")
-        for member_id in ordered
+        MemberRemoved(
+            group_id=group.group_id,
+            at_ms=context.now_ms,
+            member_id=member.member_id,
+            cause=cause,
+            reason="",
+            last_heard_ms=last_heard_ms(group.group_id, member, context),
+        )
+        for member in ordered
     )
-    return Decision(removed, sessions=tuple(SessionEnded(member_id) for member_id in ordered))
+    return Decision(removed, sessions=tuple(SessionEnded(member.member_id) for member in ordered))

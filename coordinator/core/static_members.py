@@ -7,7 +7,7 @@ from coordinator.core.decision import Decision, OperationContext, Reply, Session
 from coordinator.core.events import StaticMemberReplaced
 from coordinator.core.members import answers_to_removed
 from coordinator.core.rebalance import members_with_metadata, select_protocol
-from coordinator.core.requests import protocols_of, rebalance_timeout_ms
+from coordinator.core.requests import protocols_of, reason_of, rebalance_timeout_ms
 from coordinator.core.states import STABLE
 
 SKIP_ASSIGNMENT_VERSION = 9
@@ -43,7 +43,11 @@ def replace(group: ClassicGroup, request: JoinGroupRequest, context: OperationCo
         rebalance_timeout_ms=member.rebalance_timeout_ms,
         protocols=protocols,
         request_id=None if at_once else context.request_id,
-        reason=request.reason or "",
+        reason=reason_of(request.reason),
+        client_id=context.client_id,
+        client_host=context.client_host,
+        client_software_name=context.client_software_name,
+        client_software_version=context.client_software_version,
     )
     replies = answers_to_removed(old, ErrorCode.FENCED_INSTANCE_ID)
     if at_once:

@@ -14,6 +14,9 @@ EAGER_ASSIGNORS: Final = frozenset({"range", "roundrobin", "sticky"})
 STATIC_MEMBERSHIP: Final = (
     "set group.instance.id (static membership): a restart within the session timeout then causes no rebalance"
 )
+SLOW_REJOIN_MS: Final = 1_000
+"""How much later than all others a member joins until that is worth an advice."""
+
 SHORTER_POLL: Final = "process less per poll() (max.poll.records), or raise max.poll.interval.ms"
 
 
@@ -29,8 +32,11 @@ def advice_for(context: Context) -> Iterator[str]:
     fixed = _BY_CAUSE.get(generation.cause) if generation.cause is not None else None
     if fixed is not None:
         yield fixed
+    held = generation.held_up()
+    if held is not None and held[1] >= SLOW_REJOIN_MS and not generation.late_members:
+        yield f"{context.names.of(held[0])} joined late because it called poll() late: process less per poll() there (max.poll.records)"
     if generation.pending_members:
-        yield "look for a client that asks for a member id and never joins, such as one that is killed while it starts"
+        yield "look for a client that asks for a member id and never joins, such as one that is killed at its start"
     yield from _for_moves(context)
 
 

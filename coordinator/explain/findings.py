@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 from coordinator.audit.schema import MemberRef
 from coordinator.core.causes import Cause
-from coordinator.explain.advice import EAGER_ASSIGNORS, STATIC_MEMBERSHIP
+from coordinator.explain.advice import EAGER_ASSIGNORS, SLOW_REJOIN_MS, STATIC_MEMBERSHIP
 from coordinator.explain.generation import Generation, Outcome, Removal
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.reasons import Leaving
@@ -32,8 +32,7 @@ RETURN_MS: Final = 60_000
 
 SILENCES: Final = 2
 SLOW_REJOINS: Final = 3
-SLOW_REJOIN_MS: Final = 1_000
-"""How much later than all others a member rejoins, in at least `SLOW_REJOINS` rebalances, until it is slow."""
+"""In so many rebalances a member joins `SLOW_REJOIN_MS` later than all others until it is slow."""
 
 IDLE_REBALANCES: Final = 3
 """How many rebalances that stopped all members and moved nothing make a finding."""
@@ -241,16 +240,9 @@ def _short_session_timeout(history: GroupHistory, now_ms: int, clock: Clock) -> 
 def _slow_rejoiner(history: GroupHistory, now_ms: int, clock: Clock) -> Iterator[Finding]:
     held: dict[Identity, list[tuple[Generation, int]]] = defaultdict(list)
     for generation in _stable(history):
-        if generation.slowest_join is None:
-            continue
-        slowest, slowest_ms = generation.slowest_join
-        others = [
-            part.join_ms
-            for member_id, part in generation.members.items()
-            if part.join_ms is not None and member_id != slowest.member_id
-        ]
-        if others and slowest_ms - max(others) >= SLOW_REJOIN_MS:
-            held[identity(slowest)].append((generation, slowest_ms - max(others)))
+        found = generation.held_up()
+        if found is not None and found[1] >= SLOW_REJOIN_MS:
+            held[identity(found[0])].append((generation, found[1]))
     rebalances = sum(1 for each in _stable(history) if (each.member_count or 0) > 1)
     for who, times in held.items():
         if len(times) >= SLOW_REJOINS and len(times) * 2 > rebalances:

@@ -4,7 +4,16 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from coordinator.audit.schema import MemberRef, Requester, TopicPartitions, Trigger
+from coordinator.audit.schema import (
+    GenerationStable,
+    GenerationStarted,
+    GroupEmptied,
+    MemberRef,
+    RebalanceSuperseded,
+    Requester,
+    TopicPartitions,
+    Trigger,
+)
 from coordinator.core.causes import Cause
 
 CHANGES_KEPT_MAX: Final = 10_000
@@ -198,6 +207,56 @@ class Generation:
             for topic, partitions in part.partitions.items():
                 found.setdefault(topic, {}).update(dict.fromkeys(partitions, member_id))
         return found
+
+    def become_stable(self, event: GenerationStable) -> None:
+        self.outcome, self.ended_ms = Outcome.STABLE, event.time_ms
+        self.rebalance_started_ms = event.time_ms - event.rebalance_ms
+        self.member_count, self.partitions = event.members, event.partitions
+        self.partitions_moved, self.partitions_moved_needed = event.partitions_moved, event.partitions_moved_needed
+        self.join_ms, self.sync_ms, self.rebalance_ms = event.join_ms, event.sync_ms, event.rebalance_ms
+        self.unowned_partition_ms, self.silent_partition_ms = event.unowned_partition_ms, event.silent_partition_ms
+        self.commits_rejected, self.lag_after = event.commits_rejected, event.lag
+        if event.slowest_member is not None:
+            self.slowest_sync = event.slowest_member, event.slowest_sync_ms
+
+    def be_superseded(self, event: RebalanceSuperseded) -> None:
+        self.outcome, self.ended_ms = Outcome.SUPERSEDED, event.time_ms
+        self.rebalance_ms = event.rebalance_ms
+        self.rebalance_started_ms = event.time_ms - event.rebalance_ms
+        self.never_synced, self.unnamed_never_synced = list(event.never_synced), event.unnamed_members
+
+    def end_without_members(self, event: GroupEmptied) -> None:
+        self.outcome, self.ended_ms = Outcome.EMPTIED, event.time_ms
+        self.rebalance_ms, self.member_count = event.rebalance_ms, 0
+        self.rebalance_started_ms = event.time_ms - event.rebalance_ms
+        self.triggers = list(event.triggers) or self.triggers
+        self.unnamed_triggers = event.unnamed_triggers
+
+    def take_back(self, void_from_seq: int) -> None:
+        """Mark what did not take effect: all from an event with this number on."""
+        if self.last_seq >= void_from_seq and not self.is_void:
+            self.is_void = self.outcome is not Outcome.CUT_SHORT
+            self.outcome = Outcome.CUT_SHORT
+        self.replaced_while_stable = [each for each in self.replaced_while_stable if each.seq < void_from_seq]
+
+    def slowest_of(self, event: GenerationStarted) -> tuple[MemberRef, int] | None:
+        """The member that joined last, and when; from the joins themselves if the event does not tell it."""
+        if event.slowest_member is not None:
+            return event.slowest_member, event.slowest_join_ms
+        came = [(part.member, part.join_ms) for part in self.members.values() if part.join_ms is not None]
+        return max(came, key=lambda each: each[1], default=None)
+
+    def held_up(self) -> tuple[MemberRef, int] | None:
+        """The member that joined last, and how many ms later than the last one before it; None if it was alone."""
+        if self.slowest_join is None:
+            return None
+        slowest, slowest_ms = self.slowest_join
+        others = [
+            part.join_ms
+            for member_id, part in self.members.items()
+            if part.join_ms is not None and member_id != slowest.member_id
+        ]
+        return (slowest, slowest_ms - max(others)) if others else None
 
     def part_of(self, member: MemberRef) -> MemberPart:
         part = self.members.get(member.member_id)

@@ -258,7 +258,7 @@ class GroupHistory:
         generation.protocol_type, generation.protocol_name = event.protocol_type, event.protocol_name
         generation.leader, generation.member_count = event.leader, event.members
         generation.join_ms = event.join_ms
-        generation.slowest_join = _slowest_join(generation, event)
+        generation.slowest_join = generation.slowest_of(event)
         for known in self.members.values():
             generation.part_of(known.member)
 
@@ -276,38 +276,13 @@ class GroupHistory:
         known.partitions, known.unnamed_partitions = event.partitions, event.unnamed_partitions
 
     def _stable(self, event: schema.GenerationStable) -> None:
-        generation = self._open(event, event.generation_id)
-        generation.outcome, generation.ended_ms = Outcome.STABLE, event.time_ms
-        generation.member_count, generation.partitions = event.members, event.partitions
-        generation.partitions_moved = event.partitions_moved
-        generation.partitions_moved_needed = event.partitions_moved_needed
-        generation.join_ms, generation.sync_ms, generation.rebalance_ms = (
-            event.join_ms,
-            event.sync_ms,
-            event.rebalance_ms,
-        )
-        generation.rebalance_started_ms = event.time_ms - event.rebalance_ms
-        generation.unowned_partition_ms = event.unowned_partition_ms
-        generation.silent_partition_ms = event.silent_partition_ms
-        generation.commits_rejected, generation.lag_after = event.commits_rejected, event.lag
-        if event.slowest_member is not None:
-            generation.slowest_sync = event.slowest_member, event.slowest_sync_ms
+        self._open(event, event.generation_id).become_stable(event)
 
     def _superseded(self, event: schema.RebalanceSuperseded) -> None:
-        generation = self._open(event, event.generation_id)
-        generation.outcome, generation.ended_ms = Outcome.SUPERSEDED, event.time_ms
-        generation.rebalance_ms = event.rebalance_ms
-        generation.rebalance_started_ms = event.time_ms - event.rebalance_ms
-        generation.never_synced = list(event.never_synced)
-        generation.unnamed_never_synced = event.unnamed_members
+        self._open(event, event.generation_id).be_superseded(event)
 
     def _emptied(self, event: schema.GroupEmptied) -> None:
-        generation = self._open(event, event.generation_id)
-        generation.outcome, generation.ended_ms = Outcome.EMPTIED, event.time_ms
-        generation.rebalance_ms, generation.member_count = event.rebalance_ms, 0
-        generation.rebalance_started_ms = event.time_ms - event.rebalance_ms
-        generation.triggers = list(event.triggers) or generation.triggers
-        generation.unnamed_triggers = event.unnamed_triggers
+        self._open(event, event.generation_id).end_without_members(event)
 
     # ---- the group as a whole
 
@@ -323,7 +298,7 @@ class GroupHistory:
         self._close(Outcome.CUT_SHORT, event.time_ms)
         if event.void_from_seq is not None:
             for generation in self.generations:
-                _take_back(generation, event.void_from_seq)
+                generation.take_back(event.void_from_seq)
         self._changes = Changes()
         self._take_members(event, event.members)
 
@@ -389,22 +364,6 @@ class GroupHistory:
 
     def _rejected(self, event: schema.RequestRejected) -> None:
         self.rejected.append(event)
-
-
-def _take_back(generation: Generation, void_from_seq: int) -> None:
-    """Mark what did not take effect."""
-    if generation.last_seq >= void_from_seq and not generation.is_void:
-        generation.is_void = generation.outcome is not Outcome.CUT_SHORT
-        generation.outcome = Outcome.CUT_SHORT
-    kept = [each for each in generation.replaced_while_stable if each.seq < void_from_seq]
-    generation.replaced_while_stable = kept
-
-
-def _slowest_join(generation: Generation, event: schema.GenerationStarted) -> tuple[MemberRef, int] | None:
-    if event.slowest_member is not None:
-        return event.slowest_member, event.slowest_join_ms
-    came = [(part.member, part.join_ms) for part in generation.members.values() if part.join_ms is not None]
-    return max(came, key=lambda each: each[1], default=None)
 
 
 _HANDLERS: Final[dict[type[AuditEvent], Callable[[GroupHistory, Any], None]]] = {

@@ -14,6 +14,9 @@ POLL_TIMEOUT: Final = "consumer poll timeout has expired"
 CLOSED: Final = "the consumer is being closed"
 UNSUBSCRIBED: Final = "the consumer unsubscribed from all topics"
 REMOVED_BY_ADMIN: Final = "member was removed by an admin"
+NEVER_SAY_WHY: Final = ("kafka-python", "rdkafka")
+"""Parts of the software names of clients that leave without a reason."""
+
 TOPICS_NAMED: Final = 3
 
 
@@ -96,7 +99,7 @@ def _leader_rejoined(trigger: Trigger, context: Context) -> str:
     changes = topic_changes(context.generation)
     if changes:
         return f"{changes}, and the leader, {_who(trigger, context)}, asked for a new assignment{_said(trigger)}"
-    unknown = "" if trigger.reason else "; with an unchanged subscription, and it gave no reason"
+    unknown = "" if trigger.reason else ", with an unchanged subscription and without a reason"
     return f"the leader, {_who(trigger, context)}, rejoined to ask for a new assignment{_said(trigger)}{unknown}"
 
 
@@ -231,8 +234,8 @@ def unknown_leave(leaving: Leaving, names: Names) -> str:
     limit_ms, idle_ms = removal.rebalance_timeout_ms, leaving.idle_ms
     limit = f" ({duration(limit_ms)})" if limit_ms else ""
     unknown = (
-        f"{who} gave no reason (librdkafka and kafka-python never give one), so the protocol does not tell whether it"
-        f" was closed or its application exceeded max.poll.interval.ms{limit}."
+        f"{who} gave no reason ({_usual_reason(removal.member)}), so the protocol does not tell whether it was closed"
+        f" or its application exceeded max.poll.interval.ms{limit}."
     )
     if idle_ms is None:
         return f"{unknown} When it last joined or committed is unknown too."
@@ -243,3 +246,23 @@ def unknown_leave(leaving: Leaving, names: Names) -> str:
     if idle_ms < limit_ms:
         return f"{unknown} {last}, which is less: most likely it was closed."
     return f"{unknown} {last}, which is more: an exceeded max.poll.interval.ms would fit."
+
+
+def _usual_reason(member: MemberRef) -> str:
+    """Whether clients of this software give reasons when they leave (KIP-800)."""
+    software = member.client_software_name
+    if "java" in software:
+        return "Java consumers give one since 3.2"
+    if any(each in f"{software} {member.client_software_version}" for each in NEVER_SAY_WHY):
+        return f"{plain(software)} gives none"
+    if software:
+        return f"whether {plain(software)} gives reasons is unknown"
+    return "librdkafka and kafka-python never give one"
+
+
+def unknown_leaves(members: list[MemberRef], names: Names) -> str:
+    """As `unknown_leave`, of several members together."""
+    return (
+        f"{names.listed(members)} gave no reason, so the protocol does not tell whether they were closed or their"
+        " applications exceeded max.poll.interval.ms."
+    )

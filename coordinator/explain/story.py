@@ -9,7 +9,7 @@ from coordinator.core.causes import Cause
 from coordinator.explain.advice import advice_for
 from coordinator.explain.generation import Generation, Outcome
 from coordinator.explain.history import GroupHistory
-from coordinator.explain.reasons import Context, Leaving, clause, topic_changes, unknown_leave
+from coordinator.explain.reasons import Context, Leaving, clause, topic_changes, unknown_leave, unknown_leaves
 from coordinator.explain.words import Clock, Names, counted, duration, listed, plain, utc_clock, were
 
 HOLD_UP_MS: Final = 500
@@ -115,8 +115,10 @@ class _Telling:
             sentences.append(f"Since the generation before, {changes}.")
         unknown = [Leaving(each) for each in self._generation.changes.removed if each.cause is Cause.MEMBER_LEFT]
         unknown = [each for each in unknown if each.is_unknown]
-        if unknown:
+        if len(unknown) == 1:
             sentences.append(unknown_leave(unknown[0], self._names))
+        elif unknown:
+            sentences.append(unknown_leaves([each.removal.member for each in unknown], self._names))
         return " ".join(sentences)
 
     def _other_triggers(self) -> Iterator[str]:
@@ -170,9 +172,8 @@ class _Telling:
                 f"{names.listed([each.member for each in late])} never rejoined and {were(len(late))} removed after the"
                 f" rebalance timeout{limit} for which all others waited."
             )
-        elif held := self._hold_up():
-            slowest, ms = held
-            yield f"{names.of(slowest)} held up the join phase for {duration(ms)}."
+        elif (held := generation.held_up()) and held[1] >= HOLD_UP_MS:
+            yield f"{names.of(held[0])} held up the join phase for {duration(held[1])}."
         if generation.pending_members:
             ids = [plain(each) for each in generation.pending_members[:IDS_NAMED]]
             count = len(generation.pending_members)
@@ -194,19 +195,6 @@ class _Telling:
                 f"{duration(waited_ms)} of that the group waited for further members, because it was empty"
                 " (group.initial.rebalance.delay.ms)."
             )
-
-    def _hold_up(self) -> tuple[MemberRef, int] | None:
-        """The member that joined last, and how much later than the one before it; None if nobody held up anything."""
-        if self._generation.slowest_join is None or len(self._generation.members) < 2:
-            return None
-        slowest, slowest_ms = self._generation.slowest_join
-        others = [
-            part.join_ms
-            for member_id, part in self._generation.members.items()
-            if part.join_ms is not None and member_id != slowest.member_id
-        ]
-        held_ms = slowest_ms - max(others, default=0)
-        return (slowest, held_ms) if held_ms >= HOLD_UP_MS else None
 
     def _sync_delays(self) -> Iterator[str]:
         generation, names = self._generation, self._names

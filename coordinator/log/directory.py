@@ -31,6 +31,8 @@ from coordinator.log.partition_log import PartitionLog
 
 LOCK = ".lock"
 META_PROPERTIES = "meta.properties"
+COORDINATOR_EPOCH = "group-coordinator-epoch"
+"""The file with the number of the last start; Kafka has none like it."""
 META_VERSION = "1"
 FORMAT_PROPERTY = "coordinator.format.version"
 FORMAT_VERSION = "2"
@@ -130,6 +132,23 @@ class LogDirectory:
     def checkpoint_file(self, name: str) -> CheckpointFile:
         """Return a checkpoint file of this directory, for hints (CheckpointFile)."""
         return CheckpointFile(self._fs, self.root / name)
+
+    def next_coordinator_epoch(self) -> int:
+        """Return a number that is larger by 1 than at the last call, in this process or in one before; 1 at the first.
+
+        It is stored before it is returned.
+
+        Raises:
+            DataDirectoryError: the file does not contain a number.
+            OSError: the file cannot be read or written.
+        """
+        path = self.root / COORDINATOR_EPOCH
+        text = read_file(self._fs, path) if self._fs.exists(path) else b"0"
+        if not text.strip().isdigit():
+            raise DataDirectoryError(f"{path} does not contain a number")
+        epoch = int(text) + 1
+        write_file_atomically(self._fs, path, f"{epoch}\n".encode())
+        return epoch
 
     def stored_partitions(self) -> list[TopicPartition]:
         """Return topic and partition of each log on disk, open or not.

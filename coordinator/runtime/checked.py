@@ -241,9 +241,12 @@ class _ReadTwice:
 
 
 def values_of(value: Any) -> Any:
-    """The value as nested tuples that a later change of the original leaves as they are; the order of dicts counts."""
+    """The value as nested tuples that a later change of the original leaves as they are; the order of dicts counts.
+
+    Without what only explains a member: a commit notes when it came, and that has no consequence.
+    """
     if is_dataclass(value):
-        return type(value), *(values_of(getattr(value, field.name)) for field in fields(value))
+        return type(value), *(values_of(getattr(value, field.name)) for field in fields(value) if field.compare)
     if isinstance(value, dict):
         return dict, *((key, values_of(each)) for key, each in value.items())
     return frozenset(value) if isinstance(value, set) else value

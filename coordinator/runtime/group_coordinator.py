@@ -4,11 +4,13 @@ Counterpart in Kafka: `GroupCoordinatorService` and the partition bookkeeping of
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from coordinator.audit.schema import CoordinatorEvent
 from coordinator.config import GROUP_AUDIT_OFFSETS_INTERVAL_MS, OFFSETS_RETENTION_CHECK_INTERVAL_MS
 from coordinator.core import operations
+from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.decision import Environment, OperationContext
 from coordinator.core.members import SessionExpired
 from coordinator.core.offset_delete import GoneTopics
@@ -22,6 +24,7 @@ from coordinator.runtime.batch import AuditWrite, QueuedOperation
 from coordinator.runtime.deleted_topics import DeletedTopics
 from coordinator.runtime.group_state_machine import GroupStateMachine
 from coordinator.runtime.group_timers import GroupTimers
+from coordinator.runtime.interfaces import AuditRecord
 from coordinator.runtime.sessions import SessionTable
 from coordinator.runtime.shard import LOAD_RETRY_MS_AT_MOST, Shard, ShardState
 from coordinator.runtime.timer_keys import (
@@ -70,6 +73,8 @@ class GroupCoordinator:
         """Partition → number on the wheel of its next check of the age of offsets."""
         interval_ms = environment.config[GROUP_AUDIT_OFFSETS_INTERVAL_MS]
         self.audit = AuditSchedule(wheel, interval_ms, checkpoints, self._submit_first)
+        self._announcement: CoordinatorEvent | None = None
+        """To be written when the first partition is loaded."""
         for shard in self.shards:
             shard.completed_later = self._mark_dirty
 
@@ -182,8 +187,30 @@ class GroupCoordinator:
             case CommitReportKey() | AuditSnapshotKey() | AuditCheckpointFileKey():
                 self.audit.due(key, now_ms)
 
-    def stop(self, now_ms: int) -> None:
-        """Before a clean stop: write what makes the next start cheap. Nothing may be asked any more."""
+    def announce(self, event: CoordinatorEvent) -> None:
+        """Write an event about the coordinator to partition 0 of the audit, as soon as that is loaded."""
+        self._announcement = event
+        if self.shards[0].is_active:
+            self._write_announcement()
+
+    def _write_announcement(self) -> None:
+        event, self._announcement = self._announcement, None
+        if event is not None:
+            shard = self.shards[0]
+
+            def write(groups: Mapping[str, ClassicGroup], now_ms: int) -> list[AuditRecord]:
+                return [shard.machine.audit.write_about_coordinator(event, now_ms)]
+
+            self._submit_first(shard, AuditWrite(write))
+
+    def stop(self, now_ms: int, event: CoordinatorEvent | None = None) -> None:
+        """Before a clean stop: write what makes the next start cheap. Nothing may be asked any more.
+
+        `event` is announced.
+        """
+        if event is not None:
+            self.announce(event)
+            self.drain(now_ms)
         self.audit.finish(self.shards, now_ms, self.drain)
 
     def _submit_first(self, shard: Shard[GroupStateMachine], queued: QueuedOperation | AuditWrite) -> None:
@@ -227,6 +254,8 @@ class GroupCoordinator:
                 self._enqueue_internal(operations.REBALANCE_OVERSIZED_GROUP, group.group_id)
         self._check_later(shard, (), deadline_after(now_ms, self._check_interval_ms))
         self.audit.loaded(shard, now_ms)
+        if shard is self.shards[0]:
+            self._write_announcement()
 
     def _retry_later(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
         shard.needs_retry = False

@@ -10,6 +10,7 @@ from coordinator.core.decision import NOTHING, Decision, OperationContext, next_
 from coordinator.core.events import Event, GroupCreated, GroupRemoved
 from coordinator.core.group import Group
 from coordinator.core.members import sessions_of_loaded_group
+from coordinator.core.offset_records import CommittedOffset
 from coordinator.core.rebalance import advance
 from coordinator.core.states import STABLE, GroupState
 from coordinator.core.stored import StoredGroups, records_of
@@ -48,6 +49,7 @@ class GroupStateMachine:
         self._timers = timers
         self._loading = StoredGroups()
         self._rebuild: GroupRebuild | None = None
+        audit.world.committed_offsets = self._committed_offsets
 
     # ------------------------------------------------------------------------------------------------------- operations
 
@@ -79,6 +81,10 @@ class GroupStateMachine:
         for change in decision.sessions:
             change.apply(self._sessions, key, now_ms)
         batch.replies.extend(decision.replies)
+
+    def _committed_offsets(self, group_id: str) -> Mapping[str, Mapping[int, CommittedOffset]]:
+        group = self.groups.get(group_id)
+        return {} if group is None else group.offsets.by_topic
 
     def _state_changed(self, event: Event, group: ClassicGroup, before: GroupState, batch: Batch) -> None:
         log_transition(event, group, before)

@@ -28,6 +28,8 @@ class SessionTable:
         """Whether the member's session has run out, or never was."""
     def deadline_ms(self, group_id: str, member_id: str) -> int | None:
         """When the session runs out if nothing is heard; None without a session."""
+    def last_renewed_ms(self, group_id: str, member_id: str) -> int | None:
+        """When a request or a heartbeat last renewed the session; None if none did since it began, or without one."""
     def set_group(self, group_id: str, generation_id: int, open: bool) -> None:
         """Open or close the fast path for a generation of the group."""
     def end(self, group_id: str, member_id: str) -> bool:

@@ -84,7 +84,7 @@ cdef class SessionTable:
         cdef Session session = self.find_or_add(group_id, member_id, group_instance_id)
         session.may_heartbeat = may_heartbeat
         session.timeout_ms = timeout_ms
-        session.deadline_ms = now_ms + first_timeout_ms
+        session.deadline_ms = session.first_deadline_ms = now_ms + first_timeout_ms
         self.arm(session, group_id, member_id, now_ms)
 
     def renew(self, str group_id not None, str member_id not None, int64_t timeout_ms, int64_t now_ms):
@@ -116,6 +116,13 @@ cdef class SessionTable:
         """When the session expires without a heartbeat; None without a session."""
         cdef Session session = self.find(group_id, member_id)
         return None if session is None else session.deadline_ms
+
+    def last_renewed_ms(self, str group_id not None, str member_id not None):
+        """When the session was last renewed; None if it was not since it began, or if there is none."""
+        cdef Session session = self.find(group_id, member_id)
+        if session is None or session.deadline_ms == session.first_deadline_ms:
+            return None
+        return session.deadline_ms - session.timeout_ms
 
     def set_group(self, str group_id not None, int32_t generation_id, bint open):
         """Open or close the fast path for a generation of the group."""

@@ -14,6 +14,8 @@ class Connection(Protocol):
     endpoint: Endpoint
     call: RequestContext | None
     on_close: Callable[[], object] | None
+    software: tuple[str, str]
+    """Name and version of the client, as it said with ApiVersions (KIP-511); both empty if it did not."""
 
     def __init__(
         self,

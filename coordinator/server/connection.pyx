@@ -50,6 +50,7 @@ cdef class Connection:
     cdef readonly object endpoint
     cdef public object call             # the RequestContext of the request in progress
     cdef public object on_close         # called once if the client disconnects before the response
+    cdef public tuple software          # name and version of the client, as it said with ApiVersions (KIP-511)
 
     def __init__(self, dispatcher, endpoint, SessionTable sessions not None, now_ms, frame_bytes_max):
         self.dispatcher = dispatcher
@@ -60,6 +61,7 @@ cdef class Connection:
         self.frames = deque()
         self.out = []
         self.client_host = ""
+        self.software = ("", "")
 
     def connection_made(self, transport):
         self.transport = transport

@@ -9,7 +9,9 @@ from typing import Final
 import structlog
 
 from _wire.compression import COMPRESSIONS
+from coordinator import __version__
 from coordinator.audit.projector import AuditProjector
+from coordinator.audit.schema import CoordinatorStarted, CoordinatorStopped
 from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.fetch import FetchService, FetchTimeoutKey
 from coordinator.broker.partitions import LEADER_EPOCH, Partitions
@@ -103,6 +105,14 @@ class Node:
         environment = Environment(config, metadata.image, sessions, _new_id)
         coordinator = self._make_coordinator(partitions, environment, notifier, pending, sessions, wheel)
         self._coordinator = coordinator
+        coordinator.announce(
+            CoordinatorStarted(
+                time_ms=0,
+                node_id=self._config[NODE_ID],
+                coordinator_epoch=self._coordinator_epoch,
+                software_version=__version__,
+            )
+        )
         fetch_service = FetchService(metadata.image, partitions, notifier, self._scheduler)
         produce_service = ProduceService(metadata.image, partitions, notifier)
         broker = NodeContext(
@@ -143,6 +153,7 @@ class Node:
         wheel: TimerWheel,
     ) -> GroupCoordinator:
         timers = GroupTimers(wheel)
+        self._coordinator_epoch = self._directory.next_coordinator_epoch()
         checkpoints = AuditCheckpoints(self._directory.checkpoint_file(GROUP_AUDIT))
         shards = []
         for index in range(environment.topics.partition_count(OFFSETS_TOPIC)):
@@ -155,7 +166,8 @@ class Node:
                 self._config[OFFSETS_LOAD_BUFFER_SIZE],
                 checkpoints,
             )
-            machine = make_state_machine(AuditProjector(self._config[NODE_ID], LEADER_EPOCH), sessions, timers)
+            audit = AuditProjector(self._config[NODE_ID], self._coordinator_epoch, cluster=partitions)
+            machine = make_state_machine(audit, sessions, timers)
             shards.append(Shard(index, machine, store, pending))
         request_iteration = self._scheduler.request_iteration
         return GroupCoordinator(shards, wheel, timers, sessions, environment, checkpoints, request_iteration)
@@ -179,7 +191,10 @@ class Node:
         deadline = self._clock.now_ms() + DRAIN_SECONDS * 1000
         while self._dispatcher.connections and self._clock.now_ms() < deadline:
             await asyncio.sleep(0.01)
-        self._coordinator.stop(self._clock.now_ms())
+        stopped = CoordinatorStopped(
+            time_ms=0, node_id=self._config[NODE_ID], coordinator_epoch=self._coordinator_epoch
+        )
+        self._coordinator.stop(self._clock.now_ms(), stopped)
         self._directory.close()
         log.info("stopped")
 

@@ -34,3 +34,11 @@ class RequestContext(OperationContext):
     @property
     def endpoint(self) -> Endpoint:
         return self.connection.endpoint
+
+    @property
+    def client_software_name(self) -> str:
+        return self.connection.software[0]
+
+    @property
+    def client_software_version(self) -> str:
+        return self.connection.software[1]

@@ -15,6 +15,9 @@ class NoSessions:
     def is_over(self, group_id: str, member_id: str, now_ms: int) -> bool:
         return True
 
+    def last_renewed_ms(self, group_id: str, member_id: str) -> int | None:
+        return None
+
 
 def context(now_ms: int = 0, version: int = 0, settings: Mapping[str, str] | None = None) -> OperationContext:
     environment = Environment(Config(settings or {}), AnyTopics(), NoSessions(), lambda: "uuid")

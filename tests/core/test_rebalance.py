@@ -48,7 +48,14 @@ def test_who_does_not_rejoin_in_time_is_removed():
     sim.advance(REBALANCE_TIMEOUT_MS // 12)
     assert set(sim.group.members) == {a}
     assert (
-        MemberRemoved(group_id="orders", at_ms=sim.now_ms, member_id=b, cause=Cause.REBALANCE_TIMEOUT, reason="")
+        MemberRemoved(
+            group_id="orders",
+            at_ms=sim.now_ms,
+            member_id=b,
+            cause=Cause.REBALANCE_TIMEOUT,
+            reason="",
+            last_heard_ms=sim.now_ms - REBALANCE_TIMEOUT_MS // 12,
+        )
         in sim.events
     )
 
@@ -139,7 +146,14 @@ def test_a_follower_that_never_syncs_is_dropped_even_in_stable_and_despite_heart
         sim.heartbeat(b)
     assert b not in sim.group.members
     assert (
-        MemberRemoved(group_id="orders", at_ms=sim.now_ms, member_id=b, cause=Cause.SYNC_TIMEOUT, reason="")
+        MemberRemoved(
+            group_id="orders",
+            at_ms=sim.now_ms,
+            member_id=b,
+            cause=Cause.SYNC_TIMEOUT,
+            reason="",
+            last_heard_ms=sim.now_ms - REBALANCE_TIMEOUT_MS // 12,
+        )
         in sim.events
     )
 

@@ -19,20 +19,22 @@ class Consumers:
     def __init__(self, partitions: int = 6, protocol: str = "range", **settings: str) -> None:
         self.sim = Simulation(settings)
         self.ids: dict[str, str] = {}
+        self._client_ids: dict[str, str] = {}
         self._options: dict[str, dict[str, Any]] = {}
         self._partitions = partitions
         self._protocol = protocol
         self._joined: set[str] = set()
 
     def join(self, name: str, *, reason: str | None = None, topics: tuple[str, ...] = ("t",), **options: Any) -> None:
-        """A new member, or a member that joins again."""
+        """A new member, or a member that joins again. Its client id is `client_id` of the first join, else its name."""
         before, state_before = set(self.sim.group.members), self.sim.group.state
+        self._client_ids.setdefault(name, options.pop("client_id", name))
         options = self._options.setdefault(name, options)
         version = 9 if reason else 5 if "instance_id" in options else 3
         metadata = subscription(*topics)
         member_id = self.ids.get(name, "")
         sent = self.sim.join(
-            name,
+            self._client_ids[name],
             member_id,
             metadata=metadata,
             protocols=(self._protocol,),

@@ -65,6 +65,22 @@ def test_a_rolling_restart_without_static_membership():
     assert Kind.FLAPPING_MEMBER not in found
 
 
+def test_members_that_share_a_client_id_do_not_flap_when_each_is_restarted_once():
+    group = Consumers()
+    for name in ("a", "b", "c"):
+        group.join(name, client_id="app")
+        group.settle()
+    for name in ("a", "b", "c"):
+        group.leave(name, "the consumer is being closed")
+        group.settle()
+        group.quiet(4_000)
+        group.join(name)
+        group.settle()
+    found = group.findings()
+    assert Kind.FLAPPING_MEMBER not in found
+    assert Kind.ROLLING_RESTART in found
+
+
 def test_a_rolling_restart_of_static_members_is_none():
     group = Consumers()
     for name in ("a", "b"):
@@ -91,7 +107,10 @@ def test_a_session_timeout_that_is_shorter_than_the_pauses():
 
 
 def test_a_member_that_crashed_for_good_pauses_for_no_finding():
-    group = Consumers().group_of("a", "b", "c")
+    group = Consumers().group_of("a")
+    for name in ("b", "c"):
+        group.join(name, client_id="app")
+        group.settle()
     for name in ("b", "c"):
         group.vanish(name)
         group.settle()

@@ -96,6 +96,15 @@ def test_missing_events_are_noticed(missing):
     assert (gap.first_seq, gap.last_seq) == (lost[0].seq, lost[-1].seq)
 
 
+def test_another_incarnation_begins_without_members_even_if_the_end_of_the_last_one_is_missing():
+    events = list(eventful())
+    until = next(number for number, each in enumerate(events) if each.generation_id == 2)
+    rest = [each for each in events if each.created_seq != events[0].created_seq]
+    history = GroupHistory.of(GROUP_ID, events[: until + 5] + rest)
+    assert [each.member.client_id for each in history.members.values()] == ["z"]
+    assert history.gaps
+
+
 def test_a_history_without_its_begin_says_so():
     assert GroupHistory.of(GROUP_ID, eventful()[4:]).begins_in_the_middle
 
@@ -120,6 +129,7 @@ def test_who_joined_when_and_who_was_slowest():
     group.join("c")
     group.settle({"a": 200, "b": 900})
     latest = group.history().latest
+    assert latest is not None and latest.slowest_join is not None
     assert {part.member.client_id: part.join_ms for part in latest.members.values()} == {"a": 200, "b": 1_100, "c": 0}
     member, ms = latest.slowest_join
     assert (member.client_id, ms) == ("b", 1_100)
@@ -162,7 +172,9 @@ def test_what_changed_between_two_generations():
     group.join("c")
     group.settle()
     history = group.history()
-    difference = compare(history.generation(2), history.generation(3))
+    first, second = history.generation(2), history.generation(3)
+    assert first is not None and second is not None
+    difference = compare(first, second)
     assert [each.client_id for each in difference.came] == ["c"]
     assert [each.client_id for each in difference.went] == ["b"]
     assert difference.moved == 2

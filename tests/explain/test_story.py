@@ -2,7 +2,12 @@
 
 import pytest
 
-from coordinator.explain.generation import Outcome
+from coordinator.audit.schema import MemberRef
+from coordinator.core.causes import Cause
+from coordinator.explain.generation import Outcome, Removal
+from coordinator.explain.reasons import Leaving, unknown_leave
+from coordinator.explain.story import tell
+from coordinator.explain.words import Names
 from tests.explain.consumers import Consumers, text
 
 
@@ -21,9 +26,8 @@ def test_a_member_that_was_silent():
     group.vanish("billing-2")
     group.settle()
     story = group.story()
-    assert "billing-2 (127.0.0.1)" in story.headline
-    assert "session timeout" in story.headline
-    assert "10 s" in story.headline
+    assert story.headline.endswith("because billing-2 (127.0.0.1) was silent for 10 s, its session timeout")
+    assert "Before it began, nobody consumed the partitions of billing-2 for 10 s." in text(story)
     assert any("session.timeout.ms above 10 s" in each for each in story.advice)
 
 
@@ -63,6 +67,23 @@ def test_a_member_that_left_without_a_reason_soon_after_it_joined_was_most_likel
     assert "It last joined 12 s before, which is less: most likely it was closed." in said
 
 
+@pytest.mark.parametrize(
+    ("name", "version", "said"),
+    [
+        ("kafka-python", "3.0.12", "(kafka-python gives none)"),
+        ("librdkafka", "2.6.1", "(librdkafka gives none)"),
+        ("confluent-kafka-python", "2.6.1-librdkafka-2.6.1", "(confluent-kafka-python gives none)"),
+        ("apache-kafka-java", "4.3.1", "(Java consumers give one since 3.2)"),
+        ("franz-go", "1.0", "(whether franz-go gives reasons is unknown)"),
+        ("", "", "(librdkafka and kafka-python never give one)"),
+    ],
+)
+def test_whether_a_client_ever_says_why_it_leaves_depends_on_its_software(name, version, said):
+    member = MemberRef("b-1", "b", "/10.0.0.1", None, name, version)
+    leaving = Leaving(Removal(member, Cause.MEMBER_LEFT, "", 1_000))
+    assert said in unknown_leave(leaving, Names([member]))
+
+
 def test_a_member_that_left_long_after_it_joined_may_have_exceeded_its_poll_interval():
     group = Consumers().group_of("a", "b")
     group.quiet(90_000)
@@ -93,6 +114,7 @@ def test_who_held_up_the_join_phase_and_for_how_long():
     group.join("c")
     group.settle({"a": 200, "b": 4_000})
     assert "b held up the join phase for 4 s." in text(group.story())
+    assert any(each.startswith("b joined late because it called poll() late") for each in group.story().advice)
 
 
 def test_all_that_came_together_is_told():
@@ -158,6 +180,7 @@ def test_a_static_member_that_is_restarted_before_the_assignment_is_there():
     assert group.ids["b"] != old
     group.settle()
     assert "static member b-1 (127.0.0.1) was restarted" in group.story().headline
+    assert "a subscription to t and u instead of t" in group.story().headline
 
 
 def test_a_member_with_another_subscription():
@@ -193,3 +216,65 @@ def test_figures_that_the_events_do_not_tell_are_unknown():
     numbers = {each.name: each.text for each in group.story().numbers}
     assert numbers["rebalance_ms"] == numbers["partitions_moved"] == "unknown"
     assert numbers["members"] == "2"
+
+
+def test_needless_moves_are_counted_and_the_assignor_is_named():
+    group = Consumers(partitions=6).group_of("a", "b")
+    leader = next(name for name, each in group.ids.items() if each == group.sim.group.leader)
+    group.join(leader)
+    group.settle({name: 100 for name in group.ids}, plan={"a": [1, 3, 5], "b": [0, 2, 4]})
+    story = group.story()
+    assert "6 of 6 partitions moved, all needlessly." in text(story)
+    assert "All 6 partitions had no owner for 100 ms." in text(story)
+    assert any("the assignor range moves more than it has to" in each for each in story.advice)
+
+
+def test_a_member_id_that_never_joined_is_named():
+    group = Consumers(**{"group.min.session.timeout.ms": "1"}).group_of("a")
+    asked = group.sim.join("ghost", version=5)
+    assert asked.response.member_id
+    group.join("b")
+    group.quiet(100)
+    group.join("a")
+    group.quiet(10_001)
+    group.settle()
+    said = text(group.story())
+    assert "The join phase also waited for 1 member id that was handed out and never joined" in said
+    assert any("asks for a member id and never joins" in each for each in group.story().advice)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"orders": [4, 6]}, "topic orders grew from 4 to 6 partitions, and the leader"),
+        ({"orders": [0, 1]}, "topic orders appeared with 1 partition, and the leader"),
+        ({"orders": [4, 0]}, "topic orders vanished, which had 4 partitions, and the leader"),
+        ({"a\x1b[2J": [1, 2], "b": [1, 2]}, "grew from 1 to 2 partitions and topic b grew from 1 to 2 partitions"),
+    ],
+)
+def test_topics_that_changed_are_named(changes, said):
+    group = Consumers().group_of("a", "b")
+    leader = next(name for name, each in group.ids.items() if each == group.sim.group.leader)
+    group.join(leader)
+    history = group.history()
+    generation = history.latest
+    assert generation is not None
+    generation.topic_changes = changes
+    headline = tell(history, generation).headline
+    assert said in headline
+    assert headline.isprintable()
+
+
+@pytest.mark.parametrize("cause", Cause)
+def test_every_cause_has_words(cause):
+    group = Consumers().group_of("a")
+    group.join("b")
+    history = group.history()
+    generation = history.latest
+    assert generation is not None
+    generation.cause = cause
+    headline = tell(history, generation).headline
+    assert "because" in headline
+    assert f"because of {cause.value}" not in headline, "words, not the name of the cause"
+    generation.member = None
+    assert "because" in tell(history, generation).headline

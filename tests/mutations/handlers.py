@@ -13,7 +13,7 @@ MUTANTS: Final = (
     Mutant(
         "a request about one group is not prepared",
         GROUPS,
-        "            if isinstance(prepared, Answer):\n                return prepared.response\n        else:\n",
+        "                return prepared.response\n        else:\n",
         "            prepared = request\n        else:\n",
     ),
     Mutant(

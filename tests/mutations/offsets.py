@@ -271,7 +271,7 @@ ADMIN_MUTANTS: Final = (
     Mutant(
         "the offsets of a deleted group are not forgotten",
         ADMIN,
-        "decision.events = (*forget_all(group, context.now_ms), removed)",
+        "decision.events = (*forget_all(group, context), removed)",
         "decision.events = (removed,)",
     ),
     Mutant(

@@ -107,8 +107,8 @@ REBALANCE_MUTANTS: Final = (
     Mutant(
         "the session of a member that did not sync goes on",
         REBALANCE,
-        "        return _removals(group, group.pending_sync, Cause.SYNC_TIMEOUT, context.now_ms)\n",
-        "        return Decision(_removals(group, group.pending_sync, Cause.SYNC_TIMEOUT, context.now_ms).events)\n",
+        "        return _removals(group, group.pending_sync, Cause.SYNC_TIMEOUT, context)\n",
+        "        return Decision(_removals(group, group.pending_sync, Cause.SYNC_TIMEOUT, context).events)\n",
     ),
     Mutant(
         "a static member that did not rejoin gets no new session",

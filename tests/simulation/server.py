@@ -13,6 +13,7 @@ from coordinator.core.decision import Decision, Environment, OperationContext
 from coordinator.core.events import Event
 from coordinator.core.group import Group
 from coordinator.core.operation import Answer, Operation, Scope
+from coordinator.core.rejections import RejectedRequest
 from coordinator.log.checkpoints import GROUP_AUDIT, CheckpointFile
 from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
@@ -212,6 +213,10 @@ class SimulatedServer:
         else:
             prepared = request if operation.prepare is None else operation.prepare(request, context)
             if isinstance(prepared, Answer):
+                if prepared.rejected is not None:
+                    rejected = RejectedRequest(operation.name, request, prepared.rejected)
+                    told = OperationContext(None, version, name, "/127.0.0.1", self.environment, 0)
+                    self.coordinator.enqueue(operations.TELL_REJECTION, group_id, rejected, told)
                 self.pending.reply(request_id, prepared.response)
             else:
                 self.coordinator.enqueue(operation, group_id, prepared, context)

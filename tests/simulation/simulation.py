@@ -201,14 +201,19 @@ class Simulation(SimulatedServer):
         self.submit_heartbeat(request, asked, member_id)
         return asked
 
-    def leave(self, *member_ids: str, instance_id: str | None = None, reason: str = "") -> Sent:
+    def leave(
+        self, *member_ids: str, instance_id: str | None = None, reason: str = "", client_id: str | None = None
+    ) -> Sent:
+        """By the first of these members itself, or by another client: an administrator."""
+        member = self.group.members.get(member_ids[0]) if client_id is None else None
         request = LeaveGroupRequest(
             group_id=GROUP_ID,
             members=[
                 MemberIdentity(member_id=each, group_instance_id=instance_id, reason=reason) for each in member_ids
             ],
         )
-        return self._submit(operations.LEAVE_GROUP, request, "client", 5)
+        name = member.client.client_id if member is not None else client_id or "client"
+        return self._submit(operations.LEAVE_GROUP, request, name, 5)
 
     def commit(
         self,
@@ -311,7 +316,7 @@ class Simulation(SimulatedServer):
 
     def audited(self) -> list[schema.AuditEvent]:
         """The audit topic, from its beginning."""
-        return [schema.decode_event(value) for _, value, _ in self.replay_audit()]
+        return [schema.decode_event(value) for key, value, _ in self.replay_audit() if key is not None]
 
     def kinds(self) -> list[str]:
         """The kinds of the audited events, in order."""

@@ -31,6 +31,8 @@ from coordinator.server.request_context import RequestContext
 SOFTWARE_NAME: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 """Valid names and versions of client software (KIP-511)."""
 SOFTWARE_NAME_VERSION: Final = 3
+SOFTWARE_CHARACTERS_MAX: Final = 100
+"""How much of a name or version is kept, for the audit. KIP-511 sets no limit."""
 
 GROUP_KEY: Final = 0
 TRANSACTION_KEY: Final = 1
@@ -77,6 +79,8 @@ class ClusterHandlers:
             said = (request.client_software_name, request.client_software_version)
             if not all(SOFTWARE_NAME.fullmatch(text) for text in said):
                 return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
+            name, version = (text[:SOFTWARE_CHARACTERS_MAX] for text in said)
+            call.connection.software = name, version
         return ApiVersionsResponse(api_keys=[_served(self._routes[key]) for key in sorted(self._routes)])
 
     def unsupported_api_versions(self) -> ApiVersionsResponse:

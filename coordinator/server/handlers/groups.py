@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+from _wire.errors import ErrorCode
 from coordinator.core import admin, joining, offset_commit, offset_fetch, operations
 from coordinator.core.decision import OperationContext
 from coordinator.core.operation import Answer, Operation
+from coordinator.core.rejections import RejectedRequest
 from coordinator.server.dispatch import DEFERRED, DispatchTable, Downgrade, ErrorResponse
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
@@ -86,12 +88,19 @@ class GroupHandlers:
         if operation.prepare is not None:
             prepared = operation.prepare(request, context)
             if isinstance(prepared, Answer):
+                if prepared.rejected is not None:
+                    self._tell(operation, request, prepared.rejected, context)
                 return prepared.response
         else:
             prepared = request
         context.request_id = self._node.pending.register(context.connection)
         self._node.coordinator.enqueue(operation, request.group_id, prepared, context)
         return DEFERRED
+
+    def _tell(self, operation: Operation, request: Any, error: ErrorCode, context: RequestContext) -> None:
+        """Let the audit of the group know of a request that was answered without it."""
+        rejected = RejectedRequest(operation.name, request, error)
+        self._node.coordinator.enqueue(operations.TELL_REJECTION, request.group_id, rejected, context)
 
     def _enqueue_parts(self, api: ManyGroups, request: Any, context: RequestContext) -> Any:
         operation = api.operation

@@ -1,0 +1,72 @@
+"""Tells of requests that were rejected: the group does not change, but who looks for a fault wants to know.
+
+Kafka has no counterpart, because it has no audit topic.
+"""
+
+from typing import Final, NamedTuple, Protocol
+
+from _wire.errors import NONE, ErrorCode
+from coordinator.core.decision import NOTHING, Decision, OperationContext
+from coordinator.core.events import RequestRejected
+from coordinator.core.group import Group
+
+PART_OF_THE_PROTOCOL: Final = frozenset({NONE, ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.REBALANCE_IN_PROGRESS})
+"""Answers that tell a healthy client what to do next."""
+
+
+class MemberRequest(Protocol):
+    """A request that names a member."""
+
+    @property
+    def member_id(self) -> str: ...
+    @property
+    def group_instance_id(self) -> str | None: ...
+
+
+def rejecting(
+    group: Group | None,
+    api: str,
+    request: MemberRequest,
+    error: ErrorCode,
+    decision: Decision,
+    context: OperationContext,
+) -> Decision:
+    """The decision, with the event that tells of the error that it answers; there is none without a group."""
+    if group is None or error in PART_OF_THE_PROTOCOL:
+        return decision
+    decision.keeps_membership = not decision.events
+    decision.events = (*decision.events, rejection(group, api, request, error, context))
+    return decision
+
+
+def rejection(
+    group: Group, api: str, request: MemberRequest, error: ErrorCode, context: OperationContext
+) -> RequestRejected:
+    """The event that tells of an error, whichever it is."""
+    is_fenced = error is ErrorCode.FENCED_INSTANCE_ID and request.group_instance_id is not None
+    return RequestRejected(
+        group_id=group.group_id,
+        at_ms=context.now_ms,
+        api=api,
+        error=error,
+        member_id=request.member_id,
+        group_instance_id=request.group_instance_id,
+        client_id=context.client_id,
+        client_host=context.client_host,
+        client_software_name=context.client_software_name,
+        client_software_version=context.client_software_version,
+        holder_id=group.classic.static_members.get(request.group_instance_id or "") if is_fenced else None,
+    )
+
+
+class RejectedRequest(NamedTuple):
+    """A request that was answered with an error before its group was asked."""
+
+    api: str
+    request: MemberRequest
+    error: ErrorCode
+
+
+def tell(group: Group | None, rejected: RejectedRequest, context: OperationContext) -> Decision:
+    """Only tell of the error: the request is answered already."""
+    return rejecting(group, rejected.api, rejected.request, rejected.error, Decision(), context) if group else NOTHING

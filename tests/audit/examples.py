@@ -1,0 +1,93 @@
+"""A simulated run in which every kind of audit event occurs: the examples of docs/audit.md."""
+
+from typing import Final, get_args
+
+from coordinator.audit import schema
+from tests.audit.stories import Partitions, subscription, sync
+from tests.simulation.simulation import SESSION_TIMEOUT_MS, Simulation
+
+MINUTE_MS: Final = 60_000
+DAY_MS: Final = 24 * 60 * MINUTE_MS
+IDENTITY: Final = {"time_ms": 0, "node_id": 1, "coordinator_epoch": 0}
+
+
+def examples() -> dict[str, bytes]:
+    """Kind → the last event of that kind, as JSON."""
+    sim = Simulation({"offsets.retention.minutes": "60"}, checkpoint_records=40)
+    sim.coordinator.announce(schema.CoordinatorStarted(software_version="1.0.0", **IDENTITY))
+    sim.end_iteration()
+    _consume(sim)
+    _restart_in_a_rebalance(sim)
+    _fence(sim)
+    _administer(sim)
+    sim.coordinator.stop(sim.now_ms, schema.CoordinatorStopped(**IDENTITY))
+    found: dict[str, bytes] = {}
+    for key, value, _ in sim.replay_audit():
+        decode = schema.decode_event if key is not None else schema.decode_coordinator_event
+        found[str(decode(value).__struct_config__.tag)] = value
+    return found
+
+
+def _assign(sim: Simulation, plan: dict[str, Partitions]) -> None:
+    leader = sim.group.leader
+    for member_id in sorted(sim.group.members, key=lambda each: each != leader):
+        instance_id = sim.group.members[member_id].group_instance_id
+        metadata = subscription("orders")
+        sim.join("again", member_id, metadata=metadata, instance_id=instance_id, version=5)
+        sim.advance(40)
+    sync(sim, dict(plan))
+
+
+def _consume(sim: Simulation) -> None:
+    """Two consumers; one goes silent, and a third one comes; the generation after that is superseded."""
+    sim.join("billing-1", metadata=subscription("orders"), reason="first start")
+    (first,) = sim.group.members
+    sync(sim, {first: {"t": [0, 1]}})
+    sim.join("billing-2", metadata=subscription("orders"))
+    second = list(sim.group.members)[1]
+    _assign(sim, {first: {"t": [0]}, second: {"t": [1]}})
+    sim.commit(first, generation_id=sim.group.generation_id, offset=40)
+    for _ in range(4):
+        sim.advance(SESSION_TIMEOUT_MS // 4)
+        sim.heartbeat(first)
+    sim.join("billing-3", metadata=subscription("orders"))
+    sim.join("billing-1", first, metadata=subscription("orders"))
+    sim.leave(list(sim.group.members)[1])
+    _assign(sim, {first: {"t": [0, 1]}})
+    sim.advance(MINUTE_MS // 12)
+
+
+def _restart_in_a_rebalance(sim: Simulation) -> None:
+    for _ in range(9):
+        for member_id in list(sim.group.members):
+            sim.heartbeat(member_id)
+        sim.advance(SESSION_TIMEOUT_MS - 1)
+    sim.join("billing-4", metadata=subscription("orders"))
+    sim.restart()
+
+
+def _fence(sim: Simulation) -> None:
+    with sim.one_turn():
+        for member_id in list(sim.group.members):
+            sim.leave(member_id)
+    for name, topic in (("till-a", "orders"), ("till-b", "refunds")):
+        sim.join(name, instance_id="till", version=5, metadata=subscription(topic))
+        if name == "till-a":
+            (old,) = sim.group.members
+            sync(sim, {old: {}})
+    sim.heartbeat(old, instance_id="till")
+
+
+def _administer(sim: Simulation) -> None:
+    for member_id in list(sim.group.members):
+        sim.leave(member_id, client_id="admin")
+    sim.commit(offset=7)
+    sim.advance(2 * DAY_MS)
+    sim.commit(offset=8)
+    sim.delete_group()
+
+
+def missing() -> set[str]:
+    """Kinds without an example."""
+    kinds = (*get_args(schema.AnyAuditEvent), *get_args(schema.AnyCoordinatorEvent))
+    return {str(kind.__struct_config__.tag) for kind in kinds} - set(examples())
