@@ -9,7 +9,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parent.parent
 FREE_TO_ALL: Final = ("coordinator", "coordinator.internal_topics", "coordinator.deadlines")
-"""The version, names of topics, and an addition that does not overflow: they import nothing, and all may import them."""
+"""The version, names of topics, and an addition that does not overflow: they import nothing, free to all layers."""
 
 ANYTHING: Final = None
 
