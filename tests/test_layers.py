@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parent.parent
-<<<<<<< HEAD
 FREE_TO_ALL: Final = (
     "coordinator",
     "coordinator.internal_topics",
@@ -16,10 +15,6 @@ FREE_TO_ALL: Final = (
     "coordinator.printable",
 )
 """Version, names of topics, an addition without overflow, quoting: they import nothing, and all may import them."""
-=======
-FREE_TO_ALL: Final = ("coordinator", "coordinator.internal_topics", "coordinator.deadlines")
-"""The version, names of topics, and an addition that does not overflow: they import nothing, free to all layers."""
->>>>>>> helper-F
 
 ANYTHING: Final = None
 
