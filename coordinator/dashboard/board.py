@@ -25,6 +25,8 @@ class Progress:
     total: int = 0
     is_live: bool = False
     """All that there was at the start has been read."""
+    is_following: bool = False
+    """A server is followed, so that what has not happened by now will be heard of. Tables alone end with the past."""
     problem: str = ""
     """Why nothing more is read, in one line; empty while all is well."""
 

@@ -56,9 +56,17 @@ class EventQueue:
 
         self.call(expect)
 
-    def set_live(self) -> None:
+    def set_live(self, *, is_following: bool) -> None:
         """Called by the thread: all that there was has been put."""
-        self.call(self._set_live)
+
+        def set_live() -> None:
+            if self._events:
+                self._loop.call_soon(set_live)
+                return
+            self._board.progress.is_live, self._board.progress.is_following = True, is_following
+            self._board.tell(set())
+
+        self.call(set_live)
 
     def note_problem(self, problem: str) -> None:
         """Called by the thread: why it reads nothing; an empty text when it reads again."""
@@ -84,13 +92,6 @@ class EventQueue:
         if self._events and not self._is_scheduled:
             self._is_scheduled = True
             self._loop.call_soon(self._apply)
-
-    def _set_live(self) -> None:
-        if self._events:
-            self._loop.call_soon(self._set_live)
-            return
-        self._board.progress.is_live = True
-        self._board.tell(set())
 
 
 class Feed:
@@ -129,7 +130,7 @@ class Feed:
             self._queue.note_problem(f"the tables cannot be read: {problem}")
             return
         if self._bootstrap is None:
-            self._queue.set_live()
+            self._queue.set_live(is_following=False)
             return
         while not self._queue.is_stopped.is_set():
             self._follow(self._bootstrap)
@@ -154,7 +155,7 @@ class Feed:
         self._position = {each: max(start, min(known.get(each, 0), ends[each])) for each, start in starts.items()}
         self._queue.expect(sum(ends[each] - at for each, at in self._position.items()))
         self._take(topic.records(dict(self._position), _any), self._position)
-        self._queue.set_live()
+        self._queue.set_live(is_following=True)
         self._take(topic.follow(self._position, _any), None)
 
     def _take(self, records: Iterable[AuditRecord], position: Offsets | None) -> None:

@@ -34,7 +34,7 @@ def test_all_events_arrive_in_order_and_then_the_board_is_live(monkeypatch):
     monkeypatch.setattr(module, "QUEUED_MAX", 5)
     stored = records(GROUP_ID, "other")
     board = fed(stored)
-    assert (board.progress.read, board.progress.is_live) == (len(stored), True)
+    assert (board.progress.read, board.progress.is_live, board.progress.is_following) == (len(stored), True, False)
     assert {group_id: history.state for group_id, history in board.groups.items()} == {
         GROUP_ID: "Stable",
         "other": "Stable",

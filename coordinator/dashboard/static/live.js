@@ -1,10 +1,11 @@
 // What the server pushes: which groups changed, and how much has been read.
 
 const listeners = new Set();
-let status = { newest_ms: 0, progress: { read: 0, total: 0, is_live: false, problem: "" } };
+let status = { newest_ms: 0, progress: { read: 0, total: 0, is_live: false, is_following: false, problem: "" } };
 let connected = false;
 
-export const now = () => Math.max(status.newest_ms, connected && status.progress.is_live ? Date.now() : 0) || Date.now();
+// Of tables alone nothing is known of what came after their newest event.
+export const now = () => (status.progress.is_following || !status.newest_ms ? Math.max(status.newest_ms, Date.now()) : status.newest_ms);
 export const listen = (listener) => { listeners.add(listener); return () => listeners.delete(listener); };
 
 export function connect() {
@@ -24,10 +25,10 @@ function tell(message) {
 
 function words() {
   const element = document.getElementById("status");
-  const { read, total, is_live: isLive, problem } = status.progress;
+  const { read, total, is_live: isLive, is_following: isFollowing, problem } = status.progress;
   element.classList.toggle("bad", !connected || problem !== "");
   if (!connected) element.textContent = "not connected: trying again";
   else if (problem) element.textContent = problem;
-  else if (isLive) element.textContent = "live";
+  else if (isLive) element.textContent = isFollowing ? "live" : "all that the tables hold";
   else element.textContent = total ? `reading: ${Math.floor((100 * read) / total)} % of ${total.toLocaleString("en")} records` : "reading";
 }
