@@ -8,8 +8,13 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parent.parent
-FREE_TO_ALL: Final = ("coordinator", "coordinator.internal_topics", "coordinator.deadlines")
-"""The version, names of topics, and an addition that does not overflow: they import nothing, free to all layers."""
+FREE_TO_ALL: Final = (
+    "coordinator",
+    "coordinator.internal_topics",
+    "coordinator.deadlines",
+    "coordinator.printable",
+)
+"""Version, names of topics, an addition without overflow, quoting: they import nothing, and all may import them."""
 
 ANYTHING: Final = None
 
@@ -29,12 +34,14 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " structlog",
         "coordinator.server": "_wire coordinator.runtime coordinator.broker coordinator.audit coordinator.metadata"
         " coordinator.core coordinator.log coordinator.timers coordinator.config structlog uvloop",
-        "coordinator.client": "_wire coordinator.core kafka",
+        "coordinator.client": "_wire coordinator.core coordinator.audit.schema msgspec kafka",
+        "coordinator.explain": "coordinator.audit.schema coordinator.core.causes",
         "coordinator.pipeline": "_wire coordinator.audit.schema msgspec pyspark py4j delta rich",
         "coordinator.demo": ANYTHING,
         "coordinator.cli": ANYTHING,
         "coordinator.internal_topics": "",
         "coordinator.deadlines": "",
+        "coordinator.printable": "",
     }.items()
 }
 """Layer → what it imports beside itself and the standard library."""

@@ -9,7 +9,8 @@ from coordinator import __version__
 
 VERBS: Final = {
     "serve": "Serve Kafka clients until stopped.",
-    "groups": "Query the consumer groups of a server.",
+    "groups": "Query the consumer groups of a server: why they rebalanced, who owns what.",
+    "audit": "Read the audit topic.",
     "pipeline": "Write the audit topic to Delta tables, with Spark.",
     "demo": "Run a demo: a server, consumers, rebalances, Spark, and the table of generations.",
 }

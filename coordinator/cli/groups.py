@@ -1,27 +1,25 @@
 """`coordinator groups`: queries about consumer groups, to this server or to Apache Kafka."""
 
-from typing import Final
-
 import click
 
+from coordinator.cli.describe import BOOTSTRAP_OPTION, describe_command, list_command
+from coordinator.cli.group_history import diff_command, history_command
 from coordinator.cli.what_if_report import report
+from coordinator.cli.why import command as why_command
 from coordinator.client.groups import describe_consumers
 from coordinator.client.what_if import what_if, with_new_members, without_member
 from coordinator.client.wire import ClientError
 from coordinator.core.assignors.registry import ASSIGNORS
-
-BOOTSTRAP_OPTION: Final = click.option(
-    "--bootstrap",
-    default="127.0.0.1:9092",
-    show_default=True,
-    metavar="HOST:PORT",
-    help="The address of a server of the cluster.",
-)
+from coordinator.printable import printable
 
 
 @click.group
 def command() -> None:
     """Query the consumer groups of a server."""
+
+
+for each in (list_command, describe_command, why_command, history_command, diff_command):
+    command.add_command(each)
 
 
 @command.command("what-if")
@@ -49,6 +47,6 @@ def print_what_if(
         elif new_members is not None:
             members = with_new_members(group, new_members)
     except ClientError as problem:
-        raise click.ClickException(str(problem)) from problem
+        raise click.ClickException(printable(str(problem))) from problem
     for line in report(group, what_if(ASSIGNORS[assignor_name], group.members, members, group.topics)):
         click.echo(line)

@@ -15,6 +15,8 @@ from typing import Any, Final, TextIO
 
 import structlog
 
+from coordinator.printable import printable
+
 LINES_QUEUED_MAX: Final = 10_000
 LINES_AT_ONCE: Final = 50
 PAUSE_SECONDS: Final = 0.05
@@ -79,8 +81,8 @@ class LogWriter:
     def _text(self, line: Line) -> str:
         for key, value in line.items():
             # What clients send must not move the cursor or make a line look like two.
-            if isinstance(value, str) and not value.isprintable() and key != "exception":
-                line[key] = repr(value)
+            if isinstance(value, str) and key != "exception":
+                line[key] = printable(value)
         line["timestamp"] = datetime.fromtimestamp(line["timestamp"], UTC).isoformat(timespec="milliseconds")
         return f"{self._render(None, '', line)}\n"
 

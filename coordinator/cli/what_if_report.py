@@ -41,10 +41,10 @@ def _table(result: WhatIf) -> Iterator[str]:
 
 def _what(gained: Iterable[Partition], lost: Iterable[Partition]) -> str:
     signed = (("+", gained), ("-", lost))
-    return "  ".join(f"{sign} {' '.join(_runs(partitions))}" for sign, partitions in signed if partitions)
+    return "  ".join(f"{sign} {' '.join(runs(partitions))}" for sign, partitions in signed if partitions)
 
 
-def _runs(partitions: Iterable[Partition]) -> Iterator[str]:
+def runs(partitions: Iterable[Partition]) -> Iterator[str]:
     """Yield the partitions of each topic in the form `orders[0-2,5]`."""
     for name, of_topic in groupby(sorted(partitions), key=lambda partition: partition[0]):
         numbers = [number for _, number in of_topic]

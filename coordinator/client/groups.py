@@ -40,7 +40,7 @@ def describe_consumers(bootstrap: str, group_id: str) -> DescribedConsumers:
         ClientError: the server cannot be reached, or there is no stable consumer group with this id.
     """
     with WireConnection(bootstrap, CLIENT_ID) as anyone:
-        coordinator = _coordinator_of(anyone, group_id)
+        coordinator = coordinator_of(anyone, group_id)
         with WireConnection(coordinator, CLIENT_ID) as connection:
             group = _describe(connection, group_id)
         members = tuple(_member(group_id, each) for each in group.members)
@@ -49,10 +49,10 @@ def describe_consumers(bootstrap: str, group_id: str) -> DescribedConsumers:
     return DescribedConsumers(group_id, group.protocol_data, members, client_ids, topics)
 
 
-def _coordinator_of(connection: WireConnection, group_id: str) -> str:
+def coordinator_of(connection: WireConnection, group_id: str) -> str:
     response = connection.send_latest(FindCoordinatorRequest(key=group_id, coordinator_keys=[group_id]))
     found = response.coordinators[0] if response.coordinators else response
-    _raise_for_error(found.error_code, f"cannot find the coordinator of group {group_id}")
+    raise_for_error(found.error_code, f"cannot find the coordinator of group {group_id}")
     return f"{found.host}:{found.port}"
 
 
@@ -67,7 +67,7 @@ def _describe(connection: WireConnection, group_id: str) -> DescribedGroup:
     is_dead = group.error_code == ErrorCode.NONE and group.group_state == DEAD
     if is_dead or group.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
         raise ClientError(f"there is no group {group_id} with the classic protocol on {connection.bootstrap}")
-    _raise_for_error(group.error_code, f"cannot describe group {group_id}")
+    raise_for_error(group.error_code, f"cannot describe group {group_id}")
     if not group.members:
         raise ClientError(f"group {group_id} has no members; start its consumers and retry")
     if group.protocol_type != CONSUMER_PROTOCOL_TYPE:
@@ -103,7 +103,7 @@ def _topics(connection: WireConnection, names: frozenset[str]) -> dict[str, Topi
     for topic in response.topics:
         if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             continue
-        _raise_for_error(topic.error_code, f"cannot describe topic {topic.name}")
+        raise_for_error(topic.error_code, f"cannot describe topic {topic.name}")
         topics[topic.name] = Topic(len(topic.partitions), _replica_racks(topic.partitions, rack_of))
     return topics
 
@@ -115,7 +115,7 @@ def _replica_racks(partitions: list[Any], rack_of: dict[int, str | None]) -> tup
     )
 
 
-def _raise_for_error(error_code: int, what: str) -> None:
+def raise_for_error(error_code: int, what: str) -> None:
     """Raise a ClientError unless the error code is NONE."""
     if error_code != ErrorCode.NONE:
         try:

@@ -16,6 +16,10 @@ FRAME_BYTES_MAX: Final = 100 * 1024 * 1024
 """Kafka's default limit of a request (socket.request.max.bytes). A larger frame is not Kafka's protocol."""
 
 
+VERSION_MAX: Final = (1 << 15) - 1
+"""Versions are 16 bits."""
+
+
 class ClientError(Exception):
     """The server cannot be reached, or its response is invalid or an error. The message is one line."""
 
@@ -93,8 +97,8 @@ class WireConnection:
     def request(self, message: Message, version: int) -> Any:
         return self.receive(self.send(message, version))
 
-    def send_latest(self, message: Message) -> Any:
-        """Send a request in the latest version that both sides support, and return the response.
+    def send_latest(self, message: Message, version_max: int = VERSION_MAX) -> Any:
+        """Send a request in the latest version up to `version_max` that both sides support; return the response.
 
         Raises:
             ClientError: there is no such version; otherwise as `receive`.
@@ -103,7 +107,7 @@ class WireConnection:
             self._versions = self._supported_versions()
         api = APIS[message.API_KEY]
         lowest, highest = self._versions.get(api.key, (0, -1))
-        version = min(highest, api.max_version)
+        version = min(highest, api.max_version, version_max)
         if version < max(lowest, api.min_version):
             raise ClientError(f"{self.bootstrap} supports no version of {api.name} that this client supports")
         return self.request(message, version)

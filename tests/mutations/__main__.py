@@ -22,7 +22,7 @@ LEFT_OUT: Final = shutil.ignore_patterns("__pycache__", "*.c", "*.o", "e2e", "pi
 TESTS: Final = (
     ("tests/core", "tests/runtime", "tests/audit", "tests/server/handlers", "--ignore=tests/core/assignors"),
     ("tests/simulation/test_histories.py",),
-    ("tests/log",),
+    ("tests/log", "tests/explain"),
 )
 """Fast ones first: the next round runs only for a mutant that no test of this one notices."""
 TEST_SECONDS: Final = 60

@@ -5,6 +5,7 @@ from typing import Final
 from tests.mutations import (
     audit,
     checks,
+    explain,
     group_failures,
     group_state,
     handlers,
@@ -27,4 +28,5 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *checks.MUTANTS,
     *handlers.MUTANTS,
     *group_failures.MUTANTS,
+    *explain.MUTANTS,
 )

@@ -1,0 +1,90 @@
+"""`coordinator audit`: the events of the audit topic as they are."""
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from coordinator.cli.source import Source, source_options
+from coordinator.cli.terminal import JSON_OPTION, UTC_OPTION, Clock, clock, one_line_errors
+from coordinator.client.audit_topic import AuditRecord, AuditTopic
+from coordinator.explain.words import plain, quoted
+
+TAIL_EVENTS: Final = 20
+ENVELOPE: Final = frozenset(
+    {
+        "kind",
+        "schema_version",
+        "group_id",
+        "seq",
+        "created_seq",
+        "time_ms",
+        "node_id",
+        "coordinator_epoch",
+        "generation_id_before",
+        "generation_id",
+        "state_before",
+        "state",
+    }
+)
+VALUE_CHARACTERS_SHOWN: Final = 60
+
+
+@click.group
+def command() -> None:
+    """Read the audit topic."""
+
+
+@command.command
+@click.option("--group", "group_id", metavar="GROUP", help="Only this group.")
+@click.option("--follow", is_flag=True, help="Go on with the events that come, until Ctrl-C.")
+@click.option("--events", "count", type=click.IntRange(min=0), default=TAIL_EVENTS, show_default=True, help="How many.")
+@source_options
+@UTC_OPTION
+@JSON_OPTION
+def tail(
+    group_id: str | None, follow: bool, count: int, bootstrap: str, tables: Path | None, utc: bool, as_json: bool
+) -> None:
+    """Print the last events, one per line. With --json, a line is the event as it is in the topic."""
+    if follow and tables is not None:
+        raise click.ClickException("--follow needs a server; the tables do not tell when they grow")
+    at = clock(utc)
+    with one_line_errors():
+        if tables is not None:
+            for record in Source(bootstrap, tables).tail(count, group_id):
+                click.echo(_line(record, at, as_json))
+            return
+        with AuditTopic(bootstrap) as topic:
+            records, position = topic.tail(count, group_id)
+            for record in records:
+                click.echo(_line(record, at, as_json))
+            key = None if group_id is None else group_id.encode()
+            for record in topic.follow(position, lambda each: key is None or each == key) if follow else ():
+                click.echo(_line(record, at, as_json))
+
+
+def _line(record: AuditRecord, at: Clock, as_json: bool) -> str:
+    try:
+        fields: Any = json.loads(record.value)
+    except ValueError:
+        fields = None
+    if not isinstance(fields, dict):
+        return f"{record.partition}-{record.offset}: not an event"
+    if as_json:
+        return json.dumps(fields)  # escapes what is not ASCII, so it is harmless on a terminal
+    own = "  ".join(f"{name}={_value(value)}" for name, value in fields.items() if name not in ENVELOPE and value)
+    time = at(fields["time_ms"]) if isinstance(fields.get("time_ms"), int) else "?"
+    where = f"{plain(record.group_id)}#{fields.get('seq', '?')}" if record.group_id else "coordinator"
+    generation = f"generation={fields['generation_id']}  " if "generation_id" in fields else ""
+    return f"{time}  {where}  {plain(str(fields.get('kind')))}  {generation}{own}".rstrip()
+
+
+def _value(value: Any) -> str:
+    """A field, short: a member by its names, long lists and maps cut."""
+    if isinstance(value, dict) and "member_id" in value:
+        return plain(str(value.get("group_instance_id") or value.get("client_id") or value["member_id"]))
+    if isinstance(value, str):
+        return plain(value) if len(value) <= VALUE_CHARACTERS_SHOWN else quoted(value)
+    text = json.dumps(value)
+    return text if len(text) <= VALUE_CHARACTERS_SHOWN else f"{text[:VALUE_CHARACTERS_SHOWN]}…"

@@ -1,0 +1,40 @@
+"""Reads the bronze table of the pipeline without a JVM."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from coordinator.client.audit_topic import AuditRecord, audit_record
+
+BRONZE: Final = "bronze"
+
+
+def bronze_records(tables: Path, group_id: str | None) -> Iterator[AuditRecord]:
+    """The records of one group, or of all, by partition and offset.
+
+    Raises:
+        ClickException: `deltalake` is not installed, or there is no such table.
+    """
+    try:
+        from deltalake import DeltaTable, QueryBuilder
+        from deltalake.exceptions import DeltaError, TableNotFoundError
+    except ModuleNotFoundError as missing:
+        raise click.ClickException(f"{missing}; install the extra `tables`") from missing
+    path = tables.absolute() / BRONZE
+    if not path.is_dir():
+        raise click.ClickException(f"there is no table {path}")
+    only = f"WHERE key = X'{group_id.encode().hex()}'" if group_id is not None else ""
+    query = f'SELECT "partition", "offset", key, value FROM bronze {only} ORDER BY "partition", "offset"'
+    try:
+        batches: Any = QueryBuilder().register(BRONZE, DeltaTable(path)).execute(query)
+        for batch in batches:
+            columns = [batch.column(number).to_pylist() for number in range(4)]
+            for partition, offset, key, value in zip(*columns, strict=True):
+                yield audit_record(partition, offset, key, value)
+    except TableNotFoundError as missing:
+        raise click.ClickException(f"there is no table {path}") from missing
+    except DeltaError as problem:
+        first = str(problem).partition("\n")[0]
+        raise click.ClickException(f"cannot read the table {path}: {first}") from problem

@@ -1,0 +1,224 @@
+"""`coordinator groups why`: why a group rebalanced, on one screen."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from coordinator.cli.source import Source, source_options
+from coordinator.cli.terminal import (
+    JSON_OPTION,
+    UTC_OPTION,
+    Clock,
+    clock,
+    one_line_errors,
+    paragraph,
+    print_json,
+    table,
+    width,
+)
+from coordinator.explain.findings import Finding, findings
+from coordinator.explain.generation import Generation
+from coordinator.explain.history import GroupHistory
+from coordinator.explain.story import Story, tell, why
+from coordinator.explain.words import Names, counted, duration, plain
+
+UNITS_MS: Final = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+GENERATIONS_SHOWN: Final = 12
+MEMBERS_SHOWN: Final = 10
+CAUSES_SHOWN: Final = 3
+
+
+class Span(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click only
+    """A length of time such as 90s, 15m, 1h or 2d, in ms."""
+
+    name = "span"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> int:
+        found = re.fullmatch(r"(\d{1,9})([smhd])", str(value))
+        if found is None:
+            self.fail(f"{value!r} is not a time such as 90s, 15m, 1h or 2d", param, context)
+        return int(found[1]) * UNITS_MS[found[2]]
+
+
+@click.command("why")
+@click.argument("group_id", metavar="GROUP")
+@click.option("--generation", "generation_id", type=int, metavar="N", help="Explain this generation, not the last one.")
+@click.option("--last", "last_ms", type=Span(), metavar="TIME", help="Sum up this time: 90s, 15m, 1h, 2d.")
+@source_options
+@UTC_OPTION
+@JSON_OPTION
+def command(
+    group_id: str,
+    generation_id: int | None,
+    last_ms: int | None,
+    bootstrap: str,
+    tables: Path | None,
+    utc: bool,
+    as_json: bool,
+) -> None:
+    """Say why a group rebalanced, who held it up, what it cost, and what to try.
+
+    With --tables, --last counts back from the group's last event.
+    """
+    with one_line_errors():
+        history, now_ms = Source(bootstrap, tables).history(group_id)
+        at = clock(utc)
+        generation = _chosen(history, generation_id)
+        recent = _recent(history, now_ms, last_ms)
+        story = None if generation is None or last_ms is not None else tell(history, generation, at)
+        found = findings(history, now_ms, at)
+        if as_json:
+            print_json(_document(history, recent, story, found))
+            return
+        for line in _screen(history, generation, story, recent if last_ms is not None else None, found, at):
+            click.echo(line)
+
+
+def _chosen(history: GroupHistory, generation_id: int | None) -> Generation | None:
+    if generation_id is None:
+        return history.latest
+    found = history.generation(generation_id)
+    if found is None:
+        known = [each.generation_id for each in history.generations]
+        which = f"; it has {min(known)} to {max(known)}" if known else ""
+        raise click.ClickException(f"group {plain(history.group_id)} has no generation {generation_id}{which}")
+    return found
+
+
+def _recent(history: GroupHistory, now_ms: int, last_ms: int | None) -> list[Generation]:
+    since_ms = 0 if last_ms is None else now_ms - last_ms
+    return [each for each in history.generations if (each.ended_ms or each.started_ms or now_ms) >= since_ms]
+
+
+def _document(
+    history: GroupHistory, recent: list[Generation], story: Story | None, found: list[Finding]
+) -> dict[str, Any]:
+    return {
+        "group_id": history.group_id,
+        "state": history.state,
+        "generation_id": history.generation_id,
+        "members": len(history.members),
+        "story": None if story is None else asdict(story),
+        "rebalances": [summary(history, each) for each in recent],
+        "findings": [asdict(each) for each in found],
+        "missing_events": [asdict(each) for each in history.gaps],
+    }
+
+
+def summary(history: GroupHistory, generation: Generation) -> dict[str, Any]:
+    """A generation as a row."""
+    return {
+        "generation_id": generation.generation_id,
+        "created_seq": generation.created_seq,
+        "outcome": generation.outcome,
+        "cause": generation.cause,
+        "why": why(history, generation),
+        "started_ms": generation.rebalance_started_ms,
+        "ended_ms": generation.ended_ms,
+        "rebalance_ms": generation.rebalance_ms,
+        "members": generation.member_count,
+        "partitions": generation.partitions,
+        "partitions_moved": generation.partitions_moved,
+        "partitions_moved_needlessly": generation.moved_needlessly,
+    }
+
+
+def _screen(
+    history: GroupHistory,
+    generation: Generation | None,
+    story: Story | None,
+    recent: list[Generation] | None,
+    found: list[Finding],
+    at: Clock,
+) -> Iterator[str]:
+    members = counted(len(history.members), "member")
+    yield paragraph(
+        f"group {plain(history.group_id)}: {history.state}, generation {history.generation_id}, {members}"
+        + ("; its earlier events are no longer there" if history.begins_in_the_middle else "")
+    )
+    if history.gaps:
+        missing = sum(gap.last_seq - gap.first_seq + 1 for gap in history.gaps)
+        yield paragraph(f"{counted(missing, 'event')} are missing, so some of this may be incomplete")
+    yield ""
+    if recent is not None:
+        yield from _summed_up(history, recent, at)
+    elif story is None or generation is None:
+        yield "it has not rebalanced since its first event"
+    else:
+        yield from told(story)
+        if len(generation.members) > 1:
+            yield ""
+            yield from members_table(generation)
+    for each in found:
+        yield ""
+        yield paragraph(f"! {each.headline}", "  ", "")
+        for line in each.evidence:
+            yield paragraph(line, "    ", "  - ")
+        yield paragraph(f"try: {each.advice}", "       ", "  ")
+
+
+def told(story: Story) -> Iterator[str]:
+    """A story in lines."""
+    yield paragraph(f"{story.headline}.")
+    for each in story.paragraphs:
+        yield paragraph(each)
+    for each in story.advice:
+        yield paragraph(f"try: {each}", "     ", "")
+
+
+def members_table(generation: Generation) -> Iterator[str]:
+    """Who came when, and what each owns: the slowest first."""
+    names = Names(part.member for part in generation.members.values())
+    parts = sorted(
+        generation.members.values(),
+        key=lambda part: (-(part.join_ms or 0), -(part.sync_ms or 0), names.of(part.member)),
+    )
+    rows = [["member", "host", "joined after", "synced after", "owns", "gained", "lost"]]
+    for part in parts[:MEMBERS_SHOWN]:
+        times = ["?" if each is None else duration(each) for each in (part.join_ms, part.sync_ms)]
+        owns = _count(part.partitions) + part.unnamed_partitions if part.is_assigned else 0
+        counts = [str(owns), f"+{_count(part.gained)}", f"-{_count(part.lost)}"] if part.is_assigned else ["?"] * 3
+        rows.append([names.of(part.member), part.member.client_host.removeprefix("/"), *times, *counts])
+    lines = list(table(rows, frozenset({2, 3, 4, 5, 6})))
+    if max(map(len, lines)) > width():
+        lines = list(table([[row[0], *row[2:]] for row in rows], frozenset({1, 2, 3, 4, 5})))  # without the host
+    yield from lines
+    if len(parts) > MEMBERS_SHOWN:
+        yield f"and {counted(len(parts) - MEMBERS_SHOWN, 'member')} that came earlier"
+
+
+def _count(partitions: dict[str, list[int]]) -> int:
+    return sum(map(len, partitions.values()))
+
+
+def _summed_up(history: GroupHistory, recent: list[Generation], at: Clock) -> Iterator[str]:
+    if not recent:
+        yield "no rebalance in that time"
+        return
+    causes = Counter(each.cause.value.replace("_", " ") if each.cause else "unknown" for each in recent)
+    told_causes = ", ".join(f"{count} × {name}" for name, count in causes.most_common(CAUSES_SHOWN))
+    spent = sum(each.rebalance_ms or 0 for each in recent)
+    yield paragraph(f"{counted(len(recent), 'rebalance')} ({told_causes}), {duration(spent)} in rebalances")
+    yield ""
+    yield from generations_lines(history, recent[-GENERATIONS_SHOWN:], at)
+    if len(recent) > GENERATIONS_SHOWN:
+        yield f"and {len(recent) - GENERATIONS_SHOWN} earlier ones: coordinator groups history"
+
+
+def generations_lines(history: GroupHistory, generations: list[Generation], at: Clock) -> Iterator[str]:
+    """Two lines per generation: its figures, and why it began."""
+    for each in generations:
+        began = "?" if each.started_ms is None else at(each.started_ms)
+        took = "" if each.rebalance_ms is None else f", {duration(each.rebalance_ms)}"
+        moved = ""
+        if each.partitions is not None and each.partitions_moved is not None:
+            moved = f", {each.partitions_moved:,} of {counted(each.partitions, 'partition')} moved"
+        members = "" if each.member_count is None else f", {counted(each.member_count, 'member')}"
+        outcome = each.outcome.value.replace("_", " ")
+        yield f"{each.generation_id:>5}  {began}  {outcome}{took}{members}{moved}"
+        yield paragraph(f"because {why(history, each)}", " " * 7)

@@ -1,0 +1,240 @@
+"""Reads the audit topic from any server that has it, with plain Metadata, ListOffsets and Fetch requests."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, Self
+
+import msgspec
+
+from _wire.batch_reader import parse_batch
+from _wire.batches import CorruptBatch, batch_headers
+from _wire.errors import ErrorCode
+from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from coordinator.audit.schema import AuditEvent, decode_event
+from coordinator.client.groups import raise_for_error
+from coordinator.client.wire import ClientError, WireConnection
+from coordinator.core.partitioning import partition_for
+from coordinator.internal_topics import AUDIT_TOPIC
+
+CLIENT_ID: Final = "coordinator-audit"
+ANSWER_SECONDS: Final = 4
+"""How long a server may take to answer, so that an unreachable one is reported within five seconds."""
+
+EARLIEST: Final = -2
+LATEST: Final = -1
+"""Timestamps of ListOffsets that mean the first and the next offset."""
+
+FETCH_BYTES: Final = 16 << 20
+PARTITION_BYTES: Final = 4 << 20
+FOLLOW_WAIT_MS: Final = 500
+
+Offsets = dict[int, int]
+"""Partition → offset."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRecord:
+    """A record of the topic. `event` is None if it is no event of a group.
+
+    An event of a later version, whose kind is unknown here, is an `AuditEvent` without fields of its own.
+    """
+
+    partition: int
+    offset: int
+    group_id: str
+    value: bytes
+    event: AuditEvent | None
+
+
+class _Envelope(msgspec.Struct):
+    """The fields of `AuditEvent`, for an event of any kind."""
+
+    group_id: str
+    seq: int
+    created_seq: int
+    time_ms: int
+    node_id: int
+    coordinator_epoch: int
+    generation_id_before: int
+    generation_id: int
+    state_before: str
+    state: str
+
+
+_decode_envelope = msgspec.json.Decoder(_Envelope).decode
+
+
+def audit_record(partition: int, offset: int, key: bytes | None, value: bytes | None) -> AuditRecord:
+    """Decode a record as far as it can be."""
+    group_id = (key or b"").decode(errors="replace")
+    return AuditRecord(partition, offset, group_id, value or b"", None if key is None else _event(value or b""))
+
+
+def _event(value: bytes) -> AuditEvent | None:
+    try:
+        event: AuditEvent = decode_event(value)
+        return event
+    except (msgspec.MsgspecError, ValueError):
+        try:
+            return AuditEvent(**msgspec.structs.asdict(_decode_envelope(value)))
+        except (msgspec.MsgspecError, ValueError):
+            return None
+
+
+class AuditTopic:
+    """A connection to each leader of the topic. Close it by leaving its context."""
+
+    def __init__(self, bootstrap: str, timeout_seconds: float = ANSWER_SECONDS) -> None:
+        """Connect to HOST:PORT and learn where the partitions are.
+
+        Raises:
+            ClientError: the server cannot be reached, or it has no audit topic.
+        """
+        self._bootstrap = bootstrap
+        self._timeout_seconds = timeout_seconds
+        self._connections: dict[str, WireConnection] = {}
+        self._topic_id = bytes(16)
+        self._leaders: dict[int, str] = {}
+        """Partition → address."""
+        try:
+            self._find_leaders()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        for connection in self._connections.values():
+            connection.socket.close()
+
+    @property
+    def partitions(self) -> list[int]:
+        return sorted(self._leaders)
+
+    def partition_of(self, group_id: str) -> int:
+        """The partition that has all events of a group."""
+        return partition_for(group_id, len(self._leaders))
+
+    def group_events(self, group_id: str) -> Iterator[AuditRecord]:
+        """All records of a group that the topic has, in order, up to the end that it has now."""
+        partition = self.partition_of(group_id)
+        key = group_id.encode()
+        yield from self.records(self.offsets([partition], EARLIEST), lambda found: found == key)
+
+    def tail(self, count: int, group_id: str | None = None) -> tuple[list[AuditRecord], Offsets]:
+        """The last records, of one group or of all, in order of time; and the offsets at which the topic goes on."""
+        partitions = self.partitions if group_id is None else [self.partition_of(group_id)]
+        ends = self.offsets(partitions, LATEST)
+        starts = self.offsets(partitions, EARLIEST)
+        if group_id is None:
+            starts = {each: max(starts[each], ends[each] - count) for each in partitions}
+        key = None if group_id is None else group_id.encode()
+        found = list(self.records(starts, lambda each: key is None or each == key))
+        found.sort(key=lambda each: (each.event.time_ms if each.event else 0, each.partition, each.offset))
+        return found[-count:] if count else [], ends
+
+    def records(self, starts: Mapping[int, int], wanted: Callable[[bytes], bool]) -> Iterator[AuditRecord]:
+        """The records from these offsets on up to the present end of each partition, whose key is wanted."""
+        ends = self.offsets(starts, LATEST)
+        position = {each: start for each, start in starts.items() if start < ends[each]}
+        while position:
+            yield from self._fetched(position, wanted, 0)
+            position = {each: at for each, at in position.items() if at < ends[each]}
+
+    def follow(self, position: Offsets, wanted: Callable[[bytes], bool]) -> Iterator[AuditRecord]:
+        """The records that are appended from these offsets on; never ends. `position` is kept up to date."""
+        while True:
+            yield from self._fetched(position, wanted, FOLLOW_WAIT_MS)
+
+    def offsets(self, partitions: Iterable[int], timestamp: int) -> Offsets:
+        """Partition → EARLIEST or LATEST offset."""
+        found: Offsets = {}
+        for leader, own in self._by_leader(partitions).items():
+            wanted = [ListOffsetsPartition(partition_index=each, timestamp=timestamp) for each in own]
+            request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=AUDIT_TOPIC, partitions=wanted)])
+            for each in self._connection(leader).send_latest(request).topics[0].partitions:
+                raise_for_error(each.error_code, f"cannot list the offsets of {AUDIT_TOPIC}-{each.partition_index}")
+                found[each.partition_index] = each.offset
+        return found
+
+    def _find_leaders(self) -> None:
+        topics = [MetadataRequestTopic(name=AUDIT_TOPIC)]
+        request = MetadataRequest(topics=topics, allow_auto_topic_creation=False)
+        response = self._connection(self._bootstrap).send_latest(request)
+        (topic,) = response.topics
+        if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            raise ClientError(f"{self._bootstrap} has no topic {AUDIT_TOPIC}: it is no coordinator of this project")
+        raise_for_error(topic.error_code, f"cannot find the leaders of {AUDIT_TOPIC}")
+        addresses = {each.node_id: f"{each.host}:{each.port}" for each in response.brokers}
+        for partition in topic.partitions:
+            if partition.leader_id not in addresses:
+                raise ClientError(f"{AUDIT_TOPIC}-{partition.partition_index} has no leader; retry later")
+            self._leaders[partition.partition_index] = addresses[partition.leader_id]
+        self._topic_id = topic.topic_id
+        # The first connection goes on to be used: the address by which it was reached may differ from the advertised.
+        if len(addresses) == 1:
+            (address,) = addresses.values()
+            self._connections.setdefault(address, self._connections[self._bootstrap])
+
+    def _connection(self, address: str) -> WireConnection:
+        found = self._connections.get(address)
+        if found is None:
+            found = self._connections[address] = WireConnection(address, CLIENT_ID, self._timeout_seconds)
+        return found
+
+    def _by_leader(self, partitions: Iterable[int]) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for each in partitions:
+            found.setdefault(self._leaders[each], []).append(each)
+        return found
+
+    def _fetched(self, position: Offsets, wanted: Callable[[bytes], bool], wait_ms: int) -> Iterator[AuditRecord]:
+        """One Fetch per leader; moves `position` past what it read."""
+        for leader, own in self._by_leader(list(position)).items():
+            request = FetchRequest(
+                max_wait_ms=wait_ms,
+                min_bytes=1,
+                max_bytes=FETCH_BYTES,
+                topics=[
+                    FetchTopic(
+                        topic=AUDIT_TOPIC,
+                        topic_id=self._topic_id,
+                        partitions=[
+                            FetchPartition(
+                                partition=each, fetch_offset=position[each], partition_max_bytes=PARTITION_BYTES
+                            )
+                            for each in own
+                        ],
+                    )
+                ],
+            )
+            response = self._connection(leader).send_latest(request)
+            raise_for_error(response.error_code, f"cannot fetch from {AUDIT_TOPIC}")
+            for topic in response.responses:
+                for each in topic.partitions:
+                    raise_for_error(each.error_code, f"cannot fetch from {AUDIT_TOPIC}-{each.partition_index}")
+                    yield from _parsed(each.partition_index, each.records or b"", position, wanted)
+
+
+def _parsed(partition: int, data: bytes, position: Offsets, wanted: Callable[[bytes], bool]) -> Iterator[AuditRecord]:
+    """The records of complete batches from the position on. The last batch may be cut off."""
+    start_at = position[partition]
+    try:
+        for header in batch_headers(data):
+            _, records = parse_batch(data, header.position)
+            for record in records:
+                if record.offset >= start_at and wanted(record.key or b""):
+                    yield audit_record(partition, record.offset, record.key, record.value)
+            position[partition] = max(position[partition], header.next_offset)
+    except CorruptBatch as problem:
+        raise ClientError(f"{AUDIT_TOPIC}-{partition} has records that cannot be read: {problem}") from problem

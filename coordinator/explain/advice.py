@@ -1,0 +1,106 @@
+"""What to try against a rebalance, from its cause and its cost."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from coordinator.core.causes import Cause
+from coordinator.explain.generation import Generation, Removal
+from coordinator.explain.reasons import Context, Leaving
+from coordinator.explain.words import duration
+
+EAGER_ASSIGNORS: Final = frozenset({"range", "roundrobin", "sticky"})
+"""Kafka's assignors whose members give up all partitions before they join (KIP-429); sticky at least moves few."""
+
+STATIC_MEMBERSHIP: Final = (
+    "set group.instance.id (static membership): a restart within the session timeout then causes no rebalance"
+)
+SLOW_REJOIN_MS: Final = 1_000
+"""How much later than all others a member joins until that is worth an advice."""
+
+SHORTER_POLL: Final = "process less per poll() (max.poll.records), or raise max.poll.interval.ms"
+
+
+def advice_for(context: Context) -> Iterator[str]:
+    """One sentence per thing to try, the most useful first; none for a rebalance that was due and cheap."""
+    generation = context.generation
+    given: set[str] = set()
+    for removal in generation.changes.removed:
+        advice = _for_removal(removal, generation)
+        if advice is not None and advice not in given:
+            given.add(advice)
+            yield advice
+    fixed = _BY_CAUSE.get(generation.cause) if generation.cause is not None else None
+    if fixed is not None:
+        yield fixed
+    held = generation.held_up()
+    if held is not None and held[1] >= SLOW_REJOIN_MS and not generation.late_members:
+        yield (
+            f"{context.names.of(held[0])} joined late: a member learns of a rebalance with its next heartbeat"
+            " (heartbeat.interval.ms) and joins in its next poll() (max.poll.records)"
+        )
+    if generation.pending_members:
+        yield "look for a client that asks for a member id and never joins, such as one that is killed at its start"
+    yield from _for_moves(context)
+
+
+def _for_removal(removal: Removal, generation: Generation) -> str | None:
+    match removal.cause:
+        case Cause.SESSION_EXPIRED:
+            timeout_ms = removal.session_timeout_ms
+            above = f" above {duration(timeout_ms)}" if timeout_ms else ""
+            return (
+                "look at what stopped the silent member (crash, GC pause, network); if it pauses and comes back, raise"
+                f" session.timeout.ms{above}"
+            )
+        case Cause.REBALANCE_TIMEOUT:
+            return f"the member that did not rejoin was busy or hung between two calls of poll(): {SHORTER_POLL}"
+        case Cause.SYNC_TIMEOUT:
+            return "look at why the member stopped between JoinGroup and SyncGroup; its assignor may hang"
+        case Cause.MEMBER_LEFT:
+            return _for_leave(removal)
+    return None
+
+
+def _for_leave(removal: Removal) -> str | None:
+    leaving = Leaving(removal)
+    if leaving.by_administrator:
+        return None
+    if leaving.by_poll_timeout:
+        return SHORTER_POLL
+    if leaving.is_closed or leaving.idle_ms is None or removal.rebalance_timeout_ms is None:
+        return STATIC_MEMBERSHIP if removal.member.group_instance_id is None else None
+    if leaving.is_unknown and leaving.idle_ms >= removal.rebalance_timeout_ms:
+        return f"if it was not closed on purpose: {SHORTER_POLL}"
+    return STATIC_MEMBERSHIP if removal.member.group_instance_id is None else None
+
+
+_BY_CAUSE: Final[dict[Cause, str]] = {
+    Cause.GROUP_MAX_SIZE_REACHED: "run fewer members, or raise group.max.size",
+    Cause.GROUP_TOO_LARGE: "run fewer members, or raise group.max.size",
+    Cause.ASSIGNMENT_TOO_LARGE: "raise message.max.bytes, or split the group: fewer members or fewer partitions",
+    Cause.METADATA_CHANGED: (
+        "give all members the same topics and assignors; expect one such rebalance per member while a new version is"
+        " rolled out"
+    ),
+}
+
+
+def _for_moves(context: Context) -> Iterator[str]:
+    generation = context.generation
+    needless = generation.moved_needlessly
+    eager = generation.protocol_name in EAGER_ASSIGNORS
+    if needless:
+        yield (
+            f"partition.assignment.strategy: the assignor {generation.protocol_name} moves more than it has to;"
+            " cooperative-sticky keeps what it can"
+            if eager and generation.protocol_name != "sticky"
+            else "look at the assignor: it moves more partitions than it has to"
+        )
+    elif (
+        eager
+        and context.previous is not None
+        and context.previous.partitions
+        and generation.partitions_moved == 0
+        and generation.unowned_partition_ms
+    ):
+        yield "use cooperative-sticky: members would have gone on consuming, because nothing moved"

@@ -1,0 +1,287 @@
+"""What is known of one generation of a group, from the start of its rebalance until the next one."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from coordinator.audit.schema import (
+    GenerationStable,
+    GenerationStarted,
+    GroupEmptied,
+    MemberRef,
+    RebalanceSuperseded,
+    Requester,
+    TopicPartitions,
+    Trigger,
+)
+from coordinator.core.causes import Cause
+
+CHANGES_KEPT_MAX: Final = 10_000
+"""The largest number of joins, of removals and of replacements that are kept of one generation."""
+
+CAME_TOO_LATE: Final = frozenset({Cause.REBALANCE_TIMEOUT, Cause.SYNC_TIMEOUT})
+"""Causes of a removal that say: the member did not send what the rebalance waited for."""
+
+
+class Outcome(StrEnum):
+    """How a rebalance ended."""
+
+    IN_PROGRESS = "in_progress"
+    STABLE = "stable"
+    SUPERSEDED = "superseded"
+    EMPTIED = "emptied"
+    CUT_SHORT = "cut_short"
+    """The coordinator restarted or loaded the group again, and what the rebalance had reached was lost."""
+    UNKNOWN = "unknown"
+    """The events that would tell it are missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """A member that was removed. Times are wall-clock ms since the epoch; None: not known."""
+
+    member: MemberRef
+    cause: Cause
+    reason: str
+    at_ms: int
+    session_timeout_ms: int | None = None
+    rebalance_timeout_ms: int | None = None
+    """What its JoinGroup said; Java, librdkafka and kafka-python send max.poll.interval.ms."""
+    last_heard_ms: int | None = None
+    last_joined_ms: int | None = None
+    last_committed_ms: int | None = None
+    requested_by: Requester | None = None
+
+    @property
+    def silent_ms(self) -> int | None:
+        """How long nothing was heard of it before it was removed."""
+        return None if self.last_heard_ms is None else max(0, self.at_ms - self.last_heard_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class Joining:
+    """A member that is new in the group."""
+
+    member: MemberRef
+    at_ms: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A static member whose place a restarted client took (KIP-345)."""
+
+    member: MemberRef
+    old_member_id: str
+    at_ms: int
+    seq: int
+    old_client_id: str
+    old_client_host: str
+    reason: str
+    subscribed_topics: tuple[str, ...]
+    old_subscribed_topics: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class MemberPart:
+    """The part of one member in a generation. `join_ms` and `sync_ms` are None if it is not known when it came."""
+
+    member: MemberRef
+    join_ms: int | None = None
+    sync_ms: int | None = None
+    is_assigned: bool = False
+    is_readable: bool = True
+    partitions: TopicPartitions = field(default_factory=dict)
+    gained: TopicPartitions = field(default_factory=dict)
+    lost: TopicPartitions = field(default_factory=dict)
+    kept: TopicPartitions = field(default_factory=dict)
+    unnamed_partitions: int = 0
+
+
+@dataclass(slots=True)
+class Changes:
+    """Who came and who went, until a generation starts with those who remain."""
+
+    joined: list[Joining] = field(default_factory=list)
+    removed: list[Removal] = field(default_factory=list)
+    replaced: list[Replacement] = field(default_factory=list)
+    unnamed: int = 0
+    """Changes beyond `CHANGES_KEPT_MAX`."""
+
+    def add(self, kept: list[Joining] | list[Removal] | list[Replacement], change: object) -> None:
+        if len(kept) < CHANGES_KEPT_MAX:
+            kept.append(change)  # type: ignore[arg-type]
+        else:
+            self.unnamed += 1
+
+
+@dataclass(slots=True)
+class Generation:
+    """A rebalance, and the generation that it led to. `generation_id` is the id that it has or would have had.
+
+    Numbers that the events do not tell are None. Times are wall-clock ms since the epoch.
+    """
+
+    group_id: str
+    created_seq: int
+    generation_id: int
+    first_seq: int
+    last_seq: int
+    outcome: Outcome = Outcome.IN_PROGRESS
+    cause: Cause | None = None
+    member: MemberRef | None = None
+    reason: str = ""
+    triggers: list[Trigger] = field(default_factory=list)
+    unnamed_triggers: int = 0
+    changes: Changes = field(default_factory=Changes)
+    replaced_while_stable: list[Replacement] = field(default_factory=list)
+    """Static members that were replaced in it, without a rebalance."""
+    topic_changes: dict[str, list[int]] = field(default_factory=dict)
+    rebalance_started_ms: int | None = None
+    generation_started_ms: int | None = None
+    ended_ms: int | None = None
+    """When it became stable, was superseded, emptied or cut short."""
+    protocol_type: str = ""
+    protocol_name: str = ""
+    leader: str = ""
+    member_count: int | None = None
+    members: dict[str, MemberPart] = field(default_factory=dict)
+    """Member id → its part: those who joined, and in the end those who are assigned."""
+    pending_members: list[str] = field(default_factory=list)
+    never_synced: list[MemberRef] = field(default_factory=list)
+    unnamed_never_synced: int = 0
+    partitions: int | None = None
+    partitions_moved: int | None = None
+    partitions_moved_needed: int | None = None
+    join_ms: int | None = None
+    sync_ms: int | None = None
+    rebalance_ms: int | None = None
+    unowned_partition_ms: int | None = None
+    silent_partition_ms: int | None = None
+    commits_rejected: int | None = None
+    lag_before: int | None = None
+    lag_after: int | None = None
+    slowest_join: tuple[MemberRef, int] | None = None
+    slowest_sync: tuple[MemberRef, int] | None = None
+    commits: int = 0
+    """Offset commits that were counted since it became stable."""
+    first_commit_ms: int | None = None
+    last_commit_ms: int | None = None
+    has_gap: bool = False
+    """Events between its first and its last one are missing."""
+    is_void: bool = False
+    """The coordinator lost it after it was complete: it counts as if it had never been."""
+
+    @property
+    def is_open(self) -> bool:
+        return self.outcome is Outcome.IN_PROGRESS
+
+    @property
+    def started_ms(self) -> int | None:
+        """When its rebalance started; of a generation that was found stable, since when it is known."""
+        return self.rebalance_started_ms if self.rebalance_started_ms is not None else self.ended_ms
+
+    @property
+    def moved_needlessly(self) -> int | None:
+        """Partitions that moved although another balanced assignment would have left them; None: not known."""
+        if self.partitions_moved is None or self.partitions_moved_needed is None:
+            return None
+        return max(0, self.partitions_moved - self.partitions_moved_needed)
+
+    @property
+    def late_members(self) -> list[Removal]:
+        """The members that were removed because the rebalance waited for them in vain."""
+        return [each for each in self.changes.removed if each.cause in CAME_TOO_LATE]
+
+    @property
+    def unowned_partitions(self) -> int | None:
+        """How many partitions had no owner during the rebalance, on average; None: not known."""
+        if self.unowned_partition_ms is None or self.rebalance_ms is None:
+            return None
+        return round(self.unowned_partition_ms / self.rebalance_ms) if self.rebalance_ms else 0
+
+    def owners(self) -> dict[str, dict[int, str]]:
+        """Topic → partition → member id, as this generation assigned them."""
+        found: dict[str, dict[int, str]] = {}
+        for member_id, part in self.members.items():
+            for topic, partitions in part.partitions.items():
+                found.setdefault(topic, {}).update(dict.fromkeys(partitions, member_id))
+        return found
+
+    def become_stable(self, event: GenerationStable) -> None:
+        self.outcome, self.ended_ms = Outcome.STABLE, event.time_ms
+        self.rebalance_started_ms = event.time_ms - event.rebalance_ms
+        self.member_count, self.partitions = event.members, event.partitions
+        self.partitions_moved, self.partitions_moved_needed = event.partitions_moved, event.partitions_moved_needed
+        self.join_ms, self.sync_ms, self.rebalance_ms = event.join_ms, event.sync_ms, event.rebalance_ms
+        self.unowned_partition_ms, self.silent_partition_ms = event.unowned_partition_ms, event.silent_partition_ms
+        self.commits_rejected, self.lag_after = event.commits_rejected, event.lag
+        if event.slowest_member is not None:
+            self.slowest_sync = event.slowest_member, event.slowest_sync_ms
+
+    def be_superseded(self, event: RebalanceSuperseded) -> None:
+        self.outcome, self.ended_ms = Outcome.SUPERSEDED, event.time_ms
+        self.rebalance_ms = event.rebalance_ms
+        self.rebalance_started_ms = event.time_ms - event.rebalance_ms
+        self.never_synced, self.unnamed_never_synced = list(event.never_synced), event.unnamed_members
+
+    def end_without_members(self, event: GroupEmptied) -> None:
+        self.outcome, self.ended_ms = Outcome.EMPTIED, event.time_ms
+        self.rebalance_ms, self.member_count = event.rebalance_ms, 0
+        self.rebalance_started_ms = event.time_ms - event.rebalance_ms
+        self.triggers = list(event.triggers) or self.triggers
+        self.unnamed_triggers = event.unnamed_triggers
+
+    def take_back(self, void_from_seq: int) -> None:
+        """Mark what did not take effect: all from an event with this number on."""
+        if self.last_seq >= void_from_seq and not self.is_void:
+            self.is_void = self.outcome is not Outcome.CUT_SHORT
+            self.outcome = Outcome.CUT_SHORT
+        self.replaced_while_stable = [each for each in self.replaced_while_stable if each.seq < void_from_seq]
+
+    def slowest_of(self, event: GenerationStarted) -> tuple[MemberRef, int] | None:
+        """The member that joined last, and when; from the joins themselves if the event does not tell it."""
+        if event.slowest_member is not None:
+            return event.slowest_member, event.slowest_join_ms
+        came = [(part.member, part.join_ms) for part in self.members.values() if part.join_ms is not None]
+        return max(came, key=lambda each: each[1], default=None)
+
+    def held_up(self) -> tuple[MemberRef, int] | None:
+        """The member that joined last, and how many ms later than the last one before it; None if it was alone."""
+        if self.slowest_join is None:
+            return None
+        slowest, slowest_ms = self.slowest_join
+        others = [
+            part.join_ms
+            for member_id, part in self.members.items()
+            if part.join_ms is not None and member_id != slowest.member_id
+        ]
+        return (slowest, slowest_ms - max(others)) if others else None
+
+    def part_of(self, member: MemberRef) -> MemberPart:
+        part = self.members.get(member.member_id)
+        if part is None:
+            part = self.members[member.member_id] = MemberPart(member)
+        return part
+
+
+@dataclass(slots=True)
+class KnownMember:
+    """A member of the group now. Timeouts and `joined_ms` are None if its JoinGroup is not among the events."""
+
+    member: MemberRef
+    session_timeout_ms: int | None = None
+    rebalance_timeout_ms: int | None = None
+    joined_ms: int | None = None
+    subscribed_topics: tuple[str, ...] = ()
+    partitions: TopicPartitions = field(default_factory=dict)
+    unnamed_partitions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Events from `first_seq` to `last_seq` are missing; `before_ms` is the time of the event after them."""
+
+    first_seq: int
+    last_seq: int
+    before_ms: int

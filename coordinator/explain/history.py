@@ -1,0 +1,388 @@
+"""Folds the audit events of one group into its generations, its members and what was done to its offsets."""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, Final, Self
+
+from coordinator.audit import schema
+from coordinator.audit.schema import AuditEvent, MemberRef, MemberSnapshot
+from coordinator.explain.generation import (
+    CHANGES_KEPT_MAX,
+    Changes,
+    Gap,
+    Generation,
+    Joining,
+    KnownMember,
+    Outcome,
+    Removal,
+    Replacement,
+)
+
+GENERATIONS_KEPT: Final = 1_000
+NOTES_KEPT: Final = 1_000
+"""How many gaps, loads, offset resets, deletions and rejected requests are kept, the newest of each."""
+
+STABLE: Final = "Stable"
+PREPARING: Final = "PreparingRebalance"
+COMPLETING: Final = "CompletingRebalance"
+
+
+class GroupHistory:
+    """All that the events of a group tell, up to the last one applied.
+
+    Keeps the newest `generations_max` generations and `NOTES_KEPT` of all other lists.
+    """
+
+    def __init__(self, group_id: str, generations_max: int = GENERATIONS_KEPT) -> None:
+        self.group_id = group_id
+        self.generations: deque[Generation] = deque(maxlen=generations_max)
+        """Oldest first, those that were cut short or superseded too."""
+        self.members: dict[str, KnownMember] = {}
+        self.state = ""
+        self.generation_id = 0
+        self.created_seq = 0
+        self.last_seq = -1
+        self.first_ms: int | None = None
+        self.last_ms: int | None = None
+        self.begins_in_the_middle = False
+        """Whether the events before the first one are missing, such as those deleted by retention."""
+        self.doubles = 0
+        self.gaps: deque[Gap] = deque(maxlen=NOTES_KEPT)
+        self.loads: deque[schema.GroupLoaded] = deque(maxlen=NOTES_KEPT)
+        self.removals: deque[schema.GroupRemoved] = deque(maxlen=NOTES_KEPT)
+        self.resets: deque[schema.OffsetsReset] = deque(maxlen=NOTES_KEPT)
+        self.deletions: deque[schema.OffsetsDeleted | schema.OffsetsExpired] = deque(maxlen=NOTES_KEPT)
+        self.rejected: deque[schema.RequestRejected] = deque(maxlen=NOTES_KEPT)
+        self.last_commit_ms: int | None = None
+        """The end of the last interval in which offsets were committed."""
+        self._changes = Changes()
+
+    @classmethod
+    def of(cls, group_id: str, events: Iterable[AuditEvent], generations_max: int = GENERATIONS_KEPT) -> Self:
+        """Fold events in any order, those of other groups left out."""
+        history = cls(group_id, generations_max)
+        for event in sorted((each for each in events if each.group_id == group_id), key=lambda each: each.seq):
+            history.apply(event)
+        return history
+
+    def apply(self, event: AuditEvent) -> bool:
+        """Apply the next event of the group; return False if it was applied before, which changes nothing."""
+        if event.seq <= self.last_seq:
+            self.doubles += 1
+            return False
+        self._note_place(event)
+        handler = _HANDLERS.get(type(event))
+        if handler is not None:
+            handler(self, event)
+        self.last_seq, self.last_ms = event.seq, event.time_ms
+        self.state, self.generation_id = event.state, event.generation_id
+        return True
+
+    # ---- questions
+
+    @property
+    def exists(self) -> bool:
+        return self.last_seq >= 0 and self.state != "Dead"
+
+    @property
+    def latest(self) -> Generation | None:
+        """The newest generation, or the rebalance in progress."""
+        return self.generations[-1] if self.generations else None
+
+    @property
+    def latest_stable(self) -> Generation | None:
+        return next((each for each in reversed(self.generations) if each.outcome is Outcome.STABLE), None)
+
+    def generation(self, generation_id: int) -> Generation | None:
+        """The newest generation with this id. One that counts is preferred to one that was cut short."""
+        found = [each for each in self.generations if each.generation_id == generation_id]
+        return max(found, key=lambda each: (each.outcome is not Outcome.CUT_SHORT, each.first_seq), default=None)
+
+    def before(self, generation: Generation) -> Generation | None:
+        """The last stable generation before another one, in the same incarnation of the group."""
+        for each in reversed(self.generations):
+            if each.first_seq < generation.first_seq and each.outcome is Outcome.STABLE:
+                return each if each.created_seq == generation.created_seq else None
+        return None
+
+    # ---- where an event belongs
+
+    def _note_place(self, event: AuditEvent) -> None:
+        """Notice missing events and the begin of another incarnation."""
+        begins = event.seq == event.created_seq
+        if self.last_seq < 0:
+            self.first_ms = event.time_ms
+            self.begins_in_the_middle = not begins
+        elif event.seq != self.last_seq + 1 and not (begins and self.state == "Dead"):
+            self.gaps.append(Gap(self.last_seq + 1, event.seq - 1, event.time_ms))
+            self._changes = Changes()
+            if self.latest is not None and self.latest.is_open:
+                self.latest.has_gap = True
+        if event.created_seq != self.created_seq:
+            self._close(Outcome.UNKNOWN, None)
+            self.members.clear()
+            self._changes = Changes()
+            self.created_seq = event.created_seq
+
+    def _open(self, event: AuditEvent, generation_id: int) -> Generation:
+        """The generation in progress; a new one if its start is not among the events."""
+        latest = self.latest
+        if latest is not None and latest.is_open and latest.generation_id == generation_id:
+            latest.last_seq = event.seq
+            return latest
+        found = self._begin(event, generation_id)
+        found.has_gap = True
+        return found
+
+    def _begin(self, event: AuditEvent, generation_id: int) -> Generation:
+        self._close(Outcome.UNKNOWN, None)
+        begun = Generation(self.group_id, event.created_seq, generation_id, event.seq, event.seq)
+        self.generations.append(begun)
+        return begun
+
+    def _close(self, outcome: Outcome, at_ms: int | None) -> None:
+        if self.latest is not None and self.latest.is_open:
+            self.latest.outcome, self.latest.ended_ms = outcome, at_ms
+
+    @property
+    def _joining(self) -> Generation | None:
+        """The generation whose join phase is in progress."""
+        latest = self.latest
+        return latest if latest is not None and latest.is_open and latest.generation_started_ms is None else None
+
+    @property
+    def _pending(self) -> Changes:
+        """Where a change of the members belongs: to the join phase in progress, else to the next rebalance."""
+        return self._changes if self._joining is None else self._joining.changes
+
+    # ---- members
+
+    def _joined(self, event: schema.MemberJoined) -> None:
+        self.members[event.member.member_id] = KnownMember(
+            event.member,
+            event.session_timeout_ms,
+            event.rebalance_timeout_ms,
+            event.time_ms,
+            tuple(event.subscribed_topics),
+        )
+        pending = self._pending
+        pending.add(pending.joined, Joining(event.member, event.time_ms, event.reason))
+        self._note_join(event.member, event.join_ms, event.time_ms)
+
+    def _rejoined(self, event: schema.MemberRejoined) -> None:
+        known = self.members.get(event.member.member_id)
+        if known is None:
+            known = self.members[event.member.member_id] = KnownMember(event.member)
+        known.joined_ms, known.subscribed_topics = event.time_ms, tuple(event.subscribed_topics)
+        self._note_join(event.member, event.join_ms, event.time_ms)
+
+    def _note_join(self, member: MemberRef, join_ms: int | None, at_ms: int) -> None:
+        joining = self._joining
+        if joining is not None and len(joining.members) < CHANGES_KEPT_MAX:
+            started_ms = joining.rebalance_started_ms
+            if join_ms is None and started_ms is not None:
+                join_ms = max(0, at_ms - started_ms)
+            joining.part_of(member).join_ms = join_ms
+
+    def _removed(self, event: schema.MemberRemoved) -> None:
+        known = self.members.pop(event.member.member_id, None)
+        removal = Removal(
+            event.member,
+            event.cause,
+            event.reason,
+            event.time_ms,
+            event.session_timeout_ms or (known.session_timeout_ms if known else None),
+            known.rebalance_timeout_ms if known else None,
+            event.last_heard_ms,
+            event.last_joined_ms or (known.joined_ms if known else None),
+            event.last_committed_ms,
+            event.requested_by,
+        )
+        pending = self._pending
+        pending.add(pending.removed, removal)
+        if self._joining is not None:
+            self._joining.members.pop(event.member.member_id, None)
+
+    def _replaced(self, event: schema.StaticMemberReplaced) -> None:
+        old = self.members.pop(event.old_member_id, None)
+        known = self.members[event.member.member_id] = old or KnownMember(event.member)
+        old_member = known.member
+        known.member, known.joined_ms = event.member, event.time_ms
+        known.subscribed_topics = tuple(event.subscribed_topics) or known.subscribed_topics
+        change = Replacement(
+            event.member,
+            event.old_member_id,
+            event.time_ms,
+            event.seq,
+            event.old_client_id or old_member.client_id,
+            event.old_client_host or old_member.client_host,
+            event.reason,
+            tuple(event.subscribed_topics),
+            tuple(event.old_subscribed_topics),
+        )
+        pending = self._pending
+        pending.add(pending.replaced, change)
+        if self._joining is not None:
+            self._joining.members.pop(event.old_member_id, None)
+
+    # ---- a rebalance
+
+    def _rebalance_started(self, event: schema.RebalanceStarted) -> None:
+        previous = self.latest
+        generation = self._begin(event, event.generation_id + 1)
+        changes, self._changes = self._changes, Changes()
+        earlier = [each for each in changes.replaced if each.at_ms < event.time_ms]
+        if previous is not None and previous.outcome is Outcome.STABLE:
+            previous.replaced_while_stable += earlier
+            changes.replaced = [each for each in changes.replaced if each.at_ms >= event.time_ms]
+        generation.changes = changes
+        generation.rebalance_started_ms = event.time_ms
+        generation.cause, generation.member, generation.reason = event.cause, event.member, event.reason
+        generation.triggers = list(event.triggers)
+        generation.topic_changes = dict(event.topic_changes)
+        generation.member_count = event.members
+        generation.lag_before = event.lag
+        for joined in changes.joined:
+            if joined.member.member_id in self.members:
+                generation.part_of(joined.member).join_ms = 0
+
+    def _generation_started(self, event: schema.GenerationStarted) -> None:
+        generation = self._open(event, event.generation_id)
+        if generation.rebalance_started_ms is None:
+            generation.rebalance_started_ms = event.time_ms - event.join_ms
+        generation.generation_started_ms = event.time_ms
+        generation.triggers = list(event.triggers) or generation.triggers
+        generation.unnamed_triggers = event.unnamed_triggers
+        generation.pending_members = list(event.pending_members)
+        generation.protocol_type, generation.protocol_name = event.protocol_type, event.protocol_name
+        generation.leader, generation.member_count = event.leader, event.members
+        generation.join_ms = event.join_ms
+        generation.slowest_join = generation.slowest_of(event)
+        for known in self.members.values():
+            generation.part_of(known.member)
+
+    def _assigned(self, event: schema.MemberAssigned) -> None:
+        generation = self._open(event, event.generation_id)
+        part = generation.part_of(event.member)
+        part.member, part.is_assigned, part.is_readable = event.member, True, event.readable
+        part.join_ms = part.join_ms if event.join_ms is None else event.join_ms
+        part.sync_ms = event.sync_ms
+        part.partitions, part.unnamed_partitions = event.partitions, event.unnamed_partitions
+        part.gained, part.lost, part.kept = event.gained, event.lost, event.kept
+        known = self.members.get(event.member.member_id)
+        if known is None:
+            known = self.members[event.member.member_id] = KnownMember(event.member)
+        known.partitions, known.unnamed_partitions = event.partitions, event.unnamed_partitions
+
+    def _stable(self, event: schema.GenerationStable) -> None:
+        self._open(event, event.generation_id).become_stable(event)
+
+    def _superseded(self, event: schema.RebalanceSuperseded) -> None:
+        self._open(event, event.generation_id).be_superseded(event)
+
+    def _emptied(self, event: schema.GroupEmptied) -> None:
+        self._open(event, event.generation_id).end_without_members(event)
+
+    # ---- the group as a whole
+
+    def _group_removed(self, event: schema.GroupRemoved) -> None:
+        self._close(Outcome.CUT_SHORT, event.time_ms)
+        self.members.clear()
+        self._changes = Changes()
+        self.removals.append(event)
+
+    def _loaded(self, event: schema.GroupLoaded) -> None:
+        """Take back the events that did not take effect; what they told stays visible as cut short."""
+        self.loads.append(event)
+        self._close(Outcome.CUT_SHORT, event.time_ms)
+        if event.void_from_seq is not None:
+            for generation in self.generations:
+                generation.take_back(event.void_from_seq)
+        self._changes = Changes()
+        self._take_members(event, event.members)
+
+    def _snapshot(self, event: schema.GroupSnapshot) -> None:
+        self._take_members(event, event.members)
+        latest = self.latest
+        if event.state in (PREPARING, COMPLETING) and (latest is None or not latest.is_open):
+            generation = self._open(event, event.generation_id + (event.state == PREPARING))
+            generation.member_count = len(event.members)
+
+    def _take_members(self, event: schema.GroupLoaded | schema.GroupSnapshot, members: list[MemberSnapshot]) -> None:
+        known = self.members
+        self.members = {}
+        for each in members:
+            before = known.get(each.member.member_id) or KnownMember(each.member)
+            # Only the events of this run of the coordinator know the software of the client.
+            member = each.member if each.member.client_software_name else before.member
+            self.members[each.member.member_id] = replace(
+                before,
+                member=member,
+                subscribed_topics=tuple(each.subscribed_topics),
+                partitions=each.partitions,
+                unnamed_partitions=each.unnamed_partitions,
+            )
+        latest = self.latest_stable
+        is_known = latest is not None and (latest.created_seq, latest.generation_id) == (
+            event.created_seq,
+            event.generation_id,
+        )
+        if event.state == STABLE and not is_known:
+            self._inherit(event, members)
+
+    def _inherit(self, event: schema.GroupLoaded | schema.GroupSnapshot, members: list[MemberSnapshot]) -> None:
+        """A stable generation whose rebalance is not among the events."""
+        generation = self._begin(event, event.generation_id)
+        generation.outcome, generation.ended_ms, generation.has_gap = Outcome.STABLE, event.time_ms, True
+        generation.protocol_type, generation.protocol_name = event.protocol_type, event.protocol_name
+        generation.leader, generation.member_count = event.leader, len(members)
+        for each in members:
+            part = generation.part_of(each.member)
+            part.is_assigned, part.partitions = True, each.partitions
+            part.unnamed_partitions = each.unnamed_partitions
+        generation.partitions = sum(
+            sum(map(len, each.partitions.values())) + each.unnamed_partitions for each in members
+        )
+
+    # ---- offsets and rejected requests
+
+    def _committed(self, event: schema.OffsetsCommitted) -> None:
+        self.last_commit_ms = event.time_ms
+        latest = self.latest
+        if latest is not None and latest.outcome is Outcome.STABLE:
+            latest.commits += event.commits
+            latest.last_commit_ms = event.time_ms
+            if latest.first_commit_ms is None:
+                latest.first_commit_ms = event.time_ms
+
+    def _offsets_gone(self, event: schema.OffsetsDeleted | schema.OffsetsExpired) -> None:
+        self.deletions.append(event)
+
+    def _offsets_reset(self, event: schema.OffsetsReset) -> None:
+        self.resets.append(event)
+
+    def _rejected(self, event: schema.RequestRejected) -> None:
+        self.rejected.append(event)
+
+
+_HANDLERS: Final[dict[type[AuditEvent], Callable[[GroupHistory, Any], None]]] = {
+    schema.MemberJoined: GroupHistory._joined,
+    schema.MemberRejoined: GroupHistory._rejoined,
+    schema.MemberRemoved: GroupHistory._removed,
+    schema.StaticMemberReplaced: GroupHistory._replaced,
+    schema.RebalanceStarted: GroupHistory._rebalance_started,
+    schema.GenerationStarted: GroupHistory._generation_started,
+    schema.MemberAssigned: GroupHistory._assigned,
+    schema.GenerationStable: GroupHistory._stable,
+    schema.RebalanceSuperseded: GroupHistory._superseded,
+    schema.GroupEmptied: GroupHistory._emptied,
+    schema.GroupRemoved: GroupHistory._group_removed,
+    schema.GroupLoaded: GroupHistory._loaded,
+    schema.GroupSnapshot: GroupHistory._snapshot,
+    schema.OffsetsCommitted: GroupHistory._committed,
+    schema.OffsetsExpired: GroupHistory._offsets_gone,
+    schema.OffsetsDeleted: GroupHistory._offsets_gone,
+    schema.OffsetsReset: GroupHistory._offsets_reset,
+    schema.RequestRejected: GroupHistory._rejected,
+}

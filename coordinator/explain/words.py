@@ -1,0 +1,116 @@
+"""Numbers, times and names in words."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from coordinator.audit.schema import MemberRef, Requester
+from coordinator.printable import printable
+
+Clock = Callable[[int], str]
+"""ms since the epoch → a time of day, to be read by a person."""
+
+NAMES_IN_A_SENTENCE: Final = 3
+"""How many members a sentence names; it counts the others."""
+
+REASON_CHARACTERS_SHOWN: Final = 160
+_PLAIN_NAME: Final = re.compile(r"[\w.:@/+-]+")
+_UUID: Final = re.compile(r"-([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
+
+
+def utc_clock(time_ms: int) -> str:
+    return f"{datetime.fromtimestamp(time_ms / 1000, UTC):%H:%M:%S} UTC"
+
+
+def counted(count: int, what: str, plural: str = "") -> str:
+    """`1 member`, `2 members`."""
+    return f"{count:,} {what if count == 1 else plural or what + 's'}"
+
+
+def were(count: int) -> str:
+    return "was" if count == 1 else "were"
+
+
+def duration(ms: int) -> str:
+    """A length of time with two or three digits, as a person would say it: `40 ms`, `4.1 s`, `2 min 5 s`."""
+    if ms < 1_000:
+        return f"{ms} ms"
+    if ms < 59_950:
+        return f"{ms / 1000:.1f}".removesuffix(".0") + " s"
+    seconds = round(ms / 1000)
+    for unit, size, part, part_size in (("min", 60, "s", 1), ("h", 3_600, "min", 60), ("d", 86_400, "h", 3_600)):
+        if seconds < size * (60 if unit == "min" else 24) or unit == "d":
+            whole, rest = divmod(seconds, size)
+            rest //= part_size
+            return f"{whole} {unit}" + (f" {rest} {part}" if rest else "")
+    raise AssertionError(seconds)
+
+
+def quoted(text: str) -> str:
+    """A text that a client chose, marked as such. Longer ones are cut."""
+    shown = text if len(text) <= REASON_CHARACTERS_SHOWN else text[:REASON_CHARACTERS_SHOWN] + "…"
+    inner = printable(shown)
+    return inner if inner is not shown else f'"{shown}"'
+
+
+def plain(name: str) -> str:
+    """A name that a client chose. One that could be read as words of the sentence around it is quoted."""
+    return name if _PLAIN_NAME.fullmatch(name) and name.isprintable() else quoted_whole(name)
+
+
+def quoted_whole(text: str) -> str:
+    """As `quoted`, never cut, because two names may differ in the end only."""
+    return f'"{text}"' if text.isprintable() and '"' not in text else repr(text)
+
+
+def listed(parts: Sequence[str], *, more: int = 0) -> str:
+    """`a`, `a and b`, `a, b and 3 more`."""
+    if more:
+        return f"{', '.join(parts)} and {more:,} more" if parts else f"{more:,}"
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
+
+
+def host_of(host: str) -> str:
+    """Kafka's form of a host, `/10.0.0.1`, without the slash."""
+    return plain(host.removeprefix("/")) if host.removeprefix("/") else ""
+
+
+class Names:
+    """Short names of members: the instance id, else the client id, with a part of the member id where two share it."""
+
+    def __init__(self, members: Iterable[MemberRef]) -> None:
+        by_id = {member.member_id: self._base(member) for member in members}
+        self._shared = {base for base, count in Counter(by_id.values()).items() if count > 1}
+
+    @staticmethod
+    def _base(member: MemberRef) -> str:
+        return member.group_instance_id or member.client_id or member.member_id
+
+    def of(self, member: MemberRef) -> str:
+        """`billing-3`, or `rdkafka-7f3a2b1c` if several members have the client id `rdkafka`."""
+        base = self._base(member)
+        if base in self._shared and member.member_id:
+            found = _UUID.search(member.member_id)
+            return plain(f"{base}-{found[1]}" if found else member.member_id)
+        return plain(base) if base else "a member without a name"
+
+    def full(self, member: MemberRef) -> str:
+        """With the host and the client software, as far as they are known."""
+        known = [host_of(member.client_host)] if host_of(member.client_host) else []
+        if member.client_software_name:
+            known.append(f"{plain(member.client_software_name)} {plain(member.client_software_version)}".rstrip())
+        return f"{self.of(member)} ({', '.join(known)})" if known else self.of(member)
+
+    def listed(self, members: Sequence[MemberRef], named: int = NAMES_IN_A_SENTENCE) -> str:
+        names = [self.of(each) for each in members[:named]]
+        return listed(names, more=max(0, len(members) - named))
+
+
+def requester(found: Requester) -> str:
+    """The client that sent a request about a group without being a member."""
+    host = host_of(found.client_host)
+    principal = f", principal {plain(found.principal)}" if found.principal else ""
+    name = plain(found.client_id) if found.client_id else "a client without a client id"
+    return f"{name} ({host}{principal})" if host else name

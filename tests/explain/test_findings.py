@@ -1,0 +1,160 @@
+"""Each finding from a history that deserves it, and none from a healthy group."""
+
+import pytest
+
+from coordinator.explain.findings import Kind
+from tests.explain.consumers import Consumers
+
+
+def test_a_healthy_group_has_no_findings():
+    group = Consumers().group_of("a")
+    for name in ("b", "c"):
+        group.join(name)
+        group.settle()
+        group.quiet(1_000)
+    group.quiet(300_000)
+    assert group.findings() == {}
+
+
+def test_a_flapping_member():
+    group = Consumers().group_of("a", "b")
+    for _ in range(3):
+        group.leave("b", "consumer poll timeout has expired.")
+        group.settle()
+        group.quiet(5_000)
+        group.join("b")
+        group.settle()
+    found = group.findings()[Kind.FLAPPING_MEMBER]
+    assert found.headline == "b (127.0.0.1) comes and goes: it was removed and came back 3 times in 10 s"
+    assert len(found.evidence) == 3
+
+
+def test_a_storm():
+    group = Consumers().group_of("a", "b")
+    for _ in range(6):
+        group.join("b", topics=("t", "u"))
+        group.settle()
+        group.join("b", topics=("t",))
+        group.settle()
+        group.quiet(10_000)
+    assert group.findings()[Kind.REBALANCE_STORM].headline.startswith("a storm: 12 rebalances in 50 s from ")
+
+
+def test_members_that_start_one_after_the_other_are_no_storm():
+    group = Consumers(partitions=12).group_of("m0")
+    for number in range(1, 10):
+        group.join(f"m{number}")
+        group.settle()
+    assert Kind.REBALANCE_STORM not in group.findings()
+
+
+def test_a_rolling_restart_without_static_membership():
+    group = Consumers().group_of("a", "b", "c")
+    group.quiet(1_000)
+    for name in ("a", "b", "c"):
+        group.leave(name, "the consumer is being closed")
+        group.settle()
+        group.quiet(4_000)
+        group.join(name)
+        group.settle()
+    found = group.findings()
+    assert found[Kind.ROLLING_RESTART].headline == (
+        "a rolling restart without static membership: 3 members left and came back in 12 s"
+    )
+    assert found[Kind.ROLLING_RESTART].evidence[0] == "it took 6 rebalances"
+    assert Kind.FLAPPING_MEMBER not in found
+
+
+def test_members_that_share_a_client_id_do_not_flap_when_each_is_restarted_once():
+    group = Consumers()
+    for name in ("a", "b", "c"):
+        group.join(name, client_id="app")
+        group.settle()
+    for name in ("a", "b", "c"):
+        group.leave(name, "the consumer is being closed")
+        group.settle()
+        group.quiet(4_000)
+        group.join(name)
+        group.settle()
+    found = group.findings()
+    assert Kind.FLAPPING_MEMBER not in found
+    assert Kind.ROLLING_RESTART in found
+
+
+def test_a_rolling_restart_of_static_members_is_none():
+    group = Consumers()
+    for name in ("a", "b"):
+        group.join(name, instance_id=name)
+    group.settle()
+    for name in ("a", "b"):
+        group.ids.pop(name)
+        group.quiet(1_000)
+        group.join(name)
+    assert group.findings() == {}
+
+
+def test_a_session_timeout_that_is_shorter_than_the_pauses():
+    group = Consumers().group_of("a", "b")
+    for _ in range(2):
+        group.vanish("b")
+        group.settle()
+        group.quiet(2_000)
+        group.join("b")
+        group.settle()
+    found = group.findings()[Kind.SHORT_SESSION_TIMEOUT]
+    assert found.headline == "b (127.0.0.1) pauses longer than its session timeout of 10 s, and comes back"
+    assert found.advice.startswith("raise session.timeout.ms above 12")
+
+
+def test_a_member_that_crashed_for_good_pauses_for_no_finding():
+    group = Consumers().group_of("a")
+    for name in ("b", "c"):
+        group.join(name, client_id="app")
+        group.settle()
+    for name in ("b", "c"):
+        group.vanish(name)
+        group.settle()
+    assert Kind.SHORT_SESSION_TIMEOUT not in group.findings()
+
+
+def test_one_slow_rejoiner():
+    group = Consumers(partitions=12).group_of("a", "slow")
+    for number in range(3):
+        group.join(f"m{number}")
+        group.settle({"a": 50, "slow": 3_000})
+    found = group.findings()[Kind.SLOW_REJOINER]
+    assert found.headline == "slow (127.0.0.1) held up 3 of 4 rebalances, by up to 3 s"
+
+
+def test_an_eager_assignor_where_nothing_moves():
+    group = Consumers().group_of("a", "b")
+    for _ in range(3):
+        leader = next(name for name, each in group.ids.items() if each == group.sim.group.leader)
+        group.join(leader)
+        group.settle({name: 100 for name in group.ids})
+    found = group.findings()[Kind.EAGER_WITHOUT_NEED]
+    assert found.headline == (
+        "3 rebalances stopped all members although no partition had to move: the assignor range is eager"
+    )
+
+
+def test_a_cooperative_assignor_that_moves_nothing_is_no_finding():
+    group = Consumers(protocol="cooperative-sticky").group_of("a", "b")
+    for _ in range(3):
+        leader = next(name for name, each in group.ids.items() if each == group.sim.group.leader)
+        group.join(leader)
+        group.settle({name: 100 for name in group.ids})
+    assert group.findings() == {}
+
+
+@pytest.mark.parametrize(("partitions", "idle"), [(3, None), (2, "1 member of 3 has"), (1, "2 members of 3 have")])
+def test_members_beyond_the_partitions(partitions, idle):
+    group = Consumers(partitions).group_of("a", "b", "c")
+    found = group.findings().get(Kind.IDLE_MEMBERS)
+    assert (found and found.headline.split(" nothing")[0]) == idle
+
+
+def test_a_group_that_nobody_commits_to():
+    group = Consumers().group_of("a")
+    group.quiet(900_000)
+    assert group.findings()[Kind.NO_COMMITS].headline == "nobody has committed an offset for 15 min"

@@ -1,0 +1,280 @@
+"""Each cause in words, from the events of the real core."""
+
+import pytest
+
+from coordinator.audit.schema import MemberRef
+from coordinator.core.causes import Cause
+from coordinator.explain.generation import Outcome, Removal
+from coordinator.explain.reasons import Leaving, unknown_leave
+from coordinator.explain.story import tell
+from coordinator.explain.words import Names
+from tests.explain.consumers import Consumers, text
+
+
+def test_a_new_member():
+    group = Consumers().group_of("billing-1")
+    group.join("billing-2", reason="first run")
+    group.settle()
+    story = group.story()
+    assert story.headline == 'generation 2 began 22:13:20 because billing-2 (127.0.0.1) joined, saying "first run"'
+    assert "3 of 6 partitions moved" in text(story)
+    assert story.outcome is Outcome.STABLE
+
+
+def test_a_member_that_was_silent():
+    group = Consumers().group_of("billing-1", "billing-2")
+    group.vanish("billing-2")
+    group.settle()
+    story = group.story()
+    assert story.headline.endswith("because billing-2 (127.0.0.1) was silent for 10 s, its session timeout")
+    assert "Before it began, nobody consumed the partitions of billing-2 for 10 s." in text(story)
+    assert any("session.timeout.ms above 10 s" in each for each in story.advice)
+
+
+@pytest.mark.parametrize(
+    ("reason", "said", "advice"),
+    [
+        ("the consumer is being closed", "was closed and left", "group.instance.id"),
+        ("the consumer unsubscribed from all topics", "unsubscribed from all topics and left", "group.instance.id"),
+        (
+            "consumer poll timeout has expired.",
+            "left by itself: its application did not call poll() within max.poll.interval.ms (1 min)",
+            "max.poll.records",
+        ),
+        ("tired", 'left, saying "tired"', "group.instance.id"),
+        ("member was removed by an admin: rebalance it", "an administrator removed", ""),
+    ],
+)
+def test_a_member_that_left_with_a_reason(reason, said, advice):
+    group = Consumers().group_of("a", "b")
+    group.leave("b", reason)
+    group.settle()
+    story = group.story()
+    assert said in story.headline
+    assert "does not tell" not in text(story)
+    assert advice in " ".join(story.advice)
+    assert bool(story.advice) == bool(advice)
+
+
+def test_a_member_that_left_without_a_reason_soon_after_it_joined_was_most_likely_closed():
+    group = Consumers().group_of("a", "b")
+    group.quiet(12_000)
+    group.leave("b")
+    group.settle()
+    said = text(group.story())
+    assert "b (127.0.0.1) left without giving a reason" in said
+    assert "the protocol does not tell whether it was closed" in said
+    assert "It last joined 12 s before, which is less: most likely it was closed." in said
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "said"),
+    [
+        ("kafka-python", "3.0.12", "(kafka-python gives none)"),
+        ("librdkafka", "2.6.1", "(librdkafka gives none)"),
+        ("confluent-kafka-python", "2.6.1-librdkafka-2.6.1", "(confluent-kafka-python gives none)"),
+        ("apache-kafka-java", "4.3.1", "(Java consumers give one since 3.2)"),
+        ("franz-go", "1.0", "(whether franz-go gives reasons is unknown)"),
+        ("", "", "(librdkafka and kafka-python never give one)"),
+    ],
+)
+def test_whether_a_client_ever_says_why_it_leaves_depends_on_its_software(name, version, said):
+    member = MemberRef("b-1", "b", "/10.0.0.1", None, name, version)
+    leaving = Leaving(Removal(member, Cause.MEMBER_LEFT, "", 1_000))
+    assert said in unknown_leave(leaving, Names([member]))
+
+
+def test_a_member_that_left_long_after_it_joined_may_have_exceeded_its_poll_interval():
+    group = Consumers().group_of("a", "b")
+    group.quiet(90_000)
+    group.leave("b")
+    group.settle()
+    story = group.story()
+    assert "It last joined 1 min 30 s before, which is more: an exceeded max.poll.interval.ms would fit." in text(story)
+    assert any("max.poll.records" in each for each in story.advice)
+
+
+def test_a_member_that_hangs_is_named_and_not_the_innocent_newcomer():
+    group = Consumers().group_of("a", "hung")
+    group.join("new")
+    group.join("a")
+    group.quiet(60_000)
+    group.ids.pop("hung")
+    group.settle()
+    story = group.story()
+    assert "new (127.0.0.1) joined" in story.headline
+    assert (
+        "hung never rejoined and was removed after the rebalance timeout, 1 min, for which all others waited."
+    ) in text(story)
+    assert any("the member that did not rejoin was busy or hung" in each for each in story.advice)
+
+
+def test_who_held_up_the_join_phase_and_for_how_long():
+    group = Consumers().group_of("a", "b")
+    group.join("c")
+    group.settle({"a": 200, "b": 4_000})
+    assert "b held up the join phase for 4 s." in text(group.story())
+    assert any(each.startswith("b joined late: ") for each in group.story().advice)
+
+
+def test_all_that_came_together_is_told():
+    group = Consumers().group_of("a", "b", "c")
+    group.leave("c", "the consumer is being closed")
+    group.join("d")
+    group.join("e")
+    group.leave("b", "the consumer is being closed")
+    group.settle()
+    story = group.story()
+    assert "c (127.0.0.1) was closed and left" in story.headline
+    assert "Also, b (127.0.0.1) was closed and left." in text(story)
+    assert "Also, d and e joined." in text(story)
+
+
+def test_a_rebalance_that_never_became_stable():
+    group = Consumers().group_of("a")
+    group.join("b")
+    group.join("a")
+    group.join("c")
+    story = group.story(2)
+    assert story.outcome is Outcome.SUPERSEDED
+    assert "It never became stable: after 0 ms the next rebalance began before its assignment was stored." in text(
+        story
+    )
+
+
+def test_a_rebalance_in_progress_says_for_whom_it_waits():
+    group = Consumers().group_of("a", "b")
+    group.join("c")
+    group.join("a")
+    story = group.story()
+    assert story.outcome is Outcome.IN_PROGRESS
+    assert "It is still in progress, and waits for b to join." in text(story)
+
+
+def test_the_last_member_leaves_an_empty_group():
+    group = Consumers().group_of("a")
+    group.leave("a", "the consumer is being closed")
+    story = group.story()
+    assert story.outcome is Outcome.EMPTIED
+    assert "Nobody was left: the group has been empty since 22:13:20." in text(story)
+
+
+def test_what_a_crash_cut_short_stays_visible():
+    group = Consumers().group_of("a")
+    group.join("b")
+    group.sim.restart()
+    (cut,) = [each for each in group.history().generations if each.outcome is Outcome.CUT_SHORT]
+    assert cut.generation_id == 2
+    assert "It was cut short at 22:13:20: the coordinator loaded the group again" in text(group.story(2))
+
+
+def test_a_static_member_that_is_restarted_before_the_assignment_is_there():
+    group = Consumers().group_of("a")
+    group.join("b", instance_id="b-1")
+    group.settle()
+    group.join("c")
+    group.join("a")
+    group.join("b")
+    old = group.ids.pop("b")
+    group.join("b", topics=("t", "u"))
+    assert group.ids["b"] != old
+    group.settle()
+    assert "static member b-1 (127.0.0.1) was restarted" in group.story().headline
+    assert "a subscription to t and u instead of t" in group.story().headline
+
+
+def test_a_member_with_another_subscription():
+    group = Consumers().group_of("a", "b")
+    group.join("b", topics=("t", "u"))
+    group.settle()
+    story = group.story()
+    assert "b (127.0.0.1) rejoined with another subscription or other assignors" in story.headline
+    assert any("same topics and assignors" in each for each in story.advice)
+
+
+def test_the_leader_asks_for_a_new_assignment():
+    group = Consumers().group_of("a", "b")
+    leader = next(name for name, each in group.ids.items() if each == group.sim.group.leader)
+    group.join(leader)
+    group.settle({name: 100 for name in group.ids})
+    assert f"the leader, {leader} (127.0.0.1), rejoined to ask for a new assignment" in group.story().headline
+    assert any("cooperative-sticky" in each for each in group.story().advice)
+
+
+def test_a_hostile_client_id_neither_controls_the_terminal_nor_poses_as_words():
+    group = Consumers().group_of("a")
+    group.join('x\x1b[2J" left, and all is well')
+    group.settle()
+    story = group.story()
+    assert all(each.isprintable() for each in (story.headline, *story.paragraphs, *story.advice))
+    assert repr('x\x1b[2J" left, and all is well') in story.headline
+
+
+def test_figures_that_the_events_do_not_tell_are_unknown():
+    group = Consumers().group_of("a")
+    group.join("b")
+    numbers = {each.name: each.text for each in group.story().numbers}
+    assert numbers["rebalance_ms"] == numbers["partitions_moved"] == "unknown"
+    assert numbers["members"] == "2"
+
+
+def test_needless_moves_are_counted_and_the_assignor_is_named():
+    group = Consumers(partitions=6).group_of("a", "b")
+    leader = next(name for name, each in group.ids.items() if each == group.sim.group.leader)
+    group.join(leader)
+    group.settle({name: 100 for name in group.ids}, plan={"a": [1, 3, 5], "b": [0, 2, 4]})
+    story = group.story()
+    assert "6 of 6 partitions moved, all needlessly." in text(story)
+    assert "All 6 partitions had no owner for 100 ms." in text(story)
+    assert any("the assignor range moves more than it has to" in each for each in story.advice)
+
+
+def test_a_member_id_that_never_joined_is_named():
+    group = Consumers(**{"group.min.session.timeout.ms": "1"}).group_of("a")
+    asked = group.sim.join("ghost", version=5)
+    assert asked.response.member_id
+    group.join("b")
+    group.quiet(100)
+    group.join("a")
+    group.quiet(10_001)
+    group.settle()
+    said = text(group.story())
+    assert "The join phase also waited for 1 member id that was handed out and never joined" in said
+    assert any("asks for a member id and never joins" in each for each in group.story().advice)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"orders": [4, 6]}, "topic orders grew from 4 to 6 partitions, and the leader"),
+        ({"orders": [0, 1]}, "topic orders appeared with 1 partition, and the leader"),
+        ({"orders": [4, 0]}, "topic orders vanished, which had 4 partitions, and the leader"),
+        ({"a\x1b[2J": [1, 2], "b": [1, 2]}, "grew from 1 to 2 partitions and topic b grew from 1 to 2 partitions"),
+    ],
+)
+def test_topics_that_changed_are_named(changes, said):
+    group = Consumers().group_of("a", "b")
+    leader = next(name for name, each in group.ids.items() if each == group.sim.group.leader)
+    group.join(leader)
+    history = group.history()
+    generation = history.latest
+    assert generation is not None
+    generation.topic_changes = changes
+    headline = tell(history, generation).headline
+    assert said in headline
+    assert headline.isprintable()
+
+
+@pytest.mark.parametrize("cause", Cause)
+def test_every_cause_has_words(cause):
+    group = Consumers().group_of("a")
+    group.join("b")
+    history = group.history()
+    generation = history.latest
+    assert generation is not None
+    generation.cause = cause
+    headline = tell(history, generation).headline
+    assert "because" in headline
+    assert f"because of {cause.value}" not in headline, "words, not the name of the cause"
+    generation.member = None
+    assert "because" in tell(history, generation).headline

@@ -1,0 +1,100 @@
+"""Mutants of what is made of the audit events: histories, stories, findings."""
+
+from typing import Final
+
+from tests.mutations.mutant import Mutant
+
+HISTORY: Final = "coordinator/explain/history.py"
+GENERATION: Final = "coordinator/explain/generation.py"
+STORY: Final = "coordinator/explain/story.py"
+REASONS: Final = "coordinator/explain/reasons.py"
+FINDINGS: Final = "coordinator/explain/findings.py"
+WORDS: Final = "coordinator/explain/words.py"
+OWNERSHIP: Final = "coordinator/explain/ownership.py"
+
+MUTANTS: Final = (
+    Mutant(
+        "a double of an event is folded twice",
+        HISTORY,
+        "if event.seq <= self.last_seq:",
+        "if event.seq < self.last_seq:",
+    ),
+    Mutant(
+        "missing events are not noticed in a history",
+        HISTORY,
+        "elif event.seq != self.last_seq + 1 and",
+        "elif event.seq < self.last_seq and",
+    ),
+    Mutant(
+        "members of an earlier incarnation remain in a history",
+        HISTORY,
+        "            self.members.clear()\n            self._changes = Changes()\n            self.created_seq",
+        "            self._changes = Changes()\n            self.created_seq",
+    ),
+    Mutant(
+        "a rebalance that a crash cut short is told as in progress",
+        HISTORY,
+        "        self.loads.append(event)\n        self._close(Outcome.CUT_SHORT, event.time_ms)",
+        "        self.loads.append(event)",
+    ),
+    Mutant(
+        "who left before a rebalance is not told of it",
+        HISTORY,
+        "        generation.changes = changes\n",
+        "",
+    ),
+    Mutant(
+        "a static member that was replaced loses its partitions in a history",
+        HISTORY,
+        "previous.replaced_while_stable += earlier",
+        "pass",
+    ),
+    Mutant(
+        "moves that had to be are told as needless",
+        GENERATION,
+        "max(0, self.partitions_moved - self.partitions_moved_needed)",
+        "self.partitions_moved",
+    ),
+    Mutant(
+        "eager members own partitions during a rebalance",
+        OWNERSHIP,
+        'if last is None or "cooperative" not in last.protocol_name:',
+        "if last is None:",
+    ),
+    Mutant(
+        "the member that hung is not named",
+        STORY,
+        "late = [each for each in generation.late_members if each.cause is Cause.REBALANCE_TIMEOUT]",
+        "late = [each for each in generation.late_members if each.cause is Cause.SYNC_TIMEOUT]",
+    ),
+    Mutant("the second cause of a rebalance is not told", STORY, "if len(triggers) == 1:", "if not triggers:"),
+    Mutant(
+        "a member that was closed is said to have exceeded its poll interval",
+        REASONS,
+        "return self._says(POLL_TIMEOUT)",
+        "return self._says(CLOSED)",
+    ),
+    Mutant(
+        "a member that committed just now may have hung", REASONS, "if idle_ms < limit_ms:", "if idle_ms > limit_ms:"
+    ),
+    Mutant("a name poses as words", WORDS, "_PLAIN_NAME.fullmatch(name) and", "name and"),
+    Mutant("growth of a group is a storm", FINDINGS, "if each.cause not in GROWTH]", "]"),
+    Mutant(
+        "members that share a client id are flapping",
+        FINDINGS,
+        "if len(window) < FLAPS * max(1, most[who]):",
+        "if len(window) < FLAPS:",
+    ),
+    Mutant(
+        "a member that died pauses",
+        FINDINGS,
+        "            if each.removal.cause is Cause.SESSION_EXPIRED\n            and each.back_ms is not None",
+        "            if each.removal.cause is Cause.SESSION_EXPIRED",
+    ),
+    Mutant(
+        "a cooperative assignor is called eager",
+        FINDINGS,
+        "        if generation.protocol_name in EAGER_ASSIGNORS\n        and before.partitions",
+        "        if before.partitions",
+    ),
+)
