@@ -34,7 +34,10 @@ def advice_for(context: Context) -> Iterator[str]:
         yield fixed
     held = generation.held_up()
     if held is not None and held[1] >= SLOW_REJOIN_MS and not generation.late_members:
-        yield f"{context.names.of(held[0])} joined late because it called poll() late: process less per poll() there (max.poll.records)"
+        yield (
+            f"{context.names.of(held[0])} joined late: a member learns of a rebalance with its next heartbeat"
+            " (heartbeat.interval.ms) and joins in its next poll() (max.poll.records)"
+        )
     if generation.pending_members:
         yield "look for a client that asks for a member id and never joins, such as one that is killed at its start"
     yield from _for_moves(context)
