@@ -103,7 +103,7 @@ def tables(bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     columns: dict[str, Any] = {
         "partition": Array([each.partition for each in records], DataType.int32()),
         "offset": Array([each.offset for each in records], DataType.int64()),
-        "key": Array([each.group_id.encode() for each in records], DataType.binary()),
+        "key": Array([each.group_id.encode() or None for each in records], DataType.binary()),
         "value": Array([each.value for each in records], DataType.binary()),
     }
     write_deltalake(root / "bronze", Table.from_pydict(columns))
@@ -165,6 +165,8 @@ def test_tail_prints_events(bootstrap, tables):
     ).stdout.splitlines()
     assert [json.loads(line)["group_id"] for line in lines] == [GROUP, GROUP]
     assert f"{GROUP}#" in printed("audit", "tail", "--bootstrap", bootstrap)
+    everything = printed("audit", "tail", "--events", 1_000, "--bootstrap", bootstrap)
+    assert "coordinator coordinator.started" in everything
     assert len(run("audit", "tail", "--tables", tables, "--events", 3).stdout.splitlines()) == 3
 
 
@@ -197,7 +199,7 @@ def test_follow_prints_what_comes_and_ends_with_ctrl_c(bootstrap, tmp_path):
         ["groups", "why", "hostile"],
         ["groups", "history", "hostile"],
         ["groups", "describe", "hostile"],
-        ["audit", "tail"],
+        ["audit", "tail", "--group", "hostile"],
     ],
     ids=" ".join,
 )
