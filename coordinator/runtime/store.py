@@ -9,6 +9,7 @@ from typing import Final
 from _wire.control_records import EndTxnMarker, read_end_txn_marker
 from _wire.errors import MalformedMessage
 from _wire.records import BatchHeader, Record, build_batch, parse_records
+from coordinator.audit.chain import FIRST, chained, record_hash
 from coordinator.core.committed_offsets import Producer, TransactionMarker
 from coordinator.core.stored import Stored, StoredRecord
 from coordinator.core.stored_batch import StoredBatch
@@ -19,6 +20,9 @@ from coordinator.runtime.audit_checkpoints import AuditCheckpoints
 from coordinator.runtime.interfaces import AuditRecord, StoreError
 
 NO_PRODUCER: Final = Producer(-1, -1)
+
+COMPRESSED_BYTES_MIN: Final = 1024
+"""A single audit event below it is not compressed: that saves a fifth of it. Two events have most of it in common."""
 
 
 class LogStore:
@@ -33,8 +37,13 @@ class LogStore:
         compression: str = "none",
         load_bytes: int = REPLAY_BYTES,
         checkpoints: AuditCheckpoints | None = None,
+        audit_compression: str = "none",
+        audit_chain: bool = False,
     ) -> None:
         """`compression` is the codec for `__consumer_offsets`, by its name in `_wire/compression.py`.
+
+        `audit_compression` is that for `__group_audit`. With `audit_chain` each of its records carries the hash of the
+        one before it.
 
         A replay reads `load_bytes` at a time. Without `checkpoints` it reads the whole audit topic.
         """
@@ -45,6 +54,10 @@ class LogStore:
         self._compression = compression
         self._load_bytes = load_bytes
         self._checkpoints = checkpoints
+        self._audit_compression = audit_compression
+        self._audit_chain = audit_chain
+        self._last_hash: bytes | None = None
+        """Of the last record of the audit log; None: it has to be read from there."""
         self.batch_bytes_max = min(offsets.config.max_message_bytes, offsets.config.segment_bytes)
         """`max.message.bytes` of `__consumer_offsets`, or the size of a segment if that is smaller."""
 
@@ -62,13 +75,29 @@ class LogStore:
         """
         problem: StoreError | None = None
         try:
+            if audit and self._audit_chain:
+                audit = self._chained(audit)
             if audit:
                 self._write(self._audit, self._build_audit(audit, self._audit.log_end_offset, now_ms), now_ms)
             if stored:
                 self._write(self._offsets, self._build_all(stored, now_ms), now_ms)
         except (LogAppendError, RecordListTooLarge) as error:
             problem = StoreError(str(error))
+            self._last_hash = None
         completed(problem)
+
+    def _chained(self, audit: list[AuditRecord]) -> list[AuditRecord]:
+        """The records with the hash of the one before each. An append that fails forgets the last hash."""
+        if self._last_hash is None:
+            self._last_hash = self._hash_at_the_end()
+        records, self._last_hash = chained(audit, self._last_hash)
+        return records
+
+    def _hash_at_the_end(self) -> bytes:
+        if self._audit.log_end_offset <= self._audit.log_start_offset:
+            return FIRST
+        last = [record for batch in self.replay_audit(self._audit.log_end_offset - 1) for record in batch]
+        return record_hash(last[-1])
 
     def replay(self, from_offset: int = 0) -> Iterator[Stored]:
         """Read the batches and markers of `__consumer_offsets` from an offset on, in order.
@@ -138,7 +167,8 @@ class LogStore:
 
     def _build_audit(self, audit: Sequence[AuditRecord], base_offset: int, now_ms: int) -> list[PrebuiltBatch]:
         """Build one record batch, or several by halving until each fits into a segment."""
-        built = self._build(audit, base_offset, None, now_ms)
+        is_small = len(audit) == 1 and len(audit[0][1]) < COMPRESSED_BYTES_MIN
+        built = self._build(audit, base_offset, None, now_ms, "none" if is_small else self._audit_compression)
         if len(built.data) <= self._audit.config.segment_bytes or len(audit) == 1:
             return [built]
         half = len(audit) // 2

@@ -18,6 +18,8 @@ from coordinator.broker.partitions import LEADER_EPOCH, Partitions
 from coordinator.broker.produce import ProduceService
 from coordinator.broker.topics import Topics
 from coordinator.config import (
+    AUDIT_CHAIN,
+    AUDIT_COMPRESSION_TYPE,
     LOG_DIRS,
     NODE_ID,
     OFFSETS_LOAD_BUFFER_SIZE,
@@ -165,6 +167,8 @@ class Node:
                 COMPRESSIONS[self._config[OFFSETS_TOPIC_COMPRESSION_CODEC]],
                 self._config[OFFSETS_LOAD_BUFFER_SIZE],
                 checkpoints,
+                self._config[AUDIT_COMPRESSION_TYPE],
+                self._config[AUDIT_CHAIN],
             )
             audit = AuditProjector(self._config[NODE_ID], self._coordinator_epoch, cluster=partitions)
             machine = make_state_machine(audit, sessions, timers)
