@@ -60,9 +60,10 @@ def describe_command(group_id: str, bootstrap: str, as_json: bool) -> None:
 
 def _lines(group: DescribedGroup) -> Iterator[str]:
     by = f", assigned by {plain(group.protocol_name)}" if group.protocol_name else ""
-    lag = sum(each.lag or 0 for each in group.partitions)
+    lags = [each.lag for each in group.partitions if each.lag is not None]
+    lag = f"lag {sum(lags):,}" if lags else "lag unknown"
     yield (
-        f"group {plain(group.group_id)}: {group.state}{by}, {counted(len(group.members), 'member')}, lag {lag:,} in"
+        f"group {plain(group.group_id)}: {group.state}{by}, {counted(len(group.members), 'member')}, {lag} in"
         f" {counted(len(group.partitions), 'partition')}"
     )
     refs = {
@@ -81,11 +82,11 @@ def _lines(group: DescribedGroup) -> Iterator[str]:
         yield from table(sorted(rows[:1]) + sorted(rows[1:]), frozenset({3}))
     if group.partitions:
         yield ""
-        lags = [("topic", "partition", "committed", "log end", "lag", "member")]
+        rows_of_lag = [("topic", "partition", "committed", "log end", "lag", "member")]
         for at in group.partitions:
             numbers = [
                 "-" if each is None else f"{each:,}" for each in (at.committed_offset, at.log_end_offset, at.lag)
             ]
             owner = names.of(refs[at.member_id]) if at.member_id in refs else "-"
-            lags.append((at.topic, str(at.partition), *numbers, owner))  # type: ignore[arg-type]
-        yield from table(lags, frozenset({1, 2, 3, 4}))
+            rows_of_lag.append((at.topic, str(at.partition), *numbers, owner))  # type: ignore[arg-type]
+        yield from table(rows_of_lag, frozenset({1, 2, 3, 4}))

@@ -41,9 +41,7 @@ class Source:
         Raises:
             ClickException: there are no readable tables.
         """
-        found = sorted(
-            self._table_records(group_id), key=lambda each: (each.event.time_ms if each.event else 0, each.offset)
-        )
+        found = sorted(self._table_records(group_id), key=lambda each: (each.time_ms, each.partition, each.offset))
         return found[-count:] if count else []
 
     def _table_records(self, group_id: str | None) -> Iterable[AuditRecord]:
@@ -54,7 +52,10 @@ class Source:
 
 
 def _folded(group_id: str, records: Iterable[AuditRecord]) -> GroupHistory:
-    history = GroupHistory.of(group_id, (each.event for each in records if each.event is not None))
+    history = GroupHistory(group_id)
+    for record in records:  # in the order of their offsets, which is that of `seq`
+        if record.event is not None:
+            history.apply(record.event)
     if history.last_seq < 0:
         raise click.ClickException(f"there are no events of group {printable(group_id)}")
     return history

@@ -37,7 +37,7 @@ Offsets = dict[int, int]
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
-    """A record of the topic. `event` is None if it is no event of a group.
+    """A record of the topic. `event` is None if it is no event of a group, such as the start of a coordinator.
 
     An event of a later version, whose kind is unknown here, is an `AuditEvent` without fields of its own.
     """
@@ -47,6 +47,11 @@ class AuditRecord:
     group_id: str
     value: bytes
     event: AuditEvent | None
+
+    @property
+    def time_ms(self) -> int:
+        """The wall-clock time of the event; 0 if the value tells none."""
+        return self.event.time_ms if self.event is not None else _time_ms(self.value)
 
 
 class _Envelope(msgspec.Struct):
@@ -64,6 +69,13 @@ class _Envelope(msgspec.Struct):
     state: str
 
 
+class _Timed(msgspec.Struct):
+    """The one field that the events of groups and of coordinators have in common here."""
+
+    time_ms: int
+
+
+_decode_timed = msgspec.json.Decoder(_Timed).decode
 _decode_envelope = msgspec.json.Decoder(_Envelope).decode
 
 
@@ -82,6 +94,13 @@ def _event(value: bytes) -> AuditEvent | None:
             return AuditEvent(**msgspec.structs.asdict(_decode_envelope(value)))
         except (msgspec.MsgspecError, ValueError):
             return None
+
+
+def _time_ms(value: bytes) -> int:
+    try:
+        return _decode_timed(value).time_ms
+    except (msgspec.MsgspecError, ValueError):
+        return 0
 
 
 class AuditTopic:
@@ -140,7 +159,7 @@ class AuditTopic:
             starts = {each: max(starts[each], ends[each] - count) for each in partitions}
         key = None if group_id is None else group_id.encode()
         found = list(self.records(starts, lambda each: key is None or each == key))
-        found.sort(key=lambda each: (each.event.time_ms if each.event else 0, each.partition, each.offset))
+        found.sort(key=lambda each: (each.time_ms, each.partition, each.offset))
         return found[-count:] if count else [], ends
 
     def records(self, starts: Mapping[int, int], wanted: Callable[[bytes], bool]) -> Iterator[AuditRecord]:

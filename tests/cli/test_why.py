@@ -8,16 +8,16 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 
 import pytest
-from kafka import KafkaConsumer
+from kafka import KafkaProducer
 
 from coordinator.client.audit_topic import AuditTopic
+from tests.e2e.members import STEADY_SECONDS, Member
 from tests.servers import RunningServer
 from tests.waiting import wait_for
 from tests.wire_client import WireClient, join_request
@@ -46,33 +46,14 @@ def refused(*arguments: object) -> str:
     return line
 
 
-@contextmanager
-def consumer(bootstrap: str, name: str) -> Iterator[KafkaConsumer]:
-    found = KafkaConsumer(
-        "orders",
-        group_id=GROUP,
-        client_id=name,
-        bootstrap_servers=bootstrap,
-        session_timeout_ms=6_000,
-        heartbeat_interval_ms=100,
-        auto_commit_interval_ms=100,
-    )
-    try:
-        yield found
-    finally:
-        found.close()
-
-
-def poll_until(consumers: list[KafkaConsumer], partitions: int) -> None:
-    """All of them own something, and all partitions together."""
+def own(members: list[Member], partitions: int) -> None:
+    """Wait until each of them owns something, and together they own all partitions."""
 
     def owned() -> bool:
-        for each in consumers:
-            each.poll(20)
-        counts = [len(each.assignment()) for each in consumers]
+        counts = [len(each.membership.partitions) if each.membership else 0 for each in members]
         return all(counts) and sum(counts) == partitions
 
-    wait_for(owned, 15, "the consumers to own all partitions")
+    wait_for(owned, STEADY_SECONDS, "the consumers to own all partitions")
 
 
 @pytest.fixture(scope="module")
@@ -81,14 +62,21 @@ def bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with RunningServer(tmp_path_factory.mktemp("server")) as server:
         with WireClient(server.bootstrap) as client:
             client.create_topic("orders", 4)
-        with consumer(server.bootstrap, "billing-1") as first:
-            poll_until([first], 4)
-            with consumer(server.bootstrap, "billing-2") as second:
-                poll_until([first, second], 4)
-            poll_until([first], 4)
-            with WireClient(server.bootstrap, HOSTILE) as hostile:
-                assert hostile.request(join_request("hostile"), 3).error_code == 0
-                yield server.bootstrap
+        first = Member(server.bootstrap, "orders", GROUP, client_id="billing-1")
+        own([first], 4)
+        second = Member(server.bootstrap, "orders", GROUP, client_id="billing-2")
+        own([first, second], 4)
+        second.stop()
+        own([first], 4)
+        producer = KafkaProducer(bootstrap_servers=server.bootstrap)
+        for partition in range(4):
+            producer.send("orders", b"1", partition=partition)
+        producer.close()
+        wait_for(lambda: len(first.committed) == 4, STEADY_SECONDS, "a commit of each partition")
+        with WireClient(server.bootstrap, HOSTILE) as hostile:
+            assert hostile.request(join_request("hostile"), 3).error_code == 0
+            yield server.bootstrap
+        first.stop()
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +91,7 @@ def tables(bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     columns: dict[str, Any] = {
         "partition": Array([each.partition for each in records], DataType.int32()),
         "offset": Array([each.offset for each in records], DataType.int64()),
-        "key": Array([each.group_id.encode() for each in records], DataType.binary()),
+        "key": Array([each.group_id.encode() or None for each in records], DataType.binary()),
         "value": Array([each.value for each in records], DataType.binary()),
     }
     write_deltalake(root / "bronze", Table.from_pydict(columns))
@@ -165,6 +153,8 @@ def test_tail_prints_events(bootstrap, tables):
     ).stdout.splitlines()
     assert [json.loads(line)["group_id"] for line in lines] == [GROUP, GROUP]
     assert f"{GROUP}#" in printed("audit", "tail", "--bootstrap", bootstrap)
+    everything = printed("audit", "tail", "--events", 1_000, "--bootstrap", bootstrap)
+    assert "coordinator coordinator.started" in everything
     assert len(run("audit", "tail", "--tables", tables, "--events", 3).stdout.splitlines()) == 3
 
 
@@ -197,7 +187,7 @@ def test_follow_prints_what_comes_and_ends_with_ctrl_c(bootstrap, tmp_path):
         ["groups", "why", "hostile"],
         ["groups", "history", "hostile"],
         ["groups", "describe", "hostile"],
-        ["audit", "tail"],
+        ["audit", "tail", "--group", "hostile"],
     ],
     ids=" ".join,
 )

@@ -26,7 +26,7 @@ def group(server: RunningServer) -> str:
 
 def test_all_events_of_one_group_and_no_other(server, group):
     with AuditTopic(server.bootstrap) as topic:
-        events = [each.event for each in topic.group_events(group)]
+        events = [each.event for each in topic.group_events(group) if each.event is not None]
     assert isinstance(events[0], GroupCreated)
     assert isinstance(events[-1], GenerationStable)
     assert {each.group_id for each in events} == {group}
@@ -56,6 +56,7 @@ def test_a_kind_of_a_later_version_keeps_its_place():
         "state": "Stable", "to": "h",
     }  # fmt: skip
     record = audit_record(0, 9, b"g", json.dumps(event).encode())
+    assert record.event is not None
     assert type(record.event) is AuditEvent
     history = GroupHistory.of("g", [record.event])
     assert (history.last_seq, history.state) == (7, "Stable")
@@ -64,3 +65,8 @@ def test_a_kind_of_a_later_version_keeps_its_place():
 @pytest.mark.parametrize("value", [b"", b"not JSON", b"[]", b'{"kind": "group.created"}', b"\xff", None])
 def test_what_is_no_event_is_none(value):
     assert audit_record(0, 9, b"g", value).event is None
+
+
+def test_a_record_of_the_coordinator_itself_has_a_time_but_is_no_event_of_a_group():
+    record = audit_record(0, 9, None, b'{"kind": "coordinator.started", "time_ms": 17}')
+    assert (record.group_id, record.event, record.time_ms) == ("", None, 17)

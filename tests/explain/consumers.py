@@ -16,8 +16,8 @@ HEARTBEAT_MS = 3_000
 class Consumers:
     """A group that reads one topic; partitions go to the members by range, or as `plan` of `settle` says."""
 
-    def __init__(self, partitions: int = 6, protocol: str = "range", **settings: str) -> None:
-        self.sim = Simulation(settings)
+    def __init__(self, partitions: int = 6, protocol: str = "range") -> None:
+        self.sim = Simulation()
         self.ids: dict[str, str] = {}
         self._client_ids: dict[str, str] = {}
         self._options: dict[str, dict[str, Any]] = {}

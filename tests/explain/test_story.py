@@ -230,7 +230,7 @@ def test_needless_moves_are_counted_and_the_assignor_is_named():
 
 
 def test_a_member_id_that_never_joined_is_named():
-    group = Consumers(**{"group.min.session.timeout.ms": "1"}).group_of("a")
+    group = Consumers().group_of("a")
     asked = group.sim.join("ghost", version=5)
     assert asked.response.member_id
     group.join("b")
