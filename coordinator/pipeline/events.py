@@ -1,10 +1,8 @@
 """The audit events as Spark columns, with types derived from `coordinator.audit.schema`.
 
-Two kinds may have a field of the same name with different types (`partitions` is a number in some and a map in
-others). So an event has the columns of the envelope and one struct column per kind, which is null for other kinds.
+An event has the columns of all kinds; those of other kinds are null.
 """
 
-from collections.abc import Iterable
 from functools import cache
 from typing import Final, get_args
 
@@ -62,25 +60,34 @@ def envelope_type() -> StructType:
     return StructType([StructField("kind", StringType()), *shared.fields])
 
 
-def kind_column(kind: str) -> str:
-    """The name of the struct column for `kind`: "generation.stable" → "generation_stable"."""
-    return kind.replace(".", "_")
+def union_type() -> StructType:
+    """The fields of all kinds together, envelope first, so that one parse reads an event of any kind.
 
-
-def typed_events(raw: DataFrame, kinds: Iterable[str]) -> DataFrame:
-    """The events of one of `kinds` among `raw`, which has a binary column `value`.
-
-    The columns are those of the envelope, and for each kind a struct of its own fields. A value that is not a JSON
-    object of these kinds is left out. It stays in bronze, and a gap in `seq` shows it.
+    If kinds have a field of the same name with different types (`partitions` is a number in some and a map in others),
+    it is a string here: the JSON text of the field.
     """
-    wanted = tuple(kinds)
-    envelope = F.from_json("json", envelope_type()).alias("envelope")
-    parsed = raw.select(F.col("value").cast("string").alias("json")).select("json", envelope)
-    of_wanted_kind = parsed.where(F.col("envelope.kind").isin(*wanted))
-    return of_wanted_kind.select("envelope.*", *(_own_fields(kind).alias(kind_column(kind)) for kind in wanted))
+    found: dict[str, DataType] = {field.name: field.dataType for field in envelope_type().fields}
+    for kind in event_types().values():
+        for field in kind.fields:
+            known = found.setdefault(field.name, field.dataType)
+            if known != field.dataType:
+                found[field.name] = StringType()
+    return StructType([StructField(name, found[name]) for name in found])
 
 
-def _own_fields(kind: str) -> Column:
-    shared = set(envelope_type().names)
-    own = StructType([field for field in event_types()[kind].fields if field.name not in shared])
-    return F.when(F.col("envelope.kind") == kind, F.from_json("json", own))
+TOPIC_PARTITIONS: Final = "map<string, array<bigint>>"
+"""The type of a map of partitions whose column is a string in `union_type`."""
+
+
+def parsed(raw: DataFrame) -> DataFrame:
+    """Add the columns of `union_type` to `raw`, which has a string column `value`. They are null if it is no object.
+
+    A field of an unknown name and a kind of an unknown name remain in `value`.
+    """
+    # Columns that nobody reads are not parsed: Spark prunes the schema of from_json only for a struct that is selected.
+    return raw.withColumn("event", F.from_json("value", union_type())).select("*", "event.*").drop("event")
+
+
+def number(column: str) -> Column:
+    """A column of `union_type` that is text because only some kinds have a number; null for the others."""
+    return F.col(column).try_cast("bigint")
