@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 from coordinator.audit import schema
 from coordinator.audit.group_state import GroupAuditState, by_topic
 from coordinator.core import events, offset_events
+from coordinator.core.causes import Cause
 from coordinator.core.classic_group import ClassicGroup, Member
 from coordinator.core.consumer_protocol import count_claimed, read_assignment, read_subscription
 from coordinator.core.offset_events import DeletionCause
@@ -43,6 +44,8 @@ def _joined(event: events.MemberJoined, group: ClassicGroup, state: GroupAuditSt
         "protocols": [protocol.name for protocol in event.protocols],
         "subscribed_topics": topics,
         "unnamed_topics": unnamed,
+        "reason": "",
+        "join_ms": None,
     }
 
 
@@ -54,11 +57,21 @@ def _rejoined(event: events.MemberRejoined, group: ClassicGroup, state: GroupAud
         "subscribed_topics": topics,
         "reason": event.reason,
         "unnamed_topics": unnamed,
+        "join_ms": None,
     }
 
 
 def _removed(event: events.MemberRemoved, group: ClassicGroup, state: GroupAuditState, before: GroupState) -> Fields:
-    return {"member": state.members.pop(event.member_id).member, "cause": event.cause, "reason": event.reason}
+    return {
+        "member": state.members.pop(event.member_id).member,
+        "cause": event.cause,
+        "reason": event.reason,
+        "session_timeout_ms": 0,
+        "last_heard_ms": None,
+        "last_joined_ms": None,
+        "last_committed_ms": None,
+        "requested_by": None,
+    }
 
 
 def _replaced(
@@ -66,7 +79,18 @@ def _replaced(
 ) -> Fields:
     member = group.members[event.new_member_id]
     state.replace_member(event.old_member_id, member)
-    return {"member": member, "old_member_id": event.old_member_id}
+    return {
+        "member": member,
+        "old_member_id": event.old_member_id,
+        "reason": "",
+        "old_client_id": "",
+        "old_client_host": "",
+        "described_client_id": "",
+        "described_client_host": "",
+        "subscribed_topics": [],
+        "old_subscribed_topics": [],
+        "unnamed_topics": 0,
+    }
 
 
 def _superseded(
@@ -74,7 +98,7 @@ def _superseded(
 ) -> Fields | None:
     if before is not COMPLETING_REBALANCE:
         return None
-    return {"rebalance_ms": event.at_ms - state.rebalance_started_ms}
+    return {"rebalance_ms": event.at_ms - state.rebalance_started_ms, "never_synced": [], "unnamed_members": 0}
 
 
 def _rebalance_started(
@@ -82,7 +106,15 @@ def _rebalance_started(
 ) -> Fields:
     state.rebalance_started_ms = event.at_ms
     trigger = event.rebalance_reason
-    return {"cause": trigger.cause, "member": trigger, "reason": trigger.reason, "members": len(group.members)}
+    return {
+        "cause": trigger.cause,
+        "member": trigger,
+        "reason": trigger.reason,
+        "members": len(group.members),
+        "triggers": [],
+        "topic_changes": {},
+        "lag": None,
+    }
 
 
 def _generation_started(
@@ -95,6 +127,11 @@ def _generation_started(
         "leader": event.leader,
         "members": len(group.members),
         "join_ms": event.at_ms - state.rebalance_started_ms,
+        "triggers": [],
+        "unnamed_triggers": 0,
+        "pending_members": [],
+        "slowest_member": None,
+        "slowest_join_ms": 0,
     }
 
 
@@ -112,6 +149,8 @@ def _assigned(event: events.MemberAssigned, group: ClassicGroup, state: GroupAud
         "lost": lost,
         "kept": kept,
         "unnamed_partitions": unnamed,
+        "join_ms": None,
+        "sync_ms": None,
     }
 
 
@@ -128,17 +167,23 @@ def _stable(event: events.GenerationStable, group: ClassicGroup, state: GroupAud
         "sync_ms": sync_ms,
         "rebalance_ms": rebalance_ms,
         "unowned_partition_ms": state.unowned * rebalance_ms,
+        "partitions_moved_needed": None,
+        "silent_partition_ms": 0,
+        "commits_rejected": 0,
+        "lag": None,
+        "slowest_member": None,
+        "slowest_sync_ms": 0,
     }
 
 
 def _emptied(event: events.GroupEmptied, group: ClassicGroup, state: GroupAuditState, before: GroupState) -> Fields:
-    return {"rebalance_ms": event.at_ms - state.rebalance_started_ms}
+    return {"rebalance_ms": event.at_ms - state.rebalance_started_ms, "triggers": [], "unnamed_triggers": 0}
 
 
 def _group_removed(
     event: events.GroupRemoved, group: ClassicGroup, state: GroupAuditState, before: GroupState
 ) -> Fields:
-    return {"cause": event.cause}
+    return {"cause": event.cause, "requested_by": None}
 
 
 def _offsets_expired(
@@ -150,7 +195,9 @@ def _offsets_expired(
 def _offsets_deleted(
     event: offset_events.OffsetsDeleted, group: ClassicGroup, state: GroupAuditState, before: GroupState
 ) -> Fields | None:
-    return None if event.cause is DeletionCause.EXPIRED else _partitions(event)
+    if event.cause is DeletionCause.EXPIRED:
+        return None
+    return _partitions(event) | {"requested_by": None, "cause": Cause.ADMIN}
 
 
 def _partitions(event: offset_events.OffsetsDeleted) -> Fields:
@@ -201,8 +248,18 @@ def _member_snapshot(member: Member, group: ClassicGroup, state: GroupAuditState
     known = state.members[member.member_id]
     metadata = member.metadata_for(group.protocol_name)
     topics, unnamed_topics = read_subscription(group.protocol_type, metadata, schema.TOPICS_NAMED_MAX)
-    ref = schema.MemberRef(member.member_id, member.client_id, member.client_host, member.group_instance_id)
-    return schema.MemberSnapshot(ref, topics, by_topic(known.owned), unnamed_topics, known.unnamed_partitions)
+    return schema.MemberSnapshot(_member_ref(member), topics, by_topic(known.owned), unnamed_topics, known.unnamed_partitions)
+
+
+def _member_ref(member: Member) -> schema.MemberRef:
+    return schema.MemberRef(
+        member.member_id,
+        member.client_id,
+        member.client_host,
+        member.group_instance_id,
+        member.client_software_name,
+        member.client_software_version,
+    )
 
 
 def snapshot(group: ClassicGroup, state: GroupAuditState, checkpoint_offset: int | None) -> Fields:

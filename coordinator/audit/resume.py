@@ -185,6 +185,8 @@ class AuditReplay:
         """
         self.confirm_last_batch()
         for key, value, _ in records:
+            if key is None:
+                continue  # about the coordinator itself
             try:
                 self._apply_event(key.decode(), _decode(value))
             except (msgspec.MsgspecError, ValueError) as problem:
@@ -254,7 +256,7 @@ def resume(
         if group_id not in groups and cursor.state is not DEAD:
             state = _resumed_state(cursor, projector.next_offset)
             before, after = (cursor.state, cursor.generation_id), (DEAD, cursor.generation_id)
-            fields = {"cause": cause or Cause.NOT_STORED}
+            fields = {"cause": cause or Cause.NOT_STORED, "requested_by": None}
             records.append(projector.write_event(GroupRemoved, group_id, state, now_ms, *before, *after, fields))
     return records
 

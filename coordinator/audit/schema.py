@@ -13,6 +13,8 @@ The size of an event is bounded. If a subscription has more than `TOPICS_NAMED_M
 `PARTITIONS_NAMED_MAX` partitions, the event names none of them and gives their number in `unnamed_topics` or
 `unnamed_partitions`. Both are 0 if everything is named.
 
+The events about a coordinator itself (`CoordinatorEvent`) have no group: their key is null, and they are in partition 0.
+
 Fields are added but never removed. A change of meaning increases `SCHEMA_VERSION`. A field that was added later has a
 default, which is its value in older events.
 """
@@ -25,8 +27,8 @@ from coordinator.core.causes import Cause
 
 SCHEMA_VERSION: Final = 1
 
-Record = tuple[bytes, bytes, tuple[tuple[str, bytes | None], ...]]
-"""Key, value and headers of a record of the topic."""
+Record = tuple[bytes | None, bytes, tuple[tuple[str, bytes | None], ...]]
+"""Key, value and headers of a record of the topic. Only the record of a `CoordinatorEvent` has no key."""
 
 TopicPartitions = dict[str, list[int]]
 """Topic name → partition indexes, ascending."""
@@ -45,14 +47,49 @@ A partition takes 4 bytes of a SyncGroup request, but 150 bytes of memory and 0.
 generation. The limit keeps this below 10 ms and 1.5 MiB per generation, however large the request is.
 """
 
+TRIGGERS_NAMED_MAX: Final = 100
+"""The largest number of triggers that an event names."""
+
+MEMBERS_NAMED_MAX: Final = 100
+"""The largest number of members that `pending_members` and `never_synced` name."""
+
+REASON_CHARACTERS_MAX: Final = 255
+"""The longest reason text of an event; the rest of what the client sent is cut off."""
+
 
 class MemberRef(msgspec.Struct, frozen=True):
-    """The identity of a member."""
+    """The identity of a member.
+
+    `client_software_name` and `client_software_version` are those that the client sent with ApiVersions (KIP-511). They
+    are empty if it sent none, or if the group was loaded since: `__consumer_offsets` does not have them.
+    """
 
     member_id: str
     client_id: str = ""
     client_host: str = ""
     group_instance_id: str | None = None
+    client_software_name: str = ""
+    client_software_version: str = ""
+
+
+class Requester(msgspec.Struct, frozen=True):
+    """The client that sent a request about a group without being the member that the request is about."""
+
+    client_id: str
+    client_host: str
+    principal: str = ""
+
+
+class Trigger(msgspec.Struct, frozen=True):
+    """One thing that made a rebalance necessary, or that changed in its join phase who is in it.
+
+    `member` is null if no member is behind it. `reason` is the text that the client sent (KIP-800).
+    """
+
+    cause: Cause
+    member: MemberRef | None
+    reason: str = ""
+    at_ms: int = 0
 
 
 class MemberSnapshot(msgspec.Struct, frozen=True):
@@ -89,7 +126,7 @@ class AuditEvent(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
     `generation_id` and `state` are those after the event; `generation_id_before` and `state_before` are those before
     it. `time_ms` is wall-clock time in milliseconds since the epoch. `created_seq` is the `seq` of the first event of
     this incarnation of the group; each incarnation counts its generations from 0. `node_id` is the `node.id` of the
-    coordinator that wrote the event, and `coordinator_epoch` is its leader epoch of the partition.
+    coordinator that wrote the event, and `coordinator_epoch` grows each time that it starts.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -113,7 +150,8 @@ class MemberJoined(AuditEvent, frozen=True, kw_only=True, tag="member.joined"):
     """A new member joined the group.
 
     If the subscription has more than `TOPICS_NAMED_MAX` topics, `subscribed_topics` is empty and `unnamed_topics` is
-    their number.
+    their number. `join_ms` is the time since the rebalance started in whose join phase the member came; null if there
+    was none.
     """
 
     member: MemberRef
@@ -122,12 +160,15 @@ class MemberJoined(AuditEvent, frozen=True, kw_only=True, tag="member.joined"):
     protocols: list[str]
     subscribed_topics: list[str]
     unnamed_topics: int = 0
+    reason: str = ""
+    join_ms: int | None = None
 
 
 class MemberRejoined(AuditEvent, frozen=True, kw_only=True, tag="member.rejoined"):
-    """A member sent JoinGroup again. `metadata_changed` is true if its protocols or their metadata changed.
+    """A member sent JoinGroup again.
 
-    `unnamed_topics` is as in `member.joined`.
+    `metadata_changed` is true if its protocols or what it subscribes to changed. What it says that it owns (KIP-429,
+    KIP-792) is no change. `unnamed_topics` and `join_ms` are as in `member.joined`.
     """
 
     member: MemberRef
@@ -135,40 +176,86 @@ class MemberRejoined(AuditEvent, frozen=True, kw_only=True, tag="member.rejoined
     subscribed_topics: list[str]
     reason: str
     unnamed_topics: int = 0
+    join_ms: int | None = None
 
 
 class MemberRemoved(AuditEvent, frozen=True, kw_only=True, tag="member.removed"):
-    """A member was removed from the group. `reason` is the text that the client sent (KIP-800)."""
+    """A member was removed from the group. `reason` is the text that the client sent (KIP-800).
+
+    `session_timeout_ms` is the member's. `last_heard_ms`, `last_joined_ms` and `last_committed_ms` are wall-clock times:
+    of its last request or heartbeat (only with `session_expired`), its last JoinGroup and its last OffsetCommit. They
+    are null if the coordinator does not know them. `requested_by` is the client that removed it, if that was another
+    one: an administrator.
+    """
 
     member: MemberRef
     cause: Cause
     reason: str
+    session_timeout_ms: int = 0
+    last_heard_ms: int | None = None
+    last_joined_ms: int | None = None
+    last_committed_ms: int | None = None
+    requested_by: Requester | None = None
 
 
 class StaticMemberReplaced(AuditEvent, frozen=True, kw_only=True, tag="static_member.replaced"):
-    """A static member rejoined with a new member id (KIP-345)."""
+    """A static member rejoined with a new member id (KIP-345).
+
+    `member` names the client that came, with its own client id and host. DescribeGroups goes on to show those of the
+    client before, as on Kafka: `described_client_id` and `described_client_host`. `old_client_id` and `old_client_host`
+    are those of the client whose place it took. `unnamed_topics` is as in `member.joined`, and counts the topics of
+    both subscriptions.
+    """
 
     member: MemberRef
     old_member_id: str
+    reason: str = ""
+    old_client_id: str = ""
+    old_client_host: str = ""
+    described_client_id: str = ""
+    described_client_host: str = ""
+    subscribed_topics: list[str] = []
+    old_subscribed_topics: list[str] = []
+    unnamed_topics: int = 0
 
 
 class RebalanceStarted(AuditEvent, frozen=True, kw_only=True, tag="rebalance.started"):
-    """The members have to join generation `generation_id + 1`. `members` counts the members at that time."""
+    """The members have to join generation `generation_id + 1`. `members` counts the members at that time.
+
+    `triggers` are all things that came together before it started, in order; `cause`, `member` and `reason` are those
+    of the first. `topic_changes` says which subscribed topics changed since the last generation: topic → [partitions
+    then, partitions now], where 0 means that there is no such topic. `lag` is the log end offset minus the committed
+    offset, summed over the committed partitions of the group whose log is on this node; null if there is none.
+    """
 
     cause: Cause
     member: MemberRef | None
     reason: str
     members: int
+    triggers: list[Trigger] = []
+    topic_changes: dict[str, list[int]] = {}
+    lag: int | None = None
 
 
 class GenerationStarted(AuditEvent, frozen=True, kw_only=True, tag="generation.started"):
-    """The join phase ended. `join_ms` is the time since the rebalance started."""
+    """The join phase ended. `join_ms` is the time since the rebalance started.
+
+    `triggers` are those of `rebalance.started` and all that happened in the join phase, in order: members joined, left,
+    expired or came too late. At most `TRIGGERS_NAMED_MAX` are named; `unnamed_triggers` counts the others.
+    `pending_members` are member ids that were handed out (KIP-394), that the join phase waited for, and that never
+    joined. `slowest_member` is the one that joined last, `slowest_join_ms` after the rebalance started.
+    """
 
     protocol_type: str
     protocol_name: str
     leader: str
     members: int
     join_ms: int
+    triggers: list[Trigger] = []
+    unnamed_triggers: int = 0
+    pending_members: list[str] = []
+    slowest_member: MemberRef | None = None
+    slowest_join_ms: int = 0
 
 
 class MemberAssigned(AuditEvent, frozen=True, kw_only=True, tag="member.assigned"):
@@ -178,6 +265,10 @@ class MemberAssigned(AuditEvent, frozen=True, kw_only=True, tag="member.assigned
     is false). They are also empty if the events of this generation would otherwise name more than
     `PARTITIONS_NAMED_MAX` partitions. In that case `unnamed_partitions` is the number of assigned partitions, and the
     member's next assignment is compared with an empty one.
+
+    `join_ms` is the time from the start of the rebalance to the member's JoinGroup, `sync_ms` that from the start of
+    the generation to its SyncGroup. `join_ms` is null for a member that was not asked to join, `sync_ms` for one that
+    had sent no SyncGroup when the leader's came.
     """
 
     member: MemberRef
@@ -187,6 +278,8 @@ class MemberAssigned(AuditEvent, frozen=True, kw_only=True, tag="member.assigned
     lost: TopicPartitions
     kept: TopicPartitions
     unnamed_partitions: int = 0
+    join_ms: int | None = None
+    sync_ms: int | None = None
 
 
 class GenerationStable(AuditEvent, frozen=True, kw_only=True, tag="generation.stable"):
@@ -197,6 +290,13 @@ class GenerationStable(AuditEvent, frozen=True, kw_only=True, tag="generation.st
     `member.assigned` does not name are counted in `partitions` only. `rebalance_ms` = `join_ms` + `sync_ms`.
     `unowned_partition_ms` is the time since the rebalance started, summed over the assigned partitions, except those
     that their members kept during the rebalance (owned partitions, KIP-429).
+
+    `partitions_moved_needed` is how many partitions the balanced assignment that moves the fewest would have moved; null
+    if members subscribe to different topics or if partitions are unnamed. `silent_partition_ms` is the time from when a
+    removed member was last heard to the start of the rebalance, summed over its partitions: nobody knew yet that they
+    had no owner. `commits_rejected` counts the OffsetCommits that were rejected since the rebalance started. `lag` is as
+    in `rebalance.started`. `slowest_member` is the one that sent SyncGroup last, `slowest_sync_ms` after the generation
+    started; the leader, if the others waited for it.
     """
 
     members: int
@@ -206,24 +306,36 @@ class GenerationStable(AuditEvent, frozen=True, kw_only=True, tag="generation.st
     sync_ms: int
     rebalance_ms: int
     unowned_partition_ms: int
+    partitions_moved_needed: int | None = None
+    silent_partition_ms: int = 0
+    commits_rejected: int = 0
+    lag: int | None = None
+    slowest_member: MemberRef | None = None
+    slowest_sync_ms: int = 0
 
 
 class RebalanceSuperseded(AuditEvent, frozen=True, kw_only=True, tag="rebalance.superseded"):
     """Generation `generation_id` did not become stable: the next rebalance started before its assignment was stored.
 
-    `rebalance_ms` is the time since the superseded rebalance started.
+    `rebalance_ms` is the time since the superseded rebalance started. `never_synced` are members of the generation that
+    sent no SyncGroup; `unnamed_members` counts those beyond `MEMBERS_NAMED_MAX`.
     """
 
     rebalance_ms: int
+    never_synced: list[MemberRef] = []
+    unnamed_members: int = 0
 
 
 class GroupEmptied(AuditEvent, frozen=True, kw_only=True, tag="group.emptied"):
     """The rebalance ended without members. It still increases the generation id.
 
     The retention time of the committed offsets starts. `rebalance_ms` is the time since the rebalance started.
+    `triggers` and `unnamed_triggers` are as in `generation.started`.
     """
 
     rebalance_ms: int
+    triggers: list[Trigger] = []
+    unnamed_triggers: int = 0
 
 
 class GroupRemoved(AuditEvent, frozen=True, kw_only=True, tag="group.removed"):
@@ -231,10 +343,11 @@ class GroupRemoved(AuditEvent, frozen=True, kw_only=True, tag="group.removed"):
 
     Causes: `admin`, the group was deleted; `offsets_expired`, it was empty and its last offset expired. With
     `not_stored` and `store_failed` only the audit knows the group: its creation was not stored, because the server
-    crashed or because the append failed.
+    crashed or because the append failed. `requested_by` is the client that deleted it.
     """
 
     cause: Cause
+    requested_by: Requester | None = None
 
 
 class GroupLoaded(AuditEvent, frozen=True, kw_only=True, tag="group.loaded"):
@@ -306,13 +419,45 @@ class OffsetsExpired(AuditEvent, frozen=True, kw_only=True, tag="offsets.expired
 
 
 class OffsetsDeleted(AuditEvent, frozen=True, kw_only=True, tag="offsets.deleted"):
-    """Committed offsets were deleted by OffsetDelete (KIP-496), or together with their topic or group.
+    """Committed offsets were deleted.
 
-    `unnamed_partitions` is as in `offsets.expired`.
+    Causes: `admin`, by OffsetDelete (KIP-496); `topic_deleted` and `group_removed`, together with their topic or group.
+    `requested_by` is the client that deleted them or the group. `unnamed_partitions` is as in `offsets.expired`.
     """
 
     partitions: TopicPartitions
     unnamed_partitions: int = 0
+    requested_by: Requester | None = None
+    cause: Cause = Cause.ADMIN
+
+
+class OffsetsReset(AuditEvent, frozen=True, kw_only=True, tag="offsets.reset"):
+    """Offsets were committed by a client that is no member to a group that has had members and is Empty.
+
+    `partitions`: topic → [partition, committed offset before (-1: none), committed offset now]. If there are more than
+    `PARTITIONS_NAMED_MAX`, it is empty and `unnamed_partitions` is their number.
+    """
+
+    requested_by: Requester
+    partitions: dict[str, list[list[int]]]
+    unnamed_partitions: int = 0
+
+
+class RequestRejected(AuditEvent, frozen=True, kw_only=True, tag="request.rejected"):
+    """A request was answered with an error that its client cannot put right by sending it again.
+
+    JoinGroup and SyncGroup with any error but MEMBER_ID_REQUIRED and REBALANCE_IN_PROGRESS; Heartbeat and OffsetCommit
+    with FENCED_INSTANCE_ID. `error` is Kafka's name of it. `member` is the client that asked, under the member id that
+    it sent. `holder` is the member that has the instance id, with FENCED_INSTANCE_ID. `count` is how often this
+    happened with the same API, error, client id and instance id in this incarnation of the group, or since it was
+    loaded: the event is written for the 1st, 10th, 100th, … time.
+    """
+
+    api: str
+    error: str
+    member: MemberRef
+    holder: MemberRef | None = None
+    count: int = 1
 
 
 AnyAuditEvent = (
@@ -333,10 +478,37 @@ AnyAuditEvent = (
     | OffsetsCommitted
     | OffsetsExpired
     | OffsetsDeleted
+    | OffsetsReset
+    | RequestRejected
 )
 
+
+class CoordinatorEvent(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
+    """The fields of every event about a coordinator itself; they mean what they mean in `AuditEvent`."""
+
+    schema_version: int = SCHEMA_VERSION
+    time_ms: int
+    node_id: int
+    coordinator_epoch: int
+
+
+class CoordinatorStarted(CoordinatorEvent, frozen=True, kw_only=True, tag="coordinator.started"):
+    """The coordinator started. `groups` is the number of groups that it knows; null if they are not loaded yet."""
+
+    software_version: str
+    groups: int | None = None
+
+
+class CoordinatorStopped(CoordinatorEvent, frozen=True, kw_only=True, tag="coordinator.stopped"):
+    """The coordinator was stopped in order. After a crash there is none: the next event is `coordinator.started`."""
+
+    clean: bool = True
+
+
+AnyCoordinatorEvent = CoordinatorStarted | CoordinatorStopped
+
 NEVER_VOID: Final[frozenset[type[AuditEvent]]] = frozenset(
-    {GroupSnapshot, OffsetsCommitted, OffsetsExpired, OffsetsDeleted}
+    {GroupSnapshot, OffsetsCommitted, OffsetsExpired, OffsetsDeleted, OffsetsReset, RequestRejected}
 )
 """Events that change neither members nor generation. `void_from_seq` of a `group.loaded` does not apply to them."""
 
@@ -345,8 +517,10 @@ TAGS: Final[dict[type[AuditEvent], str]] = {kind: str(kind.__struct_config__.tag
 
 encode_event = msgspec.json.Encoder().encode
 decode_event = msgspec.json.Decoder(AnyAuditEvent).decode
+decode_coordinator_event = msgspec.json.Decoder(AnyCoordinatorEvent).decode
+"""For the value of a record without a key."""
 
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of a record's value, for readers in other languages."""
-    return msgspec.json.schema(AnyAuditEvent)
+    return msgspec.json.schema(AnyAuditEvent | AnyCoordinatorEvent)

@@ -32,6 +32,8 @@ class RebalanceReason:
     client_host: str
     group_instance_id: str | None
     reason: str
+    client_software_name: str = ""
+    client_software_version: str = ""
 
 
 @dataclass(slots=True)
@@ -53,6 +55,9 @@ class Member:
     awaiting_join: int | None = None
     awaiting_sync: int | None = None
     is_new: bool = True
+    client_software_name: str = ""
+    """Of ApiVersions (KIP-511), with the version; not stored, so both are empty after a load."""
+    client_software_version: str = ""
 
     def metadata_for(self, protocol_name: str | None) -> bytes:
         for name, metadata in self.protocols:

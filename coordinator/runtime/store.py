@@ -100,7 +100,7 @@ class LogStore:
         """
         for header, records in self._batches(self._audit, from_offset):
             if not header.is_control:
-                yield [(record.key or b"", record.value or b"", record.headers) for record in records]
+                yield [(record.key, record.value or b"", record.headers) for record in records]
 
     @property
     def audit_end_offset(self) -> int:

@@ -27,7 +27,8 @@ INT32 = st.integers(-(2**31), 2**31 - 1)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 STRANGE = '"\\/\b\f\n\r\t\x00\x1f\x7f\x80ü\u2028€😀'
 TOPIC_PARTITIONS = st.dictionaries(TEXT, st.lists(INT32, max_size=3), max_size=3)
-MEMBERS = st.builds(schema.MemberRef, TEXT, TEXT, TEXT, st.none() | TEXT)
+MEMBERS = st.builds(schema.MemberRef, TEXT, TEXT, TEXT, st.none() | TEXT, TEXT, TEXT)
+REQUESTERS = st.builds(schema.Requester, TEXT, TEXT, TEXT)
 VALUES: dict[Any, st.SearchStrategy[Any]] = {
     int: INT64,
     str: TEXT,
@@ -45,6 +46,13 @@ VALUES: dict[Any, st.SearchStrategy[Any]] = {
     schema.StoredState | None: st.none()
     | st.builds(schema.StoredState, INT64, INT32, st.sampled_from(GroupState), st.lists(TEXT, max_size=2)),
     Cause | None: st.none() | st.sampled_from(Cause),
+    list[schema.MemberRef]: st.lists(MEMBERS, max_size=3),
+    schema.Requester: REQUESTERS,
+    schema.Requester | None: st.none() | REQUESTERS,
+    list[schema.Trigger]: st.lists(
+        st.builds(schema.Trigger, st.sampled_from(Cause), st.none() | MEMBERS, TEXT, INT64), max_size=3
+    ),
+    dict[str, list[list[int]]]: st.dictionaries(TEXT, st.lists(st.lists(INT64, max_size=3), max_size=3), max_size=3),
 }
 """What a field of each type may hold."""
 
@@ -78,11 +86,21 @@ def own_fields(kind: type[schema.AuditEvent]) -> list[msgspec.structs.FieldInfo]
     return [field for field in msgspec.structs.fields(kind) if field not in envelope]
 
 
+def complete(kind: type[schema.AuditEvent], fields: dict[str, Any]) -> dict[str, Any]:
+    """With the defaults of the fields that are not given."""
+    left = {
+        field.name: field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
+        for field in own_fields(kind)
+        if field.name not in fields and not field.required
+    }
+    return fields | left
+
+
 def write(kind: type[schema.AuditEvent], envelope: dict[str, Any], fields: dict[str, Any]) -> schema.Record:
     """As the next event of a group whose last one had the number before."""
     given = dict(envelope)
     state = GroupAuditState(given.pop("seq") - 1, given.pop("created_seq"))
-    return RecordWriter(NODE_ID, EPOCH).record(kind, audit_state=state, **given, fields=fields)
+    return RecordWriter(NODE_ID, EPOCH).record(kind, audit_state=state, **given, fields=complete(kind, fields))
 
 
 def check(kind: type[schema.AuditEvent], envelope: dict[str, Any], fields: dict[str, Any]) -> None:
@@ -125,8 +143,16 @@ def test_a_long_event_and_then_a_short_one_of_its_kind():
 
 def test_a_member_is_told_by_whatever_names_it():
     """A core member is; so that no struct has to be made of it."""
-    member = SimpleNamespace(member_id="m", client_id="c", client_host="h", group_instance_id=None, awaiting_join=None)
-    fields = {"member": schema.MemberRef("m", "c", "h", None), "old_member_id": "o"}
+    member = SimpleNamespace(
+        member_id="m",
+        client_id="c",
+        client_host="h",
+        group_instance_id=None,
+        client_software_name="s",
+        client_software_version="1",
+        awaiting_join=None,
+    )
+    fields = {"member": schema.MemberRef("m", "c", "h", None, "s", "1"), "old_member_id": "o"}
     struct = schema.StaticMemberReplaced(node_id=NODE_ID, coordinator_epoch=EPOCH, **AN_ENVELOPE, **fields)
     assert write(schema.StaticMemberReplaced, AN_ENVELOPE, fields | {"member": member})[1] == schema.encode_event(
         struct
@@ -174,7 +200,7 @@ def test_the_first_event_of_an_incarnation_gives_it_its_number():
         (schema.GroupEmptied, {"rebalance_ms": 0}, 9),
         (schema.GroupEmptied, {"rebalance_ms": 0}, 10),
     ):
-        event = schema.decode_event(writer.record(kind, audit_state=state, **given, fields=fields)[1])
+        event = schema.decode_event(writer.record(kind, audit_state=state, **given, fields=complete(kind, fields))[1])
         assert (event.seq, event.created_seq) == (state.seq, state.created_seq) == (seq, 8)
 
 
@@ -184,7 +210,7 @@ def test_events_that_are_never_void_belong_to_what_was_stored_before_them():
     writer = RecordWriter(NODE_ID, EPOCH)
 
     def write(kind: type[schema.AuditEvent], **fields: Any) -> int:
-        writer.record(kind, audit_state=state, **given, fields=fields)
+        writer.record(kind, audit_state=state, **given, fields=complete(kind, fields))
         return state.stored_seq
 
     write(schema.GroupCreated)

@@ -9,6 +9,7 @@ from coordinator.audit import schema
 from coordinator.core.causes import Cause
 
 KINDS: tuple[type[schema.AuditEvent], ...] = get_args(schema.AnyAuditEvent)
+COORDINATOR_KINDS: tuple[type[schema.CoordinatorEvent], ...] = get_args(schema.AnyCoordinatorEvent)
 MEMBER = schema.MemberRef("a-1", "a", "/127.0.0.1", "instance")
 SAMPLES: dict[Any, Any] = {
     int: 7,
@@ -23,6 +24,11 @@ SAMPLES: dict[Any, Any] = {
     list[schema.MemberSnapshot]: [schema.MemberSnapshot(MEMBER, ["orders"], {"orders": [0]})],
     schema.StoredState | None: schema.StoredState(6, 3, "Stable", ["a-1"]),
     Cause | None: Cause.STORE_FAILED,
+    list[schema.MemberRef]: [MEMBER],
+    schema.Requester: schema.Requester("admin", "/127.0.0.1", "User:ANONYMOUS"),
+    schema.Requester | None: schema.Requester("admin", "/127.0.0.1", "User:ANONYMOUS"),
+    list[schema.Trigger]: [schema.Trigger(Cause.NEW_MEMBER, MEMBER, "why", 5)],
+    dict[str, list[list[int]]]: {"orders": [[0, -1, 17]]},
 }
 
 
@@ -60,12 +66,21 @@ def test_the_json_schema_covers_every_kind_and_every_field():
     definitions = document["$defs"]
     mapping = document["discriminator"]["mapping"]
     assert document["discriminator"]["propertyName"] == "kind"
-    assert mapping.keys() == {kind_of(each) for each in KINDS}
-    for event_class in KINDS:
+    assert mapping.keys() == {kind_of(each) for each in (*KINDS, *COORDINATOR_KINDS)}
+    for event_class in (*KINDS, *COORDINATOR_KINDS):
         definition = definitions[mapping[kind_of(event_class)].rpartition("/")[2]]
         fields = {field.name for field in msgspec.structs.fields(event_class)}
         assert definition["properties"].keys() == fields | {"kind"}
-        assert {"kind", "group_id", "seq", "time_ms"} <= set(definition["required"])
+        assert {"kind", "time_ms", "node_id"} <= set(definition["required"])
+        assert ({"group_id", "seq"} <= set(definition["required"])) is (event_class in KINDS)
+
+
+@pytest.mark.parametrize("event_class", COORDINATOR_KINDS, ids=lambda each: str(each.__struct_config__.tag))
+def test_an_event_of_the_coordinator_is_read_as_it_was_written(event_class):
+    event = event_class(**{field.name: SAMPLES[field.type] for field in msgspec.structs.fields(event_class)})
+    assert schema.decode_coordinator_event(schema.encode_event(event)) == event
+    with pytest.raises(msgspec.MsgspecError):
+        schema.decode_event(schema.encode_event(event))
 
 
 def test_causes_are_a_closed_list():

@@ -12,8 +12,10 @@ from coordinator.audit.schema import (
     AuditEvent,
     MemberRef,
     MemberSnapshot,
+    Requester,
     StoredState,
     TopicPartitions,
+    Trigger,
     encode_event,
 )
 from coordinator.core.causes import Cause
@@ -39,6 +41,11 @@ SAMPLES: dict[Any, Any] = {
     list[str]: ["orders"],
     TopicPartitions: {"orders": [0, 1]},
     list[MemberSnapshot]: [MemberSnapshot(MEMBER, ["orders"], {"orders": [0]})],
+    list[MemberRef]: [MEMBER],
+    Requester: Requester("admin", "/127.0.0.1", "User:ANONYMOUS"),
+    Requester | None: Requester("admin", "/127.0.0.1", "User:ANONYMOUS"),
+    list[Trigger]: [Trigger(Cause.NEW_MEMBER, MEMBER, "why", 5)],
+    dict[str, list[list[int]]]: {"orders": [[0, -1, 17]]},
 }
 
 
