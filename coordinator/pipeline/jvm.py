@@ -67,10 +67,10 @@ _OPENED_PACKAGES: Final = (
 """As spark-submit passes them (org.apache.spark.launcher.JavaModuleOptions of Spark 4.0)."""
 
 JAVA_OPTIONS: Final = (
-    "-Xmx640m",  # with the code cache, metaspace and stacks the process stays below 1 GB
+    "-Xmx560m",  # with the code cache, metaspace and stacks the process stays below 1 GB
     "-XX:MaxMetaspaceSize=256m",
     "-XX:ReservedCodeCacheSize=96m",
-    "-XX:MaxDirectMemorySize=64m",
+    "-XX:MaxDirectMemorySize=192m",
     "-XX:+UseSerialGC",
     "-XX:-UsePerfData",
     "-Xshare:auto",
