@@ -53,5 +53,3 @@ class Batches:
                 group.open for name in sorted(self._open) if (group := self._groups[name]).open is not None
             ]
             self._tables.replace(OPEN_GENERATIONS, rows)
-
-

@@ -12,7 +12,13 @@ from rich.text import Text
 
 from coordinator.pipeline.reader import GenerationRow
 
-_OUTCOME_STYLES: Final = {"stable": "green", "superseded": "yellow", "emptied": "dim", "in_progress": "cyan", "cut_short": "red"}
+_OUTCOME_STYLES: Final = {
+    "stable": "green",
+    "superseded": "yellow",
+    "emptied": "dim",
+    "in_progress": "cyan",
+    "cut_short": "red",
+}
 _WIDTH: Final = 200
 
 

@@ -51,8 +51,10 @@ def fill_bronze(spark: SparkSession, tables: Tables, events: int) -> int:
     template = spark.createDataFrame([(i, value.decode()) for i, value in enumerate(values)], "at bigint, json string")
     template = template.coalesce(1).persist()
     for first in range(0, copies, 4):
-        copied = spark.range(first, min(first + 4, copies), 1, 2).withColumnRenamed("id", "copy").crossJoin(
-            F.broadcast(template)
+        copied = (
+            spark.range(first, min(first + 4, copies), 1, 2)
+            .withColumnRenamed("id", "copy")
+            .crossJoin(F.broadcast(template))
         )
         value = F.regexp_replace("json", '"group_id":"', F.concat(F.lit('"group_id":"copy'), F.col("copy"), F.lit("-")))
         rows = copied.select(
