@@ -12,6 +12,7 @@ Each query has its own checkpoint, and only the first query reads Kafka. Each ma
 
 import re
 import threading
+from collections.abc import Callable
 from typing import Final
 
 from pyspark.errors import PySparkException
@@ -62,7 +63,11 @@ def run_available(
         StreamingQueryException: a query failed. The tables contain whole batches, and the next run continues.
     """
     stop = stop or threading.Event()
-    for make in (lambda: bronze_query(spark, source, tables), lambda: events_query(spark, tables)):
+    queries: tuple[Callable[[], DataStreamWriter], ...] = (
+        lambda: bronze_query(spark, source, tables),
+        lambda: events_query(spark, tables),
+    )
+    for make in queries:
         query = make().trigger(availableNow=True).start()
         if not _ended(query, stop):
             query.stop()

@@ -1,6 +1,6 @@
 """How many audit events a second of CPU the pipeline takes from bronze into all other tables (no server).
 
-python tests/bench/bench_pipeline.py            # EVENTS=1000000 GROUPS=1000
+python tests/bench/bench_pipeline.py            # EVENTS=1000000
 
 It also measures a micro-batch of 100 events at the end, when the tables are full, and the memory of the JVM.
 """
@@ -10,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 from time import perf_counter, process_time
+from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -30,7 +31,8 @@ SMALL_BATCHES = 8
 
 
 def jvm_of(spark: SparkSession) -> int:
-    return int(spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid())
+    jvm: Any = spark.sparkContext._jvm
+    return int(jvm.java.lang.ProcessHandle.current().pid())
 
 
 def cpu_seconds(pid: int) -> float:

@@ -1,11 +1,11 @@
-"""Histories like those of real groups, told by the projector of the audit itself: many groups, several members.
+"""Histories like those of real groups, with the structs of the audit: many groups, several members.
 
 Groups start, grow, lose members by leaving and by silence, are rebalanced by a rejoining leader, commit offsets, and
 are deleted. The events of the groups are interleaved as in a partition of the audit topic.
 """
 
 import random
-from typing import Final
+from typing import Any, Final
 
 from coordinator.audit.schema import MemberJoined, MemberRef, MemberRemoved, OffsetsCommitted, encode_event
 from coordinator.core.causes import Cause
@@ -58,8 +58,8 @@ class _Group:
         name = f"consumer-{self._joined}"
         who = MemberRef(f"{name}-5f1c0c4e-77b1-4a4b-8f3c-{self._joined:012}", name, "/10.0.4.7")
         self._members.append(who)
-        own = {"protocols": ["range", "cooperative-sticky"], "subscribed_topics": ["orders"]}
-        timeouts = {"session_timeout_ms": 45_000, "rebalance_timeout_ms": 300_000}
+        own: dict[str, Any] = {"protocols": ["range", "cooperative-sticky"], "subscribed_topics": ["orders"]}
+        timeouts: dict[str, Any] = {"session_timeout_ms": 45_000, "rebalance_timeout_ms": 300_000}
         self.history.add(MemberJoined, "Stable", member=who, **own, **timeouts)
         return who
 
@@ -69,6 +69,6 @@ class _Group:
         return who
 
     def _commit(self) -> None:
-        numbers = {"interval_ms": 60_000, "commits": 12, "partitions": 12}
-        offsets = {"first_log_offset": 100, "last_log_offset": 111}
+        numbers: dict[str, Any] = {"interval_ms": 60_000, "commits": 12, "partitions": 12}
+        offsets: dict[str, Any] = {"first_log_offset": 100, "last_log_offset": 111}
         self.history.add(OffsetsCommitted, "Stable", **numbers, **offsets)

@@ -4,6 +4,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import deltalake
 import pytest
 from deltalake import DeltaTable
 
@@ -50,7 +51,7 @@ def test_killed_at_random_equals_a_fresh_run(
 
         return instead
 
-    monkeypatch.setattr(tables_module, "write_deltalake", killing(tables_module.write_deltalake))
+    monkeypatch.setattr(tables_module, "write_deltalake", killing(deltalake.write_deltalake))
     monkeypatch.setattr(StateFolder, "after", killing(StateFolder.after))
     kills = 0
     batches = Batches(tables)

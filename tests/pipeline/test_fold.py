@@ -23,7 +23,7 @@ def outcomes(rows: Rows) -> list[tuple[Any, ...]]:
 
 
 def joined(history: History, who: Any) -> History:
-    own = {"protocols": ["range"], "subscribed_topics": ["orders"]}
+    own: dict[str, Any] = {"protocols": ["range"], "subscribed_topics": ["orders"]}
     history.add(MemberJoined, "Empty", member=who, session_timeout_ms=9, rebalance_timeout_ms=9, **own)
     return history
 
@@ -57,7 +57,8 @@ def test_a_stable_generation_tells_why_who_when_and_how_much():
 
 @pytest.mark.parametrize("cut", range(1, 17))
 def test_rows_do_not_depend_on_where_a_batch_ends(cut: int):
-    values, groups = eventful().values(), {}
+    values = eventful().values()
+    groups: dict[str, GroupState] = {}
     parts = [fold(values[:cut], groups), fold(values[cut:], groups, cut)]
     whole = fold(values)
     for table in (SILVER, GENERATIONS, OWNERSHIP):

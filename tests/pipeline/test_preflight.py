@@ -42,7 +42,7 @@ def test_any_address_that_answers_will_do_but_the_topic_must_be_there(server: An
 def test_a_folder_that_cannot_be(tmp_path: Path, server: Any):
     (tmp_path / "file").touch()
     with (
-        pytest.raises(NotReady, match="cannot write to .*file/tables: Not a directory"),
+        pytest.raises(NotReady, match=r"cannot write to .*file/tables: Not a directory"),
         sole_job(tmp_path / "file/tables"),
     ):
         pass
