@@ -9,6 +9,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
@@ -81,7 +82,10 @@ def _connected(jvm: SparkJvm, settings: dict[str, str], stop: threading.Event) -
         del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
     try:
         conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
-        with SparkContext(conf=conf, gateway=gateway) as context:
+        # Made in the main thread, the context would handle SIGINT, by a call into the JVM in the middle of another one.
+        with ThreadPoolExecutor(1) as thread:
+            made = thread.submit(lambda: SparkContext(conf=conf, gateway=gateway)).result()
+        with made as context:
             context.setLogLevel("ERROR")
             if stop.is_set():
                 raise Interrupted

@@ -183,7 +183,7 @@ def test_ctrl_c_ends_the_job_without_a_traceback_or_a_jvm(
     with errors.open("wb") as file, job_process(source, tables, "--every-ms", "100", stderr=file) as job:
         wait_for(tables.root / stage, job, seconds=90)
         os.killpg(job.pid, signal.SIGINT)
-        assert job.wait(45) in (0, 130)
+        assert job.wait(45) in (0, 130), errors.read_text()
     assert b"Traceback" not in errors.read_bytes()
     scratch = str(tables.root.parent)
     commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
