@@ -30,7 +30,8 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.server": "_wire coordinator.runtime coordinator.broker coordinator.audit coordinator.metadata"
         " coordinator.core coordinator.log coordinator.timers coordinator.config structlog uvloop",
         "coordinator.client": "_wire coordinator.core kafka",
-        "coordinator.pipeline": "_wire coordinator.audit.schema coordinator.client msgspec pyarrow deltalake pyspark py4j delta rich",
+        "coordinator.pipeline": "_wire coordinator.audit.schema coordinator.client msgspec"
+        " pyarrow deltalake pyspark py4j delta rich",
         "coordinator.demo": ANYTHING,
         "coordinator.cli": ANYTHING,
         "coordinator.internal_topics": "",
