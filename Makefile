@@ -23,7 +23,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help build build-tests demo run debug check test conformance-kafka fuzz simulate mutate nightly lint format docs bench bench-assignors bench-coordinator bench-timers bench-wire lock clean java python
+.PHONY: help build build-tests demo run debug check test conformance-kafka fuzz simulate mutate nightly lint format docs bench bench-assignors bench-coordinator bench-pipeline bench-timers bench-wire lock clean java python
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -106,6 +106,11 @@ bench-coordinator: build-tests ## the server under load beside Apache Kafka, kfa
 
 bench-timers: build-tests ## the timing wheel beside asyncio, uvloop, heapq, and Kafka's timer if Java is available
 	@$(BIN)/python tests/bench/bench_timers.py
+
+EVENTS ?= 1000000
+
+bench-pipeline: build-tests java ## the Spark job over EVENTS (1000000) events of generated histories, and micro-batches after it
+	@EVENTS=$(EVENTS) $(BIN)/python tests/bench/bench_pipeline.py
 
 bench-wire: build-tests ## the codec beside kafka-python, franz-go's kmsg and aiokafka
 	@$(BIN)/python tests/bench/bench_wire.py

@@ -39,8 +39,10 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
 
 def test_a_wheel_holds_the_packages_and_nothing_else(wheel):
     assert {name.partition("/")[0] for name in wheel} == TOP_LEVEL
-    suffixes = {Path(name).suffix for name in wheel if ".dist-info/" not in name}
-    assert suffixes == {".py", ".pyi", ".pyx", ".pxd", ".schema", ".typed"}
+    suffixes = {Path(name).suffix for name in wheel if ".dist-info/" not in name and "/static/" not in name}
+    assert suffixes == {".json", ".py", ".pyi", ".pyx", ".pxd", ".schema", ".typed"}
+    static = {name for name in wheel if name.startswith("coordinator/dashboard/static/")}
+    assert {"coordinator/dashboard/static/index.html", "coordinator/dashboard/static/vendor/echarts.min.js"} <= static
 
 
 def test_a_wheel_holds_every_module_and_what_is_read_at_run_time(wheel):

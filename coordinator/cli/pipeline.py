@@ -1,19 +1,15 @@
 """`coordinator pipeline`: run the Spark job, show its tables."""
 
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Final
 
 import click
 
 from coordinator.internal_topics import AUDIT_TOPIC
 from coordinator.pipeline.java import JavaMissing, require_java
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+INTERRUPTED_EXIT_CODE: Final = 130
 
 
 @click.group
@@ -37,21 +33,51 @@ TABLES_OPTION = click.option(
 @click.option("--accept-data-loss", is_flag=True, help="Continue if unread records were deleted from the topic.")
 def run(bootstrap: str, tables: Path, topic: str, every_ms: int | None, accept_data_loss: bool) -> None:
     """Bring the tables up to date with the audit topic."""
-    with _session() as spark:
-        from coordinator.pipeline import job
-        from coordinator.pipeline.bronze import AuditSource
-        from coordinator.pipeline.tables import Tables
+    from coordinator.pipeline.preflight import NotReady, require_topic, sole_job
 
-        source = AuditSource(bootstrap, topic, accept_data_loss)
-        if every_ms is None:
-            job.run_available(spark, source, Tables(tables))
-        else:
-            stop = threading.Event()
-            for number in (signal.SIGINT, signal.SIGTERM):
-                # An exception instead would interrupt a call into the JVM, after which no further call works.
-                signal.signal(number, lambda *_: stop.set())
-            job.run_continuously(spark, source, Tables(tables), every_ms, stop)
+    try:
+        require_java()
+        require_topic(bootstrap, topic)
+        with sole_job(tables):
+            is_complete = _run(bootstrap, tables, topic, every_ms, accept_data_loss)
+    except (NotReady, JavaMissing, ModuleNotFoundError) as problem:
+        raise click.ClickException(str(problem)) from problem
+    if not is_complete:
+        click.echo("interrupted; the next run continues where this one stopped", err=True)
+        sys.exit(INTERRUPTED_EXIT_CODE)
     click.echo(f"tables in {tables.absolute()}")
+
+
+def _run(bootstrap: str, tables: Path, topic: str, every_ms: int | None, accept_data_loss: bool) -> bool:
+    """Run the job; return false if a signal ended it before all was read."""
+    import signal
+    import threading
+
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # An exception instead would interrupt a call into the JVM, after which no further call works.
+        signal.signal(number, lambda *_: stop.set())
+    from pyspark.errors import PySparkException
+
+    from coordinator.pipeline import job
+    from coordinator.pipeline.bronze import AuditSource
+    from coordinator.pipeline.jvm import Interrupted, SparkStartFailed
+    from coordinator.pipeline.session import spark_session
+    from coordinator.pipeline.tables import Tables
+
+    source = AuditSource(bootstrap, topic, accept_data_loss)
+    try:
+        with spark_session(stop=stop) as spark:
+            if every_ms is None:
+                return job.run_available(spark, source, Tables(tables), stop)
+            job.run_continuously(spark, source, Tables(tables), every_ms, stop)
+            return True
+    except Interrupted:
+        return False
+    except SparkStartFailed as failed:
+        raise click.ClickException(str(failed)) from failed
+    except PySparkException as failed:
+        raise click.ClickException(job.last_line(failed)) from failed
 
 
 @command.command
@@ -59,30 +85,17 @@ def run(bootstrap: str, tables: Path, topic: str, every_ms: int | None, accept_d
 @click.option("--group", help="Only this group.")
 def show(tables: Path, group: str | None) -> None:
     """Print the generations of each group, or of one."""
-    with _session() as spark:
+    try:
         from rich.console import Console
 
-        from coordinator.pipeline.show import print_generations, read_generations
-        from coordinator.pipeline.tables import Tables
-
-        print_generations(Console(), read_generations(spark, Tables(tables), group))
-
-
-@contextmanager
-def _session() -> Iterator["SparkSession"]:
-    """A Spark session for one command. An error of Spark ends the program with one line and exit code 1."""
+        from coordinator.pipeline.reader import NoTables, read_generations
+        from coordinator.pipeline.show import print_generations, safe
+    except ModuleNotFoundError as missing:
+        raise click.ClickException(f"{missing}; install the extra `tables`") from missing
     try:
-        require_java()  # before pyspark is imported, which takes a while
-        from pyspark.errors import PySparkException
-
-        from coordinator.pipeline.job import last_line
-        from coordinator.pipeline.session import SparkStartFailed, spark_session
-    except (JavaMissing, ModuleNotFoundError) as missing:
-        raise click.ClickException(str(missing)) from missing
-    try:
-        with spark_session() as spark:
-            yield spark
-    except SparkStartFailed as failed:
-        raise click.ClickException(str(failed)) from failed
-    except PySparkException as failed:
-        raise click.ClickException(last_line(failed)) from failed
+        rows = read_generations(tables, group)
+    except NoTables as problem:
+        raise click.ClickException(str(problem)) from problem
+    if group is not None and not rows:
+        raise click.ClickException(f"the tables have no generation of group {safe(group)}")
+    print_generations(Console(), rows)

@@ -21,7 +21,8 @@ from rich.markup import escape
 from coordinator.demo import ledger
 from coordinator.demo.harness import Harness, Process, ScenarioFailed
 from coordinator.demo.stories import print_stories
-from coordinator.pipeline.show import GenerationRow, caused_by, print_generations
+from coordinator.pipeline.reader import GenerationRow
+from coordinator.pipeline.show import caused_by, print_generations
 
 TOPIC: Final = "orders"
 PARTITIONS: Final = 6

@@ -14,8 +14,9 @@ from pyspark.errors import PySparkException
 from coordinator.demo.reports import report
 from coordinator.pipeline.bronze import AuditSource
 from coordinator.pipeline.job import last_line, run_available
-from coordinator.pipeline.session import SparkStartFailed, spark_session
-from coordinator.pipeline.show import read_generations
+from coordinator.pipeline.jvm import SparkStartFailed
+from coordinator.pipeline.reader import read_generations
+from coordinator.pipeline.session import spark_session
 from coordinator.pipeline.tables import Tables
 
 
@@ -31,7 +32,7 @@ def main(bootstrap: str, tables: Path, log: Path, group: str) -> None:
             report("warm")
             if sys.stdin.readline():
                 run_available(spark, AuditSource(bootstrap), Tables(tables))
-                report("table", rows=read_generations(spark, Tables(tables), group))
+                report("table", rows=read_generations(tables, group))
     except SparkStartFailed as failed:
         report("failed", why=str(failed))
     except PySparkException as failed:

@@ -5,7 +5,9 @@ been deleted by retention.
 """
 
 from dataclasses import dataclass
+from typing import Final
 
+from delta import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import (
@@ -20,7 +22,8 @@ from pyspark.sql.types import (
 )
 
 from coordinator.internal_topics import AUDIT_TOPIC
-from coordinator.pipeline.tables import BRONZE, Tables
+from coordinator.pipeline.names import BRONZE
+from coordinator.pipeline.tables import Tables
 
 COLUMNS = StructType(
     [
@@ -36,6 +39,9 @@ COLUMNS = StructType(
         StructField("value", BinaryType()),
     ]
 )
+
+RECORDS_PER_BATCH: Final = 100_000
+FILES_PER_BATCH: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +65,22 @@ class AuditSource:
             .option("subscribe", self.topic)
             .option("startingOffsets", "earliest")
             .option("includeHeaders", "true")
+            .option("maxOffsetsPerTrigger", RECORDS_PER_BATCH)
             .option("failOnDataLoss", str(not self.accept_data_loss).lower())
         )
-        return stream.load().select(*COLUMNS.names)
+        # One task per partition of the topic would write as many files in each batch.
+        return stream.load().select(*COLUMNS.names).coalesce(FILES_PER_BATCH)
+
+
+def create_bronze(spark: SparkSession, tables: Tables) -> None:
+    """Create the table if it does not exist."""
+    if not DeltaTable.isDeltaTable(spark, tables.path(BRONZE)):
+        DeltaTable.createIfNotExists(spark).location(tables.path(BRONZE)).addColumns(COLUMNS).execute()
 
 
 def bronze_query(spark: SparkSession, source: AuditSource, tables: Tables) -> DataStreamWriter:
     """Topic → bronze. Delta stores the batch number of each append, so a batch repeated after a crash adds nothing."""
-    tables.create(spark, BRONZE, COLUMNS)
+    create_bronze(spark, tables)
     return (
         source.records(spark)
         .writeStream.format("delta")

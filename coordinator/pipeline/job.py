@@ -1,36 +1,85 @@
 """The queries of the pipeline, in the order in which data goes through them.
 
-    topic ─ bronze ─► bronze table ─ generations ─► generations table
+    topic ─ bronze ─► bronze ─ events ─► silver, rejects, gaps, voids, generations, memberships, ownership, ...
 
 Each query has its own checkpoint, and only the first query reads Kafka. Each may be stopped at any time, even by kill:
 
 - between the planning and the commit of a batch: the next start plans the same batch again. Delta ignores an append
-  with a batch number that it has seen, and a repeated merge into generations gives the same rows.
-- between bronze and generations: the next start reads the records that are missing in generations from bronze, also if
-  the topic has no new records.
+  with a batch number that it has seen, and the state that the batch starts from is still there.
+- between the two: the next start reads the records that are missing in the other tables from bronze, also if the topic
+  has no new records.
 """
 
+import re
 import threading
+from collections.abc import Callable
 from typing import Final
 
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from coordinator.pipeline.batch import Batches
 from coordinator.pipeline.bronze import AuditSource, bronze_query
-from coordinator.pipeline.generations import generations_query
+from coordinator.pipeline.names import BRONZE, EVENTS_QUERY
 from coordinator.pipeline.tables import Tables
 
-_STOP_POLL_SECONDS: Final = 1
+_STOP_POLL_SECONDS: Final = 0.2
+
+BATCH_BYTES: Final = "4m"
+"""Of compressed files of bronze in one batch: about 100,000 events."""
+
+BATCH_FILES: Final = 4
+"""Of bronze in one batch, so at most 200,000 events, which go through the memory of the JVM and of Python."""
 
 
-def run_available(spark: SparkSession, source: AuditSource, tables: Tables) -> None:
-    """Read the records that are in the topic now into the tables, one table after the other, and return.
+def events_query(spark: SparkSession, tables: Tables) -> DataStreamWriter:
+    """The query from bronze, which must exist, to all other tables. Repeating a batch after a crash changes nothing."""
+    batches = Batches(tables)
+
+    def write(raw: DataFrame, batch_id: int) -> None:
+        timestamp_ms = F.unix_millis("timestamp").alias("timestamp_ms")
+        batches.take_in(raw.select("value", "partition", "offset", timestamp_ms).toArrow(), batch_id)
+
+    return (
+        spark.readStream.format("delta")
+        .option("maxBytesPerTrigger", BATCH_BYTES)
+        .option("maxFilesPerTrigger", BATCH_FILES)
+        .load(tables.path(BRONZE))
+        .writeStream.foreachBatch(write)
+        .queryName(EVENTS_QUERY)
+        .option("checkpointLocation", tables.checkpoint(EVENTS_QUERY))
+    )
+
+
+def run_available(
+    spark: SparkSession, source: AuditSource, tables: Tables, stop: threading.Event | None = None
+) -> bool:
+    """Read the records that are in the topic now into the tables; return false if `stop` was set before the end.
 
     Raises:
         StreamingQueryException: a query failed. The tables contain whole batches, and the next run continues.
     """
-    bronze_query(spark, source, tables).trigger(availableNow=True).start().awaitTermination()
-    generations_query(spark, tables).trigger(availableNow=True).start().awaitTermination()
+    stop = stop or threading.Event()
+    queries: tuple[Callable[[], DataStreamWriter], ...] = (
+        lambda: bronze_query(spark, source, tables),
+        lambda: events_query(spark, tables),
+    )
+    for make in queries:
+        query = make().trigger(availableNow=True).start()
+        if not _ended(query, stop):
+            query.stop()
+            return False
+    return True
+
+
+def _ended(query: StreamingQuery, stop: threading.Event) -> bool:
+    while not stop.is_set():
+        if query.awaitTermination(_STOP_POLL_SECONDS):  # type: ignore[arg-type]
+            return True
+    return False
 
 
 def run_continuously(
@@ -38,24 +87,30 @@ def run_continuously(
 ) -> None:
     """Run all queries, with a micro-batch every `interval_ms`, until `stop` is set or one of them fails.
 
-    Each table is at most one interval behind the previous one. If a query fails, the others are stopped too, because a
-    supervisor would see a job with one running query as healthy.
+    If a query fails, the others are stopped too, because a supervisor would see a job with one running query as
+    healthy.
 
     Raises:
         StreamingQueryException: a query failed.
     """
     every = f"{interval_ms} milliseconds"
     queries = [bronze_query(spark, source, tables).trigger(processingTime=every).start()]
-    queries.append(generations_query(spark, tables).trigger(processingTime=every).start())
+    queries.append(events_query(spark, tables).trigger(processingTime=every).start())
     try:
-        while not stop.is_set() and not spark.streams.awaitAnyTermination(_STOP_POLL_SECONDS):
+        while not stop.is_set() and not spark.streams.awaitAnyTermination(_STOP_POLL_SECONDS):  # type: ignore[arg-type]
             pass
     finally:
         for query in queries:
             query.stop()
 
 
+_CAUSE: Final = re.compile(r"^\s*Caused by: (?:[\w.$]+(?:Exception|Error): )?(.*\S)", re.MULTILINE)
+
+
 def last_line(error: PySparkException) -> str:
-    """Return the message of an error without the Java stack trace that a StreamingQueryException contains."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip() and not line.lstrip().startswith("at ")]
-    return lines[0] if lines else type(error).__name__
+    """Return what an error comes from in one line, without the Java stack trace that a StreamingQueryException has."""
+    text = str(error)
+    causes = _CAUSE.findall(text)
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
+    first = lines[0] if lines else type(error).__name__
+    return f"{first}: {causes[-1]}" if causes and causes[-1] not in first else first

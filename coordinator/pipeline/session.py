@@ -5,70 +5,47 @@
 
 import contextlib
 import logging
+import os
 import tempfile
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
-from py4j.java_gateway import JavaGateway
 from pyspark import SparkConf, SparkContext
-from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from coordinator.pipeline.java import require_java
+from coordinator.pipeline.jvm import Interrupted, SparkJvm
 
-PACKAGES: Final = (
-    "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",
-    "io.delta:delta-spark_2.13:4.0.0",
-)
-"""The newest pair whose jars resolve for each other; they go with the pinned pyspark and delta-spark."""
-
-EXCLUDED_PACKAGES: Final = (
-    "org.apache.hadoop:hadoop-client-api",
-    "org.apache.hadoop:hadoop-client-runtime",
-    "org.antlr:antlr4-runtime",
-    "org.lz4:lz4-java",
-    "org.slf4j:slf4j-api",
-    "org.xerial.snappy:snappy-java",
-)
-"""Dependencies of the two that the pyspark wheel already contains: 60 of 70 MB that are not downloaded."""
+LOCAL: Final = "local[2]"
 
 _SETTINGS: Final = {
-    "spark.master": "local[2]",
     "spark.app.name": "group audit",
-    "spark.jars.packages": ",".join(PACKAGES),
-    "spark.jars.excludes": ",".join(EXCLUDED_PACKAGES),
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.session.timeZone": "UTC",
     # A local session uses only the loopback interface, so a host name that does not resolve must not matter.
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.memory": "1g",
-    # A micro-batch holds a few thousand small events: more partitions, a second optimizer round or C2-compiled code
-    # cost more than they save.
+    # A micro-batch holds a few thousand small events: more partitions or a second optimizer round cost more than they
+    # save.
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.adaptive.enabled": "false",
-    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.databricks.delta.snapshotPartitions": "1",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "10",
+    # Of 50 Kafka partitions of the topic each would otherwise be a task and a file.
+    "spark.sql.files.maxPartitionBytes": "128m",
+    "spark.databricks.delta.checkpoint.partSize": "1000000",
 }
 
 
-_LAST_LINES: Final = 15
-_JVM_EXIT_SECONDS: Final = 30
-
-_JAVA_OPTIONS: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Duser.timezone=UTC"
-
-
-class SparkStartFailed(RuntimeError):
-    """The JVM of Spark did not start. The message contains the last lines of its output."""
-
-
 @contextlib.contextmanager
-def spark_session(log: Path | None = None) -> Iterator[SparkSession]:
+def spark_session(log: Path | None = None, stop: threading.Event | None = None) -> Iterator[SparkSession]:
     """Start a session; its JVM and temporary files are removed when the context ends.
 
     The output of the JVM (package resolution, errors) goes to the file `log`, if one is given. A process can have only
@@ -77,31 +54,41 @@ def spark_session(log: Path | None = None) -> Iterator[SparkSession]:
     Raises:
         JavaMissing: there is no suitable Java.
         SparkStartFailed: the JVM does not start, or a package cannot be downloaded.
+        Interrupted: `stop` was set before the session was ready.
     """
-    require_java()
+    java = require_java()
+    stop = stop or threading.Event()
     # Errors of calls are raised as exceptions. The log would repeat them, with the whole Java stack trace.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    settings = {"spark.master": LOCAL, **_SETTINGS}
     # The JVM gets its own working directory, because Spark leaves `artifacts` and `spark-warehouse` there.
     with tempfile.TemporaryDirectory(prefix="coordinator-spark-", ignore_cleanup_errors=True) as scratch:
-        conf = SparkConf(loadDefaults=False).setAll(list(_SETTINGS.items()))
-        conf.set("spark.local.dir", scratch)
-        conf.set("spark.driver.extraJavaOptions", f'{_JAVA_OPTIONS} "-Djava.io.tmpdir={scratch}"')
+        settings["spark.local.dir"] = scratch
         with open(log or Path(scratch, "spark.log"), "w+b") as output:
-            gateway = _launch_jvm(conf, scratch, output)
+            jvm = SparkJvm(java, settings, scratch, output, stop)
         try:
-            with SparkContext(conf=conf, gateway=gateway) as context:
-                context.setLogLevel("ERROR")
-                yield SparkSession(context)
+            with _connected(jvm, settings, stop) as session:
+                yield session
         finally:
-            gateway.shutdown()
-            gateway.proc.stdin.close()  # the JVM exits when its stdin closes
-            gateway.proc.wait(_JVM_EXIT_SECONDS)
+            jvm.close()
 
 
-def _launch_jvm(conf: SparkConf, directory: str, output: BinaryIO) -> JavaGateway:
+@contextlib.contextmanager
+def _connected(jvm: SparkJvm, settings: dict[str, str], stop: threading.Event) -> Iterator[SparkSession]:
+    os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(jvm.port), jvm.secret
     try:
-        return launch_gateway(conf, popen_kwargs={"stdout": output, "stderr": output, "cwd": directory})
-    except (PySparkException, OSError) as error:
-        output.seek(0)
-        last_lines = output.read().decode(errors="replace").strip().splitlines()[-_LAST_LINES:]
-        raise SparkStartFailed("\n".join(["Spark did not start. The end of its output:", *last_lines])) from error
+        gateway = launch_gateway()  # pyspark's way to connect to a JVM that runs already
+    finally:
+        del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
+    try:
+        conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+        # Made in the main thread, the context would handle SIGINT, by a call into the JVM in the middle of another one.
+        with ThreadPoolExecutor(1) as thread:
+            made = thread.submit(lambda: SparkContext(conf=conf, gateway=gateway)).result()
+        with made as context:
+            context.setLogLevel("ERROR")
+            if stop.is_set():
+                raise Interrupted
+            yield SparkSession(context)
+    finally:
+        gateway.shutdown()

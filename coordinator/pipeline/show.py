@@ -1,36 +1,25 @@
 """Prints the generations table."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from itertools import groupby
-from typing import Any, Final
+from typing import Final
 
-from pyspark.sql import SparkSession
 from rich import box
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from coordinator.pipeline.generations import KEY
-from coordinator.pipeline.tables import GENERATIONS, Tables
+from coordinator.pipeline.reader import GenerationRow
 
-GenerationRow = dict[str, Any]
-"""A row of the generations table: its column names and their values."""
-
-_OUTCOME_STYLES: Final = {"stable": "green", "superseded": "yellow", "emptied": "dim", "in_progress": "cyan"}
-_WIDTH: Final = 120
-
-
-def read_generations(spark: SparkSession, tables: Tables, group_id: str | None = None) -> list[GenerationRow]:
-    """Return the rows of one group, or of all groups, in order.
-
-    Raises:
-        AnalysisException: the table does not exist.
-    """
-    rows = spark.read.format("delta").load(tables.path(GENERATIONS))
-    if group_id is not None:
-        rows = rows.where(rows.group_id == group_id)
-    return [row.asDict() for row in rows.sort(*KEY).collect()]
+_OUTCOME_STYLES: Final = {
+    "stable": "green",
+    "superseded": "yellow",
+    "emptied": "dim",
+    "in_progress": "cyan",
+    "cut_short": "red",
+}
+_WIDTH: Final = 200
 
 
 def print_generations(console: Console, rows: Sequence[GenerationRow]) -> None:
@@ -44,26 +33,39 @@ def print_generations(console: Console, rows: Sequence[GenerationRow]) -> None:
 
 def generations_table(group_id: str, rows: Sequence[GenerationRow]) -> Table:
     """Return a table with one line per generation. "unowned ms" sums the times in which each partition had no owner."""
-    table = Table(
-        title=f"Generations of group {escape(group_id)}", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
-    )
+    table = Table(title=Text(f"Generations of group {safe(group_id)}"), title_justify="left", box=box.SIMPLE_HEAD)
+    table.pad_edge = False
     table.add_column("gen", justify="right")
+    table.add_column("began (UTC)", no_wrap=True)
     table.add_column("outcome", no_wrap=True)
     table.add_column("cause", no_wrap=True)
-    table.add_column("caused by", overflow="fold")
+    table.add_column("caused by", no_wrap=True, overflow="ignore")
     for name in ("members", "join ms", "sync ms", "total ms", "partitions moved", "unowned ms"):
         table.add_column(name, justify="right")
+    table.add_column("reason", overflow="fold")
     for row in rows:
+        outcome = row["outcome"] + (", void" if row["is_void"] else "")
         table.add_row(
             str(row["generation_id"]),
-            Text(row["outcome"], style=_OUTCOME_STYLES.get(row["outcome"], "")),
-            row["cause"] or "",
-            Text(caused_by(row)),
+            _time(row["rebalance_started_at"] or row["generation_started_at"]),
+            Text(outcome, style=_OUTCOME_STYLES.get(row["outcome"], "")),
+            Text(safe(row["cause"] or "")),
+            Text(safe(caused_by(row))),
             *(_number(row[name]) for name in ("members", "join_ms", "sync_ms", "rebalance_ms")),
-            "" if row["partitions"] is None else f"{row['partitions_moved']:,} of {row['partitions']:,}",
+            "" if row["partitions"] is None else f"{row['partitions_moved'] or 0:,} of {row['partitions']:,}",
             _number(row["unowned_partition_ms"]),
+            Text(safe(row["reason"] or "")),
         )
     return table
+
+
+def safe(text: str) -> str:
+    """`text` without characters that a terminal acts on: a client may choose its names to be escape sequences."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+
+
+def _time(at: datetime | None) -> str:
+    return "" if at is None else at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
 
 
 def caused_by(row: GenerationRow) -> str:

@@ -1,20 +1,18 @@
 """One Spark session for all tests of the pipeline; what it costs to start is paid once."""
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from kafka import KafkaAdminClient, KafkaProducer
 from kafka.admin import NewTopic
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from coordinator.pipeline.java import JavaMissing
 from coordinator.pipeline.session import spark_session
 from coordinator.pipeline.tables import Tables
-
-Bronze = Callable[[Iterable[bytes]], DataFrame]
 
 
 @pytest.fixture(scope="session")
@@ -31,12 +29,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
-
-
-@pytest.fixture
-def raw(spark: SparkSession) -> Bronze:
-    """Values as the rows of bronze, as far as the other tables read them."""
-    return lambda values: spark.createDataFrame([(bytearray(value),) for value in values], "value binary")
 
 
 @pytest.fixture

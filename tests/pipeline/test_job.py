@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,14 +14,14 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from coordinator.pipeline.batch import Batches
 from coordinator.pipeline.bronze import AuditSource, bronze_query
-from coordinator.pipeline.events import typed_events
-from coordinator.pipeline.generations import KEY, KINDS, generation_rows
 from coordinator.pipeline.job import run_available
-from coordinator.pipeline.show import read_generations
-from coordinator.pipeline.tables import BRONZE, GENERATIONS, Tables
-from tests.pipeline.conftest import AuditTopic, Bronze
+from coordinator.pipeline.names import BRONZE, EVENTS_QUERY
+from coordinator.pipeline.tables import Tables
+from tests.pipeline.conftest import AuditTopic
 from tests.pipeline.history import eventful
+from tests.pipeline.records import contents, records
 
 HALF = 9
 """A place in `eventful()` in the middle of a rebalance."""
@@ -38,11 +39,12 @@ def values_in_bronze(spark: SparkSession, tables: Tables) -> list[bytes]:
     return [bytes(row["value"]) for row in rows]
 
 
-def assert_complete(spark: SparkSession, raw: Bronze, tables: Tables, values: Sequence[bytes]) -> None:
-    """Bronze holds each value once, and the streamed table equals the one computed from the values at once."""
+def assert_complete(spark: SparkSession, tables: Tables, values: Sequence[bytes]) -> None:
+    """Bronze holds each value once, and the other tables equal those made of the values in one batch."""
     assert sorted(values_in_bronze(spark, tables)) == sorted(values)
-    computed = generation_rows(typed_events(raw(values), KINDS)).sort(*KEY).collect()
-    assert read_generations(spark, tables) == [row.asDict() for row in computed]
+    fresh = Tables(tables.root.parent / f"fresh-{len(values)}-{uuid.uuid4().hex}")
+    Batches(fresh).take_in(records(values), 0)
+    assert contents(tables) == contents(fresh)
 
 
 def forget_last_commit(tables: Tables, table: str) -> None:
@@ -66,56 +68,60 @@ def test_bronze_keeps_a_record_as_it_came(
     assert [(header["key"], bytes(header["value"])) for header in rows[0]["headers"]] == [("ce_specversion", b"1.0")]
 
 
-def test_an_empty_topic_makes_empty_tables(spark: SparkSession, raw: Bronze, tables: Tables, source: AuditSource):
+def test_an_empty_topic_makes_empty_tables(spark: SparkSession, tables: Tables, source: AuditSource):
     run_available(spark, source, tables)
-    assert_complete(spark, raw, tables, [])
+    assert_complete(spark, tables, [])
 
 
 def test_a_second_run_takes_in_what_came_since(
-    spark: SparkSession, raw: Bronze, tables: Tables, audit_topic: AuditTopic, source: AuditSource
+    spark: SparkSession, tables: Tables, audit_topic: AuditTopic, source: AuditSource
 ):
     orders, payments = eventful("orders").values(), eventful("payments").values()
     audit_topic.append("orders", orders[:HALF])
     run_available(spark, source, tables)
-    assert_complete(spark, raw, tables, orders[:HALF])
+    assert_complete(spark, tables, orders[:HALF])
     audit_topic.append("orders", orders[HALF:])
     audit_topic.append("payments", payments)
     run_available(spark, source, tables)
-    assert_complete(spark, raw, tables, [*orders, *payments])
+    assert_complete(spark, tables, [*orders, *payments])
     run_available(spark, source, tables)
-    assert_complete(spark, raw, tables, [*orders, *payments])
+    assert_complete(spark, tables, [*orders, *payments])
 
 
-def test_what_bronze_holds_reaches_generations_after_a_stop_between_the_two(
-    spark: SparkSession, raw: Bronze, tables: Tables, audit_topic: AuditTopic, source: AuditSource
+def test_what_bronze_holds_reaches_the_tables_after_a_stop_between_the_two(
+    spark: SparkSession, tables: Tables, audit_topic: AuditTopic, source: AuditSource
 ):
     values = eventful().values()
     audit_topic.append("orders", values)
     bronze_query(spark, source, tables).trigger(availableNow=True).start().awaitTermination()
     run_available(spark, source, tables)
-    assert_complete(spark, raw, tables, values)
+    assert_complete(spark, tables, values)
 
 
 def test_a_batch_that_runs_again_doubles_nothing(
-    spark: SparkSession, raw: Bronze, tables: Tables, audit_topic: AuditTopic, source: AuditSource
+    spark: SparkSession, tables: Tables, audit_topic: AuditTopic, source: AuditSource
 ):
     values = eventful().values()
     audit_topic.append("orders", values[:HALF])
     run_available(spark, source, tables)
     forget_last_commit(tables, BRONZE)
-    forget_last_commit(tables, GENERATIONS)
+    forget_last_commit(tables, EVENTS_QUERY)
     audit_topic.append("orders", values[HALF:])
     run_available(spark, source, tables)
-    assert_complete(spark, raw, tables, values)
+    assert_complete(spark, tables, values)
 
 
 @contextmanager
-def job_process(source: AuditSource, tables: Tables, *options: str) -> Iterator["subprocess.Popen[bytes]"]:
+def job_process(
+    source: AuditSource, tables: Tables, *options: str, stderr: Any = None
+) -> Iterator["subprocess.Popen[bytes]"]:
     """`coordinator pipeline run` with a process group of its own, so that a kill takes its JVM along."""
     command = [sys.executable, "-m", "coordinator.cli", "pipeline", "run", "--tables", str(tables.root), *options]
     command += ["--bootstrap", source.bootstrap, "--topic", source.topic]
     scratch = tables.root.parent  # what a killed process cannot remove goes with the test's folder
-    process = subprocess.Popen(command, start_new_session=True, env={**os.environ, "TMPDIR": str(scratch)})
+    process = subprocess.Popen(
+        command, start_new_session=True, stderr=stderr, env={**os.environ, "TMPDIR": str(scratch)}
+    )
     try:
         yield process
     finally:
@@ -137,17 +143,16 @@ def wait_for(path: Path, process: "subprocess.Popen[Any]", seconds: float) -> No
 
 
 @pytest.mark.parametrize(
-    "killed_after", ["bronze/_delta_log/00000000000000000001.json", "_checkpoints/generations/offsets/0"]
+    "killed_after", ["bronze/_delta_log/00000000000000000001.json", "_checkpoints/events/offsets/0"]
 )
 def test_a_killed_job_goes_on_where_it_was(
     spark: SparkSession,
-    raw: Bronze,
     tables: Tables,
     audit_topic: AuditTopic,
     source: AuditSource,
     killed_after: str,
 ):
-    """SIGKILL in the middle: after bronze has its first batch, or while generations works on it."""
+    """SIGKILL in the middle: after bronze has its first batch, or while the other tables are written."""
     values = eventful().values()
     audit_topic.append("orders", values[:HALF])
     with job_process(source, tables, "--every-ms", "100") as job:
@@ -155,14 +160,31 @@ def test_a_killed_job_goes_on_where_it_was(
         os.killpg(job.pid, signal.SIGKILL)
     audit_topic.append("orders", values[HALF:])
     run_available(spark, source, tables)
-    assert_complete(spark, raw, tables, values)
+    assert_complete(spark, tables, values)
 
 
 def test_the_command_runs_to_the_end_of_the_topic(
-    spark: SparkSession, raw: Bronze, tables: Tables, audit_topic: AuditTopic, source: AuditSource
+    spark: SparkSession, tables: Tables, audit_topic: AuditTopic, source: AuditSource
 ):
     values = eventful().values()
     audit_topic.append("orders", values)
     with job_process(source, tables) as job:
         assert job.wait(90) == 0
-    assert_complete(spark, raw, tables, values)
+    assert_complete(spark, tables, values)
+
+
+@pytest.mark.parametrize("stage", ["_job.lock", "_checkpoints/bronze/offsets", "_checkpoints/events/offsets"])
+def test_ctrl_c_ends_the_job_without_a_traceback_or_a_jvm(
+    spark: SparkSession, tables: Tables, audit_topic: AuditTopic, source: AuditSource, stage: str
+):
+    """While the JVM starts, and while each of the queries runs."""
+    audit_topic.append("orders", eventful().values())
+    errors = tables.root.parent / "errors"
+    with errors.open("wb") as file, job_process(source, tables, "--every-ms", "100", stderr=file) as job:
+        wait_for(tables.root / stage, job, seconds=90)
+        os.killpg(job.pid, signal.SIGINT)
+        assert job.wait(45) in (0, 130), errors.read_text()
+    assert b"Traceback" not in errors.read_bytes()
+    scratch = str(tables.root.parent)
+    commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+    assert not [command for command in commands if b"java" in command and scratch.encode() in command]

@@ -1,27 +1,42 @@
 import io
+from pathlib import Path
 
-from pyspark.sql import SparkSession
+import pytest
+from click.testing import CliRunner
 from rich.console import Console
 
-from coordinator.pipeline.events import typed_events
-from coordinator.pipeline.generations import COLUMNS, KINDS, generation_rows, merge_generations
-from coordinator.pipeline.show import print_generations, read_generations
-from coordinator.pipeline.tables import GENERATIONS, Tables
-from tests.pipeline.conftest import Bronze
-from tests.pipeline.history import eventful
+from coordinator.cli import main
+from coordinator.core.causes import Cause
+from coordinator.pipeline.batch import Batches
+from coordinator.pipeline.reader import read_generations
+from coordinator.pipeline.show import print_generations
+from coordinator.pipeline.tables import Tables
+from tests.pipeline.history import History, eventful, member
+from tests.pipeline.records import records
+
+LONG = "a-client-id-that-is-longer-than-a-column-" + "x" * 60
 
 
-def test_a_table_per_group_with_a_line_per_generation(spark: SparkSession, raw: Bronze, tables: Tables):
-    values = [*eventful("orders").values(), *eventful("pay[ments]").values()]
-    merge_generations(tables.create(spark, GENERATIONS, COLUMNS), generation_rows(typed_events(raw(values), KINDS)))
-    printed = io.StringIO()
-    print_generations(Console(file=printed), read_generations(spark, tables))
-    lines = [line.split() for line in printed.getvalue().splitlines() if line.strip()]
+@pytest.fixture
+def filled(tables: Tables) -> Path:
+    hostile = History("sly").created().stable_with(Cause.NEW_MEMBER, member("evil\x1b]0;owned\x07\u202e"))
+    long = History("long").created().stable_with(Cause.NEW_MEMBER, member(LONG))
+    values = [*eventful("orders").values(), *eventful("pay[ments]").values(), *hostile.values(), *long.values()]
+    Batches(tables).take_in(records(values), 0)
+    return tables.root
+
+
+def printed(tables: Path, group_id: str | None = None) -> str:
+    output = io.StringIO()
+    print_generations(Console(file=output), read_generations(tables, group_id))
+    return output.getvalue()
+
+
+def test_a_table_per_group_with_a_line_per_generation(filled: Path):
+    lines = [line.split() for line in printed(filled).splitlines() if line.strip()]
     assert ["Generations", "of", "group", "pay[ments]"] in lines
-    assert [line for line in lines if line[0] == "1"] == 2 * [
-        ["1", "stable", "new_member", "a", "1", "10", "20", "30", "0", "of", "6", "180"]
-    ]
-    assert [line[:4] for line in lines if line[0] in "2345"][:4] == [
+    assert [line[0:1] + line[3:6] for line in lines if line[0] in "12345"][:5] == [
+        ["1", "stable", "new_member", "a"],
         ["2", "superseded", "new_member", "till-1"],
         ["3", "stable", "session_expired", "till-1"],
         ["4", "emptied", "member_left", "a"],
@@ -29,7 +44,30 @@ def test_a_table_per_group_with_a_line_per_generation(spark: SparkSession, raw: 
     ]
 
 
-def test_one_group_alone(spark: SparkSession, raw: Bronze, tables: Tables):
-    values = [*eventful("orders").values(), *eventful("payments").values()]
-    merge_generations(tables.create(spark, GENERATIONS, COLUMNS), generation_rows(typed_events(raw(values), KINDS)))
-    assert {row["group_id"] for row in read_generations(spark, tables, "payments")} == {"payments"}
+def test_times_and_reasons_are_shown_and_names_are_whole(filled: Path):
+    text = printed(filled)
+    assert "2023-11-14 22:13:20.020" in text
+    assert "closing down" in text
+    assert LONG in text
+
+
+def test_what_a_client_sends_does_not_reach_the_terminal_raw(filled: Path):
+    text = printed(filled, "sly")
+    assert not {"\x1b", "\x07", "\u202e"} & set(text)
+    assert "evil\\x1b]0;owned\\x07\\u202e" in text
+
+
+def test_a_group_that_is_not_there_is_one_line_and_exit_code_1(filled: Path):
+    done = CliRunner().invoke(main, ["pipeline", "show", "--tables", str(filled), "--group", "gone\x1b[2J"])
+    assert (done.exit_code, done.output) == (1, "Error: the tables have no generation of group gone\\x1b[2J\n")
+
+
+def test_a_quote_in_a_group_id_is_only_a_character(filled: Path):
+    assert read_generations(filled, "' OR '1' = '1") == []
+
+
+def test_a_folder_without_tables_is_one_line(tmp_path: Path):
+    done = CliRunner().invoke(main, ["pipeline", "show", "--tables", str(tmp_path)])
+    assert done.exit_code == 1
+    assert "has no table generations" in done.output
+    assert done.output.count("\n") == 1

@@ -1,0 +1,185 @@
+"""The columns of the tables, and the Arrow tables that rows become.
+
+A row has times as milliseconds since the epoch (`joined_ms`); the column is a timestamp (`joined_at`).
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from coordinator.pipeline.names import (
+    COMMITS,
+    GAPS,
+    GENERATIONS,
+    MEMBERSHIPS,
+    OPEN_GENERATIONS,
+    OWNERSHIP,
+    REBALANCE_RATES,
+    REJECTS,
+    SILVER,
+    VOIDS,
+)
+
+TIME: Final = pa.timestamp("us", "UTC")
+_T, _N, _B = pa.string(), pa.int64(), pa.binary()
+_HEAD: Final = {"group_id": _T, "created_seq": _N, "seq": _N, "time_at": TIME, "generation_id": _N}
+_WHERE: Final = {"partition": pa.int32(), "offset": _N, "timestamp_at": TIME}
+
+_GENERATION: Final = {
+    "group_id": _T,
+    "created_seq": _N,  # the incarnation of the group: each one counts its generations from 0
+    "generation_id": _N,
+    "outcome": _T,  # stable, superseded, emptied, cut_short, in_progress
+    "cause": _T,
+    "cause_member_id": _T,  # null when no member caused it
+    "cause_client_id": _T,
+    "cause_client_host": _T,
+    "cause_group_instance_id": _T,
+    "reason": _T,  # the text that the client sent (KIP-800)
+    "triggers": _T,  # JSON: everything that made it necessary or changed its members, in order
+    "rebalance_started_at": TIME,
+    "generation_started_at": TIME,
+    "stable_at": TIME,  # null unless the outcome is "stable"
+    "rebalance_ended_at": TIME,  # whatever the outcome
+    "join_ms": _N,
+    "slowest_to_join_member_id": _T,
+    "slowest_to_join_client_id": _T,
+    "slowest_join_ms": _N,
+    "sync_ms": _N,
+    "slowest_to_sync_member_id": _T,
+    "slowest_to_sync_client_id": _T,
+    "slowest_sync_ms": _N,
+    "rebalance_ms": _N,
+    "members": _N,
+    "leader": _T,
+    "protocol_name": _T,
+    "partitions": _N,
+    "partitions_moved": _N,
+    "partitions_moved_needed": _N,  # how many of them the best balanced assignment would have moved
+    "unowned_partition_ms": _N,
+    "silent_partition_ms": _N,  # before the rebalance began: the owners were silent already
+    "commits_rejected": _N,
+    "lag_before": _N,
+    "lag_after": _N,
+    "first_seq": _N,  # the range of the events of this generation
+    "last_seq": _N,
+    "coordinator_epoch": _N,  # the latest among the events
+}
+
+_MEMBER: Final = dict.fromkeys(
+    (
+        "member_id",
+        "client_id",
+        "client_host",
+        "group_instance_id",
+        "client_software_name",
+        "client_software_version",
+    ),
+    _T,
+)
+
+TABLES: Final[dict[str, pa.Schema]] = {
+    name: pa.schema(list(columns.items()))
+    for name, columns in {
+        SILVER: {
+            **_WHERE,
+            "kind": _T,
+            "group_id": _T,  # null in events of the server
+            "seq": _N,
+            "created_seq": _N,
+            "time_at": TIME,
+            "generation_id": _N,
+            "state": _T,
+            "coordinator_epoch": _N,
+            "cause": _T,
+            "member_id": _T,
+            "client_id": _T,
+            "value": _T,  # the whole event, with the fields that this version does not know
+        },
+        REJECTS: {**_WHERE, "why": _T, "value": _B},
+        GAPS: {
+            "group_id": _T,
+            "created_seq": _N,
+            "first_seq": _N,
+            "last_seq": _N,
+            "time_at": TIME,
+            "is_filled": pa.bool_(),  # true: these came after all, and are in silver
+            **_WHERE,
+        },
+        VOIDS: {**_HEAD, "first_seq": _N, "last_seq": _N},  # events that did not take effect, because of a crash
+        GENERATIONS: _GENERATION,
+        OPEN_GENERATIONS: _GENERATION,
+        # Two rows per membership: when it began, and, with left_at, when it ended. `seq` orders them.
+        MEMBERSHIPS: {
+            **_HEAD,
+            **_MEMBER,
+            "joined_seq": _N,
+            "joined_at": TIME,
+            "left_at": TIME,
+            "left_cause": _T,
+            "left_reason": _T,
+        },
+        # A row holds until the next row of the partition: its owner since then, null for none.
+        OWNERSHIP: {
+            **_HEAD,
+            "topic": _T,
+            "topic_partition": _N,
+            "since_at": TIME,
+            "member_id": _T,
+            "client_id": _T,
+        },
+        COMMITS: {
+            **_HEAD,
+            "interval_ms": _N,
+            "commits": _N,
+            "partitions": _N,
+            "first_log_offset": _N,
+            "last_log_offset": _N,
+        },
+        # A window may have several rows, one per batch: the rate is their sum. So a partition that is read late counts
+        # like any other, however late.
+        REBALANCE_RATES: {"group_id": _T, "window_start_at": TIME, "cause": _T, "rebalances": _N},
+    }.items()
+}
+
+_encode = msgspec.json.Encoder().encode
+
+
+def arrow_table(table: str, rows: Sequence[dict[str, Any]]) -> pa.Table:
+    """The rows as an Arrow table with the columns of `table`. A value of another type becomes null (text: its JSON)."""
+    schema = TABLES[table]
+    return pa.table([_column(field, rows) for field in schema], schema=schema)
+
+
+def _column(field: pa.Field, rows: Sequence[dict[str, Any]]) -> pa.Array:
+    name = field.name
+    if field.type == TIME:
+        source = name.removesuffix("_at") + "_ms"
+        times = [_microseconds(row.get(source)) for row in rows]
+        return pa.array(times, pa.int64()).cast(TIME)
+    values = [row.get(name) for row in rows]
+    try:
+        return pa.array(values, field.type)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        return pa.array([_fitting(value, field.type) for value in values], field.type)
+
+
+def _microseconds(value: Any) -> int | None:
+    is_time = type(value) is int and abs(value) < 2**52  # year 144,000: later does not fit into microseconds
+    return value * 1000 if is_time else None
+
+
+def _fitting(value: Any, kind: pa.DataType) -> Any:
+    if value is None:
+        return None
+    if kind == _T:
+        if isinstance(value, bytes):
+            return value.decode(errors="replace")
+        text = value if isinstance(value, str) else _encode(value).decode()
+        return text.encode(errors="replace").decode()
+    if kind == _B:
+        return bytes(value)
+    is_number = type(value) is int and -(2**63) <= value < 2**63
+    return value if is_number or type(value) is bool else None

@@ -1,0 +1,17 @@
+"""The names of the tables. This file imports nothing, because the readers need no Spark."""
+
+from typing import Final
+
+BRONZE: Final = "bronze"
+SILVER: Final = "silver"
+REJECTS: Final = "rejects"
+GAPS: Final = "gaps"
+VOIDS: Final = "voids"
+GENERATIONS: Final = "generations"
+OPEN_GENERATIONS: Final = "open_generations"
+MEMBERSHIPS: Final = "memberships"
+OWNERSHIP: Final = "ownership"
+COMMITS: Final = "commits"
+REBALANCE_RATES: Final = "rebalance_rates"
+EVENTS_QUERY: Final = "events"
+"""The query from bronze to all other tables."""

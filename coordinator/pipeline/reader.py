@@ -1,0 +1,63 @@
+"""Reads the tables without Spark and Java, by the package `deltalake`."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from deltalake import DeltaTable, QueryBuilder
+from deltalake.exceptions import DeltaError
+
+from coordinator.pipeline.names import GENERATIONS, OPEN_GENERATIONS, VOIDS
+
+GenerationRow = dict[str, Any]
+"""A row of the generations table: its column names and their values, and `is_void`."""
+
+
+class NoTables(RuntimeError):
+    """The folder has no such tables, or they cannot be read. The message is one line."""
+
+
+def query(tables: Path, names: tuple[str, ...], sql: str) -> list[dict[str, Any]]:
+    """Return the rows of a query (DataFusion's SQL) about tables of the folder.
+
+    Raises:
+        NoTables: one of the tables is not there, or cannot be read.
+    """
+    builder = QueryBuilder()
+    try:
+        for name in names:
+            path = str(tables.absolute() / name)
+            if not DeltaTable.is_deltatable(path):
+                raise NoTables(f"{tables} has no table {name}; `coordinator pipeline run` writes it")
+            builder.register(name, DeltaTable(path))
+        rows: list[dict[str, Any]] = pa.table(builder.execute(sql).read_all()).to_pylist()
+        return rows
+    except (DeltaError, OSError) as problem:
+        raise NoTables(f"{tables} cannot be read: {str(problem).splitlines()[0]}") from problem
+
+
+def text_literal(text: str) -> str:
+    """`text` as a literal of SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def read_generations(tables: Path, group_id: str | None = None) -> list[GenerationRow]:
+    """Return the rows of one group, or of all groups, in order, also the generations in progress.
+
+    `is_void` is true if some events of the generation did not take effect, because the coordinator crashed.
+    """
+    where = "" if group_id is None else f"WHERE group_id = {text_literal(group_id)}"
+    rows = query(
+        tables,
+        (GENERATIONS, OPEN_GENERATIONS),
+        f"SELECT * FROM (SELECT * FROM {GENERATIONS} UNION ALL BY NAME SELECT * FROM {OPEN_GENERATIONS}) {where} "
+        "ORDER BY group_id, created_seq, first_seq",
+    )
+    voids = query(tables, (VOIDS,), f"SELECT group_id, first_seq, last_seq FROM {VOIDS} {where}")
+    ranges: dict[str, list[tuple[int, int]]] = {}
+    for void in voids:
+        ranges.setdefault(void["group_id"], []).append((void["first_seq"], void["last_seq"]))
+    for row in rows:
+        of_group = ranges.get(row["group_id"], ())
+        row["is_void"] = any(first <= row["last_seq"] <= last for first, last in of_group)
+    return rows

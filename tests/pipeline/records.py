@@ -1,0 +1,42 @@
+"""Records of bronze as Arrow tables, and what the tables of a folder hold, for comparisons."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from coordinator.pipeline.columns import TABLES
+from coordinator.pipeline.names import REBALANCE_RATES
+from coordinator.pipeline.reader import query
+from coordinator.pipeline.tables import Tables
+
+WHERE = {"partition", "offset", "timestamp_at"}
+
+
+def records(values: Sequence[bytes], first_offset: int = 0, partition: int = 0) -> pa.Table:
+    count = len(values)
+    return pa.table(
+        {
+            "value": pa.array(values, pa.binary()),
+            "partition": pa.array([partition] * count, pa.int32()),
+            "offset": pa.array(range(first_offset, first_offset + count), pa.int64()),
+            "timestamp_ms": pa.array([1_700_000_000_000] * count, pa.int64()),
+        }
+    )
+
+
+def contents(tables: Tables) -> dict[str, list[str]]:
+    """Table → its rows as text, sorted, without their places in the topic; the rates are summed up."""
+    found: dict[str, list[str]] = {}
+    for table in TABLES:
+        sql = f"SELECT * FROM {table}"
+        if table == REBALANCE_RATES:
+            sql = f"SELECT group_id, window_start_at, cause, sum(rebalances) AS n FROM {table} GROUP BY 1, 2, 3"
+        rows = query(tables.root, (table,), sql)
+        found[table] = sorted(_text(row) for row in rows)
+    return found
+
+
+def _text(row: dict[str, Any]) -> str:
+    return json.dumps({name: str(value) for name, value in row.items() if name not in WHERE}, sort_keys=True)

@@ -1,0 +1,162 @@
+import json
+from typing import Any
+
+import pytest
+
+from coordinator.audit.schema import MemberJoined, MemberRemoved
+from coordinator.core.causes import Cause
+from coordinator.pipeline.fold import Fold, GroupState, Position, Rows
+from coordinator.pipeline.names import GAPS, GENERATIONS, MEMBERSHIPS, OWNERSHIP, REJECTS, SILVER, VOIDS
+from tests.pipeline.history import History, eventful, member
+
+A, B = member("a"), member("b", instance_id="till-1")
+
+
+def fold(values: list[bytes], groups: dict[str, GroupState] | None = None, first_offset: int = 0) -> Rows:
+    folded = Fold({} if groups is None else groups)
+    folded.take_in(values, [Position(0, first_offset + place, 1) for place in range(len(values))])
+    return folded.finish()
+
+
+def outcomes(rows: Rows) -> list[tuple[Any, ...]]:
+    return [(row["generation_id"], row["outcome"], row.get("cause")) for row in rows[GENERATIONS]]
+
+
+def joined(history: History, who: Any) -> History:
+    own: dict[str, Any] = {"protocols": ["range"], "subscribed_topics": ["orders"]}
+    history.add(MemberJoined, "Empty", member=who, session_timeout_ms=9, rebalance_timeout_ms=9, **own)
+    return history
+
+
+def owners(rows: Rows) -> dict[int, str | None]:
+    """The owner of each partition after all rows, as a reader of the table finds it."""
+    return {row["topic_partition"]: row["member_id"] for row in rows[OWNERSHIP]}
+
+
+def test_each_generation_has_one_row_with_its_outcome_and_cause():
+    groups: dict[str, GroupState] = {}
+    rows = fold(eventful().values(), groups)
+    assert outcomes(rows) == [
+        (1, "stable", "new_member"),
+        (2, "superseded", "new_member"),
+        (3, "stable", "session_expired"),
+        (4, "emptied", "member_left"),
+    ]
+    assert groups["orders"].open is not None
+    assert groups["orders"].open["generation_id"] == 5
+
+
+def test_a_stable_generation_tells_why_who_when_and_how_much():
+    history = History().created().rebalance(Cause.NEW_MEMBER, B, reason="hello").started(members=2)
+    (row,) = fold(history.assigned(A, [0]).stable(members=2, moved=1).values())[GENERATIONS]
+    wanted = {"reason": "hello", "cause_client_id": "b", "cause_group_instance_id": "till-1", "join_ms": 10}
+    wanted |= {"sync_ms": 20, "rebalance_ms": 30, "partitions": 6, "partitions_moved": 1, "members": 2}
+    wanted |= {"rebalance_started_ms": 1_700_000_000_020, "stable_ms": 1_700_000_000_050, "first_seq": 2, "last_seq": 5}
+    assert {name: row[name] for name in wanted} == wanted
+
+
+@pytest.mark.parametrize("cut", range(1, 17))
+def test_rows_do_not_depend_on_where_a_batch_ends(cut: int):
+    values = eventful().values()
+    groups: dict[str, GroupState] = {}
+    parts = [fold(values[:cut], groups), fold(values[cut:], groups, cut)]
+    whole = fold(values)
+    for table in (SILVER, GENERATIONS, OWNERSHIP):
+        assert [row for part in parts for row in part[table]] == whole[table]
+
+
+def test_a_repeated_event_adds_nothing():
+    values = eventful().values()
+    assert fold([*values, *values[3:6]])[SILVER] == fold(values)[SILVER]
+
+
+def test_a_missing_event_is_a_gap_and_may_come_late():
+    values = eventful().values()
+    rows = fold([*values[:4], *values[6:], values[4]])
+    gaps = [(row["first_seq"], row["last_seq"], row["is_filled"]) for row in rows[GAPS]]
+    assert gaps == [(5, 6, False), (5, 5, True)]
+    assert [row["seq"] for row in rows[SILVER]][-1] == 5
+
+
+def test_a_new_incarnation_is_no_gap_and_a_trimmed_topic_is_one():
+    history = History().created().removed()
+    history.created_seq = 0
+    assert not fold(history.created().values())[GAPS]
+    (gap,) = fold(eventful().values()[3:])[GAPS]
+    assert (gap["first_seq"], gap["last_seq"]) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        (None, "no value"),
+        (b"", "no JSON"),
+        (b"\xff\xfe", "no JSON"),
+        (b"[" * 100_000, "no JSON"),
+        (b"[1]", "no JSON object with a kind"),
+        (b'{"kind": 7}', "no JSON object with a kind"),
+        (b'{"kind": "member.joined", "group_id": 3}', "no valid group_id"),
+        (b'{"kind": "member.joined", "group_id": "orders", "seq": true}', "no valid seq"),
+    ],
+)
+def test_a_record_that_is_no_event_is_rejected_with_its_offset(value: bytes | None, why: str):
+    values = eventful().values()
+    rows = fold([values[0], value, *values[1:]])  # type: ignore[list-item]
+    (reject,) = rows[REJECTS]
+    assert reject["offset"] == 1
+    assert reject["why"].startswith(why)
+    assert len(rows[SILVER]) == len(values)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"member": None},
+        {"member": {"client_id": "a"}},
+        {"gained": {"orders": ["zero"]}},
+        {"gained": 7},
+        {"lost": None},
+    ],
+)
+def test_an_event_that_cannot_be_applied_is_rejected(change: dict[str, Any]):
+    value = next(value for value in eventful().values() if b'"member.assigned"' in value)
+    rows = fold([json.dumps(json.loads(value) | change).encode()])
+    assert rows[REJECTS][0]["why"].startswith("no valid member.assigned")
+
+
+def test_fields_and_kinds_of_tomorrow_are_kept():
+    event = json.loads(eventful().values()[0]) | {"weather": "rain"}
+    unknown = event | {"kind": "group.teleported", "seq": 2}
+    rows = fold([json.dumps(each).encode() for each in (event, unknown)])
+    assert not rows[REJECTS]
+    assert ["weather" in row["value"].decode() for row in rows[SILVER]] == [True, True]
+    assert rows[SILVER][1]["kind"] == "group.teleported"
+
+
+def test_an_event_of_the_server_is_kept_without_a_group():
+    rows = fold([b'{"kind":"coordinator.started","schema_version":1,"time_ms":5,"node_id":1,"coordinator_epoch":2}'])
+    assert [row["kind"] for row in rows[SILVER]] == ["coordinator.started"]
+    assert not rows[REJECTS]
+
+
+def test_who_owned_a_partition_follows_assignments_and_removals():
+    history = joined(joined(History().created(), A), B).rebalance(Cause.NEW_MEMBER, A).started(members=2)
+    history.assigned(A, [0, 1]).assigned(B, [2]).stable(members=2)
+    assert owners(fold(history.values())) == {0: "a-id", 1: "a-id", 2: "b-id"}
+    history.add(MemberRemoved, "Stable", member=A, cause=Cause.SESSION_EXPIRED, reason="")
+    rows = fold(history.values())
+    assert owners(rows) == {0: None, 1: None, 2: "b-id"}
+    left = [(row["member_id"], row["left_cause"]) for row in rows[MEMBERSHIPS] if "left_ms" in row]
+    assert left == [("a-id", "session_expired")]
+
+
+def test_a_crash_erases_no_generation_that_clients_saw():
+    history = History().created().stable_with(Cause.NEW_MEMBER, A).rebalance(Cause.NEW_MEMBER, B).started(members=2)
+    history.loaded(generation_id=1, state="Stable", void_from_seq=6).stable_with(Cause.LEADER_REJOINED, A)
+    rows = fold(history.values())
+    assert outcomes(rows) == [
+        (1, "stable", "new_member"),
+        (2, "cut_short", "new_member"),
+        (2, "stable", "leader_rejoined"),
+    ]
+    assert [(row["first_seq"], row["last_seq"]) for row in rows[VOIDS]] == [(6, 7)]
