@@ -276,6 +276,8 @@ class Shard(Generic[Machine]):
         decision = decided[0]
         if key is None:
             self._apply_to_all(queued, decision, batch)
+        elif not (decision.events or decision.sessions or context.request_id is None):
+            batch.replies.extend(decision.replies)  # there is nothing to apply, as for each read
         elif not self._apply(key, decided, now_ms, batch):
             self._fail(queued, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         elif (decision.events and not decision.keeps_membership) or context.request_id is None:
