@@ -34,7 +34,7 @@ def test_a_start_and_a_stop_are_chained_and_a_changed_one_is_named(server):
     server.start()
     code, output = verify(server)
     assert code == 1
-    assert "partition 0, offset 0: nodes/1/1/coordinator.started was changed" in output
+    assert 'partition 0, offset 0: nodes/1/1/coordinator.started "was changed"' in output
     assert "1 of 50 partitions are not as they were written" in output
 
 
