@@ -92,6 +92,8 @@ def _diagnosed(kept: list[tuple[int, Record]], at: int) -> Break:
 def _continues(kept: list[tuple[int, Record]], at: int) -> bool:
     """Whether the numbers of the events of each group go on around a place as if none were missing there."""
     key, seq = _numbered(kept[at][1])
+    if not seq:
+        return True
     for _, record in reversed(kept[:at]):
         other_key, other_seq = _numbered(record)
         if other_key == key:

@@ -6,9 +6,12 @@ from typing import Any, Final
 
 import click
 
+from coordinator.audit.chain import Verified
+from coordinator.audit.chain import verify as verify_chain
+from coordinator.cli.describe import BOOTSTRAP_OPTION
 from coordinator.cli.source import Source, source_options
 from coordinator.cli.terminal import JSON_OPTION, UTC_OPTION, Clock, clock, one_line_errors
-from coordinator.client.audit_topic import AuditRecord, AuditTopic
+from coordinator.client.audit_topic import EARLIEST, AuditRecord, AuditTopic
 from coordinator.explain.words import plain, quoted
 
 TAIL_EVENTS: Final = 20
@@ -62,6 +65,29 @@ def tail(
             key = None if group_id is None else group_id.encode()
             for record in topic.follow(position, lambda each: key is None or each == key) if follow else ():
                 click.echo(_line(record, at, as_json))
+
+
+@command.command
+@BOOTSTRAP_OPTION
+def verify(bootstrap: str) -> None:
+    """Check the hashes of the topic (audit.chain), and name the first event of a partition that was changed, left out
+    or moved. Exit code 1 if there is one, or if no event has a hash."""
+    found: list[Verified] = []
+    with one_line_errors(), AuditTopic(bootstrap) as topic:
+        for partition in topic.partitions:
+            records = topic.records(topic.offsets([partition], EARLIEST), lambda key: True)
+            verified = verify_chain((each.offset, each.record) for each in records)
+            found.append(verified)
+            if verified.broken is not None:
+                offset, event, problem = verified.broken
+                click.echo(f"partition {partition}, offset {offset}: {plain(event)} {plain(problem)}")
+    broken = sum(each.broken is not None for each in found)
+    chained, unchained = sum(each.chained for each in found), sum(each.unchained for each in found)
+    if broken:
+        raise click.ClickException(f"{broken} of {len(found)} partitions are not as they were written")
+    if not chained:
+        raise click.ClickException("no event has a hash: the server runs without audit.chain=true")
+    click.echo(f"{chained} events are as they were written; {unchained} from before the first hash are not covered")
 
 
 def _line(record: AuditRecord, at: Clock, as_json: bool) -> str:

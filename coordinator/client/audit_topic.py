@@ -13,7 +13,7 @@ from _wire.errors import ErrorCode
 from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
-from coordinator.audit.schema import AuditEvent, decode_event
+from coordinator.audit.schema import AuditEvent, Record, decode_event
 from coordinator.client.groups import raise_for_error
 from coordinator.client.wire import ClientError, WireConnection
 from coordinator.core.partitioning import partition_for
@@ -31,6 +31,8 @@ FETCH_BYTES: Final = 16 << 20
 PARTITION_BYTES: Final = 4 << 20
 FOLLOW_WAIT_MS: Final = 500
 
+Headers = tuple[tuple[str, bytes | None], ...]
+
 Offsets = dict[int, int]
 """Partition → offset."""
 
@@ -47,6 +49,8 @@ class AuditRecord:
     group_id: str
     value: bytes
     event: AuditEvent | None
+    record: Record
+    """Key, value and headers, as they are in the topic."""
 
     @property
     def time_ms(self) -> int:
@@ -79,10 +83,13 @@ _decode_timed = msgspec.json.Decoder(_Timed).decode
 _decode_envelope = msgspec.json.Decoder(_Envelope).decode
 
 
-def audit_record(partition: int, offset: int, key: bytes | None, value: bytes | None) -> AuditRecord:
+def audit_record(
+    partition: int, offset: int, key: bytes | None, value: bytes | None, headers: Headers = ()
+) -> AuditRecord:
     """Decode a record as far as it can be."""
     group_id = (key or b"").decode(errors="replace")
-    return AuditRecord(partition, offset, group_id, value or b"", None if key is None else _event(value or b""))
+    event = None if key is None else _event(value or b"")
+    return AuditRecord(partition, offset, group_id, value or b"", event, (key, value or b"", headers))
 
 
 def _event(value: bytes) -> AuditEvent | None:
@@ -253,7 +260,7 @@ def _parsed(partition: int, data: bytes, position: Offsets, wanted: Callable[[by
             _, records = parse_batch(data, header.position)
             for record in records:
                 if record.offset >= start_at and wanted(record.key or b""):
-                    yield audit_record(partition, record.offset, record.key, record.value)
+                    yield audit_record(partition, record.offset, record.key, record.value, record.headers)
             position[partition] = max(position[partition], header.next_offset)
     except CorruptBatch as problem:
         raise ClientError(f"{AUDIT_TOPIC}-{partition} has records that cannot be read: {problem}") from problem

@@ -1,16 +1,20 @@
 import asyncio
 from collections.abc import Iterator
+from typing import Final
 
+from coordinator.audit.schema import Record
 from coordinator.client.audit_topic import AuditRecord
 from coordinator.dashboard import feed as module
 from coordinator.dashboard.board import Board
 from coordinator.dashboard.feed import EventQueue, Feed
 from tests.dashboard.groups import GROUP_ID, renamed, story
 
+NO_RECORD: Final[Record] = (b"", b"", ())
+
 
 def records(*groups: str) -> list[AuditRecord]:
     events = [event for group_id in groups for event in renamed(story(), group_id)]
-    return [AuditRecord(0, offset, event.group_id, b"", event) for offset, event in enumerate(events)]
+    return [AuditRecord(0, offset, event.group_id, b"", event, NO_RECORD) for offset, event in enumerate(events)]
 
 
 def fed(stored) -> Board:
@@ -44,7 +48,7 @@ def test_all_events_arrive_in_order_and_then_the_board_is_live(monkeypatch):
 
 def test_records_that_cannot_be_decoded_are_passed_over():
     stored = records(GROUP_ID)
-    board = fed([AuditRecord(0, 0, "", b"?", None), *stored])
+    board = fed([AuditRecord(0, 0, "", b"?", None, NO_RECORD), *stored])
     assert board.progress.read == len(stored)
 
 
