@@ -34,8 +34,8 @@ def printed(tables: Path, group_id: str | None = None) -> str:
 
 def test_a_table_per_group_with_a_line_per_generation(filled: Path):
     lines = [line.split() for line in printed(filled).splitlines() if line.strip()]
-    assert ["Generations", "of", "group", "pay[ments]"] in lines
-    assert [line[0:1] + line[3:6] for line in lines if line[0] in "12345"][:5] == [
+    title = lines.index(["Generations", "of", "group", "pay[ments]"])
+    assert [line[0:1] + line[3:6] for line in lines[title:] if line[0] in "12345"][:5] == [
         ["1", "stable", "new_member", "a"],
         ["2", "superseded", "new_member", "till-1"],
         ["3", "stable", "session_expired", "till-1"],
