@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
-from typing import Any, Final
+from typing import Final
 
 from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
@@ -21,7 +21,7 @@ from rich.markup import escape
 from coordinator.demo import ledger
 from coordinator.demo.harness import Harness, Process, ScenarioFailed
 from coordinator.demo.stories import print_stories
-from coordinator.pipeline.reader import GenerationRow
+from coordinator.pipeline.reader import GenerationRow, read_generations
 from coordinator.pipeline.show import caused_by, print_generations
 
 TOPIC: Final = "orders"
@@ -146,7 +146,7 @@ def run_scenario(harness: Harness, bootstrap: str, console: Console, folder: Pat
         ScenarioFailed: a step did not complete, or a check failed.
     """
     scenario = Scenario(harness, bootstrap, console)
-    spark = ["--tables", str(folder / "tables"), "--log", str(folder / "logs" / "spark.log"), "--group", GROUP]
+    spark = ["--tables", str(folder / "tables"), "--log", str(folder / "logs" / "spark.log")]
     tables = harness.start("tables", ["coordinator.demo.tables", "--bootstrap", bootstrap, *spark])
     admin = KafkaAdminClient(bootstrap_servers=bootstrap)
     try:
@@ -165,9 +165,8 @@ def run_scenario(harness: Harness, bootstrap: str, console: Console, folder: Pat
         harness.wait_until("Spark to start", lambda: tables.last("warm"), SPARK_SECONDS)
     with scenario.step("the Spark job reads __group_audit into Delta tables") as found:
         tables.send_line("run")
-        rows: list[dict[str, Any]] = harness.wait_until("the table", lambda: tables.last("table"), SPARK_SECONDS)[
-            "rows"
-        ]
+        harness.wait_until("the tables", lambda: tables.last("written"), SPARK_SECONDS)
+        rows = read_generations(folder / "tables", GROUP)
         found.append(f"{len(rows)} generations")
     console.print()
     print_generations(console, rows)

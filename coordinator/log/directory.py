@@ -5,7 +5,7 @@ import errno
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 import structlog
 
@@ -33,6 +33,8 @@ LOCK = ".lock"
 META_PROPERTIES = "meta.properties"
 COORDINATOR_EPOCH = "group-coordinator-epoch"
 """The file with the number of the last start; Kafka has none like it."""
+COORDINATOR_EPOCH_BYTES_MAX: Final = 16
+"""With so many digits it still fits an int64."""
 META_VERSION = "1"
 FORMAT_PROPERTY = "coordinator.format.version"
 FORMAT_VERSION = "2"
@@ -144,7 +146,7 @@ class LogDirectory:
         """
         path = self.root / COORDINATOR_EPOCH
         text = read_file(self._fs, path) if self._fs.exists(path) else b"0"
-        if not text.strip().isdigit():
+        if not text.strip().isdigit() or len(text) > COORDINATOR_EPOCH_BYTES_MAX:
             raise DataDirectoryError(f"{path} does not contain a number")
         epoch = int(text) + 1
         write_file_atomically(self._fs, path, f"{epoch}\n".encode())

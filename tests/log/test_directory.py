@@ -357,3 +357,21 @@ def test_the_metadata_log_is_not_a_partition_of_a_topic(root):
     again = LogDirectory.open(root)
     assert everything(again.open_metadata_log(CONFIG)) == ["0", "1", "2"]
     again.close()
+
+
+def test_the_coordinator_epoch_grows_at_each_call_and_start(root):
+    directory = LogDirectory.open(root)
+    assert [directory.next_coordinator_epoch(), directory.next_coordinator_epoch()] == [1, 2]
+    directory.close()
+    again = LogDirectory.open(root)
+    assert again.next_coordinator_epoch() == 3
+    again.close()
+
+
+@pytest.mark.parametrize("content", [b"", b"three\n", b"-1\n", b"\xff\x00", b"9" * 17, b"1" * 10_000])
+def test_a_damaged_coordinator_epoch_is_an_error_of_one_line(root, content):
+    directory = LogDirectory.open(root)
+    (root / "group-coordinator-epoch").write_bytes(content)
+    with pytest.raises(DataDirectoryError, match=r"group-coordinator-epoch does not contain a number$"):
+        directory.next_coordinator_epoch()
+    directory.close()
