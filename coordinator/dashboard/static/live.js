@@ -8,14 +8,22 @@ let connected = false;
 export const now = () => (status.progress.is_following || !status.newest_ms ? Math.max(status.newest_ms, Date.now()) : status.newest_ms);
 export const listen = (listener) => { listeners.add(listener); return () => listeners.delete(listener); };
 
+// Resolves when the first message has told what time it is for the server, or when there is none to be had.
 export function connect() {
-  const source = new EventSource("/api/events");
-  source.onopen = () => { connected = true; tell({ groups: [] }); };
-  source.onerror = () => { connected = false; tell({ groups: [] }); };
-  source.onmessage = (message) => {
-    status = JSON.parse(message.data);
-    tell(status);
-  };
+  return new Promise((resolve) => {
+    const source = new EventSource("/api/events");
+    source.onopen = () => { connected = true; tell({ groups: [] }); };
+    source.onerror = () => { connected = false; tell({ groups: [] }); resolve(); };
+    source.onmessage = (message) => {
+      take(JSON.parse(message.data));
+      tell(status);
+      resolve();
+    };
+  });
+}
+
+export function take(told) {
+  status = told;
 }
 
 function tell(message) {

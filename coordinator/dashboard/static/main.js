@@ -77,5 +77,5 @@ window.addEventListener("hashchange", () => draw(true));
 const saved = localStorage.getItem("theme");
 document.documentElement.dataset.theme = saved || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
 // A page that is to be printed or photographed is drawn once: with ?still it opens no stream that never ends.
-if (!new URLSearchParams(location.search).has("still")) live.connect();
-draw(true);
+const still = new URLSearchParams(location.search).has("still");
+(still ? get("/api/overview").then(live.take) : live.connect()).finally(() => draw(true));
