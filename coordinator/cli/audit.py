@@ -1,6 +1,7 @@
 """`coordinator audit`: the events of the audit topic as they are."""
 
 import json
+import signal
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,6 +53,9 @@ def tail(
     """Print the last events, one per line. With --json, a line is the event as it is in the topic."""
     if follow and tables is not None:
         raise click.ClickException("--follow needs a server; the tables do not tell when they grow")
+    if follow:
+        # SIGINT is the way to end it, also in the background, where a shell without job control ignores it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     at = clock(utc)
     with one_line_errors():
         if tables is not None:

@@ -159,12 +159,14 @@ def test_tail_prints_events(bootstrap, tables):
 
 
 def test_follow_prints_what_comes_and_ends_with_ctrl_c(bootstrap, tmp_path):
+    # As a shell without job control starts what is to run in the background: SIGINT is ignored.
+    in_background = ["bash", "-c", "trap '' INT; exec \"$@\"", "bash"]
     command = [sys.executable, "-m", "coordinator.cli", "audit", "tail", "--follow", "--events", "0"]
     output = tmp_path / "output"
     names = (f"followed-{number}" for number in count(1))
     with (
         output.open("w") as file,
-        subprocess.Popen([*command, "--bootstrap", bootstrap], stdout=file, stderr=file) as process,
+        subprocess.Popen([*in_background, *command, "--bootstrap", bootstrap], stdout=file, stderr=file) as process,
         WireClient(bootstrap) as client,
     ):
 
