@@ -101,7 +101,7 @@ def commit(group: Group | None, prepared: KnownTopics, context: OperationContext
 
 
 def _reset(group: Group, accepted: dict[str, dict[int, CommittedOffset]], context: OperationContext) -> OffsetsReset:
-    """What a commit to a group without members replaces: an administrator sets its offsets anew."""
+    """What a commit to a group without members replaces: an administrator resets its offsets."""
     partitions: dict[str, list[list[int]]] = {}
     for topic, offsets in accepted.items():
         known = group.offsets.by_topic.get(topic, {})

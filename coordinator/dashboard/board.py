@@ -56,7 +56,7 @@ class Board:
         self.groups: dict[str, GroupHistory] = {}
         self.progress = Progress()
         self.newest_ms = 0
-        """The time of the newest event: what counts as now for whoever reads old tables."""
+        """The time of the newest event: it counts as now when only tables are read."""
         self.rebalances_by_minute: Counter[int] = Counter()
         """Minute since the epoch → rebalances that started in it, over all groups."""
         self._rows: dict[str, GroupRow] = {}
