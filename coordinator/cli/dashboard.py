@@ -29,8 +29,8 @@ STOP_SECONDS = 1
 def command(bootstrap: str | None, tables: Path | None, listen: str, ready_file: Path | None) -> None:
     """Show the groups of a server in a browser, live, or those of tables, or of both.
 
-    Everyone who can reach the address can read all events; there is no login. So listen on other addresses than loopback only
-    in a network that you trust.
+    Everyone who can reach the address can read all events; there is no login. So listen on other addresses than
+    loopback only in a network that you trust.
     """
     try:
         import uvicorn  # noqa: F401
