@@ -1,7 +1,7 @@
 """Tamper evidence: each record of a partition carries the hash of the one before it (`audit.chain`).
 
-Who changes, leaves out or moves a record has to write anew all that follow. The last record is followed by none: keep
-its hash elsewhere if that matters. Kafka has no counterpart, because it has no audit topic.
+A record that is changed, left out or moved no longer fits the records after it, unless all of them are rewritten. No
+record follows the last one: keep its hash elsewhere if that matters. Kafka has no counterpart, because it has no audit topic.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
 """The audit events of a batch, folded into the rows that the batch adds to the tables. No Spark, no files.
 
 The events of a group are in one partition of the topic, in order, so the rows follow from one pass with a small state
-per group. Every table is appended to: a row, once written, is true for good.
+per group. Tables are only appended to: a row is final once it is written.
 """
 
 from collections import Counter, defaultdict

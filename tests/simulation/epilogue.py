@@ -68,7 +68,7 @@ def _check_shares(clients: list[Client]) -> None:
 
 
 def silence_ends_everything(harness: Harness) -> None:
-    """Nobody says anything any more: sessions run out, whoever waits is answered, groups become Empty."""
+    """All clients stop sending: sessions expire, waiting requests are answered, groups become Empty."""
     harness.play(Step("wait", 0, SILENCE_MS))
     for shard in harness.server.coordinator.shards:
         assert shard.is_active
