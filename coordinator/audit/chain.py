@@ -1,7 +1,8 @@
 """Tamper evidence: each record of a partition carries the hash of the one before it (`audit.chain`).
 
 A record that is changed, left out or moved no longer fits those after it, unless all of them are rewritten. Nothing
-follows the last record: keep its hash elsewhere if that matters. Kafka has no counterpart, because it has no audit topic.
+follows the last record: keep its hash elsewhere if that matters.
+Kafka has no counterpart, because it has no audit topic.
 """
 
 from collections.abc import Iterable
