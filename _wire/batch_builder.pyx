@@ -67,7 +67,7 @@ def build_batch(
 
 cdef bytes compressed_batch(BatchHeader header, bytes plain):
     """Compress a batch. `plain` is its uncompressed form, with space for the header."""
-    cdef bytes payload = compress(header.compression, plain[RECORDS:])
+    cdef bytes payload = compress(header.compression, memoryview(plain)[RECORDS:])
     cdef bytes batch = PyBytes_FromStringAndSize(NULL, RECORDS + PyBytes_GET_SIZE(payload))
     memcpy(PyBytes_AS_STRING(batch) + RECORDS, PyBytes_AS_STRING(payload), PyBytes_GET_SIZE(payload))
     seal(header, <uint8_t *>PyBytes_AS_STRING(batch), PyBytes_GET_SIZE(batch))

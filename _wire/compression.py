@@ -33,7 +33,7 @@ class BadCompression(Exception):
     """The bytes cannot be decompressed, or their content exceeds the limit."""
 
 
-def compress(compression: str, data: bytes) -> bytes:
+def compress(compression: str, data: bytes | memoryview) -> bytes:
     """Compress bytes.
 
     Raises:
@@ -67,7 +67,7 @@ def repair_lz4_header(data: bytes | memoryview) -> bytes:
     return bytes(data[:descriptor_end]) + bytes((checksum,)) + bytes(data[descriptor_end + 1 :])
 
 
-def _compress_snappy(data: bytes) -> bytes:
+def _compress_snappy(data: bytes | memoryview) -> bytes:
     parts = [XERIAL_HEADER]
     for start in range(0, len(data), XERIAL_BLOCK_BYTES):
         block = bytes(cramjam.snappy.compress_raw(data[start : start + XERIAL_BLOCK_BYTES]))
@@ -109,13 +109,15 @@ def _decompress_snappy_block(block: bytes | memoryview, limit_bytes: int) -> byt
         raise BadCompression(f"snappy: {error}") from None
 
 
-def _compress_lz4(data: bytes) -> bytes:
-    parts = [LZ4_FRAME_HEADER]
-    for start in range(0, len(data), LZ4_BLOCK_BYTES):
-        plain = data[start : start + LZ4_BLOCK_BYTES]
-        block = bytes(cramjam.lz4.compress_block(plain, store_size=False))
-        if len(block) < len(plain):
-            parts += (struct.pack("<I", len(block)), block)
+def _compress_lz4(data: bytes | memoryview) -> bytes:
+    view = memoryview(data)
+    parts: list[bytes | memoryview] = [LZ4_FRAME_HEADER]
+    out = bytearray(cramjam.lz4.compress_block_bound(view[:LZ4_BLOCK_BYTES]))
+    for start in range(0, len(view), LZ4_BLOCK_BYTES):
+        plain = view[start : start + LZ4_BLOCK_BYTES]
+        size = cramjam.lz4.compress_block_into(plain, out, store_size=False)
+        if size < len(plain):
+            parts += (struct.pack("<I", size), bytes(out[:size]))
         else:
             parts += (struct.pack("<I", len(plain) | LZ4_STORED_BLOCK), plain)
     parts.append(b"\x00\x00\x00\x00")
@@ -158,8 +160,8 @@ def _decompress_into_growing(
         size = min(limit_bytes, GUESS_GROWTH * size)
 
 
-_COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
-    "none": lambda data: data,
+_COMPRESSORS: dict[str, Callable[[bytes | memoryview], bytes]] = {
+    "none": bytes,
     "gzip": lambda data: bytes(cramjam.gzip.compress(data)),
     "snappy": _compress_snappy,
     "lz4": _compress_lz4,

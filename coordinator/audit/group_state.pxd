@@ -3,8 +3,26 @@ from libc.stdint cimport int64_t
 
 
 @cython.final
+@cython.no_gc
+cdef class KnownMember:
+    cdef readonly object member
+    cdef readonly tuple owned
+    cdef readonly int64_t unnamed_partitions
+    cdef readonly list topics
+    cdef readonly int64_t unnamed_topics
+    cdef int64_t came_for               # the generation that its first JoinGroup since the last one was for
+    cdef int64_t came_ms                # when that came
+    cdef int64_t synced_in              # the last generation that it sent a SyncGroup of
+    cdef int64_t synced_at_ms
+    cdef bytes text                     # its `schema.MemberRef` as JSON, as it was last written
+    cdef str text_software_name         # the parts of that text that may change
+    cdef str text_software_version
+
+
+@cython.final
 @cython.no_gc  # a state is a tree
 cdef class GroupAuditState:
+    cdef bytes key                      # of its records
     cdef readonly int64_t seq
     cdef readonly int64_t created_seq
     cdef readonly dict members
@@ -28,7 +46,9 @@ cdef class GroupAuditState:
     cdef readonly int64_t silent_partition_ms
     cdef readonly int64_t commits_rejected
     cdef public dict topic_counts       # subscribed topic → partitions at the last generation
-    cdef list last_topics               # that a member was seen to subscribe to
+    cdef bytes last_metadata            # of the last member that joined,
+    cdef list last_topics               # what it subscribes to,
+    cdef int64_t last_unnamed_topics    # and as a number
     cdef dict had                       # previous owner → how many of the assigned partitions it had
     cdef dict rejections                # what a rejection is counted by → how many there were
     cdef readonly int64_t commits
@@ -38,3 +58,8 @@ cdef class GroupAuditState:
     cdef int set_stored(self, group) except -1
     cdef int note_sync(self, str member_id, int64_t generation_id, int64_t at_ms) except -1
     cdef int count_commit(self, offsets) except -1
+    cdef object join_ms(self, KnownMember known, int64_t generation_id)
+    cdef object sync_ms(self, KnownMember known, int64_t generation_id)
+    cdef int compare(
+        self, KnownMember known, str member_id, set partitions, dict gained, dict lost, dict kept
+    ) except -1

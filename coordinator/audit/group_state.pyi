@@ -1,4 +1,5 @@
 from collections.abc import Iterable
+from typing import Any
 
 from coordinator.audit.schema import TopicPartitions, Trigger
 from coordinator.core.causes import Cause
@@ -9,7 +10,7 @@ def by_topic(partitions: Iterable[tuple[str, int]]) -> TopicPartitions:
     """Topic → partition indexes, both ascending."""
 
 class KnownMember:
-    """A member and its last assignment."""
+    """A member and its last assignment. In the fields of an event it stands for its `schema.MemberRef`."""
 
     @property
     def member(self) -> Member: ...
@@ -123,10 +124,10 @@ class GroupAuditState:
     def take_triggers(self) -> tuple[list[Trigger], int]:
         """The triggers, and how many more there were; the next rebalance begins without any."""
 
-    def set_topics(self, member_id: str, topics: list[str], unnamed_topics: int) -> None:
-        """Set what a member subscribes to: `topics` in ascending order, or a number of topics that are not named."""
+    def subscribe(self, member_id: str, protocol_type: str | None, metadata: bytes) -> KnownMember:
+        """Set what a member subscribes to, as its metadata says; return the member."""
 
-    def note_join(self, member_id: str, generation_id: int, at_ms: int) -> None:
+    def note_join(self, known: KnownMember, generation_id: int, at_ms: int) -> None:
         """A JoinGroup of the member came for the generation with this id; its first one counts."""
 
     def note_removal(self, known: KnownMember, last_heard_ms: int | None, rebalance_runs: bool) -> None:
@@ -157,12 +158,6 @@ class GroupAuditState:
     def slowest_to_sync(self, generation_id: int) -> tuple[Member | None, int]:
         """The same for SyncGroup and the start of the generation."""
 
-    def join_ms(self, member_id: str, generation_id: int) -> int | None:
-        """The time from the start of the rebalance to the member's JoinGroup for the generation; None without one."""
-
-    def sync_ms(self, member_id: str, generation_id: int) -> int | None:
-        """The time from the start of the generation to the member's SyncGroup; None without one."""
-
     def subscribed_topics(self) -> set[str]:
         """The topics that some member subscribes to, as far as they are named."""
 
@@ -178,12 +173,11 @@ class GroupAuditState:
 
     def start_generation(self, at_ms: int) -> None: ...
     def assign(
-        self, member_id: str, partitions: set[tuple[str, int]], unnamed_partitions: int, claimed: int
-    ) -> tuple[TopicPartitions, TopicPartitions, TopicPartitions]:
-        """Make a member the owner of `partitions`; return what it gained, lost and kept.
+        self, member_id: str, protocol_type: str | None, metadata: bytes, assignment: bytes, generation_id: int
+    ) -> dict[str, Any]:
+        """Make a member the owner of what its assignment says; return the fields of `schema.MemberAssigned`.
 
-        `claimed` is how many of them the member claims to have kept. If `unnamed_partitions` is not 0, it is only added
-        to the counts, and all three are empty.
+        `metadata` says what it claims to have kept. Partitions that are too many to name are counted.
         """
 
     def forget_old_owners(self) -> None:

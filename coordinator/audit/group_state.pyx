@@ -4,8 +4,10 @@ cimport cython
 from libc.stdint cimport int64_t
 
 from coordinator.audit import schema
+from coordinator.core.consumer_protocol import count_claimed, read_assignment, read_subscription
 
 cdef int64_t PARTITIONS_NAMED_MAX = schema.PARTITIONS_NAMED_MAX
+cdef Py_ssize_t TOPICS_NAMED_MAX = schema.TOPICS_NAMED_MAX
 cdef Py_ssize_t TRIGGERS_NAMED_MAX = schema.TRIGGERS_NAMED_MAX
 cdef Py_ssize_t MEMBERS_NAMED_MAX = schema.MEMBERS_NAMED_MAX
 cdef object Trigger = schema.Trigger
@@ -34,16 +36,6 @@ cdef int put(dict topics, partition) except -1:
 @cython.final
 @cython.no_gc
 cdef class KnownMember:
-    cdef readonly object member
-    cdef readonly tuple owned
-    cdef readonly int64_t unnamed_partitions
-    cdef readonly list topics
-    cdef readonly int64_t unnamed_topics
-    cdef int64_t came_for               # the generation that its first JoinGroup since the last one was for
-    cdef int64_t came_ms                # when that came
-    cdef int64_t synced_in              # the last generation that it sent a SyncGroup of
-    cdef int64_t synced_at_ms
-
     def __init__(self, member, tuple owned not None, int64_t unnamed_partitions):
         self.member = member
         self.owned = owned
@@ -134,15 +126,18 @@ cdef class GroupAuditState:
         unnamed, self.unnamed_triggers = self.unnamed_triggers, 0
         return triggers, unnamed
 
-    def set_topics(self, str member_id not None, list topics not None, int64_t unnamed_topics):
+    def subscribe(self, str member_id not None, str protocol_type, bytes metadata not None):
         cdef KnownMember known = self.members[member_id]
-        if self.last_topics != topics:
-            self.last_topics = topics
+        if self.last_metadata is None or metadata != self.last_metadata:
+            topics, self.last_unnamed_topics = read_subscription(protocol_type, metadata, TOPICS_NAMED_MAX)
+            self.last_metadata = metadata
+            if self.last_topics != topics:
+                self.last_topics = topics
         known.topics = self.last_topics     # one list for all members that subscribe alike
-        known.unnamed_topics = unnamed_topics
+        known.unnamed_topics = self.last_unnamed_topics
+        return known
 
-    def note_join(self, str member_id not None, int64_t generation_id, int64_t at_ms):
-        cdef KnownMember known = self.members[member_id]
+    def note_join(self, KnownMember known not None, int64_t generation_id, int64_t at_ms):
         if known.came_for != generation_id:
             known.came_for, known.came_ms = generation_id, at_ms
 
@@ -214,12 +209,10 @@ cdef class GroupAuditState:
                 slowest, slowest_ms = known.member, known.synced_at_ms - self.generation_started_ms
         return slowest, slowest_ms
 
-    def join_ms(self, str member_id not None, int64_t generation_id):
-        cdef KnownMember known = self.members[member_id]
+    cdef object join_ms(self, KnownMember known, int64_t generation_id):
         return max(known.came_ms - self.rebalance_started_ms, 0) if known.came_for == generation_id else None
 
-    def sync_ms(self, str member_id not None, int64_t generation_id):
-        cdef KnownMember known = self.members[member_id]
+    cdef object sync_ms(self, KnownMember known, int64_t generation_id):
         return known.synced_at_ms - self.generation_started_ms if known.synced_in == generation_id else None
 
     def subscribed_topics(self):
@@ -274,18 +267,43 @@ cdef class GroupAuditState:
         self.nameable_partitions = PARTITIONS_NAMED_MAX
 
     def assign(
-        self, str member_id not None, set partitions not None, int64_t unnamed_partitions, Py_ssize_t claimed
+        self, str member_id not None, str protocol_type, bytes metadata not None, bytes assignment not None,
+        int64_t generation_id,
     ):
         cdef KnownMember known = self.members[member_id]
+        cdef int64_t unnamed_partitions
         cdef dict gained = {}, lost = {}, kept = {}
-        cdef int64_t kept_count = 0
+        cdef set partitions
+        readable, partitions, unnamed_partitions = read_assignment(
+            protocol_type, assignment, self.nameable_partitions
+        )
         known.unnamed_partitions = unnamed_partitions
         self.partitions += len(partitions) + unnamed_partitions
-        self.unowned += len(partitions) - claimed
+        self.unowned += len(partitions) - <int64_t>count_claimed(
+            protocol_type, metadata, partitions, PARTITIONS_NAMED_MAX
+        )
         self.nameable_partitions -= len(partitions)
         if unnamed_partitions:
             known.owned = ()
-            return gained, lost, kept
+        else:
+            self.compare(known, member_id, partitions, gained, lost, kept)
+        return {
+            "member": known,
+            "readable": readable,
+            "partitions": by_topic(partitions) if gained and kept else gained or kept,
+            "gained": gained,
+            "lost": lost,
+            "kept": kept,
+            "unnamed_partitions": unnamed_partitions,
+            "join_ms": self.join_ms(known, generation_id),
+            "sync_ms": self.sync_ms(known, generation_id),
+        }
+
+    cdef int compare(
+        self, KnownMember known, str member_id, set partitions, dict gained, dict lost, dict kept
+    ) except -1:
+        """Give the member its partitions; put them into what it gained, lost and kept."""
+        cdef int64_t kept_count = 0
         cdef set before = set(known.owned)
         cdef list owned = sorted(partitions)
         for partition in owned:
@@ -307,7 +325,7 @@ cdef class GroupAuditState:
                 put(lost, partition)
         if gained or lost:
             known.owned = tuple(owned)
-        return gained, lost, kept
+        return 0
 
     def forget_old_owners(self):
         cdef KnownMember known

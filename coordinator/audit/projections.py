@@ -5,24 +5,19 @@ from typing import Any, Final, NamedTuple, cast
 
 from _wire.errors import ErrorCode
 from coordinator.audit import schema
-from coordinator.audit.group_state import GroupAuditState, by_topic
+from coordinator.audit.group_state import GroupAuditState, KnownMember, by_topic
 from coordinator.audit.world import World
 from coordinator.core import events, offset_events
 from coordinator.core.causes import Cause
 from coordinator.core.classic_group import ClassicGroup, Member
-from coordinator.core.consumer_protocol import (
-    CONSUMER_PROTOCOL_TYPE,
-    count_claimed,
-    read_assignment,
-    read_subscription,
-)
+from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE, read_assignment
 from coordinator.core.offset_events import DeletionCause
 from coordinator.core.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE, GroupState
 
 Fields = dict[str, Any]
 """The fields of an event without those of the envelope, in the order of its struct.
 
-A member may be any object with the attributes of `schema.MemberRef`.
+A member may be a `KnownMember`, or any object with the attributes of `schema.MemberRef`.
 """
 
 
@@ -49,14 +44,14 @@ def _joined(
     state.remember_member(member, (), 0)
     state.waited_for.pop(event.member_id, None)
     state.note_trigger(Cause.NEW_MEMBER, member, event.reason, event.at_ms)
-    topics, unnamed = _note_join(event, group, state)
+    known = _note_join(event, group, state)
     return {
-        "member": member,
+        "member": known,
         "session_timeout_ms": event.session_timeout_ms,
         "rebalance_timeout_ms": event.rebalance_timeout_ms,
         "protocols": [protocol.name for protocol in event.protocols],
-        "subscribed_topics": topics,
-        "unnamed_topics": unnamed,
+        "subscribed_topics": known.topics,
+        "unnamed_topics": known.unnamed_topics,
         "reason": event.reason,
         "join_ms": _since_rebalance(event, state, before),
     }
@@ -65,29 +60,27 @@ def _joined(
 def _rejoined(
     event: events.MemberRejoined, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
-    topics, unnamed = _note_join(event, group, state)
-    member = group.members[event.member_id]
+    known = _note_join(event, group, state)
     changed = event.cause is Cause.METADATA_CHANGED
     if changed or before is not PREPARING_REBALANCE:
-        state.note_trigger(event.cause, member, event.reason, event.at_ms)
+        state.note_trigger(event.cause, known.member, event.reason, event.at_ms)
     return {
-        "member": member,
+        "member": known,
         "metadata_changed": changed,
-        "subscribed_topics": topics,
+        "subscribed_topics": known.topics,
         "reason": event.reason,
-        "unnamed_topics": unnamed,
+        "unnamed_topics": known.unnamed_topics,
         "join_ms": _since_rebalance(event, state, before),
     }
 
 
 def _note_join(
     event: events.MemberJoined | events.MemberRejoined, group: ClassicGroup, state: GroupAuditState
-) -> tuple[list[str], int]:
-    """Remember the JoinGroup of a member; the topics that it asks for, and their number if they are too many."""
-    topics, unnamed = read_subscription(group.protocol_type, event.protocols[0].metadata, schema.TOPICS_NAMED_MAX)
-    state.set_topics(event.member_id, topics, unnamed)
-    state.note_join(event.member_id, group.generation_id + 1, event.at_ms)
-    return topics, unnamed
+) -> KnownMember:
+    """Remember the JoinGroup of a member, and what it asks for."""
+    known = state.subscribe(event.member_id, group.protocol_type, event.protocols[0].metadata)
+    state.note_join(known, group.generation_id + 1, event.at_ms)
+    return known
 
 
 def _since_rebalance(event: events.Event, state: GroupAuditState, before: GroupState) -> int | None:
@@ -142,10 +135,9 @@ def _replaced(
     member = group.members[event.new_member_id]
     old = state.members[event.old_member_id]
     state.replace_member(event.old_member_id, member)
-    topics, unnamed = read_subscription(group.protocol_type, event.protocols[0].metadata, schema.TOPICS_NAMED_MAX)
-    state.set_topics(event.new_member_id, topics, unnamed)
+    known = state.subscribe(event.new_member_id, group.protocol_type, event.protocols[0].metadata)
     if event.request_id is not None:
-        state.note_join(event.new_member_id, group.generation_id + 1, event.at_ms)
+        state.note_join(known, group.generation_id + 1, event.at_ms)
         state.note_trigger(Cause.STATIC_REPLACED, member, event.reason, event.at_ms)
     return {
         "member": schema.MemberRef(
@@ -162,9 +154,9 @@ def _replaced(
         "old_client_host": old.member.client.client_host,
         "described_client_id": member.client_id,
         "described_client_host": member.client_host,
-        "subscribed_topics": topics,
+        "subscribed_topics": known.topics,
         "old_subscribed_topics": old.topics,
-        "unnamed_topics": unnamed + old.unnamed_topics,
+        "unnamed_topics": known.unnamed_topics + old.unnamed_topics,
     }
 
 
@@ -226,22 +218,8 @@ def _generation_started(
 def _assigned(
     event: events.MemberAssigned, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
-    member = group.members[event.member_id]
-    readable, partitions, unnamed = read_assignment(group.protocol_type, event.assignment, state.nameable_partitions)
-    metadata = member.metadata_for(group.protocol_name)
-    claimed = count_claimed(group.protocol_type, metadata, partitions, schema.PARTITIONS_NAMED_MAX)
-    gained, lost, kept = state.assign(event.member_id, partitions, unnamed, claimed)
-    return {
-        "member": member,
-        "readable": readable,
-        "partitions": by_topic(partitions) if gained and kept else gained or kept,
-        "gained": gained,
-        "lost": lost,
-        "kept": kept,
-        "unnamed_partitions": unnamed,
-        "join_ms": state.join_ms(event.member_id, group.generation_id),
-        "sync_ms": state.sync_ms(event.member_id, group.generation_id),
-    }
+    metadata = group.members[event.member_id].metadata_for(group.protocol_name)
+    return state.assign(event.member_id, group.protocol_type, metadata, event.assignment, group.generation_id)
 
 
 def _stable(
@@ -395,21 +373,8 @@ def whole_group(group: ClassicGroup, state: GroupAuditState) -> Fields:
 
 def _member_snapshot(member: Member, group: ClassicGroup, state: GroupAuditState) -> schema.MemberSnapshot:
     known = state.members[member.member_id]
-    metadata = member.metadata_for(group.protocol_name)
-    topics, unnamed_topics = read_subscription(group.protocol_type, metadata, schema.TOPICS_NAMED_MAX)
     return schema.MemberSnapshot(
-        _member_ref(member), topics, by_topic(known.owned), unnamed_topics, known.unnamed_partitions
-    )
-
-
-def _member_ref(member: Member) -> schema.MemberRef:
-    return schema.MemberRef(
-        member.member_id,
-        member.client_id,
-        member.client_host,
-        member.group_instance_id,
-        member.client_software_name,
-        member.client_software_version,
+        cast(Any, known), known.topics, by_topic(known.owned), known.unnamed_topics, known.unnamed_partitions
     )
 
 
@@ -427,6 +392,5 @@ def remember_group(group: ClassicGroup, state: GroupAuditState, world: World) ->
     for member in group.members.values():
         _, partitions, unnamed = read_assignment(group.protocol_type, member.assignment, state.nameable_partitions)
         state.remember_member(member, partitions, unnamed)
-        metadata = member.metadata_for(group.protocol_name)
-        state.set_topics(member.member_id, *read_subscription(group.protocol_type, metadata, schema.TOPICS_NAMED_MAX))
+        state.subscribe(member.member_id, group.protocol_type, member.metadata_for(group.protocol_name))
     state.topic_counts = world.topic_counts(state.subscribed_topics())

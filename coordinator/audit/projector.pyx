@@ -13,7 +13,7 @@ from coordinator.audit.coordinator_events import coordinator_record
 from coordinator.audit.projections import PROJECTIONS, snapshot
 from coordinator.audit.resume import AuditReplay, resume
 from coordinator.audit.snapshots import (
-    CHECKPOINT_RECORDS, CHECKPOINT_RECORDS_PER_GROUP, MEMBERS_AT_ONCE, SnapshotRound,
+    CHECKPOINT_RECORDS, CHECKPOINT_RECORDS_PER_GROUP, CHECKPOINT_RECORDS_PER_MEMBER, MEMBERS_AT_ONCE, SnapshotRound,
 )
 from coordinator.audit.world import NoCluster, World
 from coordinator.core import events, offset_events
@@ -25,6 +25,7 @@ cdef object OFFSETS_COMMITTED = offset_events.OffsetsCommitted
 cdef object OFFSETS_HELD_BACK = offset_events.TransactionalOffsetsCommitted
 cdef object NO_CLUSTER = NoCluster()
 cdef int64_t RECORDS_PER_GROUP = CHECKPOINT_RECORDS_PER_GROUP
+cdef int64_t RECORDS_PER_MEMBER = CHECKPOINT_RECORDS_PER_MEMBER
 
 
 cdef class AuditProjector:
@@ -36,6 +37,7 @@ cdef class AuditProjector:
     cdef RecordWriter writer
     cdef dict projections
     cdef int64_t checkpoint_records
+    cdef int64_t snapshot_members       # in the last round of snapshots
     cdef object members_at_once
     cdef readonly object replay
     cdef object snapshot_round
@@ -119,6 +121,7 @@ cdef class AuditProjector:
         self.groups.clear()
         self.committed_groups.clear()
         self.snapshot_round = None
+        self.snapshot_members = 0
         self.replay = AuditReplay(0)
 
     def start_replay(self, int64_t from_offset):
@@ -171,7 +174,8 @@ cdef class AuditProjector:
             return True
         if not self.groups:
             return False
-        records_max = max(self.checkpoint_records, RECORDS_PER_GROUP * len(self.groups))
+        records_max = RECORDS_PER_GROUP * len(self.groups) + RECORDS_PER_MEMBER * self.snapshot_members
+        records_max = max(self.checkpoint_records, records_max)
         return self.next_offset - self.checkpoint_offset > records_max
 
     def write_snapshots(self, groups, int64_t now_ms):
@@ -186,7 +190,8 @@ cdef class AuditProjector:
             if checkpoint_offset is not None:
                 self.checkpoint_offset = checkpoint_offset
         if self.snapshot_round.is_over:
-            self.checkpoint_ms, self.snapshot_round = now_ms, None
+            self.checkpoint_ms, self.snapshot_members = now_ms, self.snapshot_round.members
+            self.snapshot_round = None
         return records
 
     # ---- offset commits

@@ -11,7 +11,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from _wire.primitives cimport Writer, bytes_written, close_writer, finish_writer, open_writer, reserve, write_raw
-from coordinator.audit.group_state cimport GroupAuditState
+from coordinator.audit.group_state cimport GroupAuditState, KnownMember
 
 from datetime import UTC, datetime
 from typing import get_args
@@ -146,10 +146,13 @@ cdef class RecordWriter:
         int64_t generation_id_before, state, int64_t generation_id, dict fields,
     ):
         cdef Kind kind = KINDS[event_class]
-        cdef bytes key = utf8_of(group_id)
+        cdef bytes key
         cdef tuple texts = self.texts
         cdef bytes value
         cdef Writer w
+        if audit_state.key is None:
+            audit_state.key = utf8_of(group_id)
+        key = audit_state.key
         audit_state.start_event(kind.is_never_void)
         open_writer(&w, min(kind.last_bytes + SPARE_BYTES, LIKELY_BYTES_MAX), b"AuditEvent")
         try:
@@ -253,7 +256,7 @@ cdef int write_fields(Writer *w, Layout layout, dict fields) except -1:
     """Write the fields of an event after the envelope. They must be in the order of its struct."""
     cdef Py_ssize_t at = 0, count = len(layout.names)
     for name, value in fields.items():
-        if at == count or name != layout.names[at]:
+        if at == count or (name is not layout.names[at] and name != layout.names[at]):
             raise_not_the_fields(layout, fields)
         write_bytes(w, layout.texts[at])
         write_value(w, value, layout.within[at])
@@ -276,9 +279,27 @@ cdef int write_struct(Writer *w, Layout layout, source) except -1:
     return write_byte(w, c"}")
 
 
+cdef bytes member_text(KnownMember known, Layout layout):
+    """The member as JSON: for thousands of events of its group it is the same."""
+    cdef Writer w
+    member = known.member
+    name, version = member.client_software_name, member.client_software_version
+    if known.text is None or name != known.text_software_name or version != known.text_software_version:
+        open_writer(&w, FIRST_BYTES, b"MemberRef")
+        try:
+            write_struct(&w, layout, member)
+            known.text = finish_writer(&w)
+        finally:
+            close_writer(&w)
+        known.text_software_name, known.text_software_version = name, version
+    return known.text
+
+
 cdef int write_value(Writer *w, value, Layout within) except -1:
     if value is None:
         return write_bytes(w, b"null")
+    if type(value) is KnownMember:
+        return write_bytes(w, member_text(value, within))
     if isinstance(value, str):
         return write_text(w, value)
     if isinstance(value, bool):

@@ -14,6 +14,9 @@ A start reads up to this number per partition: 50,000 for the default of 50 part
 CHECKPOINT_RECORDS_PER_GROUP: Final = 10
 """Number of records per live group between two checkpoints, so that at most a tenth of all records are snapshots."""
 
+CHECKPOINT_RECORDS_PER_MEMBER: Final = 5
+"""Number of records per live member between two checkpoints. A snapshot takes as long per member as another event."""
+
 MEMBERS_AT_ONCE: Final = 150
 """Size of a slice of a checkpoint: groups plus members whose snapshots are written at once, about 0.5 ms."""
 
@@ -26,6 +29,8 @@ class SnapshotRound:
         self.offset = offset
         self._members_at_once = members_at_once
         self._left = list(group_ids)
+        self.members = 0
+        """Members of the groups written so far."""
 
     @property
     def is_over(self) -> bool:
@@ -43,6 +48,7 @@ class SnapshotRound:
             if group is not None:
                 chosen.append(group)
                 cost += 1 + len(group.members)
+                self.members += len(group.members)
         while self._left and self._left[-1] not in groups:
             self._left.pop()
         if self.is_over and not chosen:

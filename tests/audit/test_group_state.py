@@ -1,19 +1,24 @@
 """What a generation changes of who owns what, beside plain sets and dicts."""
 
+from collections.abc import Iterable
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from _wire.embedded import encode_versioned
+from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from _wire.messages.consumer_protocol_subscription import TopicPartition as OwnedPartition
 from coordinator.audit import schema
 from coordinator.audit.group_state import GroupAuditState, by_topic
+from coordinator.core.assignors.consumer_protocol import encode_assignment
 from coordinator.core.classic_group import Member
 from coordinator.core.committed_offsets import TopicPartition
+from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 
 Partitions = set[tuple[str, int]]
 PARTITIONS = st.sets(st.tuples(st.sampled_from("tus"), st.integers(0, 12)), max_size=20)
-GENERATIONS = st.lists(
-    st.lists(st.tuples(st.sampled_from("abc"), PARTITIONS, st.integers(0, 20)), max_size=3), max_size=5
-)
-"""Each: which member gets what, and how many of those it claims."""
+GENERATIONS = st.lists(st.lists(st.tuples(st.sampled_from("abc"), PARTITIONS, PARTITIONS), max_size=3), max_size=5)
+"""Each: which member gets what, and what it claims to own."""
 
 
 def member(member_id: str) -> Member:
@@ -23,6 +28,21 @@ def member(member_id: str) -> Member:
 def naive(partitions: Partitions) -> list[tuple[str, list[int]]]:
     topics = sorted({topic for topic, _ in partitions})
     return [(topic, sorted(index for name, index in partitions if name == topic)) for topic in topics]
+
+
+def subscription(claimed: Partitions) -> bytes:
+    owned = [OwnedPartition(topic=topic, partitions=indexes) for topic, indexes in naive(claimed)]
+    return encode_versioned(ConsumerProtocolSubscription(topics=["t"], owned_partitions=owned), 1)
+
+
+def assign(
+    state: GroupAuditState, member_id: str, partitions: Partitions, claimed: Iterable[tuple[str, int]] = ()
+) -> tuple[dict[str, list[int]], ...]:
+    """What the member gained, lost and kept."""
+    assignment = encode_assignment(dict(naive(partitions)))
+    fields = state.assign(member_id, CONSUMER_PROTOCOL_TYPE, subscription(set(claimed)), assignment, 1)
+    assert fields["readable"] and (fields["unnamed_partitions"] or fields["partitions"] == dict(naive(partitions)))
+    return fields["gained"], fields["lost"], fields["kept"]
 
 
 @given(PARTITIONS)
@@ -44,8 +64,8 @@ def test_an_assignment_is_compared_with_what_was_owned(loaded, generations):
         for member_id, now, claimed in generation:
             before = owned[member_id]
             moved += sum(last_owner.get(partition, member_id) != member_id for partition in now - before)
-            assigned, unowned = assigned + len(now), unowned + len(now) - claimed
-            changes = state.assign(member_id, now, 0, claimed)
+            assigned, unowned = assigned + len(now), unowned + len(now - claimed)
+            changes = assign(state, member_id, now, claimed)
             assert [list(each.items()) for each in changes] == [
                 naive(now - before),
                 naive(before - now),
@@ -62,7 +82,7 @@ def test_a_replaced_member_owns_what_the_old_one_did():
     state = GroupAuditState()
     state.remember_member(member("old"), [("t", 0)], 0)
     state.replace_member("old", member("new"))
-    assert state.assign("new", {("t", 0)}, 0, 0) == ({}, {}, {"t": [0]})
+    assert assign(state, "new", {("t", 0)}) == ({}, {}, {"t": [0]})
     assert (state.moved, state.members.keys()) == (0, {"new"})
 
 
@@ -70,11 +90,11 @@ def test_partitions_that_are_not_named_are_counted():
     state = GroupAuditState()
     state.remember_member(member("a"), [("t", 0)], 0)
     state.start_generation(0)
-    assert state.assign("a", set(), 20_000, 0) == ({}, {}, {})
+    assert assign(state, "a", {("t", index) for index in range(20_000)}) == ({}, {}, {})
     assert (state.partitions, state.unowned, state.members["a"].owned) == (20_000, 0, ())
     assert state.members["a"].unnamed_partitions == 20_000
     state.start_generation(1)
-    assert state.assign("a", {("t", 0)}, 0, 0) == ({"t": [0]}, {}, {}), "it is compared with nothing"
+    assert assign(state, "a", {("t", 0)}) == ({"t": [0]}, {}, {}), "it is compared with nothing"
     assert state.members["a"].unnamed_partitions == 0
 
 
@@ -83,14 +103,14 @@ def test_a_generation_names_so_many_partitions_in_all():
     state.remember_member(member("a"), [("t", 0), ("t", 1)], 0)
     assert state.nameable_partitions == schema.PARTITIONS_NAMED_MAX - 2
     state.start_generation(0)
-    state.assign("a", {("t", 0)}, 0, 0)
+    assign(state, "a", {("t", 0)})
     assert state.nameable_partitions == schema.PARTITIONS_NAMED_MAX - 1
 
 
 def play_generation(state: GroupAuditState, plan: dict[str, Partitions]) -> int:
     state.start_generation(0)
     for member_id, partitions in plan.items():
-        state.assign(member_id, partitions, 0, 0)
+        assign(state, member_id, partitions)
     state.forget_old_owners()
     return state.moved
 
@@ -119,3 +139,14 @@ def test_owners_are_those_of_two_generations_at_most(plans):
         play_generation(state, named)
         assigned.append(named["a"] | named["b"])
         assert state.owners.keys() == assigned[-1] | assigned[-2], "not those of the one before"
+
+
+def test_members_that_subscribe_alike_share_one_list_of_topics():
+    state = GroupAuditState()
+    for name in "ab":
+        state.remember_member(member(name), (), 0)
+        state.subscribe(name, CONSUMER_PROTOCOL_TYPE, subscription(set()))
+    assert state.members["a"].topics == ["t"]
+    assert state.members["b"].topics is state.members["a"].topics
+    state.subscribe("b", CONSUMER_PROTOCOL_TYPE, b"")
+    assert (state.members["a"].topics, state.members["b"].topics) == (["t"], [])
