@@ -50,6 +50,8 @@ cdef class GroupAuditState:
     cdef list last_topics               # what it subscribes to,
     cdef int64_t last_unnamed_topics    # and as a number
     cdef dict had                       # previous owner → how many of the assigned partitions it had
+    cdef public object reset_by         # the client that committed last without being a member,
+    cdef public int64_t reset_ms        # and when
     cdef dict rejections                # what a rejection is counted by → how many there were
     cdef readonly int64_t commits
     cdef readonly int64_t committed_partitions

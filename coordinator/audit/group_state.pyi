@@ -2,7 +2,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from coordinator.audit.schema import TopicPartitions, Trigger
-from coordinator.core.causes import Cause
+from coordinator.core.causes import Cause, Requester
 from coordinator.core.classic_group import ClassicGroup, Member
 from coordinator.core.states import GroupState
 
@@ -38,6 +38,9 @@ class GroupAuditState:
     """
 
     rebalance_started_ms: int
+    reset_by: Requester | None
+    """The client that committed to the group last without being a member of it, at `reset_ms`."""
+    reset_ms: int
     topic_counts: dict[str, int]
     """Subscribed topic → its number of partitions when the last generation started."""
     @property

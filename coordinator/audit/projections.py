@@ -54,6 +54,7 @@ def _joined(
         "unnamed_topics": known.unnamed_topics,
         "reason": event.reason,
         "join_ms": _since_rebalance(event, state, before),
+        "protocol_type": event.protocol_type,
     }
 
 
@@ -293,7 +294,11 @@ DELETION_CAUSES: Final = {
 
 def _offsets_reset(
     event: offset_events.OffsetsReset, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
-) -> Fields:
+) -> Fields | None:
+    is_going_on = state.reset_by == event.requested_by and event.at_ms - state.reset_ms < schema.RESET_APART_MS
+    state.reset_by, state.reset_ms = event.requested_by, event.at_ms
+    if is_going_on and not any(now < before for of_topic in event.partitions.values() for _, before, now in of_topic):
+        return None
     count = sum(map(len, event.partitions.values()))
     is_named = count <= schema.PARTITIONS_NAMED_MAX
     return {

@@ -55,6 +55,9 @@ TRIGGERS_NAMED_MAX: Final = 100
 MEMBERS_NAMED_MAX: Final = 100
 """The largest number of members that `pending_members` and `never_synced` name."""
 
+RESET_APART_MS: Final = 60_000
+"""Commits of the same client that is no member, closer together than this, are one reset."""
+
 
 class MemberRef(msgspec.Struct, frozen=True):
     """The identity of a member.
@@ -161,6 +164,7 @@ class MemberJoined(AuditEvent, frozen=True, kw_only=True, tag="member.joined"):
     unnamed_topics: int = 0
     reason: str = ""
     join_ms: int | None = None
+    protocol_type: str = ""
 
 
 class MemberRejoined(AuditEvent, frozen=True, kw_only=True, tag="member.rejoined"):
@@ -341,9 +345,9 @@ class GroupEmptied(AuditEvent, frozen=True, kw_only=True, tag="group.emptied"):
 class GroupRemoved(AuditEvent, frozen=True, kw_only=True, tag="group.removed"):
     """The group was removed, which ends this incarnation. If it is created again, `seq` continues with a larger number.
 
-    Causes: `admin`, the group was deleted; `offsets_expired`, it was empty and its last offset expired. With
-    `not_stored` and `store_failed` only the audit knows the group: its creation was not stored, because the server
-    crashed or because the append failed. `requested_by` is the client that deleted it.
+    Causes: `admin`, the group was deleted; `offsets_expired`, it was empty and its last offset expired; `no_offsets`,
+    it was empty and had none. With `not_stored` and `store_failed` only the audit knows the group: its creation was not
+    stored, because the server crashed or because the append failed. `requested_by` is the client that deleted it.
     """
 
     cause: Cause
@@ -433,6 +437,9 @@ class OffsetsDeleted(AuditEvent, frozen=True, kw_only=True, tag="offsets.deleted
 
 class OffsetsReset(AuditEvent, frozen=True, kw_only=True, tag="offsets.reset"):
     """Offsets were committed by a client that is no member to a group that has had members and is Empty.
+
+    A client that assigns its partitions itself does so all the time. So a client that commits again within a minute is
+    told of only if an offset goes back; its other commits are counted in `offsets.committed`.
 
     `partitions`: topic → [partition, committed offset before (-1: none), committed offset now]. If there are more than
     `PARTITIONS_NAMED_MAX`, it is empty and `unnamed_partitions` is their number.

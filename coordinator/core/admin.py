@@ -59,10 +59,10 @@ def describe(group: Group | None, request: DescribeGroupsRequest, context: Opera
     """The one group that the request asks for."""
     operations = ALL_OPERATIONS if request.include_authorized_operations else NO_AUTHORIZED_OPERATIONS
     if group is None:
-        described = _describe_missing(request.groups[0], operations, context.api_version)
+        answer = _describe_missing(request.groups[0], operations, context.api_version)
     else:
-        described = _describe(group.classic, operations)
-    return replying(context, DescribeGroupsResponse(groups=[described]))
+        answer = described(group.classic, operations)
+    return replying(context, DescribeGroupsResponse(groups=[answer]))
 
 
 def _describe_missing(group_id: str, operations: int, api_version: int) -> DescribedGroup:
@@ -75,8 +75,11 @@ def _describe_missing(group_id: str, operations: int, api_version: int) -> Descr
     return missing
 
 
-def _describe(group: ClassicGroup, operations: int) -> DescribedGroup:
-    """Protocol and members' metadata are shown only in Stable, where they are the generation's."""
+def described(group: ClassicGroup, operations: int = NO_AUTHORIZED_OPERATIONS) -> DescribedGroup:
+    """The group as DescribeGroups shows it.
+
+    Protocol and members' metadata are shown only in Stable, where they are the generation's.
+    """
     stable = group.state is STABLE
     return DescribedGroup(
         group_id=group.group_id,

@@ -31,6 +31,7 @@ class Cause(StrEnum):
     GROUP_TOO_LARGE = "group_too_large"
     ASSIGNMENT_TOO_LARGE = "assignment_too_large"
     OFFSETS_EXPIRED = "offsets_expired"
+    NO_OFFSETS = "no_offsets"
     TOPIC_DELETED = "topic_deleted"
     GROUP_REMOVED = "group_removed"
     STORE_FAILED = "store_failed"

@@ -26,12 +26,14 @@ def expire(group: Group | None, request: None, context: OperationContext) -> Dec
     expired = _expired(group, now_ms, context.config[OFFSETS_RETENTION_MINUTES] * MS_PER_MINUTE)
     events: list[Event] = []
     if expired:
-        cause = DeletionCause.EXPIRED
-        events.append(OffsetsDeleted(group_id=group.group_id, at_ms=now_ms, cause=cause, partitions=expired))
+        events.append(
+            OffsetsDeleted(group_id=group.group_id, at_ms=now_ms, cause=DeletionCause.EXPIRED, partitions=expired)
+        )
     left = sum(map(len, group.offsets.by_topic.values())) - len(expired)
     if group.classic.state is not EMPTY or left or group.offsets.pending:
         return Decision(tuple(events))
-    removed = GroupRemoved(group_id=group.group_id, at_ms=now_ms, cause=Cause.OFFSETS_EXPIRED)
+    cause = Cause.OFFSETS_EXPIRED if expired else Cause.NO_OFFSETS
+    removed = GroupRemoved(group_id=group.group_id, at_ms=now_ms, cause=cause)
     return Decision((*events, removed), sessions=sessions_of_pending_members(group.classic))
 
 

@@ -203,6 +203,7 @@ _CLAUSES: Final[dict[Cause, Callable[[Trigger, Context], str]]] = {
     Cause.GROUP_TOO_LARGE: _fixed("the loaded group has more members than group.max.size allows"),
     Cause.ASSIGNMENT_TOO_LARGE: _assignment_too_large,
     Cause.OFFSETS_EXPIRED: _fixed("its last committed offset expired"),
+    Cause.NO_OFFSETS: _fixed("it had neither members nor committed offsets"),
     Cause.STORE_FAILED: _fixed("the coordinator could not write to its disk and loaded the group again"),
     Cause.NOT_STORED: _fixed("the coordinator crashed before the group was stored"),
     Cause.INVARIANT_VIOLATED: _fixed("of a defect of the coordinator, which loaded the group again"),

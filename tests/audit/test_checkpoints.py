@@ -8,6 +8,7 @@ import pytest
 from coordinator.audit import schema
 from coordinator.audit.projector import AuditProjector
 from coordinator.audit.resume import AuditReplay
+from coordinator.audit.snapshots import CHECKPOINT_RECORDS_PER_GROUP, CHECKPOINT_RECORDS_PER_MEMBER
 from coordinator.core.states import GroupState
 from coordinator.log.checkpoints import GROUP_AUDIT
 from coordinator.runtime.audit_schedule import HALF_RETENTION_MS
@@ -100,6 +101,17 @@ def test_a_checkpoint_follows_so_many_records(sim, member_id):
     assert (snapshot.leader, snapshot.protocol_name, snapshot.protocol_type) == (member_id, "range", "consumer")
     (member,) = snapshot.members
     assert (member.member.member_id, member.subscribed_topics, member.partitions) == (member_id, ["t"], {"t": [0]})
+
+
+def test_checkpoints_of_a_large_group_are_rarer(sim, member_id):
+    for index in range(9):
+        sim.join(f"c{index}", metadata=subscription("t"))
+    offsets = []
+    for _ in range(2):
+        fill_a_rebalance(sim)
+        offsets.append(sim.snapshots()[-1].checkpoint_offset)
+    assert len(sim.group.members) == 10
+    assert offsets[1] - offsets[0] > CHECKPOINT_RECORDS_PER_GROUP + 10 * CHECKPOINT_RECORDS_PER_MEMBER
 
 
 def test_a_start_reads_from_the_checkpoint_on(sim, member_id):

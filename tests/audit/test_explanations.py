@@ -390,6 +390,20 @@ def test_offsets_that_an_administrator_sets_are_told_from_and_to(sim, pair):
         assert event.requested_by.client_id == "admin"
 
 
+def test_who_goes_on_committing_without_being_a_member_is_told_of_once(sim, pair):
+    with sim.one_turn():
+        for member_id in pair:
+            sim.leave(member_id)
+    for offset in (7, 8, 9):
+        sim.commit(offset=offset)
+    assert sim.kinds().count("offsets.reset") == 1
+    sim.commit(offset=3)
+    assert last(sim, schema.OffsetsReset).partitions == {"t": [[0, 9, 3]]}, "an offset that goes back is no progress"
+    sim.advance(schema.RESET_APART_MS)
+    sim.commit(offset=90)
+    assert last(sim, schema.OffsetsReset).partitions == {"t": [[0, 3, 90]]}
+
+
 def test_a_group_that_never_had_members_is_not_reset(sim):
     sim.commit(offset=7)
     sim.commit(offset=8)

@@ -98,7 +98,7 @@ def test_what_an_open_transaction_has_a_position_for_stays_and_so_does_the_group
 def test_an_empty_group_without_offsets_goes_at_once():
     group = group_with("g", protocol_type="consumer", state_since_ms=COMMITTED_MS)
     (removed,) = expire(group, None, context(COMMITTED_MS, settings=SETTINGS)).events
-    assert removed == GroupRemoved(group_id="g", at_ms=COMMITTED_MS, cause=Cause.OFFSETS_EXPIRED)
+    assert removed == GroupRemoved(group_id="g", at_ms=COMMITTED_MS, cause=Cause.NO_OFFSETS)
     group.offsets.put_pending(7, TopicPartition("held", 0), position())
     assert expire(group, None, context(COMMITTED_MS, settings=SETTINGS)).events == ()
 

@@ -2,7 +2,9 @@
 
 from typing import Any, NamedTuple
 
+from _wire.messages.describe_groups import DescribedGroup
 from coordinator.audit import schema
+from coordinator.core.consumer_protocol import read_assignment, subscription_topics
 
 Partitions = frozenset[tuple[str, int]]
 
@@ -13,6 +15,44 @@ class AuditedState(NamedTuple):
     generation_id: int
     state: str
     members: frozenset[str]
+
+
+class Described(NamedTuple):
+    """A group as DescribeGroups shows it, with its members' bytes decoded."""
+
+    state: str
+    protocol_type: str
+    protocol_name: str
+    members: list["DescribedMember"]
+
+
+class DescribedMember(NamedTuple):
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    topics: list[str]
+    partitions: Partitions
+
+
+def decoded(group: DescribedGroup) -> Described:
+    """What an answer to DescribeGroups says of the group."""
+    members = [
+        DescribedMember(
+            member.member_id,
+            member.group_instance_id,
+            member.client_id,
+            member.client_host,
+            sorted(subscription_topics(member.member_metadata)) if member.member_metadata else [],
+            frozenset(read_assignment(group.protocol_type, member.member_assignment, schema.PARTITIONS_NAMED_MAX)[1]),
+        )
+        for member in group.members
+    ]
+    return Described(group.group_state, group.protocol_type, group.protocol_data, members)
+
+
+def who(member: schema.MemberRef) -> tuple[str, str | None, str, str]:
+    return member.member_id, member.group_instance_id, member.client_id, member.client_host
 
 
 def flat(partitions: schema.TopicPartitions) -> Partitions:
@@ -31,6 +71,17 @@ class AuditReader:
         self.states: dict[int, AuditedState] = {}
         """By `seq`."""
         self.assigned_in_generation = 0
+        self.protocol_type = self.protocol_name = ""
+        self.described: dict[str, DescribedMember] = {}
+        """Member id → the member as DescribeGroups shows it in Stable."""
+
+    def describe(self) -> Described:
+        """The group as DescribeGroups shows it, from the topic alone."""
+        members = list(self.described.values())
+        if self.state != "Stable":
+            members = [member._replace(topics=[]) for member in members]
+        protocol_name = self.protocol_name if self.state == "Stable" else ""
+        return Described(self.state, self.protocol_type, protocol_name, members)
 
     def apply(self, event: Any, offset: int, *, may_be_lost: bool = False) -> None:
         """The next event of the group, and its offset. `may_be_lost`: a power loss took more than the last batch."""
@@ -42,7 +93,47 @@ class AuditReader:
             self._loaded(event, may_be_lost)
         else:
             self._apply(event, offset)
+        self._describe(event)
         self.states[event.seq] = AuditedState(self.generation_id, self.state, frozenset(self.members))
+
+    def _describe(self, event: Any) -> None:
+        described = self.described
+        match event:
+            case schema.MemberJoined():
+                if not described:
+                    self.protocol_type = event.protocol_type
+                described[event.member.member_id] = DescribedMember(
+                    *who(event.member), event.subscribed_topics, frozenset()
+                )
+            case schema.MemberRejoined(member=member):
+                described[member.member_id] = described[member.member_id]._replace(topics=event.subscribed_topics)
+            case schema.MemberRemoved(member=member):
+                del described[member.member_id]
+            case schema.StaticMemberReplaced(member=member):
+                client = event.described_client_id, event.described_client_host
+                old = described.pop(event.old_member_id)
+                described[member.member_id] = DescribedMember(
+                    member.member_id, member.group_instance_id, *client, event.subscribed_topics, old.partitions
+                )
+            case schema.RebalanceSuperseded():
+                for member_id, member in described.items():
+                    described[member_id] = member._replace(partitions=frozenset())
+            case schema.MemberAssigned(member=member):
+                described[member.member_id] = described[member.member_id]._replace(partitions=flat(event.partitions))
+            case schema.GenerationStarted():
+                self.protocol_name = event.protocol_name
+            case schema.GroupLoaded() | schema.GroupSnapshot():
+                self.protocol_type, self.protocol_name = event.protocol_type, event.protocol_name
+                if isinstance(event, schema.GroupLoaded):
+                    self.described = {
+                        each.member.member_id: DescribedMember(
+                            *who(each.member), each.subscribed_topics, flat(each.partitions)
+                        )
+                        for each in event.members
+                    }
+            case schema.GroupRemoved():
+                described.clear()
+                self.protocol_type = self.protocol_name = ""
 
     def _check_seq(self, event: Any, offset: int) -> None:
         """Contiguous within an incarnation; a new one begins with a larger number than any before."""

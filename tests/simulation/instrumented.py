@@ -14,6 +14,7 @@ from coordinator.audit.projector import AuditProjector
 from coordinator.audit.resume import AuditReplay
 from coordinator.audit.schema import OffsetsCommitted, decode_event
 from coordinator.config import Config
+from coordinator.core.admin import described
 from coordinator.core.causes import Cause
 from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.events import Event
@@ -27,6 +28,7 @@ from coordinator.runtime.interfaces import AuditRecord, StoreError
 from coordinator.runtime.shard import Shard
 from coordinator.runtime.store import LogStore
 from tests.model.memory_files import ProcessKilled
+from tests.simulation.audit_reader import decoded
 from tests.simulation.history import Setup
 from tests.simulation.server import AUDIT, OFFSETS, SimulatedServer
 from tests.simulation.twins import InjectedDefect, ShardTwins
@@ -101,6 +103,9 @@ class InstrumentedProjector(AuditProjector):
     ) -> None:
         self._twins.happened(event)
         super().project(event, group, state_before, generation_before, records)
+        state = self.groups.get(event.group_id)
+        if state is not None and state.seq and group.rebalance_reason is None:  # else a rebalance follows at once
+            self._twins.shows(event.group_id, state.seq, decoded(described(group)))
         self._twins.break_invariant(event.group_id)
 
     def discard(self, group_id: str, records: list[AuditRecord], count: int) -> None:

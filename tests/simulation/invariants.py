@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from coordinator.core.admin import described
 from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.committed_offsets import TopicPartition
 from coordinator.core.decision import OperationContext, next_deadline_ms
@@ -11,6 +12,7 @@ from coordinator.core.rebalance import advance
 from coordinator.core.states import GroupState
 from coordinator.runtime.group_state_machine import GroupStateMachine
 from coordinator.runtime.shard import Shard
+from tests.simulation.audit_reader import decoded
 from tests.simulation.client_view import Positions, committed_offsets
 from tests.simulation.consumers import partitions_of
 from tests.simulation.server import AUDIT, unanswered
@@ -92,6 +94,7 @@ def the_audit_tells_where_groups_are(harness: "Harness", shard: Shard[GroupState
         audited, group = readers[group_id], whole.classic
         assert (audited.state, audited.generation_id) == (group.state, group.generation_id), group_id
         assert audited.members == group.members.keys(), group_id
+        assert audited.describe() == decoded(described(group)), group_id
         if group.state is GroupState.STABLE:
             owned = {member_id: flat_assignment(member.assignment) for member_id, member in group.members.items()}
             assert {member_id: audited.owned.get(member_id, frozenset()) for member_id in owned} == owned, group_id

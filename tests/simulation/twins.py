@@ -21,7 +21,7 @@ from coordinator.core.offset_events import (
 from coordinator.core.states import GroupState
 from coordinator.core.stored import Stored, StoredGroups
 from coordinator.runtime.interfaces import AuditRecord
-from tests.simulation.audit_reader import AuditReader
+from tests.simulation.audit_reader import AuditReader, Described
 from tests.simulation.client_view import Generation
 from tests.simulation.rules import check_event
 
@@ -60,6 +60,8 @@ class ShardTwins:
         self.replayed: dict[str, Group] = {}
         self.durable = StoredGroups()
         self.readers: dict[str, AuditReader] = {}
+        self.shown: defaultdict[str, dict[int, Described]] = defaultdict(dict)
+        """Group id → `seq` of an audit event that is not appended yet → what DescribeGroups would show after it."""
         self.incarnation: Counter[str] = Counter()
         """Group id → how often it was created or loaded. Generations are counted within such an incarnation."""
         self.expired: defaultdict[str, set[TopicPartition]] = defaultdict(set)
@@ -118,6 +120,10 @@ class ShardTwins:
             del self.replayed[event.group_id]
             self.committed.pop(event.group_id, None)
 
+    def shows(self, group_id: str, seq: int, described: Described) -> None:
+        """What DescribeGroups would show after a core event, the last audit event of which is `seq`."""
+        self.shown[group_id][seq] = described
+
     def break_invariant(self, group_id: str) -> None:
         """Raises InjectedDefect if this is the event at which the group was to break."""
         left = self.breaking.get(group_id)
@@ -132,6 +138,7 @@ class ShardTwins:
         """The group is not served until it is rebuilt."""
         self.replayed.pop(group_id, None)
         self.committed.pop(group_id, None)
+        self.shown.pop(group_id, None)
 
     def rebuilt(self, group_id: str, group: ClassicGroup | None) -> None:
         """The group is served again as it is stored; None: it is not."""
@@ -187,6 +194,9 @@ class ShardTwins:
             if reader is None:
                 reader = self.readers[event.group_id] = AuditReader()
             reader.apply(event, offset, may_be_lost=self.power_was_ever_lost)
+            shown = self.shown[event.group_id].pop(event.seq, None)
+            assert shown is None or reader.describe() == shown, event
+            self.seen["audit tells what DescribeGroups shows"] += shown is not None
 
     def found_stored(self, found: list[Stored]) -> None:
         """A start or a reload reads these from `__consumer_offsets`."""
@@ -212,6 +222,7 @@ class ShardTwins:
         assert dict(groups) == durable, "records are loaded one way only"
         self.replayed = load_all(self.stored)
         self.committed.clear()
+        self.shown.clear()
         # Each session is a new one.
         self.may_be_silent_until_ms.clear()
         self.first_session_until_ms.clear()
