@@ -1,4 +1,4 @@
-"""Creation and deletion of topics."""
+"""Creation, growth and deletion of topics."""
 
 from typing import Final
 
@@ -28,7 +28,7 @@ PARTITIONS_AT_MOST: Final = 10_000
 
 
 class TopicError(ValueError):
-    """A topic cannot be created or deleted. `error` is the protocol's error code; the message is one line."""
+    """A topic cannot be created, changed or deleted. `error` is the protocol's error code; the message is one line."""
 
     def __init__(self, error: ErrorCode, message: str) -> None:
         super().__init__(message)
@@ -36,7 +36,7 @@ class TopicError(ValueError):
 
 
 class Topics:
-    """Creates and deletes topics. A change is durable before the client gets a response."""
+    """Creates, enlarges and deletes topics. A change is durable before the client gets a response."""
 
     def __init__(self, store: MetadataStore, partitions: Partitions, config: Config) -> None:
         self._store = store
@@ -109,6 +109,40 @@ class Topics:
             self.create(name, DEFAULT_COUNT, DEFAULT_COUNT, {}, now_ms)
         except TopicError as problem:
             log.info("topic not created automatically", topic=name, reason=str(problem))
+
+    def add_partitions(self, name: str, partitions: int, now_ms: int) -> None:
+        """Give a topic more partitions, so many in all (KIP-195).
+
+        Raises:
+            TopicError: the topic does not exist, or cannot have this number of partitions.
+        """
+        self.validate_more_partitions(name, partitions)
+        self._store.add_partitions(name, partitions, now_ms)
+
+    def validate_more_partitions(self, name: str, partitions: int) -> None:
+        """Check the arguments of `add_partitions`, in Kafka's order.
+
+        Raises:
+            TopicError: the topic does not exist, or cannot have this number of partitions.
+        """
+        topic = self._store.image.topics.get(name)
+        if topic is None:
+            unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            raise TopicError(unknown, unknown.description)
+        if name in READ_ONLY_TOPICS:
+            # Groups belong to the partition that their hash and the number of partitions give.
+            message = f"Topic '{name}' is internal and keeps its {topic.partitions} partitions."
+            raise TopicError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
+        if partitions == topic.partitions:
+            raise TopicError(ErrorCode.INVALID_PARTITIONS, f"Topic already has {partitions} partition(s).")
+        if partitions < topic.partitions:
+            raise TopicError(
+                ErrorCode.INVALID_PARTITIONS,
+                f"The topic {name} currently has {topic.partitions} partition(s); {partitions} would not be an "
+                "increase.",
+            )
+        if partitions > PARTITIONS_AT_MOST:
+            raise TopicError(ErrorCode.INVALID_PARTITIONS, f"A topic has at most {PARTITIONS_AT_MOST} partitions.")
 
     def delete(self, name: str, now_ms: int) -> None:
         """Delete a topic with its records.

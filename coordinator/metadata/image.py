@@ -1,11 +1,17 @@
 """The state of the metadata log in memory (Kafka's MetadataImage)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from coordinator.internal_topics import INTERNAL_TOPICS
 from coordinator.log.names import check_topic_name
-from coordinator.metadata.records import MetadataRecord, ProducerIdsRecord, RemoveTopicRecord, TopicRecord
+from coordinator.metadata.records import (
+    MetadataRecord,
+    PartitionsRecord,
+    ProducerIdsRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +41,7 @@ class MetadataImage:
 
         Raises:
             ValueError: a topic name or id is invalid.
-            KeyError: the topic to remove does not exist.
+            KeyError: the topic to change or remove does not exist.
         """
         match record:
             case TopicRecord():
@@ -44,6 +50,9 @@ class MetadataImage:
                 topic_id = bytes.fromhex(record.topic_id)
                 topic = Topic(record.name, topic_id, record.partitions, dict(record.configs))
                 self.topics[topic.name] = self.topics_by_id[topic_id] = topic
+            case PartitionsRecord():
+                topic = replace(self.topics[record.name], partitions=record.partitions)
+                self.topics[topic.name] = self.topics_by_id[topic.topic_id] = topic
             case RemoveTopicRecord():
                 topic = self.topics.pop(record.name)
                 del self.topics_by_id[topic.topic_id]

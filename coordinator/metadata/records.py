@@ -12,6 +12,13 @@ class TopicRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="topic"):
     configs: dict[str, str] = {}
 
 
+class PartitionsRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="partitions"):
+    """A topic got more partitions (KIP-195). `partitions` is their number now."""
+
+    name: str
+    partitions: int
+
+
 class RemoveTopicRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="remove_topic"):
     """A topic was deleted."""
 
@@ -24,7 +31,7 @@ class ProducerIdsRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="prod
     next_producer_id: int
 
 
-MetadataRecord = TopicRecord | RemoveTopicRecord | ProducerIdsRecord
+MetadataRecord = TopicRecord | PartitionsRecord | RemoveTopicRecord | ProducerIdsRecord
 
 encode_record = msgspec.json.Encoder().encode
 decode_record = msgspec.json.Decoder(MetadataRecord).decode

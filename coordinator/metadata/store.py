@@ -12,6 +12,7 @@ from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.metadata.records import (
     MetadataRecord,
+    PartitionsRecord,
     ProducerIdsRecord,
     RemoveTopicRecord,
     TopicRecord,
@@ -64,6 +65,11 @@ class MetadataStore:
         assert name not in self.image.topics, name
         self._append((TopicRecord(name, self._new_topic_id().hex(), partitions, configs),), now_ms)
         return self.image.topics[name]
+
+    def add_partitions(self, name: str, partitions: int, now_ms: int) -> None:
+        """Give a topic more partitions, so many in all."""
+        assert partitions > self.image.topics[name].partitions, (name, partitions)
+        self._append((PartitionsRecord(name, partitions),), now_ms)
 
     def remove_topic(self, name: str, now_ms: int) -> None:
         self._append((RemoveTopicRecord(name),), now_ms)

@@ -6,6 +6,11 @@ from typing import Any
 import pytest
 
 from _wire.errors import ErrorCode
+from _wire.messages.create_partitions import (
+    CreatePartitionsAssignment,
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
 from _wire.messages.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -41,6 +46,19 @@ def create(client: WireClient, *topics: CreatableTopic, validate_only: bool = Fa
 
 def wanted(name: str, partitions: int = 1, replication_factor: int = 1, **fields: Any) -> CreatableTopic:
     return CreatableTopic(name=name, num_partitions=partitions, replication_factor=replication_factor, **fields)
+
+
+def grow(
+    client: WireClient, *topics: CreatePartitionsTopic, validate_only: bool = False, version: int = 3
+) -> list[tuple[ErrorCode, str | None]]:
+    request = CreatePartitionsRequest(topics=list(topics), timeout_ms=5000, validate_only=validate_only)
+    results = client.request(request, version).results
+    return [(ErrorCode(each.error_code), each.error_message) for each in results]
+
+
+def more(name: str, count: int, brokers: list[list[int]] | None = None) -> CreatePartitionsTopic:
+    assignments = None if brokers is None else [CreatePartitionsAssignment(broker_ids=ids) for ids in brokers]
+    return CreatePartitionsTopic(name=name, count=count, assignments=assignments)
 
 
 def describe(client: WireClient, *names: str, version: int = 9, may_create: bool = False) -> list[Any]:
@@ -379,3 +397,79 @@ def test_committed_offsets_are_deleted_with_their_topic(client, topic):
     client.create_topic(topic)
     fetch = OffsetFetchRequest(group_id=group_id, topics=[OffsetFetchRequestTopic(name=topic, partition_indexes=[0])])
     assert client.request(fetch, 5).topics[0].partitions[0].committed_offset == -1
+
+
+# ---- more partitions
+
+
+@pytest.mark.parametrize("version", range(4))
+def test_a_topic_gets_more_partitions_in_every_version(client, topic, version):
+    create(client, wanted(topic, 1))
+    assert grow(client, more(topic, 3), version=version) == [(ErrorCode.NONE, None)]
+    (described,) = describe(client, topic)
+    assert [each.partition_index for each in described.partitions] == [0, 1, 2]
+
+
+def test_validate_only_adds_no_partition(client, topic):
+    create(client, wanted(topic, 1))
+    assert grow(client, more(topic, 3), validate_only=True) == [(ErrorCode.NONE, None)]
+    assert len(describe(client, topic)[0].partitions) == 1
+
+
+def test_new_partitions_may_be_assigned_to_this_broker(client, topic):
+    create(client, wanted(topic, 1))
+    assert grow(client, more(topic, 3, [[1], [1]])) == [(ErrorCode.NONE, None)]
+
+
+@pytest.mark.parametrize(
+    ("count", "brokers", "error", "message"),
+    [
+        (2, None, ErrorCode.INVALID_PARTITIONS, "Topic already has 2 partition(s)."),
+        (
+            1,
+            None,
+            ErrorCode.INVALID_PARTITIONS,
+            "The topic TOPIC currently has 2 partition(s); 1 would not be an increase.",
+        ),
+        (
+            -1,
+            None,
+            ErrorCode.INVALID_PARTITIONS,
+            "The topic TOPIC currently has 2 partition(s); -1 would not be an increase.",
+        ),
+        (2**31 - 1, None, ErrorCode.INVALID_PARTITIONS, "A topic has at most 10000 partitions."),
+        (
+            4,
+            [[1]],
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            "Attempted to add 2 additional partition(s), but only 1 assignment(s) were specified.",
+        ),
+        (3, [[2]], ErrorCode.INVALID_REPLICA_ASSIGNMENT, "Each new partition must be on broker 1: there is no other."),
+        (3, [[]], ErrorCode.INVALID_REPLICA_ASSIGNMENT, "Each new partition must be on broker 1: there is no other."),
+    ],
+)
+def test_partitions_that_cannot_be_added_are_rejected(client, topic, count, brokers, error, message):
+    create(client, wanted(topic, 2))
+    assert grow(client, more(topic, count, brokers)) == [(error, message.replace("TOPIC", topic))]
+    assert len(describe(client, topic)[0].partitions) == 2
+
+
+def test_partitions_of_an_unknown_topic_and_of_an_internal_one_are_rejected(client):
+    errors = [error for error, _ in grow(client, more("missing", 3), more("__consumer_offsets", 100))]
+    assert errors == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.INVALID_TOPIC_EXCEPTION]
+
+
+def test_a_topic_that_is_to_grow_twice_in_one_request_does_not(client, topic):
+    create(client, wanted(topic, 1))
+    assert grow(client, more(topic, 2), more(topic, 3)) == [(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")]
+
+
+def test_partitions_that_were_added_survive_a_restart(tmp_path):
+    with RunningServer(tmp_path) as running:
+        with WireClient(running.bootstrap) as client:
+            create(client, wanted("t", 1))
+            grow(client, more("t", 3))
+        running.kill()
+        running.start()
+        with WireClient(running.bootstrap) as client:
+            assert len(describe(client, "t")[0].partitions) == 3

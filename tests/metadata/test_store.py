@@ -134,6 +134,9 @@ def test_replaying_any_history_gives_the_same_image(history):
         elif name not in model:
             store.create_topic(name, partitions, {}, NOW_MS)
             model[name] = partitions
+        elif partitions > model[name]:
+            store.add_partitions(name, partitions, NOW_MS)
+            model[name] = partitions
     for image in (store.image, disk.start().image):
         assert {topic.name: topic.partitions for topic in image.topics.values()} == model
         assert {topic.name for topic in image.topics_by_id.values()} == model.keys()

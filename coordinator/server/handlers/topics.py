@@ -1,9 +1,15 @@
-"""CreateTopics and DeleteTopics."""
+"""CreateTopics, CreatePartitions and DeleteTopics."""
 
 from collections import Counter
 from typing import Final
 
 from _wire.errors import ErrorCode
+from _wire.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+    CreatePartitionsTopicResult,
+)
 from _wire.messages.create_topics import (
     CreatableTopic,
     CreatableTopicResult,
@@ -28,13 +34,14 @@ STATES_VERSION = 6
 
 
 class TopicHandlers:
-    """Creates and deletes topics."""
+    """Creates, enlarges and deletes topics."""
 
     def __init__(self, node: NodeContext) -> None:
         self._node = node
 
     def add_to(self, table: DispatchTable) -> None:
         table.add("CreateTopics", self.create, _create_error, versions=(0, 7))
+        table.add("CreatePartitions", self.add_partitions, _add_partitions_error, versions=(0, 3))
         table.add("DeleteTopics", self.delete, _delete_error, versions=(0, 6))
 
     def create(self, request: CreateTopicsRequest, call: RequestContext) -> CreateTopicsResponse:
@@ -71,6 +78,30 @@ class TopicHandlers:
             replication_factor=1,
             configs=[],
         )
+
+    def add_partitions(self, request: CreatePartitionsRequest, call: RequestContext) -> CreatePartitionsResponse:
+        times = Counter(topic.name for topic in request.topics)
+        topics = {topic.name: topic for topic in request.topics}
+        results = []
+        for name, topic in topics.items():
+            if times[name] > 1:
+                results.append(_not_grown(name, ErrorCode.INVALID_REQUEST, "Duplicate topic name."))
+            else:
+                results.append(self._add_partitions(topic, request.validate_only))
+        return CreatePartitionsResponse(results=results)
+
+    def _add_partitions(self, wanted: CreatePartitionsTopic, validate_only: bool) -> CreatePartitionsTopicResult:
+        topics, node = self._node.topics, self._node
+        try:
+            topics.validate_more_partitions(wanted.name, wanted.count)
+            if wanted.assignments is not None:
+                more = wanted.count - node.image.partition_count(wanted.name)
+                _check_assignments(more, [each.broker_ids for each in wanted.assignments], node.node_id)
+            if not validate_only:
+                topics.add_partitions(wanted.name, wanted.count, node.now_ms())
+        except TopicError as problem:
+            return _not_grown(wanted.name, problem.error, str(problem))
+        return CreatePartitionsTopicResult(name=wanted.name)
 
     def delete(self, request: DeleteTopicsRequest, call: RequestContext) -> DeleteTopicsResponse:
         wanted = request.topics
@@ -125,6 +156,23 @@ def _counts(wanted: CreatableTopic, node_id: int) -> tuple[int, int]:
     return len(indexes), 1
 
 
+def _check_assignments(partitions: int, broker_ids: list[list[int]], node_id: int) -> None:
+    """Raises TopicError for assignments of new partitions that one broker cannot have."""
+    if len(broker_ids) != partitions:
+        message = (
+            f"Attempted to add {partitions} additional partition(s), but only {len(broker_ids)} assignment(s) were "
+            "specified."
+        )
+        raise TopicError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
+    if any(each != [node_id] for each in broker_ids):
+        message = f"Each new partition must be on broker {node_id}: there is no other."
+        raise TopicError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
+
+
+def _not_grown(name: str, error: ErrorCode, message: str) -> CreatePartitionsTopicResult:
+    return CreatePartitionsTopicResult(name=name, error_code=error, error_message=message)
+
+
 def _not_created(wanted: CreatableTopic, error: ErrorCode, message: str) -> CreatableTopicResult:
     return CreatableTopicResult(name=wanted.name, error_code=error, error_message=message)
 
@@ -153,6 +201,13 @@ def _not_deleted(name: str | None, topic_id: bytes, error: ErrorCode, message: s
 
 def _create_error(request: CreateTopicsRequest, error: ErrorCode, api_version: int) -> CreateTopicsResponse:
     return CreateTopicsResponse(topics=[_not_created(topic, error, error.description) for topic in request.topics])
+
+
+def _add_partitions_error(
+    request: CreatePartitionsRequest, error: ErrorCode, api_version: int
+) -> CreatePartitionsResponse:
+    results = [_not_grown(topic.name, error, error.description) for topic in request.topics]
+    return CreatePartitionsResponse(results=results)
 
 
 def _delete_error(request: DeleteTopicsRequest, error: ErrorCode, api_version: int) -> DeleteTopicsResponse:

@@ -1,0 +1,1 @@
+"""Stock Kafka clients behind one contract: see README.md."""

@@ -1,0 +1,92 @@
+"""The driver of aiokafka. Each member has an event loop of its own, which also runs while the member does not poll."""
+
+import asyncio
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "_python"))
+
+import aiokafka
+from aiokafka import AIOKafkaConsumer
+from aiokafka.abc import ConsumerRebalanceListener
+from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+from contract import Member, run
+
+ASSIGNORS = {
+    "range": RangePartitionAssignor,
+    "roundrobin": RoundRobinPartitionAssignor,
+    "sticky": StickyPartitionAssignor,
+}
+
+
+class Listener(ConsumerRebalanceListener):
+    def __init__(self, member):
+        self.member = member
+
+    async def on_partitions_assigned(self, assigned):
+        self.member.has_assigned((each.topic, each.partition) for each in assigned)
+
+    async def on_partitions_revoked(self, revoked):
+        self.member.has_revoked((each.topic, each.partition) for each in revoked)
+
+
+class AiokafkaMember(Member):
+    def open(self):
+        options = self.options
+        self.loop = asyncio.new_event_loop()
+
+        async def start():
+            self.consumer = AIOKafkaConsumer(
+                bootstrap_servers=options["bootstrap"],
+                group_id=options["group"],
+                client_id=options.get("client_id") or self.name,
+                group_instance_id=options.get("instance_id"),
+                auto_offset_reset="earliest",
+                enable_auto_commit=False,
+                session_timeout_ms=options.get("session_timeout_ms", 10_000),
+                heartbeat_interval_ms=options.get("heartbeat_interval_ms", 500),
+                max_poll_interval_ms=options.get("max_poll_interval_ms", 300_000),
+                metadata_max_age_ms=options.get("metadata_max_age_ms", 300_000),
+                partition_assignment_strategy=[ASSIGNORS[name] for name in options.get("assignors", ["range"])],
+                retry_backoff_ms=50,
+            )
+            if options.get("pattern"):
+                self.consumer.subscribe(pattern=options["pattern"], listener=Listener(self))
+            else:
+                self.consumer.subscribe(options["topics"], listener=Listener(self))
+            await self.consumer.start()
+
+        self.loop.run_until_complete(start())
+
+    def poll(self, seconds):
+        found = self.loop.run_until_complete(self.consumer.getmany(timeout_ms=int(seconds * 1000)))
+        ends = [((tp.topic, tp.partition), records[-1].offset + 1) for tp, records in found.items() if records]
+        return ends, sum(map(len, found.values()))
+
+    def idle(self, seconds):
+        self.loop.run_until_complete(asyncio.sleep(seconds))
+
+    def subscribe(self, topics):
+        async def subscribe():
+            self.consumer.subscribe(topics, listener=Listener(self))
+
+        self.loop.run_until_complete(subscribe())
+
+    def commit(self):
+        async def commit():
+            await self.consumer.commit()
+            return [((tp.topic, tp.partition), await self.consumer.position(tp)) for tp in self.consumer.assignment()]
+
+        return self.loop.run_until_complete(commit())
+
+    def close(self, reason):
+        self.loop.run_until_complete(self.consumer.stop())
+        self.loop.close()
+
+    def is_fatal(self, problem):
+        return type(problem).__name__ == "FencedInstanceIdError"
+
+
+run("aiokafka", aiokafka.__version__, {"pattern", "static", *ASSIGNORS}, AiokafkaMember)

@@ -1,0 +1,97 @@
+"""The driver of kafka-python (3.x and 2.x)."""
+
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "_python"))
+
+import kafka
+from contract import Member, run
+from kafka import ConsumerRebalanceListener, KafkaConsumer
+
+CAN = {"pattern", "static", "range", "roundrobin"}
+
+
+def assignors():
+    """The assignors that this version has, by Kafka's names."""
+    from kafka.coordinator.assignors.range import RangePartitionAssignor
+    from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+
+    found = {"range": RangePartitionAssignor, "roundrobin": RoundRobinPartitionAssignor}
+    try:
+        from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+
+        found["sticky"] = StickyPartitionAssignor
+    except ImportError:
+        pass
+    try:
+        from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
+
+        found["cooperative-sticky"] = CooperativeStickyAssignor
+    except ImportError:
+        pass
+    return found
+
+
+class Listener(ConsumerRebalanceListener):
+    def __init__(self, member):
+        self.member = member
+
+    def on_partitions_assigned(self, assigned):
+        self.member.has_assigned((each.topic, each.partition) for each in assigned)
+
+    def on_partitions_revoked(self, revoked):
+        self.member.has_revoked((each.topic, each.partition) for each in revoked)
+
+    def on_partitions_lost(self, lost):
+        self.member.has_lost((each.topic, each.partition) for each in lost)
+
+
+class KafkaPythonMember(Member):
+    def open(self):
+        options = self.options
+        known = assignors()
+        settings = {
+            "bootstrap_servers": options["bootstrap"],
+            "group_id": options["group"],
+            "client_id": options.get("client_id") or self.name,
+            "auto_offset_reset": "earliest",
+            "enable_auto_commit": False,
+            "session_timeout_ms": options.get("session_timeout_ms", 10_000),
+            "heartbeat_interval_ms": options.get("heartbeat_interval_ms", 500),
+            "max_poll_interval_ms": options.get("max_poll_interval_ms", 300_000),
+            "metadata_max_age_ms": options.get("metadata_max_age_ms", 300_000),
+            "partition_assignment_strategy": [known[name] for name in options.get("assignors", ["range"])],
+            "retry_backoff_ms": 50,
+            "reconnect_backoff_ms": 20,
+            "reconnect_backoff_max_ms": 200,
+        }
+        if options.get("instance_id"):
+            settings["group_instance_id"] = options["instance_id"]
+        self.consumer = KafkaConsumer(**settings)
+        if options.get("pattern"):
+            self.consumer.subscribe(pattern=re.compile(options["pattern"]).pattern, listener=Listener(self))
+        else:
+            self.subscribe(options["topics"])
+
+    def poll(self, seconds):
+        found = self.consumer.poll(timeout_ms=int(seconds * 1000))
+        ends = [((tp.topic, tp.partition), records[-1].offset + 1) for tp, records in found.items() if records]
+        return ends, sum(map(len, found.values()))
+
+    def subscribe(self, topics):
+        self.consumer.subscribe(topics, listener=Listener(self))
+
+    def commit(self):
+        self.consumer.commit()
+        return [((tp.topic, tp.partition), self.consumer.position(tp)) for tp in self.consumer.assignment()]
+
+    def close(self, reason):
+        self.consumer.close()
+
+    def is_fatal(self, problem):
+        return type(problem).__name__ == "FencedInstanceIdError"
+
+
+run("kafka-python", kafka.__version__, CAN | assignors().keys(), KafkaPythonMember)

@@ -1,0 +1,440 @@
+"""Ways to rebalance a group, each played with any stock client, and what the audit has to say of it.
+
+    python -m tests.e2e.audit_cases          # writes docs/audit-cases.md
+
+A case starts members, does one thing, and asserts what the audit's events say. `unknown` marks what the protocol does
+not tell the coordinator: the case then asserts that the audit says so.
+"""
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+from kafka import KafkaAdminClient
+from kafka.admin import NewPartitions, NewTopic
+from kafka.structs import OffsetAndMetadata, TopicPartition
+
+from coordinator.audit import schema
+from coordinator.client.audit_topic import AuditTopic
+from coordinator.core.causes import Cause
+from coordinator.explain.generation import Generation
+from coordinator.explain.history import GroupHistory
+from coordinator.explain.story import tell
+from interop.driver import Driver, Member
+from tests.servers import RunningServer
+from tests.waiting import wait_for
+
+PARTITIONS: Final = 4
+SESSION_MS: Final = 2_000
+SECONDS: Final = 30
+E = TypeVar("E", bound=schema.AuditEvent)
+
+
+@dataclass
+class Scene:
+    """A server, a client library, and a group of its own."""
+
+    server: RunningServer
+    start_driver: Callable[[], Driver]
+    name: str
+    stack: ExitStack = field(default_factory=ExitStack)
+    unknown: str = ""
+    """What the protocol does not tell, if the audit says so."""
+
+    def __post_init__(self) -> None:
+        self.group = f"{self.name}-group"
+        self.topic = f"{self.name}-topic"
+        self.create_topic(self.topic, PARTITIONS)
+
+    def admin(self) -> KafkaAdminClient:
+        admin = KafkaAdminClient(bootstrap_servers=self.server.bootstrap, client_id="ops")
+        self.stack.callback(admin.close)
+        return admin
+
+    def create_topic(self, name: str, partitions: int) -> None:
+        self.admin().create_topics([NewTopic(name, partitions, 1)])
+
+    def member(self, name: str, **options: Any) -> Member:
+        """A member in a process of its own."""
+        driver = self.stack.enter_context(self.start_driver())
+        topics = () if "pattern" in options else options.pop("topics", (self.topic,))
+        return self.again(driver, name, topics, **options)
+
+    def again(self, driver: Driver, name: str, topics: tuple[str, ...], **options: Any) -> Member:
+        settings = {"session_timeout_ms": SESSION_MS, "heartbeat_interval_ms": 200, "client_id": name, **options}
+        return driver.start(name, self.server.bootstrap, self.group, *topics, **settings)
+
+    def steady(self, *members: Member, partitions: int = PARTITIONS) -> None:
+        """Wait until the group is stable and the members' own reports say that each partition has one owner."""
+
+        def is_steady() -> bool:
+            for member in members:
+                member.driver.take_in_all()
+                assert member.failure is None, member.failure
+            owned = [partition for member in members for partition in member.owned]
+            shared_out = len(owned) == len(set(owned)) == partitions and all(member.owned for member in members)
+            return shared_out and self.history().state == "Stable"
+
+        wait_for(is_steady, SECONDS, f"{members} to share out {partitions} partitions", every_ms=100)
+
+    def events(self) -> list[schema.AuditEvent]:
+        with AuditTopic(self.server.bootstrap) as topic:
+            return [record.event for record in topic.group_events(self.group) if record.event is not None]
+
+    def history(self) -> GroupHistory:
+        return GroupHistory.of(self.group, self.events())
+
+    def of_kind(self, kind: type[E]) -> list[E]:
+        return [event for event in self.events() if isinstance(event, kind)]
+
+    def one_of_kind(self, kind: type[E]) -> E:
+        """The only event of a kind, once it is there."""
+        found = wait_for(lambda: self.of_kind(kind), SECONDS, kind.__name__, every_ms=100)
+        assert len(found) == 1, found
+        return found[0]
+
+    def settled(self, is_next: Callable[[Generation], bool]) -> Generation:
+        """The last generation, once it has ended and is what the case waits for."""
+
+        def last() -> Generation | None:
+            generations = self.history().generations
+            return generations[-1] if generations and is_next(generations[-1]) else None
+
+        return wait_for(last, SECONDS, "the next generation", every_ms=100)
+
+    def after(self, generations: int) -> Generation:
+        """The newest generation, once it is stable and there are more than so many."""
+        return self.settled(
+            lambda generation: len(self.history().generations) > generations and generation.outcome.value == "stable"
+        )
+
+    def told(self) -> str:
+        """The story of the last generation in words."""
+        history = self.history()
+        return " ".join(tell(history, history.generations[-1]).paragraphs)
+
+
+def triggers(generation: Generation) -> list[tuple[Cause, str]]:
+    return [(each.cause, each.member.client_id if each.member else "") for each in generation.triggers]
+
+
+def two_members(scene: Scene, **options: Any) -> tuple[Member, Member, int]:
+    """A stable group of two, and how many generations it took."""
+    one = scene.member("one", **options)
+    scene.steady(one)
+    two = scene.member("two", **options)
+    scene.steady(one, two)
+    return one, two, len(scene.history().generations)
+
+
+def a_member_joins(scene: Scene) -> None:
+    one, two, _ = two_members(scene)
+    joined = scene.of_kind(schema.MemberJoined)
+    assert [each.member.client_id for each in joined] == ["one", "two"]
+    software = {(each.member.client_software_name, each.member.client_software_version) for each in joined}
+    assert len(software) == 1
+    if not all(*software):
+        scene.unknown = "this client does not send its name (ApiVersions below v3)"
+        assert software == {("", "")}
+    generation = scene.history().generations[-1]
+    assert (Cause.NEW_MEMBER, "two") in triggers(generation)
+    assert {part.member.client_id for part in generation.parts.values()} == {"one", "two"}
+    one.leave()
+    two.leave()
+
+
+def a_member_closes(scene: Scene) -> None:
+    one, two, before = two_members(scene)
+    two.leave()
+    generation = scene.after(before)
+    (removed,) = scene.of_kind(schema.MemberRemoved)
+    assert (removed.cause, removed.member.client_id, removed.requested_by) == (Cause.MEMBER_LEFT, "two", None)
+    assert triggers(generation)[0] == (Cause.MEMBER_LEFT, "two")
+    if not removed.reason:
+        scene.unknown = "why it left: this client sends no reason (KIP-800)"
+        assert removed.last_joined_ms is not None
+    one.leave()
+
+
+def a_process_is_killed(scene: Scene) -> None:
+    one, two, before = two_members(scene)
+    killed_ms = time.time_ns() // 1_000_000
+    two.driver.kill()
+    generation = scene.after(before)
+    (removed,) = scene.of_kind(schema.MemberRemoved)
+    assert (removed.cause, removed.session_timeout_ms) == (Cause.SESSION_EXPIRED, SESSION_MS)
+    assert removed.last_heard_ms is not None
+    assert killed_ms - 2_000 < removed.last_heard_ms <= killed_ms + 100
+    assert generation.silent_partition_ms and generation.silent_partition_ms >= SESSION_MS
+    assert "was silent for" in scene.told()
+    one.leave()
+
+
+def a_process_stands_still(scene: Scene) -> None:
+    """And comes back: what it then asks is rejected, and it joins as a new member."""
+    one, two, before = two_members(scene)
+    two.driver.stop()
+    scene.after(before)
+    (removed,) = scene.of_kind(schema.MemberRemoved)
+    assert (removed.cause, removed.member.client_id) == (Cause.SESSION_EXPIRED, "two")
+    two.driver.go_on()
+    scene.after(before + 1)
+    joined = scene.of_kind(schema.MemberJoined)
+    assert [each.member.client_id for each in joined] == ["one", "two", "two"]
+    one.leave()
+
+
+def a_member_does_not_poll(scene: Scene) -> None:
+    """Beyond max.poll.interval.ms: clients leave by themselves, and few say why."""
+    one = scene.member("one", max_poll_interval_ms=SESSION_MS + 500)
+    scene.steady(one)
+    one.pause()
+    removed = scene.one_of_kind(schema.MemberRemoved)
+    assert removed.cause is Cause.MEMBER_LEFT
+    assert removed.last_joined_ms is not None
+    assert removed.time_ms - removed.last_joined_ms >= SESSION_MS
+    if "poll" in removed.reason:
+        return
+    scene.unknown = "why it left: told by the time since its last JoinGroup and commit"
+    assert "max.poll.interval.ms" in scene.told()
+
+
+def a_member_hangs_in_a_rebalance(scene: Scene) -> None:
+    """It does not poll, so it does not join again: the rebalance timeout removes it, and is told of it by name."""
+    hanging = scene.member("hanging", max_poll_interval_ms=SESSION_MS + 1_000)
+    scene.steady(hanging)
+    hanging.driver.stop()
+    newcomer = scene.member("newcomer", max_poll_interval_ms=SESSION_MS + 1_000)
+    scene.steady(newcomer)
+    (removed,) = scene.of_kind(schema.MemberRemoved)
+    assert removed.member.client_id == "hanging"
+    assert removed.cause in (Cause.REBALANCE_TIMEOUT, Cause.SESSION_EXPIRED)
+    generation = scene.history().generations[-1]
+    assert triggers(generation) == [(Cause.NEW_MEMBER, "newcomer"), (removed.cause, "hanging")]
+    assert "hanging" in scene.told()
+    newcomer.leave()
+
+
+def a_slow_member_is_named(scene: Scene) -> None:
+    one, two, before = two_members(scene, max_poll_interval_ms=10_000)
+    two.driver.stop()
+    three = scene.member("three", max_poll_interval_ms=10_000)
+    wait_for(lambda: scene.history().state == "PreparingRebalance", SECONDS, "a rebalance", every_ms=50)
+    time.sleep(0.8)  # how late the member is: shorter than its session, much longer than the others take
+    two.driver.go_on()
+    generation = scene.after(before)
+    held_up = generation.held_up()
+    assert held_up is not None
+    assert held_up[0].client_id == "two"
+    assert held_up[1] >= 700
+    assert "two" in scene.told()
+    one.leave()
+    two.leave()
+    three.leave()
+
+
+def two_things_at_once(scene: Scene) -> None:
+    """A process is killed, and another joins before its session ends."""
+    one, two, before = two_members(scene, max_poll_interval_ms=SESSION_MS + 4_000)
+    two.driver.kill()
+    three = scene.member("three", max_poll_interval_ms=SESSION_MS + 4_000)
+    scene.steady(one, three)
+    generation = scene.after(before)
+    causes = triggers(generation)
+    assert {(Cause.NEW_MEMBER, "three"), (Cause.SESSION_EXPIRED, "two")} <= set(causes), causes
+    assert "three" in scene.told()
+    assert "two" in scene.told()
+    one.leave()
+    three.leave()
+
+
+def a_static_member_restarts(scene: Scene) -> None:
+    one = scene.member("one", instance_id="pod-0", session_timeout_ms=20_000)
+    scene.steady(one)
+    before = len(scene.history().generations)
+    one.driver.kill()
+    again = scene.member("again", instance_id="pod-0", session_timeout_ms=20_000)
+    scene.steady(again)
+    (replaced,) = scene.of_kind(schema.StaticMemberReplaced)
+    assert (replaced.member.group_instance_id, replaced.member.client_id) == ("pod-0", "again")
+    assert (replaced.old_client_id, replaced.described_client_id) == ("one", "one")
+    assert len(scene.history().generations) == before, "the same subscription: no rebalance"
+    again.driver.kill()
+
+
+def a_static_member_restarts_with_other_topics(scene: Scene) -> None:
+    other = f"{scene.name}-other"
+    scene.create_topic(other, 2)
+    one = scene.member("one", instance_id="pod-0", session_timeout_ms=20_000)
+    scene.steady(one)
+    before = len(scene.history().generations)
+    one.driver.kill()
+    again = scene.member("again", instance_id="pod-0", session_timeout_ms=20_000, topics=(scene.topic, other))
+    scene.steady(again, partitions=PARTITIONS + 2)
+    (replaced,) = scene.of_kind(schema.StaticMemberReplaced)
+    assert replaced.old_subscribed_topics == [scene.topic]
+    assert replaced.subscribed_topics == sorted([scene.topic, other])
+    generation = scene.after(before)
+    assert Cause.STATIC_REPLACED in [cause for cause, _ in triggers(generation)]
+    again.driver.kill()
+
+
+def a_static_member_is_fenced(scene: Scene) -> None:
+    one = scene.member("one", instance_id="pod-0", session_timeout_ms=20_000)
+    scene.steady(one)
+    twin = scene.member("twin", instance_id="pod-0", session_timeout_ms=20_000)
+    rejected = wait_for(
+        lambda: [each for each in scene.of_kind(schema.RequestRejected) if each.error == "FENCED_INSTANCE_ID"],
+        SECONDS,
+        "the first member to be fenced",
+        every_ms=100,
+    )[0]
+    assert rejected.member.group_instance_id == "pod-0"
+    assert rejected.holder is not None
+    (replaced,) = scene.of_kind(schema.StaticMemberReplaced)
+    assert (rejected.member.client_id, rejected.holder.member_id) == ("one", replaced.member.member_id)
+    one.driver.kill()
+    twin.driver.kill()
+
+
+def a_subscription_changes(scene: Scene) -> None:
+    other = f"{scene.name}-other"
+    scene.create_topic(other, 2)
+    one = scene.member("one")
+    scene.steady(one)
+    before = len(scene.history().generations)
+    one.subscribe(scene.topic, other)
+    scene.steady(one, partitions=PARTITIONS + 2)
+    generation = scene.after(before)
+    rejoined = scene.of_kind(schema.MemberRejoined)
+    if rejoined:
+        assert [each.metadata_changed for each in rejoined] == [True]
+        assert (Cause.METADATA_CHANGED, "one") in triggers(generation)
+    else:  # this client leaves and joins anew
+        assert [each.cause for each in scene.of_kind(schema.MemberRemoved)] == [Cause.MEMBER_LEFT]
+        scene.unknown = "this client leaves the group and joins anew"
+    one.leave()
+
+
+def a_topic_grows(scene: Scene) -> None:
+    one = scene.member("one", metadata_max_age_ms=500)
+    scene.steady(one)
+    before = len(scene.history().generations)
+    scene.admin().create_partitions({scene.topic: NewPartitions(PARTITIONS + 2)})
+    scene.steady(one, partitions=PARTITIONS + 2)
+    generation = scene.after(before)
+    assert generation.topic_changes == {scene.topic: [PARTITIONS, PARTITIONS + 2]}
+    assert scene.topic in scene.told()
+    one.leave()
+
+
+def a_topic_appears(scene: Scene) -> None:
+    one = scene.member("one", pattern=f"^{scene.name}-.*", metadata_max_age_ms=500)
+    scene.steady(one)
+    before = len(scene.history().generations)
+    other = f"{scene.name}-appears"
+    scene.create_topic(other, 2)
+    scene.steady(one, partitions=PARTITIONS + 2)
+    generation = scene.after(before)
+    assert Cause.METADATA_CHANGED in [cause for cause, _ in triggers(generation)] or other in generation.topic_changes
+    assert scene.of_kind(schema.MemberRejoined)[-1].subscribed_topics == sorted([scene.topic, other])
+    one.leave()
+
+
+def a_cooperative_rebalance(scene: Scene) -> None:
+    """Its second generation is no change of a subscription, though the metadata has other bytes."""
+    one, two, _ = two_members(scene, assignors=["cooperative-sticky"])
+    assert [each.metadata_changed for each in scene.of_kind(schema.MemberRejoined) if each.metadata_changed] == []
+    assert scene.history().generations[-1].partitions_moved in (2, None)
+    one.leave()
+    two.leave()
+
+
+def an_administrator_deletes_and_resets(scene: Scene) -> None:
+    one = scene.member("one")
+    scene.steady(one)
+    assert one.commit()["event"] == "committed"
+    one.leave()
+    wait_for(lambda: scene.history().state == "Empty", SECONDS, "an empty group", every_ms=100)
+    admin = scene.admin()
+    where = TopicPartition(scene.topic, 0)
+    admin.alter_group_offsets(scene.group, {where: OffsetAndMetadata(7, "", -1)})
+    reset = scene.one_of_kind(schema.OffsetsReset)
+    assert (reset.requested_by.client_id, reset.partitions) == ("ops", {scene.topic: [[0, 0, 7]]})
+    admin.delete_groups([scene.group])
+    removed = scene.one_of_kind(schema.GroupRemoved)
+    assert removed.requested_by is not None
+    assert (removed.cause, removed.requested_by.client_id) == (Cause.ADMIN, "ops")
+
+
+def a_group_is_full(scene: Scene) -> None:
+    """`group.max.size` is 3 here."""
+    members = [scene.member(f"m{index}") for index in range(3)]
+    scene.steady(*members)
+    scene.member("excess")
+    rejected = wait_for(lambda: scene.of_kind(schema.RequestRejected), SECONDS, "a rejection", every_ms=100)
+    assert {(each.api, each.error) for each in rejected} == {("JoinGroup", "GROUP_MAX_SIZE_REACHED")}
+    assert rejected[0].member.client_id == "excess"
+
+
+def assignors_do_not_agree(scene: Scene) -> None:
+    one = scene.member("one", assignors=["range"])
+    scene.steady(one)
+    scene.member("other", assignors=["roundrobin"])
+    rejected = wait_for(lambda: scene.of_kind(schema.RequestRejected), SECONDS, "a rejection", every_ms=100)
+    assert {(each.api, each.error) for each in rejected} == {("JoinGroup", "INCONSISTENT_GROUP_PROTOCOL")}
+    assert rejected[0].member.client_id == "other"
+    one.leave()
+
+
+def the_server_restarts(scene: Scene) -> None:
+    """kill -9: a stable group goes on in the same generation."""
+    one = scene.member("one", session_timeout_ms=20_000)
+    scene.steady(one)
+    before = scene.history()
+    scene.server.kill()
+    scene.server.start()
+    wait_for(lambda: one.commit()["event"] == "committed", SECONDS, "a commit after the restart", every_ms=200)
+    after = scene.history()
+    assert (after.generation_id, len(after.generations)) == (before.generation_id, len(before.generations))
+    with AuditTopic(scene.server.bootstrap) as topic:
+        started = [record for record in topic.partition_records(0) if b'"coordinator.started"' in record.value]
+    assert len(started) >= 2
+    one.leave()
+
+
+@dataclass(frozen=True)
+class Case:
+    title: str
+    play: Callable[[Scene], None]
+    needs: str = ""
+    """What the client must be able to do."""
+    own_server: bool = False
+
+
+CASES: Final = {
+    case.play.__name__: case
+    for case in (
+        Case("A member joins", a_member_joins),
+        Case("A member closes", a_member_closes),
+        Case("A process is killed", a_process_is_killed),
+        Case("A process stands still, and comes back", a_process_stands_still),
+        Case("A member does not poll", a_member_does_not_poll),
+        Case("A member hangs in a rebalance", a_member_hangs_in_a_rebalance),
+        Case("A slow member holds up a rebalance", a_slow_member_is_named),
+        Case("A process is killed and another joins", two_things_at_once),
+        Case("A static member restarts", a_static_member_restarts, "static"),
+        Case("A static member restarts with other topics", a_static_member_restarts_with_other_topics, "static"),
+        Case("A static member is fenced", a_static_member_is_fenced, "static"),
+        Case("A subscription changes", a_subscription_changes),
+        Case("A topic grows", a_topic_grows),
+        Case("A topic appears", a_topic_appears, "pattern"),
+        Case("A cooperative rebalance", a_cooperative_rebalance, "cooperative-sticky"),
+        Case("Offsets are reset, the group is deleted", an_administrator_deletes_and_resets),
+        Case("A group is full", a_group_is_full),
+        Case("Assignors do not agree", assignors_do_not_agree),
+        Case("The server is killed and restarts", the_server_restarts, own_server=True),
+    )
+}
