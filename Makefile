@@ -23,7 +23,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help build build-tests demo run debug check test conformance-kafka fuzz simulate mutate nightly lint format docs bench bench-assignors bench-coordinator bench-pipeline bench-timers bench-wire lock clean java python
+.PHONY: help audit-cases build build-tests demo run debug check test conformance-kafka fuzz simulate mutate nightly lint format docs bench bench-assignors bench-coordinator bench-pipeline bench-timers bench-wire lock clean java python
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -120,6 +120,9 @@ docs: build ## generate docs/configuration.md, docs/protocol.md, docs/states.md 
 	@$(BIN)/python docs/make_configuration.py
 	@$(BIN)/python docs/make_states.py
 	@$(BIN)/python docs/make_audit.py
+
+audit-cases: build-tests ## play each way to rebalance with each client, and write docs/audit-cases.md (Java if it is there)
+	@$(BIN)/python docs/make_audit_cases.py
 
 bench: build-tests ## run all benchmarks of tests/bench
 	@for bench in $(BENCHES); do echo "== $$bench"; $(BIN)/python "$$bench"; done

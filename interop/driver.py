@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
@@ -35,21 +35,25 @@ def python_driver(folder: str) -> list[str]:
     return [sys.executable, str(CLIENTS / folder / "driver.py")]
 
 
-def java_driver(jars: Path, scratch: Path) -> list[str]:
-    """Compile the driver against the jars of Kafka in a folder.
+def java_driver(jars: Sequence[str], folder: Path) -> list[str]:
+    """Compile the driver into a folder, against jars: those of Kafka's clients, Jackson and slf4j.
 
     Raises:
         DriverMissing: there is no Java compiler.
     """
     javac = shutil.which("javac")
     if javac is None:
-        raise DriverMissing(
-            "javac is missing: install a JDK, 17 or newer (Debian: apt-get install openjdk-17-jdk-headless)"
-        )
-    source = CLIENTS / "java" / "Driver.java"
-    subprocess.run([javac, "-cp", f"{jars}/*", "-d", str(scratch), str(source)], check=True)
-    options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx128m"]
-    return ["java", *options, "-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "-cp", f"{scratch}:{jars}/*", "Driver"]
+        install = "install a JDK, 17 or newer (Debian and Ubuntu: apt-get install openjdk-17-jdk-headless)"
+        raise DriverMissing(f"javac is missing: {install}")
+    class_path = os.pathsep.join(jars)
+    subprocess.run([javac, "-cp", class_path, "-d", str(folder), str(CLIENTS / "java" / "Driver.java")], check=True)
+    options = [
+        "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
+        "-Xmx128m",
+        "-Dorg.slf4j.simpleLogger.defaultLogLevel=off",
+    ]
+    return ["java", *options, "-cp", os.pathsep.join([str(folder), class_path]), "Driver"]
 
 
 class Member:

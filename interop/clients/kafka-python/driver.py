@@ -10,6 +10,9 @@ import kafka
 from contract import Member, run
 from kafka import ConsumerRebalanceListener, KafkaConsumer
 
+POLL_MS = 1000
+"""Longer than a rebalance takes: 3.0.12 loses an assignment that comes after its poll has given up."""
+
 CAN = {"pattern", "static", "range", "roundrobin"}
 
 
@@ -76,7 +79,7 @@ class KafkaPythonMember(Member):
             self.subscribe(options["topics"])
 
     def poll(self, seconds):
-        found = self.consumer.poll(timeout_ms=int(seconds * 1000))
+        found = self.consumer.poll(timeout_ms=POLL_MS)
         ends = [((tp.topic, tp.partition), records[-1].offset + 1) for tp, records in found.items() if records]
         return ends, sum(map(len, found.values()))
 
