@@ -11,7 +11,8 @@ from prometheus_client.registry import Collector
 
 from coordinator.metrics.census import Pause
 from coordinator.metrics.declarations import Kind, Metric
-from coordinator.metrics.node_metrics import NodeMetrics, Samples
+from coordinator.metrics.histogram import Samples
+from coordinator.metrics.node_metrics import NodeMetrics
 
 CONTENT_TYPE: Final = CONTENT_TYPE_PLAIN_0_0_4
 

@@ -1,14 +1,13 @@
 """Counts what happens to groups, from the events that change them."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import exp2, log2
 from typing import Any, Final
 
 from coordinator.core.causes import Cause
 from coordinator.core.events import (
-    Event,
     GenerationStable,
     GroupEmptied,
     GroupRemoved,
@@ -18,10 +17,10 @@ from coordinator.core.events import (
 )
 from coordinator.core.offset_events import (
     DeletionCause,
-    OffsetsCommitted,
     OffsetsDeleted,
     TransactionalOffsetsCommitted,
 )
+from coordinator.metrics.timing import EventMeter
 
 HALF_LIFE_MS: Final = 600_000
 """A rebalance counts half as much for the rank of its group after this time."""
@@ -51,28 +50,21 @@ class GroupRecord:
             self.last_rebalance_ms, self.began_ms = max(at_ms - self.began_ms, 0), None
 
 
-class GroupMeter:
+class GroupMeter(EventMeter):
     """The counters. A group has a record from its first rebalance until it is removed."""
 
     def __init__(self, keeps_records: bool) -> None:
+        super().__init__(COUNTED)
         self.rebalances: Counter[Cause] = Counter()
         self.completed_rebalances = 0
         self.removed_members: Counter[Cause] = Counter()
         self.rejected: Counter[tuple[str, str]] = Counter()
         """(API, error) → requests about groups."""
-        self.offset_commits = 0
         self.offset_deletions: Counter[DeletionCause] = Counter()
         self.records: dict[str, GroupRecord] = {}
         self._keeps_records = keeps_records
 
-    def applied(self, events: Sequence[Event]) -> None:
-        """Events that have changed a group."""
-        for event in events:
-            count = COUNTED.get(type(event))
-            if count is not None:
-                count(self, event)
-
-    def commits(self, event: OffsetsCommitted | TransactionalOffsetsCommitted) -> None:
+    def holds_back(self, event: TransactionalOffsetsCommitted) -> None:
         for offsets in event.offsets.values():
             self.offset_commits += len(offsets)
 
@@ -108,8 +100,7 @@ class GroupMeter:
 
 
 COUNTED: Final[dict[type, Callable[[GroupMeter, Any], None]]] = {
-    OffsetsCommitted: GroupMeter.commits,
-    TransactionalOffsetsCommitted: GroupMeter.commits,
+    TransactionalOffsetsCommitted: GroupMeter.holds_back,
     OffsetsDeleted: GroupMeter.deletes,
     RebalanceStarted: GroupMeter.rebalance_starts,
     GenerationStable: GroupMeter.becomes_stable,

@@ -8,6 +8,7 @@ from coordinator.metrics import declarations as d
 from coordinator.metrics.census import NO_RECORD, Pause
 from coordinator.metrics.declarations import Metric
 from coordinator.metrics.group_meter import GroupRecord
+from coordinator.metrics.histogram import Samples
 from coordinator.printable import printable
 from coordinator.runtime.group_coordinator import GroupCoordinator
 
@@ -62,7 +63,7 @@ async def read_groups(
     return values
 
 
-def group_samples(groups: Sequence[GroupValues]) -> Iterator[tuple[Metric, list[tuple[tuple[str, ...], float]]]]:
+def group_samples(groups: Sequence[GroupValues]) -> Iterator[tuple[Metric, Samples]]:
     """The samples of each metric of single groups."""
     yield d.GROUP_STATE, [((each.label, each.state), 1) for each in groups]
     yield d.GROUP_GENERATION, [((each.label,), each.generation_id) for each in groups]

@@ -17,6 +17,10 @@ class HistogramValue(NamedTuple):
     sum: float
 
 
+Samples = list[tuple[tuple[str, ...], float | HistogramValue]]
+"""The values of a metric: (values of its labels, value)."""
+
+
 def histogram_value(bounds: Sequence[float], counts: Sequence[int], total: float) -> HistogramValue:
     """`counts` has one number for each range between the bounds, and one for what is above the last."""
     names = [*(f"{bound:g}" for bound in bounds), "+Inf"]

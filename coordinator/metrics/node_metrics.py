@@ -18,10 +18,11 @@ from coordinator.metrics.census import Census, GroupCensus, Pause
 from coordinator.metrics.declarations import Metric
 from coordinator.metrics.group_meter import GroupMeter
 from coordinator.metrics.group_series import group_samples, read_groups
-from coordinator.metrics.histogram import HistogramValue, histogram_value
+from coordinator.metrics.histogram import HistogramValue, Samples, histogram_value
 from coordinator.metrics.readiness import Readiness, readiness
 from coordinator.metrics.request_meter import TIME_BOUNDS_MS, ListenerMeter, RequestMeter
-from coordinator.metrics.runtime_meter import DrainMeter, LoopProbe, RuntimeMeter
+from coordinator.metrics.runtime_meter import LoopProbe, RuntimeMeter
+from coordinator.metrics.timing import DrainMeter, TimeHistogram
 from coordinator.metrics.top_groups import TopGroups
 from coordinator.runtime.group_coordinator import GroupCoordinator
 from coordinator.runtime.sessions import SessionTable
@@ -32,9 +33,6 @@ NETWORK_PROCESSOR: Final = "0"
 ERROR_NAMES: Final = {int(error): error.name for error in ErrorCode}
 
 PARTITION_STATES: Final = {"loading": ShardState.LOADING, "active": ShardState.ACTIVE, "failed": ShardState.FAILED}
-
-Samples = list[tuple[tuple[str, ...], float | HistogramValue]]
-"""(values of the labels, value)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +76,7 @@ class NodeMetrics:
         return self.listeners.setdefault(name, ListenerMeter(self.requests))
 
     def drain_meter(self, request_iteration: Callable[[], None]) -> DrainMeter:
-        return DrainMeter(self.runtime, request_iteration)
+        return DrainMeter(request_iteration, self.runtime.queue_times, self.runtime.processing_times)
 
     def measure(self, node: Measured) -> None:
         """Read this node from now on."""
@@ -160,14 +158,11 @@ class NodeMetrics:
     def _of_node(self, audit_log_bytes: int) -> Iterator[tuple[Metric, Samples]]:
         node, runtime = self._node, self.runtime
         loads_ms = runtime.recent_loads_ms()
-        for metric, histogram in (
-            (d.EVENT_QUEUE_TIME_MS, runtime.queue_times_ms),
-            (d.EVENT_PROCESSING_TIME_MS, runtime.processing_times_ms),
-            (d.BATCH_FLUSH_TIME_MS, runtime.flush_times_ms),
-            (d.LOOP_LAG, self.loop.lag_seconds),
-            (d.LOADS, runtime.load_seconds),
-        ):
-            yield metric, [((), histogram.value)]
+        yield d.EVENT_QUEUE_TIME_MS, [((), _times(runtime.queue_times))]
+        yield d.EVENT_PROCESSING_TIME_MS, [((), _times(runtime.processing_times))]
+        yield d.BATCH_FLUSH_TIME_MS, [((), _times(runtime.flush_times))]
+        yield d.LOOP_LAG, [((), self.loop.lag_seconds.value)]
+        yield d.LOADS, [((), runtime.load_seconds.value)]
         versions = (__version__, platform.python_version())
         yield d.BUILD_INFO, [(versions, 1)]
         for metric, value in (
@@ -178,14 +173,18 @@ class NodeMetrics:
             (d.SESSIONS, len(node.sessions)),
             (d.TIMERS, node.wheel.pending),
             (d.PENDING_REQUESTS, len(node.pending)),
-            (d.APPEND_FAILURES, runtime.append_failures),
+            (d.APPEND_FAILURES, runtime.appends.failures),
             (d.LOAD_FAILURES, runtime.load_failures),
-            (d.AUDIT_EVENTS, runtime.audit_events),
+            (d.AUDIT_EVENTS, runtime.appends.audit_events),
             (d.AUDIT_LOG_BYTES, audit_log_bytes),
             (d.AUDIT_SNAPSHOTS_WAITING, node.coordinator.audit.partitions_waiting),
             (d.LOG_LINES_DROPPED, self._log_lines_dropped()),
         ):
             yield metric, [((), value)]
+
+
+def _times(histogram: TimeHistogram) -> HistogramValue:
+    return histogram_value(histogram.bounds_ms, histogram.range_counts, histogram.sum_ms)
 
 
 def _error_name(code: int) -> str:

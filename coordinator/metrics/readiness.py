@@ -46,7 +46,7 @@ class Readiness:
 
 def readiness(shards: Iterable[Shard[Any]]) -> Readiness:
     states: Counter[ShardState] = Counter()
-    failed = []
+    failed: list[int] = []
     for shard in shards:
         states[shard.state] += 1
         if shard.state is ShardState.FAILED and len(failed) < FAILED_NAMED_MAX:

@@ -5,6 +5,13 @@ from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from libc.stdint cimport int64_t
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
+from _wire.messages.offset_commit cimport (
+    OffsetCommitResponse, OffsetCommitResponsePartition, OffsetCommitResponseTopic,
+)
+from _wire.messages.offset_fetch cimport (
+    OffsetFetchResponse, OffsetFetchResponseGroup, OffsetFetchResponsePartitions, OffsetFetchResponseTopics,
+)
+
 from coordinator.metrics.error_paths import error_paths
 
 cdef enum:
@@ -61,6 +68,12 @@ cdef class RequestMeter:
         cdef Py_ssize_t counted = 0
         if 0 <= api_key < APIS:
             api = &self.apis[api_key]
+            if type(response) is OffsetCommitResponse:
+                count_commits(api, <OffsetCommitResponse>response)
+                return 0
+            if type(response) is OffsetFetchResponse and (<OffsetFetchResponse>response).groups:
+                count_fetches(api, <OffsetFetchResponse>response)
+                return 0
             for path in <tuple>self.error_paths[api_key]:
                 if path or not counted or response.error_code:
                     counted += count_along(api, response, <tuple>path, 0)
@@ -83,17 +96,37 @@ cdef class RequestMeter:
         return [(key, times, self.apis[key].total_ns / 1e6) for key, times in counts if any(times)]
 
 
+# The two responses with an error for each partition that steady groups get, without a Python object per partition.
+
+cdef int count_commits(ApiCounts *api, OffsetCommitResponse response) except -1:
+    for topic in response.topics:
+        for partition in (<OffsetCommitResponseTopic?>topic).partitions:
+            count(api, (<OffsetCommitResponsePartition?>partition).error_code)
+    return 0
+
+
+cdef int count_fetches(ApiCounts *api, OffsetFetchResponse response) except -1:
+    for group in response.groups:
+        count(api, (<OffsetFetchResponseGroup?>group).error_code)
+        for topic in (<OffsetFetchResponseGroup>group).topics:
+            for partition in (<OffsetFetchResponseTopics?>topic).partitions:
+                count(api, (<OffsetFetchResponsePartitions?>partition).error_code)
+    return 0
+
+
+cdef inline void count(ApiCounts *api, int code) noexcept:
+    if -1 <= code < ERRORS - 1:
+        api.errors[code + 1] += 1
+
+
 cdef Py_ssize_t count_along(ApiCounts *api, object struct, tuple path, Py_ssize_t depth) except -1:
     """Count the error codes at the end of a path of lists; return how many there were."""
     cdef Py_ssize_t counted = 0
-    cdef int code
     if depth < len(path):
         for element in getattr(struct, <str>path[depth]) or ():
             counted += count_along(api, element, path, depth + 1)
         return counted
-    code = struct.error_code
-    if -1 <= code < ERRORS - 1:
-        api.errors[code + 1] += 1
+    count(api, struct.error_code)
     return 1
 
 

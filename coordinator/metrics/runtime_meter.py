@@ -2,19 +2,14 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
-from functools import partial
-from time import perf_counter, perf_counter_ns
+from time import perf_counter
 from typing import Any, Final
 
-from coordinator.core.stored import Stored
 from coordinator.metrics.histogram import EVENT_BOUNDS_MS, LAG_BOUNDS_SECONDS, LOAD_BOUNDS_SECONDS, Histogram
+from coordinator.metrics.timing import AppendMeter, TimeHistogram
 from coordinator.runtime.group_state_machine import GroupStateMachine
-from coordinator.runtime.interfaces import AuditRecord, StoreError
 from coordinator.runtime.shard import Shard, ShardState
-from coordinator.runtime.store import LogStore
 
-NANOSECONDS_PER_MS: Final = 1_000_000
 WINDOW_SECONDS: Final = 30
 """Of what Kafka has as a maximum or an average of the last 30 seconds."""
 
@@ -26,11 +21,10 @@ class RuntimeMeter:
     """What the shards, their stores and the loop did."""
 
     def __init__(self) -> None:
-        self.queue_times_ms = Histogram(EVENT_BOUNDS_MS)
-        self.processing_times_ms = Histogram(EVENT_BOUNDS_MS)
-        self.flush_times_ms = Histogram(EVENT_BOUNDS_MS)
-        self.append_failures = 0
-        self.audit_events = 0
+        self.queue_times = TimeHistogram(EVENT_BOUNDS_MS)
+        self.processing_times = TimeHistogram(EVENT_BOUNDS_MS)
+        self.flush_times = TimeHistogram(EVENT_BOUNDS_MS)
+        self.appends = AppendMeter(self.flush_times)
         self.load_seconds = Histogram(LOAD_BOUNDS_SECONDS)
         self.load_failures = 0
         self._recent_loads: deque[tuple[float, float]] = deque()
@@ -77,60 +71,6 @@ class MeteredShard(Shard[GroupStateMachine]):
         return is_over
 
 
-class MeteredLogStore(LogStore):
-    """A log store whose appends are counted and timed."""
-
-    def __init__(self, *arguments: Any, meter: RuntimeMeter) -> None:
-        super().__init__(*arguments)
-        self._meter = meter
-
-    def append(
-        self,
-        audit: list[AuditRecord],
-        stored: Sequence[Stored],
-        now_ms: int,
-        completed: Callable[[StoreError | None], None],
-    ) -> None:
-        meter, problems = self._meter, list[StoreError | None]()
-        began_ns = perf_counter_ns()
-        super().append(audit, stored, now_ms, problems.append)
-        meter.flush_times_ms.observe((perf_counter_ns() - began_ns) / NANOSECONDS_PER_MS)
-        (problem,) = problems
-        if problem is None:
-            meter.audit_events += len(audit)
-        else:
-            meter.append_failures += 1
-        completed(problem)
-
-
-class DrainMeter:
-    """Times the drains of the coordinator. Stands between it and the scheduler."""
-
-    def __init__(self, meter: RuntimeMeter, request_iteration: Callable[[], None]) -> None:
-        self._meter = meter
-        self._request_iteration = request_iteration
-        self._requested_ns = 0
-
-    def request_iteration(self) -> None:
-        if not self._requested_ns:
-            self._requested_ns = perf_counter_ns()
-        self._request_iteration()
-
-    def timed(self, drain: Callable[[int], None]) -> Callable[[int], None]:
-        return partial(self._drain, drain)
-
-    def _drain(self, drain: Callable[[int], None], now_ms: int) -> None:
-        requested_ns, self._requested_ns = self._requested_ns, 0
-        if not requested_ns:
-            drain(now_ms)
-            return
-        began_ns = perf_counter_ns()
-        drain(now_ms)
-        meter = self._meter
-        meter.queue_times_ms.observe((began_ns - requested_ns) / NANOSECONDS_PER_MS)
-        meter.processing_times_ms.observe((perf_counter_ns() - began_ns) / NANOSECONDS_PER_MS)
-
-
 class LoopProbe:
     """Measures how late the loop is, and which share of the time it spends in drains."""
 
@@ -149,7 +89,7 @@ class LoopProbe:
             self._timer.cancel()
 
     def _expect(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._busy.append((perf_counter(), self._meter.processing_times_ms.sum))
+        self._busy.append((perf_counter(), self._meter.processing_times.sum_ms))
         self._timer = loop.call_later(PROBE_SECONDS, self._tick, loop, perf_counter() + PROBE_SECONDS)
 
     def _tick(self, loop: asyncio.AbstractEventLoop, due: float) -> None:
@@ -163,4 +103,4 @@ class LoopProbe:
         elapsed_ms = (perf_counter() - since) * 1000
         if elapsed_ms <= 0:
             return 1.0
-        return max(1 - (self._meter.processing_times_ms.sum - busy_ms) / elapsed_ms, 0.0)
+        return max(1 - (self._meter.processing_times.sum_ms - busy_ms) / elapsed_ms, 0.0)

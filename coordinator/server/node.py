@@ -187,10 +187,10 @@ class Node:
         timers = GroupTimers(wheel)
         self._coordinator_epoch = self._directory.next_coordinator_epoch()
         checkpoints = AuditCheckpoints(self._directory.checkpoint_file(GROUP_AUDIT))
-        make_store, make_shard = (LogStore, Shard) if self._metrics is None else _metered(self._metrics)
+        make_shard = Shard if self._metrics is None else _metered_shard(self._metrics)
         shards = []
         for index in range(environment.topics.partition_count(OFFSETS_TOPIC)):
-            store = make_store(
+            store = LogStore(
                 partitions.get(OFFSETS_TOPIC, index),
                 partitions.get(AUDIT_TOPIC, index),
                 LEADER_EPOCH,
@@ -200,6 +200,7 @@ class Node:
                 checkpoints,
                 self._config[AUDIT_COMPRESSION_TYPE],
                 self._config[AUDIT_CHAIN],
+                meter=None if self._metrics is None else self._metrics.runtime.appends,
             )
             audit = AuditProjector(self._config[NODE_ID], self._coordinator_epoch, cluster=partitions)
             machine = make_state_machine(audit, sessions, timers)
@@ -282,11 +283,10 @@ def _bind_admin(config: Config, log_lines_dropped: Callable[[], int]) -> "tuple[
     return AdminPort(config), metrics
 
 
-def _metered(metrics: "NodeMetrics") -> tuple[Callable[..., LogStore], Callable[..., Shard[Any]]]:
-    from coordinator.metrics.runtime_meter import MeteredLogStore, MeteredShard
+def _metered_shard(metrics: "NodeMetrics") -> Callable[..., Shard[Any]]:
+    from coordinator.metrics.runtime_meter import MeteredShard
 
-    meter = metrics.runtime
-    return partial(MeteredLogStore, meter=meter), partial(MeteredShard, meter=meter)
+    return partial(MeteredShard, meter=metrics.runtime)
 
 
 def _new_id() -> str:
