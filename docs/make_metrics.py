@@ -23,37 +23,41 @@ serves on 127.0.0.1:9100, to GET and HEAD:
 |---|---|
 | `/metrics` | the metrics below, in the text format 0.0.4 of Prometheus |
 | `/healthz` | 200 as long as the event loop turns |
-| `/readyz` | 200 if all partitions of `__consumer_offsets` that this node leads are active, else 503. The JSON says how many \
-are loading (`loading 37 of 50`), and which have failed |
+| `/readyz` | 200 if all partitions of `__consumer_offsets` that this node leads are active, else 503 |
 
-There is no login. A connection serves one request and is closed after 10 s at the latest; more than 32 at once are closed.
+The JSON of `/readyz` says how many partitions are loading (`loading 37 of 50`), and which have failed.
+
+There is no login. A connection serves one request and is closed after 10 s at the latest; those above 32 are closed at
+once.
 
 [grafana/group-coordinator.json](grafana/group-coordinator.json) is a dashboard for Grafana, and
 [grafana/alerts.yml](grafana/alerts.yml) are alert rules for Prometheus, with what to do in each case.
 
 ## Names
 
-Names are those that the Prometheus JMX exporter gives Kafka's MBeans with its usual rules, so a panel for Kafka's gauges
-also shows this server. The differences:
+Names are those that the Prometheus JMX exporter gives Kafka's MBeans with its usual rules, so a panel for Kafka's
+gauges also shows this server. The differences:
 
 - A counter has Kafka's name with `_total`, as the exporter writes it where its rule says that it is a counter. Kafka's
   rates are left out: `rate()` of the counter is the same.
-- Kafka's percentiles and maxima of times are left out: a histogram has Kafka's name, and `histogram_quantile()` gives them.
+- Kafka's percentiles and maxima of times are left out: a histogram has Kafka's name, and `histogram_quantile()` gives
+  them.
 - What Kafka does not have begins with `coordinator_`. Its times are in seconds.
 
 The MBeans are those of Apache Kafka 4.3.1. Its metrics of the consumer, share and streams protocols, of the background
-threads, of the linger and of the purgatory have no counterpart here. Metrics of the process (`process_cpu_seconds_total`,
-`process_resident_memory_bytes`, `process_open_fds`, …) come from the Prometheus client library.
+threads, of the linger and of the purgatory have no counterpart here. Metrics of the process
+(`process_cpu_seconds_total`, `process_resident_memory_bytes`, `process_open_fds`, …) come from the Prometheus client
+library.
 
 A counter with labels has a series from the first time on that it counts.
 """
 TOP_HEAD = """
 ## Single groups
 
-At most `metrics.groups.max` groups have these: those of `metrics.groups.allow` that exist, then those with the most recent
-rebalances (one counts half after ten minutes), then those with the most members. A group keeps them for at least ten
-minutes, so that series do not come and go with each scrape. A group id with more than 200 characters, or with characters
-that are not printable, is shortened or escaped, and ends with `~` and the first 12 digits of its SHA-256.
+At most `metrics.groups.max` groups have these: those of `metrics.groups.allow` that exist, then those with the most
+recent rebalances (one counts half after ten minutes), then those with the most members. A group keeps them for at least
+ten minutes, so that series do not come and go with each scrape. A group id with more than 200 characters, or with
+characters that are not printable, is shortened or escaped, and ends with `~` and the first 12 digits of its SHA-256.
 """
 
 

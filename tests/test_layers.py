@@ -36,8 +36,9 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " prometheus_client",
         "coordinator.admin": "coordinator.metrics coordinator.server.listeners coordinator.config starlette uvicorn"
         " structlog",
-        "coordinator.server": "_wire coordinator.metrics coordinator.admin coordinator.runtime coordinator.broker coordinator.audit coordinator.metadata"
-        " coordinator.core coordinator.log coordinator.timers coordinator.config structlog uvloop",
+        "coordinator.server": "_wire coordinator.metrics coordinator.admin coordinator.runtime coordinator.broker"
+        " coordinator.audit coordinator.metadata coordinator.core coordinator.log coordinator.timers coordinator.config"
+        " structlog uvloop",
         "coordinator.client": "_wire coordinator.core coordinator.audit.schema msgspec kafka",
         "coordinator.explain": "coordinator.audit.schema coordinator.core.causes",
         "coordinator.pipeline": "_wire coordinator.audit.schema coordinator.client msgspec"

@@ -235,7 +235,7 @@ MEMBERS_REMOVED = Metric(
 REJECTED = Metric(
     "coordinator_requests_rejected",
     Kind.COUNTER,
-    "Requests that a group rejected, by API and error, as in the audit events.",
+    "Requests about groups that were rejected, by API and error: those of which the audit events tell.",
     ("request", "error"),
 )
 MEMBERS = Metric("coordinator_members", Kind.GAUGE, "Members of all groups.")

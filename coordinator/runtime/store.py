@@ -46,7 +46,8 @@ class LogStore:
         `audit_compression` is that for `__group_audit`. With `audit_chain` each of its records carries the hash of the
         one before it.
 
-        A `meter` measures the appends. A replay reads `load_bytes` at a time. Without `checkpoints` it reads the whole audit topic.
+        A replay reads `load_bytes` at a time. Without `checkpoints` it reads the whole audit topic. A `meter` measures
+        the appends.
         """
         self._offsets = offsets
         self._audit = audit

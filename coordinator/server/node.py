@@ -276,8 +276,9 @@ def _bind_admin(config: Config, log_lines_dropped: Callable[[], int]) -> "tuple[
         from coordinator.admin.port import AdminPort
         from coordinator.metrics.node_metrics import NodeMetrics
     except ModuleNotFoundError as missing:
+        library = str(missing.name).partition(".")[0]
         raise ConfigError(
-            f"{ADMIN_LISTENER.name}: {missing.name} is missing: pip install 'kafka-group-coordinator[admin]'"
+            f"{ADMIN_LISTENER.name}: {library} is missing: pip install 'kafka-group-coordinator[admin]'"
         ) from missing
     metrics = NodeMetrics(config, log_lines_dropped)
     return AdminPort(config), metrics
