@@ -1,6 +1,7 @@
 """The census of groups: right, in slices, and short."""
 
 import asyncio
+from itertools import pairwise
 from time import process_time
 from types import SimpleNamespace
 
@@ -34,7 +35,7 @@ def take(coordinator, meter, top, between=lambda: None):
     began = process_time()
     census = asyncio.run(GroupCensus(coordinator, meter, top).take(0, pause))
     times = [began, *pauses, process_time()]
-    return census, max(after - before for before, after in zip(times, times[1:], strict=False)) * 1000
+    return census, max(after - before for before, after in pairwise(times)) * 1000
 
 
 @pytest.mark.parametrize("shard_count", [1, 50])

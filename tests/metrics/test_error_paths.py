@@ -1,10 +1,11 @@
 """The table of error paths has every error code that a served response can have."""
 
+from collections.abc import Iterator
 from unittest.mock import Mock
 
 import pytest
 
-from _wire.notation import Definition, read_definitions
+from _wire.notation import Definition, Struct, read_definitions
 from coordinator.metrics.error_paths import error_paths
 from coordinator.server.node import dispatch_table
 
@@ -12,23 +13,20 @@ ROUTES = dispatch_table(Mock())[0].routes
 DEFINITIONS = {each.key: each for each in read_definitions() if each.key is not None}
 
 
-def paths_in(struct, path=()):
-    """The lists that lead to each field `error_code` of a response."""
+def paths_in(definition: Definition, struct: Struct, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The lists that lead to each field `error_code` of a struct."""
     for field in struct.fields:
         if field.name == "error_code":
             yield path
         if field.is_struct:
-            yield from paths_in(field.struct, (*path, field.name))
-
-
-def response_of(definition: Definition):
-    return definition.response
+            yield from paths_in(definition, definition.structs[field.type], (*path, field.name))
 
 
 @pytest.mark.parametrize("key", sorted(ROUTES))
 def test_the_paths_of_an_api_are_those_of_its_definition(key):
-    paths = error_paths(key)
-    assert set(paths) == set(paths_in(response_of(DEFINITIONS[key])))
+    paths, definition = error_paths(key), DEFINITIONS[key]
+    _, response = definition.messages
+    assert set(paths) == set(paths_in(definition, definition.structs[response]))
     assert () not in paths[:-1], "its own code comes last"
 
 
