@@ -67,7 +67,7 @@ def problems(query: str, scrape: Scrape) -> list[str]:
     return found + [f"no label {label}" for label in grouped if label not in known]
 
 
-def _matcher_problems(matcher: Any, metric: str, labels: list[dict[str, str]]) -> list[str]:
+def _matcher_problems(matcher: Any, metric: str | None, labels: list[dict[str, str]]) -> list[str]:
     if matcher.name in ADDED_BY_PROMETHEUS:
         return []
     values = {each[matcher.name] for each in labels if matcher.name in each} | VALUES.get(matcher.name, set())

@@ -4,8 +4,11 @@ import pytest
 
 from coordinator.core.events import GroupCreated
 from coordinator.core.offset_events import OffsetsCommitted
+from coordinator.core.offset_records import CommittedOffset
 from coordinator.metrics.histogram import Histogram, histogram_value
 from coordinator.metrics.timing import AppendMeter, DrainMeter, EventMeter, TimeHistogram
+
+OFFSET = CommittedOffset(1, -1, "", 0)
 
 
 def test_a_time_on_a_bound_is_within_it():
@@ -36,7 +39,8 @@ def test_too_many_bounds_are_refused():
 
 
 def test_only_drains_that_were_requested_are_observed():
-    queue, processing, called = TimeHistogram((1,)), TimeHistogram((1,)), []
+    queue, processing = TimeHistogram((1,)), TimeHistogram((1,))
+    called: list[object] = []
     meter = DrainMeter(lambda: called.append("requested"), queue, processing)
     drain = meter.timed(called.append)
     drain(1)
@@ -76,5 +80,5 @@ def test_commits_are_counted_and_other_events_passed_on():
     seen = []
     meter = EventMeter({GroupCreated: lambda meter, event: seen.append(event)})
     created = GroupCreated(group_id="g", at_ms=0)
-    meter.applied((created, OffsetsCommitted("g", 0, {"t": {0: None, 1: None}, "u": {0: None}})))
+    meter.applied((created, OffsetsCommitted("g", 0, {"t": {0: OFFSET, 1: OFFSET}, "u": {0: OFFSET}})))
     assert (seen, meter.offset_commits) == ([created], 3)
