@@ -24,6 +24,7 @@ PATHS: Final[dict[int, tuple[tuple[str, ...], ...]]] = {
     20: (("responses",),),
     22: (OWN,),
     23: (("topics", "partitions"),),
+    37: (("results",),),
     42: (("results",),),
     47: (("topics", "partitions"), OWN),
     60: (OWN,),
