@@ -115,11 +115,12 @@ bench-pipeline: build-tests java ## the Spark job over EVENTS (1000000) events o
 bench-wire: build-tests ## the codec beside kafka-python, franz-go's kmsg and aiokafka
 	@$(BIN)/python tests/bench/bench_wire.py
 
-docs: build ## generate docs/configuration.md, docs/protocol.md, docs/states.md and docs/audit.md
+docs: build ## generate docs/configuration.md, docs/protocol.md, docs/states.md, docs/audit.md and docs/metrics.md
 	@$(BIN)/python docs/make_protocol.py
 	@$(BIN)/python docs/make_configuration.py
 	@$(BIN)/python docs/make_states.py
 	@$(BIN)/python docs/make_audit.py
+	@$(BIN)/python docs/make_metrics.py
 
 audit-cases: build-tests ## play each way to rebalance with each client, and write docs/audit-cases.md (Java if it is there)
 	@$(BIN)/python docs/make_audit_cases.py

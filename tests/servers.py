@@ -38,6 +38,8 @@ class RunningServer:
         self._log_level = log_level
         self._process: subprocess.Popen[bytes] | None = None
         self.bootstrap = ""
+        self.admin = ""
+        """HOST:PORT of the admin port; empty without the setting `admin.listener`."""
 
     def __enter__(self) -> Self:
         self.start()
@@ -70,7 +72,8 @@ class RunningServer:
         self._process = process
         wait_for(lambda: ready.exists() or process.poll() is not None, START_SECONDS, "the server to be ready")
         assert process.poll() is None, self.log.read_text()
-        self.bootstrap = json.loads(ready.read_text())["bootstrap"]
+        said = json.loads(ready.read_text())
+        self.bootstrap, self.admin = said["bootstrap"], said.get("admin", "")
 
     def stop(self) -> int:
         """SIGTERM; the exit status."""

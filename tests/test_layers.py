@@ -32,8 +32,13 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " coordinator.config structlog",
         "coordinator.broker": "_wire coordinator.log coordinator.metadata coordinator.timers coordinator.config"
         " structlog",
-        "coordinator.server": "_wire coordinator.runtime coordinator.broker coordinator.audit coordinator.metadata"
-        " coordinator.core coordinator.log coordinator.timers coordinator.config structlog uvloop",
+        "coordinator.metrics": "_wire coordinator.core coordinator.runtime coordinator.timers coordinator.config"
+        " prometheus_client",
+        "coordinator.admin": "coordinator.metrics coordinator.server.listeners coordinator.config starlette uvicorn"
+        " structlog",
+        "coordinator.server": "_wire coordinator.metrics coordinator.admin coordinator.runtime coordinator.broker"
+        " coordinator.audit coordinator.metadata coordinator.core coordinator.log coordinator.timers coordinator.config"
+        " structlog uvloop",
         "coordinator.client": "_wire coordinator.core coordinator.audit.schema msgspec kafka",
         "coordinator.explain": "coordinator.audit.schema coordinator.core.causes",
         "coordinator.pipeline": "_wire coordinator.audit.schema coordinator.client msgspec"
@@ -160,6 +165,19 @@ def top_level_imports(path: Path) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield str(node.module)
+
+
+def test_the_libraries_of_the_admin_port_are_imported_when_it_is_on():
+    """Off, the port costs nothing, not even an import."""
+    names = {"prometheus_client", "starlette", "uvicorn"}
+    shown = ("coordinator.admin", "coordinator.metrics.exposition", "coordinator.dashboard")
+    for path in sources():
+        if not any(is_within(name_of(path), each) for each in shown):
+            assert {each.partition(".")[0] for each in top_level_imports(path)} & names == set(), path
+    for path in sources():
+        if layer_of(name_of(path)) == "coordinator.server":
+            needed = {each for each in top_level_imports(path) if each.startswith("coordinator.admin")}
+            assert needed == set(), path
 
 
 def test_names_are_imported_by_anybody_because_they_import_nobody():

@@ -9,7 +9,7 @@ import pytest
 DOCS = Path(__file__).parent.parent / "docs"
 
 
-@pytest.mark.parametrize("name", ["audit", "configuration", "protocol", "states"])
+@pytest.mark.parametrize("name", ["audit", "configuration", "metrics", "protocol", "states"])
 def test_the_page_is_up_to_date(name: str) -> None:
     assert (DOCS / f"{name}.md").read_text(encoding="utf-8") == maker_of(name).page(), "out of date: run `make docs`"
 

@@ -36,6 +36,8 @@ class LogWriter:
         self._lines: Queue[Line | None] = Queue(LINES_QUEUED_MAX)
         self._render = structlog.dev.ConsoleRenderer(colors=file.isatty(), sort_keys=False)
         self._dropped = 0
+        self.lines_dropped = 0
+        """Since the start; `_dropped` are those that the log does not tell of yet."""
         self._stopping = Event()
         self._thread = Thread(target=self._run, name="log-writer", daemon=True)
         self._thread.start()
@@ -47,6 +49,7 @@ class LogWriter:
             self._lines.put_nowait(line)
         except Full:
             self._dropped += 1
+            self.lines_dropped += 1
         raise structlog.DropEvent
 
     def stop(self) -> None:
@@ -88,7 +91,7 @@ class LogWriter:
 
 
 @contextmanager
-def logging_to_stderr(level: str) -> Iterator[None]:
+def logging_to_stderr(level: str) -> Iterator[LogWriter]:
     """Within the block, log from `level` (debug, info, warning, error) on; all is written when it ends."""
     writer = LogWriter(sys.stderr)
     structlog.configure(
@@ -97,6 +100,6 @@ def logging_to_stderr(level: str) -> Iterator[None]:
         cache_logger_on_first_use=True,
     )
     try:
-        yield
+        yield writer
     finally:
         writer.stop()

@@ -6,12 +6,13 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 import uvloop
 
-from coordinator.config import LISTENERS, LOG_DIRS, Config, ConfigError, parse_settings, read_properties
+from coordinator.config import ADMIN_LISTENER, LISTENERS, LOG_DIRS, Config, ConfigError, parse_settings, read_properties
 from coordinator.log.errors import LogError, LogFlushError
 
 CANNOT_START = 2
@@ -32,18 +33,22 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 @click.option("--data-dir", type=click.Path(path_type=Path), help="The directory of the logs.")
 @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="A setting by its Kafka name; repeatable.")
 @click.option("--log-level", type=click.Choice(LOG_LEVELS), default="info", help="The least that is logged (info).")
-@click.option("--ready-file", type=click.Path(path_type=Path), help="Write this JSON file (bootstrap, pid) when ready.")
+@click.option("--admin", metavar="HOST:PORT", help="The address of /metrics, /healthz and /readyz; none without it.")
+@click.option(
+    "--ready-file", type=click.Path(path_type=Path), help="Write this JSON file (bootstrap, admin, pid) when ready."
+)
 def command(
     config_file: Path | None,
     listen: str | None,
     data_dir: Path | None,
     settings: tuple[str, ...],
     log_level: str,
+    admin: str | None,
     ready_file: Path | None,
 ) -> None:
     """Serve Kafka clients until SIGTERM or Ctrl-C.
 
-    --set overrides --config; --listen and --data-dir override both.
+    --set overrides --config; --listen, --data-dir and --admin override both.
     """
     # structlog imports rich if it is installed, which costs 5 MB and 40 ms and is not used here.
     sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
@@ -58,9 +63,11 @@ def command(
             texts[LISTENERS.name] = f"{PLAINTEXT}://{listen}"
         if data_dir is not None:
             texts[LOG_DIRS.name] = str(data_dir)
+        if admin is not None:
+            texts[ADMIN_LISTENER.name] = admin
         config = Config(texts)
-        with logging_to_stderr(log_level):
-            uvloop.run(_serve(config, ready_file))
+        with logging_to_stderr(log_level) as writer:
+            uvloop.run(_serve(config, ready_file, lambda: writer.lines_dropped))
     except LogFlushError as problem:
         click.echo(f"coordinator: stopping: acknowledged data may be lost: {problem}", err=True)
         sys.exit(DATA_MAY_BE_LOST)
@@ -69,18 +76,19 @@ def command(
         sys.exit(CANNOT_START)
 
 
-async def _serve(config: Config, ready_file: Path | None) -> None:
+async def _serve(config: Config, ready_file: Path | None, log_lines_dropped: Callable[[], int]) -> None:
     from coordinator.server.node import Node
 
     stop_requested = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop_requested.set)
-    node = Node(config)
+    node = Node(config, log_lines_dropped=log_lines_dropped)
     await node.start()
     _tune_garbage_collection()
     if ready_file is not None:
-        _write_atomically(ready_file, json.dumps({"bootstrap": node.bootstrap, "pid": os.getpid()}))
+        admin = {} if node.admin is None else {"admin": node.admin}
+        _write_atomically(ready_file, json.dumps({"bootstrap": node.bootstrap, **admin, "pid": os.getpid()}))
     stopping = loop.create_task(stop_requested.wait())
     await asyncio.wait((stopping, node.flush_failure), return_when=asyncio.FIRST_COMPLETED)
     if node.flush_failure.done():

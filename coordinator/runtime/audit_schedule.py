@@ -74,6 +74,11 @@ class AuditSchedule:
         """The number of timers on the wheel."""
         return len(self._reports) + self._snapshot_timer_runs + self._file_timer_runs
 
+    @property
+    def partitions_waiting(self) -> int:
+        """Partitions that need snapshots."""
+        return len(self._waiting)
+
     def loaded(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
         """A shard became active. Commits that were counted before are dropped."""
         if shard.partition in self._reports:

@@ -1,6 +1,6 @@
 """The groups of one partition of `__consumer_offsets`. Counterpart in Kafka: `GroupCoordinatorShard`."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import repeat
 
 from coordinator.audit.projector import AuditProjector
@@ -49,6 +49,8 @@ class GroupStateMachine:
         self._timers = timers
         self._loading = StoredGroups()
         self._rebuild: GroupRebuild | None = None
+        self.on_applied: Callable[[Sequence[Event]], None] | None = None
+        """Called with the events of each decision that has been applied; None: nobody wants them."""
         audit.world.committed_offsets = self._committed_offsets
 
     # ------------------------------------------------------------------------------------------------------- operations
@@ -81,6 +83,8 @@ class GroupStateMachine:
         for change in decision.sessions:
             change.apply(self._sessions, key, now_ms)
         batch.replies.extend(decision.replies)
+        if self.on_applied is not None and decision.events:
+            self.on_applied(decision.events)
 
     def _committed_offsets(self, group_id: str) -> Mapping[str, Mapping[int, CommittedOffset]]:
         group = self.groups.get(group_id)

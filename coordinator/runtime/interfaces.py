@@ -64,3 +64,12 @@ class Responses(Protocol):
 
     def fail(self, request_id: int, error: ErrorCode) -> None:
         """Answer a request with an error when only its id is known, as for a JoinGroup that waits in a group."""
+
+
+class AppendMeter(Protocol):
+    """Measures appends. `begin` and `end` are called in pairs."""
+
+    def begin(self) -> None: ...
+
+    def end(self, audit_events: int, failed: bool) -> None:
+        """The append of a batch with so many audit events is over."""

@@ -123,6 +123,11 @@ class Shard(Generic[Machine]):
         return self._in_flight is not None
 
     @property
+    def queue_size(self) -> int:
+        """How many operations wait."""
+        return len(self._queue)
+
+    @property
     def is_idle(self) -> bool:
         """Whether all that was submitted is decided and stored."""
         return self.state is ShardState.ACTIVE and not self._queue and self._in_flight is None

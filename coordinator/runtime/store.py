@@ -17,7 +17,7 @@ from coordinator.log.errors import LogAppendError, RecordListTooLarge
 from coordinator.log.partition_log import REPLAY_BYTES, PartitionLog
 from coordinator.log.segment import PrebuiltBatch
 from coordinator.runtime.audit_checkpoints import AuditCheckpoints
-from coordinator.runtime.interfaces import AuditRecord, StoreError
+from coordinator.runtime.interfaces import AppendMeter, AuditRecord, StoreError
 
 NO_PRODUCER: Final = Producer(-1, -1)
 
@@ -39,13 +39,15 @@ class LogStore:
         checkpoints: AuditCheckpoints | None = None,
         audit_compression: str = "none",
         audit_chain: bool = False,
+        meter: AppendMeter | None = None,
     ) -> None:
         """`compression` is the codec for `__consumer_offsets`, by its name in `_wire/compression.py`.
 
         `audit_compression` is that for `__group_audit`. With `audit_chain` each of its records carries the hash of the
         one before it.
 
-        A replay reads `load_bytes` at a time. Without `checkpoints` it reads the whole audit topic.
+        A replay reads `load_bytes` at a time. Without `checkpoints` it reads the whole audit topic. A `meter` measures
+        the appends.
         """
         self._offsets = offsets
         self._audit = audit
@@ -56,6 +58,7 @@ class LogStore:
         self._checkpoints = checkpoints
         self._audit_compression = audit_compression
         self._audit_chain = audit_chain
+        self._meter = meter
         self._last_hash: bytes | None = None
         """Of the last record of the audit log; None: it has to be read from there."""
         self.batch_bytes_max = min(offsets.config.max_message_bytes, offsets.config.segment_bytes)
@@ -74,6 +77,8 @@ class LogStore:
         lacks events that are stored.
         """
         problem: StoreError | None = None
+        if self._meter is not None:
+            self._meter.begin()
         try:
             if audit and self._audit_chain:
                 audit = self._chained(audit)
@@ -84,6 +89,8 @@ class LogStore:
         except (LogAppendError, RecordListTooLarge) as error:
             problem = StoreError(str(error))
             self._last_hash = None
+        if self._meter is not None:
+            self._meter.end(len(audit), problem is not None)
         completed(problem)
 
     def _chained(self, audit: list[AuditRecord]) -> list[AuditRecord]:

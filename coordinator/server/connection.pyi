@@ -3,11 +3,12 @@ from collections.abc import Callable
 from typing import Any
 
 from _wire.errors import ErrorCode
+from coordinator.metrics.request_meter import ListenerMeter
 from coordinator.runtime.sessions import SessionTable
 from coordinator.server.request_context import Endpoint, RequestContext
 
 class Connection(Protocol):
-    """An asyncio protocol. `dispatcher` is the RequestDispatcher."""
+    """An asyncio protocol. `dispatcher` is the RequestDispatcher. Without a `meter` nothing is counted."""
 
     client_host: str
     last_heard_ms: int
@@ -24,6 +25,7 @@ class Connection(Protocol):
         sessions: SessionTable,
         now_ms: Callable[[], int],
         frame_bytes_max: int,
+        meter: ListenerMeter | None = None,
     ) -> None: ...
     def connection_made(self, transport: Transport) -> None: ...  # type: ignore[override]
     def send_response(self, response: Any) -> None:

@@ -16,6 +16,7 @@ from _wire.heartbeat_frames cimport (
     HEARTBEAT_ANSWER_BYTES_MAX, HeartbeatFields, read_heartbeat, write_heartbeat_answer,
 )
 from _wire.primitives cimport Message, load_uint32
+from coordinator.metrics.request_meter cimport ListenerMeter, monotonic_ns
 from coordinator.runtime.sessions cimport SessionTable
 
 from _wire.frames import FrameTooLarge
@@ -29,7 +30,7 @@ cdef enum:
 
 
 cdef class Connection:
-    """An asyncio protocol. `dispatcher` is the RequestDispatcher."""
+    """An asyncio protocol. `dispatcher` is the RequestDispatcher. Without a `meter` nothing is counted."""
 
     cdef object dispatcher
     cdef object now_ms
@@ -45,6 +46,9 @@ cdef class Connection:
     cdef bint closing
     cdef bint congested                 # the send buffer is full: the client does not read its responses
     cdef bint reading_stopped
+    cdef ListenerMeter meter            # None: nothing is counted, and no clock is read
+    cdef int64_t read_ns                # the last reading of the clock: of received data, or of the last response
+    cdef int64_t began_ns               # when the request in progress came
     cdef readonly str client_host
     cdef readonly int64_t last_heard_ms
     cdef readonly object endpoint
@@ -52,7 +56,9 @@ cdef class Connection:
     cdef public object on_close         # called once if the client disconnects before the response
     cdef public tuple software          # name and version of the client, as it said with ApiVersions (KIP-511)
 
-    def __init__(self, dispatcher, endpoint, SessionTable sessions not None, now_ms, frame_bytes_max):
+    def __init__(
+        self, dispatcher, endpoint, SessionTable sessions not None, now_ms, frame_bytes_max, ListenerMeter meter=None,
+    ):
         self.dispatcher = dispatcher
         self.endpoint = endpoint
         self.sessions = sessions
@@ -62,17 +68,22 @@ cdef class Connection:
         self.out = []
         self.client_host = ""
         self.software = ("", "")
+        self.meter = meter
 
     def connection_made(self, transport):
         self.transport = transport
         peer = transport.get_extra_info("peername")
         self.client_host = f"/{peer[0]}" if peer else "/"
         self.last_heard_ms = self.now_ms()
+        if self.meter is not None:
+            self.meter.created += 1
         self.dispatcher.opened(self)
 
     def connection_lost(self, problem):
         self.closing = True
         self.discard_frames()
+        if self.meter is not None:
+            self.meter.closed += 1
         self.dispatcher.closed(self)
         if self.on_close is not None:
             on_close, self.on_close = self.on_close, None
@@ -86,11 +97,14 @@ cdef class Connection:
         if self.closing:
             return
         self.last_heard_ms = self.now_ms()
+        if self.meter is not None:
+            self.meter.bytes_in += PyBytes_GET_SIZE(data)
         if not (self.busy or self.congested or self.frames or self.splitter.has_begun()):
             answered = self.answer_heartbeats(data, self.last_heard_ms)
             if answered == PyBytes_GET_SIZE(data):
                 self.flush()
                 return
+        self.read_clock()
         try:
             frames = self.splitter.feed(memoryview(data)[answered:] if answered else data)
         except FrameTooLarge as problem:
@@ -111,6 +125,7 @@ cdef class Connection:
 
     def resume_writing(self):
         self.congested = False
+        self.read_clock()
         self.run(self.now_ms())
 
     def send_response(self, Message response not None):
@@ -122,6 +137,8 @@ cdef class Connection:
             if call.route.downgrade is not None:
                 call.route.downgrade(response, call.api_version)
             self.buffer_response(encode_response(call.correlation_id, response, call.api_version))
+            if self.meter is not None:
+                self.meter.requests.count_errors(call.route.api.key, response)
         except (ValueError, TypeError, OverflowError) as problem:
             # A defect of the server. It must not reach the caller, who may have further responses to send.
             self.reject(f"cannot encode the response to {call.route.api.name} version {call.api_version}: {problem}")
@@ -135,6 +152,10 @@ cdef class Connection:
 
     def finish(self):
         """Complete the request in progress: its response has been sent, or it has none."""
+        cdef object call = self.call
+        if self.meter is not None and call is not None:
+            self.read_clock()
+            self.meter.requests.answered(call.route.api.key, call.api_version, self.read_ns - self.began_ns)
         self.busy = False
         self.call = None
         self.on_close = None
@@ -150,6 +171,8 @@ cdef class Connection:
         if not self.closing:
             self.closing = True
             self.discard_frames()
+            if self.meter is not None:
+                self.meter.rejected += 1
             self.dispatcher.rejected(self, reason)
             self.flush()
             self.transport.close()
@@ -160,6 +183,10 @@ cdef class Connection:
         self.discard_frames()
         self.flush()
         self.transport.close()
+
+    cdef inline void read_clock(self) noexcept:
+        if self.meter is not None:
+            self.read_ns = monotonic_ns()
 
     cdef run(self, int64_t now_ms):
         """Handle the queued frames, until one of them has to wait for its response."""
@@ -172,6 +199,7 @@ cdef class Connection:
                 self.frames_bytes -= len(<bytes>frame)
                 if not self.try_heartbeat(<bytes>frame, now_ms):
                     self.busy = True
+                    self.began_ns = self.read_ns
                     self.dispatcher.serve(self, frame)
                 if self.out_bytes > BYTES_HELD_AT_MOST:
                     self.flush()
@@ -207,6 +235,8 @@ cdef class Connection:
             data = self.out[0] if len(self.out) == 1 else b"".join(self.out)
             self.out.clear()
             self.out_bytes = 0
+            if self.meter is not None:
+                self.meter.bytes_out += len(<bytes>data)
             self.transport.write(data)
 
     cdef Py_ssize_t answer_heartbeats(self, bytes data, int64_t now_ms) except -1:
@@ -247,6 +277,8 @@ cdef class Connection:
             fields.group_instance_id.data, fields.group_instance_id.size, fields.generation_id, now_ms,
         ):
             return 0
+        if self.meter is not None:
+            self.meter.requests.heartbeat(fields.api_version)
         return write_heartbeat_answer(answer, &fields)
 
     cdef bint try_heartbeat(self, bytes frame, int64_t now_ms) except -1:

@@ -5,12 +5,16 @@ import errno
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from coordinator.config import ADVERTISED_LISTENERS, LISTENERS, SOCKET_REQUEST_MAX_BYTES, Config, ConfigError
 from coordinator.runtime.sessions import SessionTable
 from coordinator.server.connection import Connection
 from coordinator.server.request_context import Endpoint
 from coordinator.server.request_dispatcher import RequestDispatcher
+
+if TYPE_CHECKING:
+    from coordinator.metrics.node_metrics import NodeMetrics
 
 PLAINTEXT = "PLAINTEXT"
 BACKLOG = 1024
@@ -50,9 +54,14 @@ class Listeners:
     """The listening sockets of one server."""
 
     def __init__(
-        self, config: Config, dispatcher: RequestDispatcher, sessions: SessionTable, now_ms: Callable[[], int]
+        self,
+        config: Config,
+        dispatcher: RequestDispatcher,
+        sessions: SessionTable,
+        now_ms: Callable[[], int],
+        metrics: "NodeMetrics | None" = None,
     ) -> None:
-        """Parse the settings; `open` binds the sockets.
+        """Parse the settings; `open` binds the sockets. Without `metrics` the connections count nothing.
 
         Raises:
             ConfigError: the listeners or the advertised listeners are invalid.
@@ -68,6 +77,7 @@ class Listeners:
         self._dispatcher = dispatcher
         self._sessions = sessions
         self._now_ms = now_ms
+        self._metrics = metrics
         self._servers: list[asyncio.Server] = []
         self.endpoints: list[Endpoint] = []
 
@@ -78,7 +88,7 @@ class Listeners:
             ListenError: an address cannot be bound.
         """
         loop = asyncio.get_running_loop()
-        bound = [(address, _bind(address)) for address in self._addresses]
+        bound = [(address, bind(address)) for address in self._addresses]
         for address, sock in bound:
             endpoint = self._endpoint(address, sock.getsockname()[1])
             self.endpoints.append(endpoint)
@@ -99,10 +109,11 @@ class Listeners:
         return Endpoint(address.name, socket.gethostname() if is_wildcard else address.host, port)
 
     def _accept(self, endpoint: Endpoint) -> Connection:
-        return Connection(self._dispatcher, endpoint, self._sessions, self._now_ms, self._frame_bytes_max)
+        meter = None if self._metrics is None else self._metrics.listener(endpoint.name)
+        return Connection(self._dispatcher, endpoint, self._sessions, self._now_ms, self._frame_bytes_max, meter)
 
 
-def _bind(address: Address) -> socket.socket:
+def bind(address: Address) -> socket.socket:
     """Bind a TCP socket.
 
     Raises:

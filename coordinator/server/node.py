@@ -3,8 +3,10 @@
 import asyncio
 import random
 import uuid
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
@@ -18,6 +20,7 @@ from coordinator.broker.partitions import LEADER_EPOCH, Partitions
 from coordinator.broker.produce import ProduceService
 from coordinator.broker.topics import Topics
 from coordinator.config import (
+    ADMIN_LISTENER,
     AUDIT_CHAIN,
     AUDIT_COMPRESSION_TYPE,
     LOG_DIRS,
@@ -25,6 +28,7 @@ from coordinator.config import (
     OFFSETS_LOAD_BUFFER_SIZE,
     OFFSETS_TOPIC_COMPRESSION_CODEC,
     Config,
+    ConfigError,
 )
 from coordinator.core.decision import Environment
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
@@ -55,6 +59,10 @@ from coordinator.server.request_dispatcher import RequestDispatcher
 from coordinator.timers.system_clock import SystemClock
 from coordinator.timers.wheel import TimerWheel
 
+if TYPE_CHECKING:
+    from coordinator.admin.port import AdminPort
+    from coordinator.metrics.node_metrics import NodeMetrics
+
 log = structlog.get_logger()
 
 DRAIN_SECONDS: Final = 2
@@ -64,9 +72,17 @@ DRAIN_SECONDS: Final = 2
 class Node:
     """A coordinator with its embedded log. Made and started in a running loop, stopped once."""
 
-    def __init__(self, config: Config, leadership: Leadership | None = None) -> None:
-        """Without a `leadership` this is the only node of its cluster."""
+    def __init__(
+        self,
+        config: Config,
+        leadership: Leadership | None = None,
+        log_lines_dropped: Callable[[], int] = lambda: 0,
+    ) -> None:
+        """Without a `leadership` this is the only node of its cluster. `log_lines_dropped` is only for the metrics."""
         self._config = config
+        self._log_lines_dropped = log_lines_dropped
+        self._admin: AdminPort | None = None
+        self._metrics: NodeMetrics | None = None
         self._leadership = leadership or SingleNode(config[NODE_ID])
         self._clock = SystemClock()
         self.flush_failure: asyncio.Future[LogFlushError] = asyncio.get_running_loop().create_future()
@@ -76,7 +92,7 @@ class Node:
         """Open the logs, replay, listen.
 
         Raises:
-            ConfigError: settings that contradict each other.
+            ConfigError: settings that contradict each other, or a library of the admin port that is missing.
             DataDirectoryError: a data folder that cannot be used.
             MetadataError: a metadata log that cannot be understood.
             ListenError: an address that cannot be bound.
@@ -84,14 +100,19 @@ class Node:
         config = self._config
         self._directory = LogDirectory.open(Path(config[LOG_DIRS]), node_id=config[NODE_ID])
         try:
+            if config[ADMIN_LISTENER]:
+                self._admin, self._metrics = _bind_admin(config, self._log_lines_dropped)
             await self._start(config)
             self._directory.log_recovery()
         except BaseException:
+            if self._admin is not None:
+                self._admin.close()
             self._directory.close(clean=False)
             raise
         if checks_are_armed():
             log.warning("the checks of the coordinator are armed; it is slow", switch=SWITCH)
-        log.info("serving", bootstrap=self.bootstrap, data=str(self._directory.root))
+        admin = {} if self.admin is None else {"admin": self.admin}
+        log.info("serving", bootstrap=self.bootstrap, **admin, data=str(self._directory.root))
 
     async def _start(self, config: Config) -> None:
         now_ms = self._clock.now_ms
@@ -105,7 +126,11 @@ class Node:
         pending = PendingRequests()
         sessions = SessionTable(wheel, random.SystemRandom().getrandbits(64))
         environment = Environment(config, metadata.image, sessions, _new_id)
-        coordinator = self._make_coordinator(partitions, environment, notifier, pending, sessions, wheel)
+        drain_meter = None if self._metrics is None else self._metrics.drain_meter(self._scheduler.request_iteration)
+        request_iteration = (drain_meter or self._scheduler).request_iteration
+        coordinator = self._make_coordinator(
+            partitions, environment, notifier, pending, sessions, wheel, request_iteration
+        )
         self._coordinator = coordinator
         coordinator.announce(
             CoordinatorStarted(
@@ -131,7 +156,8 @@ class Node:
             pending=pending,
             now_ms=now_ms,
         )
-        self._scheduler.on_iteration_end(coordinator.drain)
+        drain = coordinator.drain if drain_meter is None else drain_meter.timed(coordinator.drain)
+        self._scheduler.on_iteration_end(drain)
         self._scheduler.on_iteration_end(notifier.notify)
         self._scheduler.on_due(coordinator.due)
         self._scheduler.on_due(
@@ -142,8 +168,11 @@ class Node:
         limits = ConnectionLimits(config, self._scheduler)
         self._scheduler.on_due(limits.due)
         self._dispatcher = RequestDispatcher(table, cluster, pending, limits, environment, self._flush_failed)
-        self._listeners = Listeners(config, self._dispatcher, sessions, now_ms)
+        self._listeners = Listeners(config, self._dispatcher, sessions, now_ms, self._metrics)
         await self._listeners.open()
+        if self._admin is not None and self._metrics is not None:
+            self._measure(self._metrics, partitions, pending, sessions, wheel)
+            await self._admin.start(self._metrics)
 
     def _make_coordinator(
         self,
@@ -153,10 +182,12 @@ class Node:
         pending: PendingRequests,
         sessions: SessionTable,
         wheel: TimerWheel,
+        request_iteration: Callable[[], None],
     ) -> GroupCoordinator:
         timers = GroupTimers(wheel)
         self._coordinator_epoch = self._directory.next_coordinator_epoch()
         checkpoints = AuditCheckpoints(self._directory.checkpoint_file(GROUP_AUDIT))
+        make_shard = Shard if self._metrics is None else _metered_shard(self._metrics)
         shards = []
         for index in range(environment.topics.partition_count(OFFSETS_TOPIC)):
             store = LogStore(
@@ -169,12 +200,35 @@ class Node:
                 checkpoints,
                 self._config[AUDIT_COMPRESSION_TYPE],
                 self._config[AUDIT_CHAIN],
+                meter=None if self._metrics is None else self._metrics.runtime.appends,
             )
             audit = AuditProjector(self._config[NODE_ID], self._coordinator_epoch, cluster=partitions)
             machine = make_state_machine(audit, sessions, timers)
-            shards.append(Shard(index, machine, store, pending))
-        request_iteration = self._scheduler.request_iteration
+            shards.append(make_shard(index, machine, store, pending))
         return GroupCoordinator(shards, wheel, timers, sessions, environment, checkpoints, request_iteration)
+
+    def _measure(
+        self,
+        metrics: "NodeMetrics",
+        partitions: Partitions,
+        pending: PendingRequests,
+        sessions: SessionTable,
+        wheel: TimerWheel,
+    ) -> None:
+        from coordinator.metrics.node_metrics import Measured
+
+        metrics.measure(
+            Measured(
+                coordinator=self._coordinator,
+                coordinator_epoch=self._coordinator_epoch,
+                sessions=sessions,
+                wheel=wheel,
+                pending=pending.unanswered,
+                leads=partitions.leads,
+                log_bytes=lambda topic, partition: partitions.get(topic, partition).size_bytes,
+                now_ms=self._clock.now_ms,
+            )
+        )
 
     def _flush_failed(self, problem: LogFlushError) -> None:
         if not self.flush_failure.done():
@@ -186,9 +240,17 @@ class Node:
         first = self._listeners.endpoints[0]
         return f"{first.host}:{first.port}"
 
+    @property
+    def admin(self) -> str | None:
+        """HOST:PORT of the admin port; None when there is none."""
+        return None if self._admin is None else self._admin.address
+
     async def stop(self) -> None:
         """Stop accepting connections, send the responses, close the logs so that the next start need not check them."""
         self._listeners.close()
+        if self._admin is not None and self._metrics is not None:
+            await self._admin.stop()
+            self._metrics.loop.stop()
         self._scheduler.stop()
         for connection in list(self._dispatcher.connections):
             connection.close()
@@ -201,6 +263,31 @@ class Node:
         self._coordinator.stop(self._clock.now_ms(), stopped)
         self._directory.close()
         log.info("stopped")
+
+
+def _bind_admin(config: Config, log_lines_dropped: Callable[[], int]) -> "tuple[AdminPort, NodeMetrics]":
+    """Bind the admin port, and make the meters of the node.
+
+    Raises:
+        ConfigError: the address or the groups cannot be used, or a library is missing.
+        ListenError: the address cannot be bound.
+    """
+    try:
+        from coordinator.admin.port import AdminPort
+        from coordinator.metrics.node_metrics import NodeMetrics
+    except ModuleNotFoundError as missing:
+        library = str(missing.name).partition(".")[0]
+        raise ConfigError(
+            f"{ADMIN_LISTENER.name}: {library} is missing: pip install 'kafka-group-coordinator[admin]'"
+        ) from missing
+    metrics = NodeMetrics(config, log_lines_dropped)
+    return AdminPort(config), metrics
+
+
+def _metered_shard(metrics: "NodeMetrics") -> Callable[..., Shard[Any]]:
+    from coordinator.metrics.runtime_meter import MeteredShard
+
+    return partial(MeteredShard, meter=metrics.runtime)
 
 
 def _new_id() -> str:

@@ -22,6 +22,7 @@ from _wire.messages.offset_commit import (
 )
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from coordinator.config import (
+    ADMIN_LISTENER,
     ADVERTISED_LISTENERS,
     ALL_KEYS,
     CONNECTIONS_MAX_IDLE_MS,
@@ -34,6 +35,7 @@ from coordinator.config import (
     MAX_CONNECTIONS,
     MAX_CONNECTIONS_PER_IP,
     MESSAGE_MAX_BYTES,
+    METRICS_GROUPS_ALLOW,
     OFFSETS_RETENTION_CHECK_INTERVAL_MS,
     SOCKET_REQUEST_MAX_BYTES,
     Config,
@@ -44,7 +46,7 @@ from coordinator.server.node import Node
 from tests.waiting import wait_for
 from tests.wire_client import ConnectionClosed, WireClient, join_request
 
-UNBOUNDED: Final = {LISTENERS, ADVERTISED_LISTENERS, LOG_DIRS}
+UNBOUNDED: Final = {LISTENERS, ADVERTISED_LISTENERS, LOG_DIRS, ADMIN_LISTENER, METRICS_GROUPS_ALLOW}
 """Texts of any form."""
 
 GROUP: Final = "at-the-bounds"

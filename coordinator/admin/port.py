@@ -1,0 +1,103 @@
+"""The admin port: an HTTP server in the event loop of the node, with limits so that its clients hurt nobody."""
+
+import asyncio
+import socket
+from contextlib import nullcontext
+from typing import Any, Final
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from coordinator.admin.address import parse_address
+from coordinator.admin.app import make_app
+from coordinator.config import ADMIN_LISTENER, Config
+from coordinator.metrics.node_metrics import NodeMetrics
+from coordinator.server.listeners import bind
+
+CONNECTIONS_MAX: Final = 32
+"""Further ones are closed at once."""
+CONNECTION_SECONDS: Final = 10
+"""A connection is closed after this time, whatever it is doing: each serves one request."""
+HEAD_BYTES_MAX: Final = 16 * 1024
+"""The size of the request line and the headers."""
+BODY_BYTES_MAX: Final = 64 * 1024
+"""No route reads a body; a request that announces a larger one is closed at once."""
+STOP_SECONDS: Final = 1
+BACKLOG: Final = 64
+
+
+class OneRequestProtocol(H11Protocol):
+    """A connection that lives for one request and for `CONNECTION_SECONDS` at most."""
+
+    _deadline: asyncio.TimerHandle | None = None
+    _bytes_received: int = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > CONNECTIONS_MAX:
+            transport.abort()
+        else:
+            self._deadline = self.loop.call_later(CONNECTION_SECONDS, transport.abort)
+
+    def data_received(self, data: bytes) -> None:
+        self._bytes_received += len(data)
+        if self._bytes_received > HEAD_BYTES_MAX + BODY_BYTES_MAX:
+            self.transport.abort()
+        else:
+            super().data_received(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+        super().connection_lost(exc)
+
+
+class AdminPort:
+    """Bound when it is made; serves between `start` and `stop`."""
+
+    def __init__(self, config: Config) -> None:
+        """Raises ConfigError and ListenError: the address cannot be read or bound."""
+        self._socket = bind(parse_address(config[ADMIN_LISTENER]))
+        host, port = self._socket.getsockname()[:2]
+        self.address = f"[{host}]:{port}" if self._socket.family is socket.AF_INET6 else f"{host}:{port}"
+        """HOST:PORT, as bound."""
+        self._server: uvicorn.Server | None = None
+        self._serving: asyncio.Task[None] | None = None
+
+    async def start(self, metrics: NodeMetrics) -> None:
+        """Accept connections when this returns."""
+        options: dict[str, Any] = {
+            "http": OneRequestProtocol,
+            "ws": "none",
+            "lifespan": "off",
+            "loop": "none",
+            "log_config": None,
+            "log_level": "critical",  # errors of routes are logged by the application
+            "access_log": False,
+            "server_header": False,
+            "headers": [("Connection", "close")],
+            "h11_max_incomplete_event_size": HEAD_BYTES_MAX,
+            "backlog": BACKLOG,
+            "timeout_graceful_shutdown": STOP_SECONDS,
+        }
+        server = uvicorn.Server(uvicorn.Config(make_app(metrics), **options))
+        server.capture_signals = nullcontext  # type: ignore[method-assign, assignment]
+        self._server = server
+        self._serving = asyncio.create_task(server.serve([self._socket]))
+        while not server.started and not self._serving.done():
+            await asyncio.sleep(0)
+        if self._serving.done():
+            self._serving.result()
+
+    async def stop(self) -> None:
+        """Close the port; requests under way have `STOP_SECONDS`."""
+        if self._server is not None and self._serving is not None:
+            self._server.should_exit = True
+            await self._serving
+        self._socket.close()
+
+    def close(self) -> None:
+        """Close the port at once, after a start that failed."""
+        if self._serving is not None:
+            self._serving.cancel()
+        self._socket.close()

@@ -1,0 +1,89 @@
+"""Counts the groups of a node in slices, so that many groups stall no client."""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from heapq import nlargest
+from itertools import chain
+from typing import Final
+
+from coordinator.core.group import Group
+from coordinator.core.states import GroupState
+from coordinator.metrics.group_meter import GroupMeter, GroupRecord
+from coordinator.metrics.top_groups import Candidate, TopGroups
+from coordinator.runtime.group_coordinator import GroupCoordinator
+
+GROUPS_AT_ONCE: Final = 500
+NO_RECORD: Final = GroupRecord()
+
+Pause = Callable[[], Awaitable[None]]
+"""Gives other work its turn."""
+
+
+@dataclass(slots=True)
+class Census:
+    """What all groups come to, and the groups that have series of their own."""
+
+    groups: int = 0
+    states: Counter[GroupState] = field(default_factory=Counter)
+    members: int = 0
+    offsets: int = 0
+    top: list[str] = field(default_factory=list)
+
+
+class GroupCensus:
+    """Takes the census. Groups that change while it is taken are counted as they are when their turn comes."""
+
+    def __init__(self, coordinator: GroupCoordinator, meter: GroupMeter, top_groups: TopGroups) -> None:
+        self._coordinator = coordinator
+        self._meter = meter
+        self._top_groups = top_groups
+        self._candidates: list[Candidate] = []
+
+    async def take(self, now_ms: int, pause: Pause) -> Census:
+        census, counted = Census(), 0
+        self._candidates = []
+        for shard in self._coordinator.shards:
+            groups = list(shard.machine.groups.values())
+            for start in range(0, len(groups), GROUPS_AT_ONCE):
+                part = groups[start : start + GROUPS_AT_ONCE]
+                self._count(part, census)
+                counted += len(part)
+                if counted >= GROUPS_AT_ONCE:
+                    counted = 0
+                    await pause()
+        if len(self._meter.records) > census.groups:
+            await self._forget_records(pause)
+        if self._top_groups.groups_max:
+            existing = {each for each in self._top_groups.known if self.exists(each)}
+            candidates = [each for each in self._candidates if self.exists(each.group_id)]
+            census.top = self._top_groups.choose(existing, candidates, now_ms)
+        return census
+
+    def exists(self, group_id: str) -> bool:
+        return group_id in self._coordinator.shard_of(group_id).machine.groups
+
+    def _count(self, groups: list[Group], census: Census) -> None:
+        states, records = census.states, self._meter.records
+        census.groups += len(groups)
+        for group in groups:
+            classic = group.classic
+            states[classic.state] += 1
+            census.members += len(classic.members)
+            for offsets in group.offsets.by_topic.values():
+                census.offsets += len(offsets)
+        if self._top_groups.groups_max:
+            ranked = (
+                Candidate(records.get(each.group_id, NO_RECORD).rank, len(each.classic.members), each.group_id)
+                for each in groups
+            )
+            self._candidates = nlargest(self._top_groups.groups_max, chain(self._candidates, ranked))
+
+    async def _forget_records(self, pause: Pause) -> None:
+        """Of groups of partitions that this node does not serve any more."""
+        known = list(self._meter.records)
+        for start in range(0, len(known), GROUPS_AT_ONCE):
+            for group_id in known[start : start + GROUPS_AT_ONCE]:
+                if not self.exists(group_id):
+                    self._meter.records.pop(group_id, None)
+            await pause()

@@ -1,0 +1,322 @@
+"""Every metric: name, type, labels and meaning, declared once. docs/metrics.md and `/metrics` are made from it.
+
+Names are those that the Prometheus JMX exporter gives Kafka's MBeans with its usual rules. A counter has Kafka's name
+with `_total`. What Kafka does not have begins with `coordinator_`, and its times are in seconds.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+
+class Kind(StrEnum):
+    """A type of Prometheus."""
+
+    COUNTER = "counter"
+    GAUGE = "gauge"
+    HISTOGRAM = "histogram"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric. `jmx` is Kafka's MBean and attribute, empty for a metric that Kafka does not have."""
+
+    name: str
+    kind: Kind
+    help: str
+    labels: tuple[str, ...] = ()
+    jmx: str = ""
+
+
+GROUP: Final = "kafka_server_group_coordinator_metrics"
+GROUP_JMX: Final = "kafka.server:type=group-coordinator-metrics"
+MANAGER: Final = "kafka_coordinator_group_groupmetadatamanager"
+MANAGER_JMX: Final = "kafka.coordinator.group:type=GroupMetadataManager,name="
+REQUEST: Final = "kafka_network_requestmetrics"
+REQUEST_JMX: Final = "kafka.network:type=RequestMetrics,name="
+SOCKET: Final = "kafka_server_socket_server_metrics"
+SOCKET_JMX: Final = "kafka.server:type=socket-server-metrics,listener=*,networkProcessor=*:"
+LISTENER: Final = ("listener", "networkProcessor")
+"""As Kafka; the event loop is network processor 0."""
+
+# ---- groups and partitions
+
+NUM_PARTITIONS = Metric(
+    f"{GROUP}_num_partitions",
+    Kind.GAUGE,
+    "Partitions of __consumer_offsets that this node leads, by state: loading, active, failed.",
+    ("state",),
+    f"{GROUP_JMX},state=*: num-partitions",
+)
+GROUP_COUNT = Metric(
+    f"{GROUP}_group_count",
+    Kind.GAUGE,
+    "Groups by rebalance protocol; there is classic only.",
+    ("protocol",),
+    f"{GROUP_JMX},protocol=*: group-count",
+)
+CLASSIC_GROUP_COUNT = Metric(
+    f"{GROUP}_classic_group_count",
+    Kind.GAUGE,
+    "Classic groups by state: Empty, PreparingRebalance, CompletingRebalance, Stable, Dead. "
+    "Apache Kafka has the like for consumer groups only; for classic ones it has GroupMetadataManager.",
+    ("state",),
+)
+EVENT_QUEUE_SIZE = Metric(
+    f"{GROUP}_event_queue_size",
+    Kind.GAUGE,
+    "Operations that wait in the queues of all partitions. The queues are empty after each iteration of the loop, "
+    "unless an append is in flight.",
+    (),
+    f"{GROUP_JMX}: event-queue-size",
+)
+EVENT_QUEUE_TIME_MS = Metric(
+    f"{GROUP}_event_queue_time_ms",
+    Kind.HISTOGRAM,
+    "How long the oldest operation of an iteration of the loop waited for its drain, in ms; one observation for each "
+    "iteration. Kafka has percentiles over single operations.",
+    (),
+    f"{GROUP_JMX}: event-queue-time-ms-max, -p50, -p95, -p99, -p999",
+)
+EVENT_PROCESSING_TIME_MS = Metric(
+    f"{GROUP}_event_processing_time_ms",
+    Kind.HISTOGRAM,
+    "How long a drain took, in ms: all operations of an iteration of the loop, with their appends and responses. "
+    "Kafka has percentiles over single operations.",
+    (),
+    f"{GROUP_JMX}: event-processing-time-ms-max, -p50, -p95, -p99, -p999",
+)
+BATCH_FLUSH_TIME_MS = Metric(
+    f"{GROUP}_batch_flush_time_ms",
+    Kind.HISTOGRAM,
+    "How long it took to append a batch to __group_audit and __consumer_offsets, in ms. "
+    "The rate of its _count is Kafka's batch-flush-rate.",
+    (),
+    f"{GROUP_JMX}: batch-flush-time-ms-max, -p50, -p95, -p99, -p999; batch-flush-rate",
+)
+PARTITION_LOAD_TIME_MAX = Metric(
+    f"{GROUP}_partition_load_time_max",
+    Kind.GAUGE,
+    "The longest load of a partition that ended in the last 30 s, in ms; NaN if none did.",
+    (),
+    f"{GROUP_JMX}: partition-load-time-max",
+)
+PARTITION_LOAD_TIME_AVG = Metric(
+    f"{GROUP}_partition_load_time_avg",
+    Kind.GAUGE,
+    "The average time of the loads of partitions that ended in the last 30 s, in ms; NaN if none did.",
+    (),
+    f"{GROUP_JMX}: partition-load-time-avg",
+)
+THREAD_IDLE_RATIO_AVG = Metric(
+    f"{GROUP}_thread_idle_ratio_avg",
+    Kind.GAUGE,
+    "The share of the last 30 s in which the coordinator had nothing to do (not in a drain). There is one thread.",
+    (),
+    f"{GROUP_JMX}: thread-idle-ratio-avg",
+)
+OFFSET_COMMITS = Metric(
+    f"{GROUP}_offset_commit_count",
+    Kind.COUNTER,
+    "Committed offsets, one for each partition of a commit. Its rate is Kafka's offset-commit-rate.",
+    (),
+    f"{GROUP_JMX}: offset-commit-count, offset-commit-rate",
+)
+OFFSET_EXPIRATIONS = Metric(
+    f"{GROUP}_offset_expiration_count",
+    Kind.COUNTER,
+    "Committed offsets that expired. Its rate is Kafka's offset-expiration-rate.",
+    (),
+    f"{GROUP_JMX}: offset-expiration-count, offset-expiration-rate",
+)
+OFFSET_DELETIONS = Metric(
+    f"{GROUP}_offset_deletion_count",
+    Kind.COUNTER,
+    "Committed offsets that OffsetDelete deleted. Its rate is Kafka's offset-deletion-rate.",
+    (),
+    f"{GROUP_JMX}: offset-deletion-count, offset-deletion-rate",
+)
+COMPLETED_REBALANCES = Metric(
+    f"{GROUP}_group_completed_rebalance_count",
+    Kind.COUNTER,
+    "Rebalances of classic groups that ended with a stored assignment. "
+    "Its rate is Kafka's group-completed-rebalance-rate.",
+    (),
+    f"{GROUP_JMX}: group-completed-rebalance-count, group-completed-rebalance-rate",
+)
+NUM_GROUPS = Metric(f"{MANAGER}_numgroups", Kind.GAUGE, "Groups.", (), f"{MANAGER_JMX}NumGroups: Value")
+NUM_OFFSETS = Metric(f"{MANAGER}_numoffsets", Kind.GAUGE, "Committed offsets.", (), f"{MANAGER_JMX}NumOffsets: Value")
+NUM_GROUPS_IN = {
+    state: Metric(
+        f"{MANAGER}_numgroups{state.lower()}",
+        Kind.GAUGE,
+        f"Classic groups in {state}.",
+        (),
+        f"{MANAGER_JMX}NumGroups{state}: Value",
+    )
+    for state in ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead")
+}
+
+# ---- requests and connections
+
+REQUESTS = Metric(
+    f"{REQUEST}_requests",
+    Kind.COUNTER,
+    "Requests that were answered.",
+    ("request", "version"),
+    f"{REQUEST_JMX}RequestsPerSec,request=*,version=*: Count",
+)
+ERRORS = Metric(
+    f"{REQUEST}_errors",
+    Kind.COUNTER,
+    "Error codes in responses, NONE too: each one of a response that has several (for each partition, topic or group).",
+    ("request", "error"),
+    f"{REQUEST_JMX}ErrorsPerSec,request=*,error=*: Count",
+)
+TOTAL_TIME_MS = Metric(
+    f"{REQUEST}_totaltimems",
+    Kind.HISTOGRAM,
+    "The time from the arrival of a request to its response in the send buffer, in ms, with the time that it waited "
+    "for others (JoinGroup, SyncGroup, Fetch). A Heartbeat that its connection answers at once counts as 0 ms. "
+    "Kafka has percentiles and _count.",
+    ("request",),
+    f"{REQUEST_JMX}TotalTimeMs,request=*: Count, 50thPercentile, …",
+)
+CONNECTION_COUNT = Metric(
+    f"{SOCKET}_connection_count", Kind.GAUGE, "Open connections.", LISTENER, f"{SOCKET_JMX} connection-count"
+)
+CONNECTION_CREATION = Metric(
+    f"{SOCKET}_connection_creation",
+    Kind.COUNTER,
+    "Connections that were accepted. Its rate is Kafka's connection-creation-rate.",
+    LISTENER,
+    f"{SOCKET_JMX} connection-creation-total",
+)
+CONNECTION_CLOSE = Metric(
+    f"{SOCKET}_connection_close",
+    Kind.COUNTER,
+    "Connections that were closed. Its rate is Kafka's connection-close-rate.",
+    LISTENER,
+    f"{SOCKET_JMX} connection-close-total",
+)
+INCOMING_BYTES = Metric(
+    f"{SOCKET}_incoming_byte",
+    Kind.COUNTER,
+    "Bytes that were received. Its rate is Kafka's incoming-byte-rate.",
+    LISTENER,
+    f"{SOCKET_JMX} incoming-byte-total",
+)
+OUTGOING_BYTES = Metric(
+    f"{SOCKET}_outgoing_byte",
+    Kind.COUNTER,
+    "Bytes that were sent. Its rate is Kafka's outgoing-byte-rate.",
+    LISTENER,
+    f"{SOCKET_JMX} outgoing-byte-total",
+)
+
+# ---- what Kafka does not have
+
+BUILD_INFO = Metric("coordinator_build_info", Kind.GAUGE, "1, with the versions as labels.", ("version", "python"))
+EPOCH = Metric("coordinator_epoch", Kind.GAUGE, "The number of this start of the node, as in the audit events.")
+LOOP_LAG = Metric(
+    "coordinator_loop_lag_seconds",
+    Kind.HISTOGRAM,
+    "How late the event loop was, measured by a timer every 250 ms. While it is late, no client is answered.",
+)
+REBALANCES = Metric(
+    "coordinator_rebalances", Kind.COUNTER, "Rebalances that began, by cause, as in the audit events.", ("cause",)
+)
+MEMBERS_REMOVED = Metric(
+    "coordinator_members_removed",
+    Kind.COUNTER,
+    "Members that were removed, by cause, as in the audit events.",
+    ("cause",),
+)
+REJECTED = Metric(
+    "coordinator_requests_rejected",
+    Kind.COUNTER,
+    "Requests about groups that were rejected, by API and error: those of which the audit events tell.",
+    ("request", "error"),
+)
+MEMBERS = Metric("coordinator_members", Kind.GAUGE, "Members of all groups.")
+SESSIONS = Metric(
+    "coordinator_sessions",
+    Kind.GAUGE,
+    "Sessions: those of members and of member ids that have not joined yet (KIP-394).",
+)
+TIMERS = Metric("coordinator_timers", Kind.GAUGE, "Timers that run.")
+PENDING_REQUESTS = Metric(
+    "coordinator_pending_requests",
+    Kind.GAUGE,
+    "Requests, and parts of requests, about groups that wait for their response, JoinGroup and SyncGroup above all.",
+)
+CONNECTIONS_REJECTED = Metric(
+    "coordinator_connections_rejected",
+    Kind.COUNTER,
+    "Connections that the server closed because of what came: too many connections, or a request that it cannot read.",
+    ("listener",),
+)
+APPEND_FAILURES = Metric(
+    "coordinator_append_failures",
+    Kind.COUNTER,
+    "Batches that could not be appended. Their requests failed, and their partition is loaded again.",
+)
+LOADS = Metric(
+    "coordinator_partition_load_seconds",
+    Kind.HISTOGRAM,
+    "How long the loads of partitions took that succeeded, from the first slice that was read on.",
+)
+LOAD_FAILURES = Metric(
+    "coordinator_partition_load_failures", Kind.COUNTER, "Loads of partitions that failed. Each is tried again."
+)
+GROUPS_FAILED = Metric(
+    "coordinator_groups_failed",
+    Kind.GAUGE,
+    "Groups that are not served because they broke an invariant, until they are rebuilt from the log.",
+)
+AUDIT_EVENTS = Metric("coordinator_audit_events", Kind.COUNTER, "Events that were appended to __group_audit.")
+AUDIT_LOG_BYTES = Metric("coordinator_audit_log_bytes", Kind.GAUGE, "Bytes of the logs of __group_audit on the disk.")
+AUDIT_SNAPSHOTS_WAITING = Metric(
+    "coordinator_audit_snapshots_waiting",
+    Kind.GAUGE,
+    "Partitions of __group_audit that wait for snapshots of their groups, which are written one slice per millisecond.",
+)
+LOG_LINES_DROPPED = Metric(
+    "coordinator_log_lines_dropped",
+    Kind.COUNTER,
+    "Lines of the server's log that were dropped because more came than could be written.",
+)
+
+# ---- single groups
+
+TOP: Final = "For the groups of `metrics.groups.allow` and `metrics.groups.max` only. "
+GROUP_STATE = Metric("coordinator_group_state", Kind.GAUGE, f"{TOP}1 for the state of the group.", ("group", "state"))
+GROUP_GENERATION = Metric("coordinator_group_generation", Kind.GAUGE, f"{TOP}Its generation.", ("group",))
+GROUP_MEMBERS = Metric("coordinator_group_members", Kind.GAUGE, f"{TOP}Its members.", ("group",))
+GROUP_REBALANCES = Metric(
+    "coordinator_group_rebalances",
+    Kind.COUNTER,
+    f"{TOP}Its rebalances that began since the server started, by cause.",
+    ("group", "cause"),
+)
+GROUP_LAST_REBALANCE = Metric(
+    "coordinator_group_last_rebalance_seconds",
+    Kind.GAUGE,
+    f"{TOP}How long its last rebalance took until it was stable or empty; missing before the first one.",
+    ("group",),
+)
+GROUP_LAG = Metric(
+    "coordinator_group_lag",
+    Kind.GAUGE,
+    f"{TOP}Log end offsets minus committed offsets, summed over its committed partitions; "
+    "missing if it has none, or too many to sum up.",
+    ("group",),
+)
+
+METRICS: Final[tuple[Metric, ...]] = tuple(
+    each
+    for value in list(globals().values())
+    for each in (value.values() if isinstance(value, dict) and value is NUM_GROUPS_IN else (value,))
+    if isinstance(each, Metric)
+)
+"""In the order of their declaration."""

@@ -1,0 +1,79 @@
+"""The series of single groups."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import Final, NamedTuple
+
+from coordinator.metrics import declarations as d
+from coordinator.metrics.census import NO_RECORD, Pause
+from coordinator.metrics.declarations import Metric
+from coordinator.metrics.group_meter import GroupRecord
+from coordinator.metrics.histogram import Samples
+from coordinator.printable import printable
+from coordinator.runtime.group_coordinator import GroupCoordinator
+
+LABEL_CHARACTERS_MAX: Final = 200
+DIGEST_CHARACTERS: Final = 12
+
+
+def group_label(group_id: str) -> str:
+    """The group id; one that is too long or not printable is written otherwise, with a digest that tells it apart."""
+    label = printable(group_id)
+    if label == group_id and len(label) <= LABEL_CHARACTERS_MAX:
+        return label
+    digest = sha256(group_id.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST_CHARACTERS]
+    return f"{label[:LABEL_CHARACTERS_MAX]}~{digest}"
+
+
+class GroupValues(NamedTuple):
+    """What the series of one group say. `rebalances` is by cause, `last_rebalance_ms` None before the first one."""
+
+    label: str
+    state: str
+    generation_id: int
+    members: int
+    lag: int | None
+    rebalances: dict[str, int]
+    last_rebalance_ms: int | None
+
+
+async def read_groups(
+    group_ids: Sequence[str], coordinator: GroupCoordinator, records: Mapping[str, GroupRecord], pause: Pause
+) -> list[GroupValues]:
+    """The values of these groups as far as they exist. `pause` is awaited after each: a lag may take 50 µs."""
+    values = []
+    for group_id in group_ids:
+        machine = coordinator.shard_of(group_id).machine
+        group = machine.groups.get(group_id)
+        if group is None:
+            continue
+        classic, record = group.classic, records.get(group_id, NO_RECORD)
+        values.append(
+            GroupValues(
+                group_label(group_id),
+                classic.state.value,
+                classic.generation_id,
+                len(classic.members),
+                machine.audit.world.lag(group_id),
+                {cause.value: count for cause, count in record.rebalances.items()},
+                record.last_rebalance_ms,
+            )
+        )
+        await pause()
+    return values
+
+
+def group_samples(groups: Sequence[GroupValues]) -> Iterator[tuple[Metric, Samples]]:
+    """The samples of each metric of single groups."""
+    yield d.GROUP_STATE, [((each.label, each.state), 1) for each in groups]
+    yield d.GROUP_GENERATION, [((each.label,), each.generation_id) for each in groups]
+    yield d.GROUP_MEMBERS, [((each.label,), each.members) for each in groups]
+    yield (
+        d.GROUP_REBALANCES,
+        [((each.label, cause), count) for each in groups for cause, count in each.rebalances.items()],
+    )
+    yield (
+        d.GROUP_LAST_REBALANCE,
+        [((each.label,), each.last_rebalance_ms / 1000) for each in groups if each.last_rebalance_ms is not None],
+    )
+    yield d.GROUP_LAG, [((each.label,), each.lag) for each in groups if each.lag is not None]

@@ -1,0 +1,191 @@
+"""The meters of one node, and the values that they have at a scrape."""
+
+import platform
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from _wire.apis import APIS
+from _wire.errors import ErrorCode
+from coordinator import __version__
+from coordinator.config import METRICS_GROUPS_ALLOW, METRICS_GROUPS_MAX, Config, ConfigError
+from coordinator.core.offset_events import DeletionCause
+from coordinator.core.states import GroupState
+from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
+from coordinator.metrics import declarations as d
+from coordinator.metrics.census import Census, GroupCensus, Pause
+from coordinator.metrics.declarations import Metric
+from coordinator.metrics.group_meter import GroupMeter
+from coordinator.metrics.group_series import group_samples, read_groups
+from coordinator.metrics.histogram import HistogramValue, Samples, histogram_value
+from coordinator.metrics.readiness import Readiness, readiness
+from coordinator.metrics.request_meter import TIME_BOUNDS_MS, ListenerMeter, RequestMeter
+from coordinator.metrics.runtime_meter import LoopProbe, RuntimeMeter
+from coordinator.metrics.timing import DrainMeter, TimeHistogram
+from coordinator.metrics.top_groups import TopGroups
+from coordinator.runtime.group_coordinator import GroupCoordinator
+from coordinator.runtime.sessions import SessionTable
+from coordinator.runtime.shard import ShardState
+from coordinator.timers.wheel import TimerWheel
+
+NETWORK_PROCESSOR: Final = "0"
+ERROR_NAMES: Final = {int(error): error.name for error in ErrorCode}
+
+PARTITION_STATES: Final = {"loading": ShardState.LOADING, "active": ShardState.ACTIVE, "failed": ShardState.FAILED}
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The parts of a node that are read at a scrape. `log_bytes` is of the log of a topic and partition."""
+
+    coordinator: GroupCoordinator
+    coordinator_epoch: int
+    sessions: SessionTable
+    wheel: TimerWheel
+    pending: Mapping[int, Any]
+    """Request id → receiver."""
+    leads: Callable[[str, int], bool]
+    log_bytes: Callable[[str, int], int]
+    now_ms: Callable[[], int]
+
+
+class NodeMetrics:
+    """Made before the node, which hands its parts to the meters; `measure` comes when it has all its parts."""
+
+    def __init__(self, config: Config, log_lines_dropped: Callable[[], int]) -> None:
+        """Raises ConfigError: more groups are allowed than may have series."""
+        allowed = [each.strip() for each in config[METRICS_GROUPS_ALLOW].split(",") if each.strip()]
+        self._top_groups = TopGroups(allowed, config[METRICS_GROUPS_MAX])
+        if len(self._top_groups.allowed) > self._top_groups.groups_max:
+            raise ConfigError(
+                f"{METRICS_GROUPS_ALLOW.name}: it names {len(self._top_groups.allowed)} groups, "
+                f"but {METRICS_GROUPS_MAX.name} is {self._top_groups.groups_max}"
+            )
+        self.requests = RequestMeter()
+        self.runtime = RuntimeMeter()
+        self.groups = GroupMeter(keeps_records=bool(self._top_groups.groups_max))
+        self.loop = LoopProbe(self.runtime)
+        self.listeners: dict[str, ListenerMeter] = {}
+        self._log_lines_dropped = log_lines_dropped
+        self._node: Measured
+        self._census: GroupCensus
+
+    def listener(self, name: str) -> ListenerMeter:
+        """The meter of the connections of a listener."""
+        return self.listeners.setdefault(name, ListenerMeter(self.requests))
+
+    def drain_meter(self, request_iteration: Callable[[], None]) -> DrainMeter:
+        return DrainMeter(request_iteration, self.runtime.queue_times, self.runtime.processing_times)
+
+    def measure(self, node: Measured) -> None:
+        """Read this node from now on."""
+        self._node = node
+        self._census = GroupCensus(node.coordinator, self.groups, self._top_groups)
+        for shard in node.coordinator.shards:
+            shard.machine.on_applied = self.groups.applied
+        self.loop.start()
+
+    def readiness(self) -> Readiness:
+        return readiness(self._node.coordinator.shards)
+
+    async def samples(self, pause: Pause) -> list[tuple[Metric, Samples]]:
+        """The values of all metrics. `pause` is awaited between slices of the work."""
+        census = await self._census.take(self._node.now_ms(), pause)
+        logs = await self._audit_log_bytes(pause)
+        values = [
+            *self._of_groups(census),
+            *self._of_requests(),
+            *self._of_node(logs),
+        ]
+        await pause()
+        of_top = await read_groups(census.top, self._node.coordinator, self.groups.records, pause)
+        return [*values, *group_samples(of_top)]
+
+    async def _audit_log_bytes(self, pause: Pause) -> int:
+        total = 0
+        for shard in self._node.coordinator.shards:
+            if self._node.leads(OFFSETS_TOPIC, shard.partition):
+                total += self._node.log_bytes(AUDIT_TOPIC, shard.partition)
+            if shard.partition % 500 == 499:
+                await pause()
+        return total
+
+    def _of_groups(self, census: Census) -> Iterator[tuple[Metric, Samples]]:
+        shards = self._node.coordinator.shards
+        states = Counter(shard.state for shard in shards)
+        yield d.NUM_PARTITIONS, [((name,), states[state]) for name, state in PARTITION_STATES.items()]
+        yield d.GROUP_COUNT, [(("classic",), census.groups)]
+        yield d.CLASSIC_GROUP_COUNT, [((state.value,), census.states[state]) for state in GroupState]
+        yield d.NUM_GROUPS, [((), census.groups)]
+        yield d.NUM_OFFSETS, [((), census.offsets)]
+        for state in GroupState:
+            yield d.NUM_GROUPS_IN[state.value], [((), census.states[state])]
+        yield d.MEMBERS, [((), census.members)]
+        yield d.GROUPS_FAILED, [((), sum(len(shard.failed_keys.by_key) for shard in shards))]
+        yield d.EVENT_QUEUE_SIZE, [((), sum(shard.queue_size for shard in shards))]
+        meter = self.groups
+        yield d.OFFSET_COMMITS, [((), meter.offset_commits)]
+        yield d.OFFSET_EXPIRATIONS, [((), meter.offset_deletions[DeletionCause.EXPIRED])]
+        yield d.OFFSET_DELETIONS, [((), meter.offset_deletions[DeletionCause.REQUESTED])]
+        yield d.COMPLETED_REBALANCES, [((), meter.completed_rebalances)]
+        yield d.REBALANCES, [((cause.value,), count) for cause, count in meter.rebalances.items()]
+        yield d.MEMBERS_REMOVED, [((cause.value,), count) for cause, count in meter.removed_members.items()]
+        yield d.REJECTED, [(names, count) for names, count in meter.rejected.items()]
+
+    def _of_requests(self) -> Iterator[tuple[Metric, Samples]]:
+        requests = self.requests
+        yield (
+            d.REQUESTS,
+            [((APIS[key].name, str(version)), count) for key, version, count in requests.requests()],
+        )
+        yield d.ERRORS, [((APIS[key].name, _error_name(code)), count) for key, code, count in requests.errors()]
+        yield (
+            d.TOTAL_TIME_MS,
+            [
+                ((APIS[key].name,), histogram_value(TIME_BOUNDS_MS, counts, sum_ms))
+                for key, counts, sum_ms in requests.times()
+            ],
+        )
+        meters = [((name, NETWORK_PROCESSOR), meter) for name, meter in self.listeners.items()]
+        yield d.CONNECTION_COUNT, [(labels, each.created - each.closed) for labels, each in meters]
+        yield d.CONNECTION_CREATION, [(labels, each.created) for labels, each in meters]
+        yield d.CONNECTION_CLOSE, [(labels, each.closed) for labels, each in meters]
+        yield d.INCOMING_BYTES, [(labels, each.bytes_in) for labels, each in meters]
+        yield d.OUTGOING_BYTES, [(labels, each.bytes_out) for labels, each in meters]
+        yield d.CONNECTIONS_REJECTED, [((name,), each.rejected) for name, each in self.listeners.items()]
+
+    def _of_node(self, audit_log_bytes: int) -> Iterator[tuple[Metric, Samples]]:
+        node, runtime = self._node, self.runtime
+        loads_ms = runtime.recent_loads_ms()
+        yield d.EVENT_QUEUE_TIME_MS, [((), _times(runtime.queue_times))]
+        yield d.EVENT_PROCESSING_TIME_MS, [((), _times(runtime.processing_times))]
+        yield d.BATCH_FLUSH_TIME_MS, [((), _times(runtime.flush_times))]
+        yield d.LOOP_LAG, [((), self.loop.lag_seconds.value)]
+        yield d.LOADS, [((), runtime.load_seconds.value)]
+        versions = (__version__, platform.python_version())
+        yield d.BUILD_INFO, [(versions, 1)]
+        for metric, value in (
+            (d.PARTITION_LOAD_TIME_MAX, max(loads_ms, default=float("nan"))),
+            (d.PARTITION_LOAD_TIME_AVG, sum(loads_ms) / len(loads_ms) if loads_ms else float("nan")),
+            (d.THREAD_IDLE_RATIO_AVG, self.loop.idle_ratio),
+            (d.EPOCH, node.coordinator_epoch),
+            (d.SESSIONS, len(node.sessions)),
+            (d.TIMERS, node.wheel.pending),
+            (d.PENDING_REQUESTS, len(node.pending)),
+            (d.APPEND_FAILURES, runtime.appends.failures),
+            (d.LOAD_FAILURES, runtime.load_failures),
+            (d.AUDIT_EVENTS, runtime.appends.audit_events),
+            (d.AUDIT_LOG_BYTES, audit_log_bytes),
+            (d.AUDIT_SNAPSHOTS_WAITING, node.coordinator.audit.partitions_waiting),
+            (d.LOG_LINES_DROPPED, self._log_lines_dropped()),
+        ):
+            yield metric, [((), value)]
+
+
+def _times(histogram: TimeHistogram) -> HistogramValue:
+    return histogram_value(histogram.bounds_ms, histogram.range_counts, histogram.sum_ms)
+
+
+def _error_name(code: int) -> str:
+    return ERROR_NAMES.get(code, str(code))

@@ -1,0 +1,54 @@
+"""Whether a node serves all groups that it leads."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from coordinator.internal_topics import OFFSETS_TOPIC
+from coordinator.runtime.shard import Shard, ShardState
+
+FAILED_NAMED_MAX: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """The partitions of `__consumer_offsets` that this node leads, by state. `failed` names the first of them."""
+
+    active: int
+    loading: int
+    failed_count: int
+    failed: tuple[int, ...]
+
+    @property
+    def is_ready(self) -> bool:
+        return not self.loading and not self.failed_count
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "ready": self.is_ready,
+            "reason": self._reason(),
+            "partitions": {"active": self.active, "loading": self.loading, "failed": self.failed_count},
+            "failed_partitions": list(self.failed),
+        }
+
+    def _reason(self) -> str:
+        led = self.active + self.loading + self.failed_count
+        if self.is_ready:
+            return f"all {led} partitions of {OFFSETS_TOPIC} that this node leads are active"
+        parts = []
+        if self.loading:
+            parts.append(f"loading {self.loading} of {led}")
+        if self.failed_count:
+            parts.append(f"failed {self.failed_count} of {led}: they are loaded again within 10 s; the log says why")
+        return ", ".join(parts)
+
+
+def readiness(shards: Iterable[Shard[Any]]) -> Readiness:
+    states: Counter[ShardState] = Counter()
+    failed: list[int] = []
+    for shard in shards:
+        states[shard.state] += 1
+        if shard.state is ShardState.FAILED and len(failed) < FAILED_NAMED_MAX:
+            failed.append(shard.partition)
+    return Readiness(states[ShardState.ACTIVE], states[ShardState.LOADING], states[ShardState.FAILED], tuple(failed))

@@ -1,0 +1,209 @@
+"""The admin port: its address, its routes, and clients that mean no good."""
+
+import json
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from _wire.errors import ErrorCode
+from _wire.messages.api_versions import ApiVersionsRequest
+from coordinator.admin import port as admin_port
+from tests.admin.http_client import get, with_node
+from tests.servers import QUICK_GROUPS, RunningServer
+from tests.waiting import wait_for
+from tests.wire_client import WireClient, join_request
+
+ADMIN = {**QUICK_GROUPS, "admin.listener": "127.0.0.1:0"}
+
+
+def serve(folder, *arguments, code="from coordinator.cli import main; main()"):
+    """A `coordinator serve` that ends by itself, because it cannot start."""
+    options = ["serve", "--listen", "127.0.0.1:0", "--data-dir", str(folder / "data"), *arguments]
+    return subprocess.run(
+        [sys.executable, "-c", code, *options], capture_output=True, text=True, timeout=30, check=False
+    )
+
+
+def connect(address: str) -> socket.socket:
+    host, _, port = address.rpartition(":")
+    return socket.create_connection((host, int(port)), timeout=20)
+
+
+def is_closed(sock: socket.socket) -> bool:
+    """Whether the peer closes it; waits until it does or sends something."""
+    try:
+        return not sock.recv(1)
+    except ConnectionResetError:
+        return True
+
+
+def test_the_port_is_told_in_the_ready_file_and_in_the_log(tmp_path):
+    with RunningServer(tmp_path, ADMIN) as server:
+        assert json.loads((tmp_path / "ready.json").read_text())["admin"] == server.admin
+        assert f"admin={server.admin}" in server.log.read_text()
+        assert get(server.admin, "/healthz")[::2] == (200, '{"healthy": true}\n')
+        assert get(server.admin, "/readyz").status == 200
+        assert server.stop() == 0
+    with pytest.raises(ConnectionRefusedError):
+        connect(server.admin)
+
+
+def test_a_port_alone_is_on_loopback(tmp_path):
+    address = with_node(tmp_path, lambda node: node.admin, {"admin.listener": ":0"})
+    assert address.startswith("127.0.0.1:")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+def test_only_get_and_head_are_served(tmp_path, method):
+    def questions(node):
+        assert get(node.admin, "/metrics", method).status == 405
+        assert get(node.admin, "/nothing", "GET").status == 404
+        head = get(node.admin, "/healthz", "HEAD")
+        assert (head.status, head.text, head.headers["connection"]) == (200, "", "close")
+
+    with_node(tmp_path, questions)
+
+
+@pytest.mark.parametrize(
+    "text", ["9100", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:x", "::", "a:b:-1", ":999999999999"]
+)
+def test_a_wrong_address_is_one_line(tmp_path, text):
+    ended = serve(tmp_path, "--admin", text)
+    assert ended.returncode == 2
+    assert ended.stderr == f"coordinator: admin.listener={text}: expected HOST:PORT, or :PORT for 127.0.0.1\n"
+
+
+def test_an_address_in_use_is_one_line(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        ended = serve(tmp_path, "--admin", address)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith(f"coordinator: cannot listen on {address}: Address already in use; another process")
+    assert ended.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("library", ["prometheus_client", "starlette", "uvicorn"])
+def test_a_missing_library_is_one_line_that_names_the_extra(tmp_path, library):
+    code = f"import sys; sys.modules[{library!r}] = None; from coordinator.cli import main; main()"
+    ended = serve(tmp_path, "--admin", ":0", code=code)
+    assert ended.returncode == 2
+    expected = f"coordinator: admin.listener: {library} is missing: pip install 'kafka-group-coordinator[admin]'\n"
+    assert ended.stderr == expected
+
+
+def test_more_groups_allowed_than_may_have_series_is_one_line(tmp_path):
+    ended = serve(tmp_path, "--admin", ":0", "--set=metrics.groups.allow=a, b,a", "--set=metrics.groups.max=1")
+    assert (ended.returncode, ended.stderr) == (
+        2,
+        "coordinator: metrics.groups.allow: it names 2 groups, but metrics.groups.max is 1\n",
+    )
+
+
+def test_off_it_imports_nothing():
+    code = (
+        "import sys, coordinator.server.node, coordinator.cli.serve\n"
+        "print({'starlette', 'uvicorn', 'prometheus_client', 'coordinator.admin'} & set(sys.modules))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
+    assert ran.stdout == "set()\n"
+
+
+def test_silent_clients_are_bounded_and_closed_and_hurt_no_kafka_client(tmp_path, monkeypatch):
+    monkeypatch.setattr(admin_port, "CONNECTION_SECONDS", 1)
+
+    def questions(node):
+        silent = [connect(node.admin) for _ in range(admin_port.CONNECTIONS_MAX + 8)]
+        try:
+            silent[0].sendall(b"GET /metrics HTTP/1.1\r\nHost: ")
+            assert all(is_closed(each) for each in silent[admin_port.CONNECTIONS_MAX :])
+            with WireClient(node.bootstrap) as client:
+                assert client.request(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE
+            assert all(is_closed(each) for each in silent)
+        finally:
+            for each in silent:
+                each.close()
+        assert get(node.admin, "/healthz").status == 200
+
+    with_node(tmp_path, questions)
+
+
+def test_a_client_that_does_not_read_is_closed(tmp_path, monkeypatch):
+    monkeypatch.setattr(admin_port, "CONNECTION_SECONDS", 1)
+
+    def questions(node):
+        with connect(node.admin) as lazy:
+            lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            lazy.sendall(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert get(node.admin, "/metrics").status == 200
+            wait_for(lambda: _is_reset(lazy), 10, "the port to close the connection")
+
+    with_node(tmp_path, questions)
+
+
+def _is_reset(sock: socket.socket) -> bool:
+    """Whether the peer has closed; nothing is read."""
+    try:
+        sock.send(b"x")
+    except (BrokenPipeError, ConnectionResetError):
+        return True
+    return False
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET / HTTP/1.1\r\nHost: a\r\nx: " + b"x" * 200_000,
+        b"GET /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000\r\n\r\n" + b"x" * 200_000,
+        b"\x00" * 200_000,
+        b"\r\n" * 100_000,
+    ],
+    ids=["long header", "large body", "no HTTP", "empty lines"],
+)
+def test_a_request_that_is_too_large_or_none_is_closed(tmp_path, sent):
+    def questions(node):
+        with connect(node.admin) as hostile:
+            try:
+                hostile.sendall(sent)
+                while hostile.recv(65536):
+                    continue
+            except (BrokenPipeError, ConnectionResetError):
+                pass  # closed while it was sending
+        assert get(node.admin, "/healthz").status == 200
+
+    with_node(tmp_path, questions)
+
+
+def test_a_stop_closes_the_port_and_its_connections(tmp_path):
+    with RunningServer(tmp_path, ADMIN) as server, connect(server.admin) as idle:
+        assert server.stop() == 0
+        assert is_closed(idle)
+
+
+def test_many_scrapes_at_once_are_all_answered(tmp_path):
+    def questions(node):
+        waiting = [connect(node.admin) for _ in range(20)]
+        for each in waiting:
+            each.sendall(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n")
+        for each in waiting:
+            with each, each.makefile("rb") as file:
+                assert file.readline() == b"HTTP/1.1 200 OK\r\n"
+                assert b"coordinator_epoch 1.0" in file.read()
+
+    with_node(tmp_path, questions)
+
+
+def test_a_kafka_listener_that_cannot_be_bound_leaves_no_admin_port(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        bootstrap = f"127.0.0.1:{taken.getsockname()[1]}"
+        ended = serve(tmp_path, "--listen", bootstrap, "--admin", ":0")
+    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
+
+
+def test_a_waiting_join_does_not_hold_up_the_stop(tmp_path):
+    slow = ADMIN | {"group.initial.rebalance.delay.ms": "60000"}
+    with RunningServer(tmp_path, slow) as server, WireClient(server.bootstrap) as member:
+        member.send(join_request("g"), 3)
+        assert get(server.admin, "/metrics").status == 200
+        assert server.stop() == 0

@@ -1,0 +1,133 @@
+"""What `/metrics` says after known traffic."""
+
+import pytest
+
+from coordinator.metrics.declarations import METRICS, Kind
+from tests.admin.http_client import Scrape, with_node
+from tests.metrics.traffic import COMMITTED, GROUP, HEARTBEATS
+from tests.wire_client import WireClient
+
+COORDINATOR = "kafka_server_group_coordinator_metrics"
+REQUESTS = "kafka_network_requestmetrics"
+SOCKETS = "kafka_server_socket_server_metrics"
+
+
+@pytest.fixture(scope="module")
+def scrape(server):
+    return Scrape(server.admin)
+
+
+def test_the_page_has_exactly_the_declared_metrics_and_those_of_the_process(scrape):
+    declared = {metric.name: metric.kind.value for metric in METRICS}
+    assert len(declared) == len(METRICS)
+    assert {name: kind for name, kind in scrape.types.items() if not name.startswith("process_")} == declared
+    assert "process_cpu_seconds" in scrape.types
+
+
+def test_each_metric_has_the_declared_labels(scrape):
+    for metric in METRICS:
+        suffix = {Kind.COUNTER: "_total", Kind.GAUGE: "", Kind.HISTOGRAM: "_count"}[metric.kind]
+        found = [set(each.labels) for each in scrape.samples if each.name == metric.name + suffix]
+        assert found, metric.name
+        assert all(labels == set(metric.labels) for labels in found), metric.name
+
+
+def test_no_series_comes_twice(scrape):
+    series = [(each.name, *sorted(each.labels.items())) for each in scrape.samples]
+    assert len(series) == len(set(series))
+
+
+def test_heartbeats_are_counted_wherever_they_are_answered(scrape):
+    answered = HEARTBEATS + 2
+    assert scrape.value(f"{REQUESTS}_requests_total", request="Heartbeat", version="3") == answered
+    assert scrape.value(f"{REQUESTS}_errors_total", request="Heartbeat") == answered
+    assert scrape.value(f"{REQUESTS}_errors_total", request="Heartbeat", error="UNKNOWN_MEMBER_ID") == 1
+    assert scrape.value(f"{REQUESTS}_totaltimems_count", request="Heartbeat") == answered
+
+
+def test_each_partition_of_a_commit_counts(scrape):
+    assert scrape.value(f"{REQUESTS}_requests_total", request="OffsetCommit", version="8") == 3
+    assert scrape.value(f"{REQUESTS}_errors_total", request="OffsetCommit", error="NONE") == 2 * COMMITTED
+    assert scrape.value(f"{REQUESTS}_errors_total", request="OffsetCommit", error="UNKNOWN_TOPIC_OR_PARTITION") == 1
+    assert scrape.value(f"{REQUESTS}_errors_total", request="OffsetCommit", error="ILLEGAL_GENERATION") == COMMITTED
+    assert scrape.value(f"{COORDINATOR}_offset_commit_count_total") == 2 * COMMITTED
+    assert scrape.value("coordinator_requests_rejected_total", request="OffsetCommit", error="ILLEGAL_GENERATION") == 1
+
+
+def test_each_partition_and_group_of_an_offset_fetch_counts(scrape):
+    assert scrape.value(f"{REQUESTS}_errors_total", request="OffsetFetch", error="NONE") == COMMITTED + 1
+
+
+def test_a_response_with_errors_further_down_does_not_count_its_own(scrape):
+    assert scrape.value(f"{REQUESTS}_errors_total", request="Fetch") == 1
+
+
+def test_groups_are_counted_by_state(scrape):
+    states = {state: scrape.value(f"{COORDINATOR}_classic_group_count", state=state) for state in ("Empty", "Stable")}
+    assert states == {"Empty": 2, "Stable": 0}
+    assert scrape.value(f"{COORDINATOR}_classic_group_count", state="CompletingRebalance") == 1
+    assert scrape.value(f"{COORDINATOR}_group_count", protocol="classic") == 3
+    assert scrape.value("kafka_coordinator_group_groupmetadatamanager_numgroups") == 3
+    assert scrape.value("kafka_coordinator_group_groupmetadatamanager_numgroupsempty") == 2
+    assert scrape.value("kafka_coordinator_group_groupmetadatamanager_numoffsets") == COMMITTED
+    assert scrape.value("coordinator_members") == 1
+
+
+def test_rebalances_are_counted_by_cause(scrape):
+    assert scrape.value("coordinator_rebalances_total", cause="new_member") == 3
+    assert scrape.value("coordinator_rebalances_total", cause="leader_rejoined") == 1
+    assert scrape.value(f"{COORDINATOR}_group_completed_rebalance_count_total") == 3
+    assert scrape.value("coordinator_members_removed_total", cause="session_expired") == 1
+    assert scrape.value("coordinator_members_removed_total", cause="member_left") == 1
+
+
+def test_a_group_has_series_of_its_own(scrape):
+    assert scrape.value("coordinator_group_state", group=GROUP, state="CompletingRebalance") == 1
+    assert scrape.value("coordinator_group_generation", group=GROUP) == 2
+    assert scrape.value("coordinator_group_members", group=GROUP) == 1
+    assert scrape.value("coordinator_group_rebalances_total", group=GROUP) == 2
+    assert scrape.value("coordinator_group_last_rebalance_seconds", group=GROUP) < 5
+    assert scrape.value("coordinator_group_lag", group=GROUP) == 0
+
+
+def test_connections_and_bytes_are_counted(scrape):
+    of_listener = {"listener": "PLAINTEXT", "networkProcessor": "0"}
+    assert scrape.value(f"{SOCKETS}_connection_creation_total", **of_listener) == 2
+    assert scrape.value(f"{SOCKETS}_connection_close_total", **of_listener) == 2
+    assert scrape.value(f"{SOCKETS}_connection_count", **of_listener) == 0
+    assert scrape.value(f"{SOCKETS}_incoming_byte_total", **of_listener) > 500
+    assert scrape.value(f"{SOCKETS}_outgoing_byte_total", **of_listener) > 500
+
+
+def test_the_coordinator_is_measured(scrape):
+    for name in ("event_queue_time_ms", "event_processing_time_ms", "batch_flush_time_ms"):
+        assert scrape.value(f"{COORDINATOR}_{name}_count") > 5
+        assert scrape.value(f"{COORDINATOR}_{name}_sum") > 0
+        assert scrape.value(f"{COORDINATOR}_{name}_bucket", le="+Inf") == scrape.value(f"{COORDINATOR}_{name}_count")
+    assert 0 < scrape.value(f"{COORDINATOR}_thread_idle_ratio_avg") <= 1
+    assert scrape.value("coordinator_partition_load_seconds_count") == 4
+    assert scrape.value("coordinator_audit_events_total") > 10
+    assert scrape.value("coordinator_audit_log_bytes") > 1000
+    assert scrape.value("coordinator_epoch") == 1
+
+
+def test_the_time_of_a_join_has_the_wait_for_others(tmp_path):
+    def questions(node):
+        with WireClient(node.bootstrap) as client:
+            client.join_alone("g")
+        times = Scrape(node.admin)
+        assert times.value(f"{REQUESTS}_totaltimems_sum", request="JoinGroup") >= 300
+        assert times.value(f"{REQUESTS}_totaltimems_bucket", request="JoinGroup", le="100") == 0
+        assert times.value(f"{REQUESTS}_totaltimems_sum", request="SyncGroup") < 300
+
+    with_node(tmp_path, questions, {"group.initial.rebalance.delay.ms": "300"})
+
+
+def test_a_connection_that_is_closed_for_what_it_sent_is_counted(tmp_path):
+    def questions(node):
+        with WireClient(node.bootstrap) as hostile:
+            hostile.socket.sendall(b"\x00\x00\x00\x0a" + b"\x7f" * 10)
+            assert hostile.is_closed_by_peer()
+        assert Scrape(node.admin).value("coordinator_connections_rejected_total", listener="PLAINTEXT") == 1
+
+    with_node(tmp_path, questions)
