@@ -94,24 +94,33 @@ class Scene:
         assert len(found) == 1, found
         return found[0]
 
-    def settled(self, is_next: Callable[[Generation], bool]) -> Generation:
-        """The last generation, once it has ended and is what the case waits for."""
+    def stable_with(self, is_wanted: Callable[[Generation], bool], what: str) -> Generation:
+        """The first stable generation that is wanted, once it is there: clients may rebalance once more at any time."""
 
-        def last() -> list[Generation]:
-            return [each for each in list(self.history().generations)[-1:] if is_next(each)]
+        def found() -> list[Generation]:
+            generations = self.history().generations
+            return [each for each in generations if each.outcome is Outcome.STABLE and is_wanted(each)]
 
-        return wait_for(last, SECONDS, "the next generation", every_ms=100)[0]
+        return wait_for(found, SECONDS, what, every_ms=100)[0]
+
+    def stable_because(self, cause: Cause, client_id: str) -> Generation:
+        """The first stable generation with this trigger."""
+        return self.stable_with(lambda each: (cause, client_id) in triggers(each), f"{cause} of {client_id}")
 
     def after(self, generations: int) -> Generation:
         """The newest generation, once it is stable and there are more than so many."""
-        return self.settled(
-            lambda generation: len(self.history().generations) > generations and generation.outcome.value == "stable"
-        )
+        is_later: Callable[[Generation], bool] = lambda _: len(self.history().generations) > generations  # noqa: E731
+        self.stable_with(is_later, "the next generation")
+        return wait_for(
+            lambda: [each for each in list(self.history().generations)[-1:] if each.outcome is Outcome.STABLE],
+            SECONDS,
+            "a stable generation",
+            every_ms=100,
+        )[0]
 
-    def tells(self, *texts: str) -> None:
-        """Assert that the story of the last generation, in words, has these texts."""
-        history = self.history()
-        story = tell(history, history.generations[-1])
+    def tells(self, generation: Generation, *texts: str) -> None:
+        """Assert that the story of a generation, in words, has these texts."""
+        story = tell(self.history(), generation)
         told = " ".join([story.headline, *story.paragraphs])
         assert all(text in told for text in texts), told
 
@@ -146,9 +155,9 @@ def a_member_joins(scene: Scene) -> None:
 
 
 def a_member_closes(scene: Scene) -> None:
-    one, two, before = two_members(scene)
+    one, two, _ = two_members(scene)
     two.leave()
-    generation = scene.after(before)
+    generation = scene.stable_because(Cause.MEMBER_LEFT, "two")
     (removed,) = scene.of_kind(schema.MemberRemoved)
     assert (removed.cause, removed.member.client_id, removed.requested_by) == (Cause.MEMBER_LEFT, "two", None)
     assert triggers(generation)[0] == (Cause.MEMBER_LEFT, "two")
@@ -159,16 +168,16 @@ def a_member_closes(scene: Scene) -> None:
 
 
 def a_process_is_killed(scene: Scene) -> None:
-    one, two, before = two_members(scene)
+    one, two, _ = two_members(scene)
     killed_ms = time.time_ns() // 1_000_000
     two.driver.kill()
-    generation = scene.after(before)
+    generation = scene.stable_because(Cause.SESSION_EXPIRED, "two")
     (removed,) = scene.of_kind(schema.MemberRemoved)
     assert (removed.cause, removed.session_timeout_ms) == (Cause.SESSION_EXPIRED, SESSION_MS)
     assert removed.last_heard_ms is not None
     assert killed_ms - 2_000 < removed.last_heard_ms <= killed_ms + 100
     assert generation.silent_partition_ms and generation.silent_partition_ms >= SESSION_MS
-    scene.tells("was silent for")
+    scene.tells(generation, "was silent for")
     one.leave()
 
 
@@ -198,7 +207,7 @@ def a_member_does_not_poll(scene: Scene) -> None:
     if "poll" in removed.reason:
         return
     scene.unknown = "why it left: told by the time since its last JoinGroup and commit"
-    scene.tells("max.poll.interval.ms")
+    scene.tells(scene.history().generations[-1], "max.poll.interval.ms")
 
 
 def a_member_hangs_in_a_rebalance(scene: Scene) -> None:
@@ -218,18 +227,18 @@ def a_member_hangs_in_a_rebalance(scene: Scene) -> None:
 
 def a_slow_member_is_named(scene: Scene) -> None:
     options = {"session_timeout_ms": 6_000, "max_poll_interval_ms": 10_000}
-    one, two, before = two_members(scene, **options)
+    one, two, _ = two_members(scene, **options)
     two.driver.stop()
     three = scene.member("three", **options)
     wait_for(lambda: scene.history().state == "PreparingRebalance", SECONDS, "a rebalance", every_ms=50)
     time.sleep(2)  # how late the member is: shorter than its session, much longer than the others take
     two.driver.go_on()
-    generation = scene.after(before)
+    generation = scene.stable_because(Cause.NEW_MEMBER, "three")
     held_up = generation.held_up()
     assert held_up is not None
     assert held_up[0].client_id == "two"
     assert held_up[1] >= 500
-    scene.tells("two")
+    scene.tells(generation, "two")
     one.leave()
     two.leave()
     three.leave()
@@ -331,12 +340,11 @@ def a_subscription_changes(scene: Scene) -> None:
 def a_topic_grows(scene: Scene) -> None:
     one = scene.member("one", metadata_max_age_ms=500)
     scene.steady(one)
-    before = len(scene.history().generations)
     scene.admin().create_partitions({scene.topic: NewPartitions(PARTITIONS + 2)})
     scene.steady(one, partitions=PARTITIONS + 2)
-    generation = scene.after(before)
-    assert generation.topic_changes == {scene.topic: [PARTITIONS, PARTITIONS + 2]}
-    scene.tells(scene.topic)
+    grown = {scene.topic: [PARTITIONS, PARTITIONS + 2]}
+    generation = scene.stable_with(lambda each: each.topic_changes == grown, "the topic to be named")
+    scene.tells(generation, scene.topic)
     one.leave()
 
 
