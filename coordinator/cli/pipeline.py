@@ -6,8 +6,9 @@ from typing import Final
 
 import click
 
-from coordinator.internal_topics import AUDIT_TOPIC
+from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.pipeline.java import JavaMissing, require_java
+from coordinator.pipeline.source_marker import AUDIT, SOURCES, OtherSource, claim
 
 INTERRUPTED_EXIT_CODE: Final = 130
 
@@ -28,19 +29,31 @@ TABLES_OPTION = click.option(
 @command.command
 @click.option("--bootstrap", required=True, metavar="HOST:PORT", help="The address of a server of the cluster.")
 @TABLES_OPTION
-@click.option("--topic", default=AUDIT_TOPIC, show_default=True, help="The audit topic.")
+@click.option(
+    "--source",
+    "kind",
+    type=click.Choice(SOURCES),
+    default=AUDIT,
+    show_default=True,
+    help="What to read: the audit topic, or the __consumer_offsets of any Kafka.",
+)
+@click.option("--topic", help=f"The topic, if it is not the source's own ({AUDIT_TOPIC} or {OFFSETS_TOPIC}).")
 @click.option("--every-ms", type=click.IntRange(min=1), help="Run continuously at this interval; default: one pass.")
 @click.option("--accept-data-loss", is_flag=True, help="Continue if unread records were deleted from the topic.")
-def run(bootstrap: str, tables: Path, topic: str, every_ms: int | None, accept_data_loss: bool) -> None:
-    """Bring the tables up to date with the audit topic."""
+def run(
+    bootstrap: str, tables: Path, kind: str, topic: str | None, every_ms: int | None, accept_data_loss: bool
+) -> None:
+    """Bring the tables up to date with the topic."""
     from coordinator.pipeline.preflight import NotReady, require_topic, sole_job
 
+    topic = topic or (AUDIT_TOPIC if kind == AUDIT else OFFSETS_TOPIC)
     try:
         require_java()
         require_topic(bootstrap, topic)
         with sole_job(tables):
-            is_complete = _run(bootstrap, tables, topic, every_ms, accept_data_loss)
-    except (NotReady, JavaMissing, ModuleNotFoundError) as problem:
+            claim(tables, kind)
+            is_complete = _run(bootstrap, tables, kind, topic, every_ms, accept_data_loss)
+    except (NotReady, OtherSource, JavaMissing, ModuleNotFoundError) as problem:
         raise click.ClickException(str(problem)) from problem
     if not is_complete:
         click.echo("interrupted; the next run continues where this one stopped", err=True)
@@ -48,7 +61,7 @@ def run(bootstrap: str, tables: Path, topic: str, every_ms: int | None, accept_d
     click.echo(f"tables in {tables.absolute()}")
 
 
-def _run(bootstrap: str, tables: Path, topic: str, every_ms: int | None, accept_data_loss: bool) -> bool:
+def _run(bootstrap: str, tables: Path, kind: str, topic: str, every_ms: int | None, accept_data_loss: bool) -> bool:
     """Run the job; return false if a signal ended it before all was read."""
     import signal
     import threading
@@ -60,12 +73,13 @@ def _run(bootstrap: str, tables: Path, topic: str, every_ms: int | None, accept_
     from pyspark.errors import PySparkException
 
     from coordinator.pipeline import job
-    from coordinator.pipeline.bronze import AuditSource
+    from coordinator.pipeline.bronze import AuditSource, ConsumerOffsetsSource
     from coordinator.pipeline.jvm import Interrupted, SparkStartFailed
     from coordinator.pipeline.session import spark_session
     from coordinator.pipeline.tables import Tables
 
-    source = AuditSource(bootstrap, topic, accept_data_loss)
+    source_class = AuditSource if kind == AUDIT else ConsumerOffsetsSource
+    source = source_class(bootstrap, topic, accept_data_loss)
     try:
         with spark_session(stop=stop) as spark:
             if every_ms is None:

@@ -21,8 +21,9 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from coordinator.internal_topics import AUDIT_TOPIC
+from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.pipeline.names import BRONZE
+from coordinator.pipeline.reading import AUDIT_READING, Reading, consumer_offsets_reading
 from coordinator.pipeline.tables import Tables
 
 COLUMNS = StructType(
@@ -70,6 +71,20 @@ class AuditSource:
         )
         # One task per partition of the topic would write as many files in each batch.
         return stream.load().select(*COLUMNS.names).coalesce(FILES_PER_BATCH)
+
+    def reading(self) -> Reading:
+        """How its records become rows."""
+        return AUDIT_READING
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerOffsetsSource(AuditSource):
+    """The records that any Kafka keeps of its groups. Spark may read this internal topic because it names it."""
+
+    topic: str = OFFSETS_TOPIC
+
+    def reading(self) -> Reading:
+        return consumer_offsets_reading(self.bootstrap)
 
 
 def create_bronze(spark: SparkSession, tables: Tables) -> None:

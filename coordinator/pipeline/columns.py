@@ -19,6 +19,7 @@ from coordinator.pipeline.names import (
     REBALANCE_RATES,
     REJECTS,
     SILVER,
+    SKIPPED,
     VOIDS,
 )
 
@@ -37,6 +38,7 @@ _GENERATION: Final = {
     "cause_client_id": _T,
     "cause_client_host": _T,
     "cause_group_instance_id": _T,
+    "cause_is_inferred": pa.bool_(),  # from records of `__consumer_offsets`, which do not say why
     "reason": _T,  # the text that the client sent (KIP-800)
     "triggers": _T,  # JSON: everything that made it necessary or changed its members, in order
     "rebalance_started_at": TIME,
@@ -66,6 +68,7 @@ _GENERATION: Final = {
     "first_seq": _N,  # the range of the events of this generation
     "last_seq": _N,
     "coordinator_epoch": _N,  # the latest among the events
+    "generations_unseen": _N,  # of `__consumer_offsets`: before this one, without a record of their own
 }
 
 _MEMBER: Final = dict.fromkeys(
@@ -140,6 +143,8 @@ TABLES: Final[dict[str, pa.Schema]] = {
         },
         # A window may have several rows, one per batch: the rate is their sum. So a partition that is read late counts
         # like any other, however late.
+        # Records of `__consumer_offsets` of types that are not known: the number of each is the sum of its rows.
+        SKIPPED: {**_WHERE, "record_type": _N, "records": _N, "last_offset": _N},
         REBALANCE_RATES: {"group_id": _T, "window_start_at": TIME, "cause": _T, "rebalances": _N},
     }.items()
 }
