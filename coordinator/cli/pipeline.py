@@ -72,6 +72,7 @@ def _run(bootstrap: str, tables: Path, kind: str, topic: str, every_ms: int | No
         signal.signal(number, lambda *_: stop.set())
     from pyspark.errors import PySparkException
 
+    from coordinator.client.wire import ClientError
     from coordinator.pipeline import job
     from coordinator.pipeline.bronze import AuditSource, ConsumerOffsetsSource
     from coordinator.pipeline.jvm import Interrupted, SparkStartFailed
@@ -88,7 +89,7 @@ def _run(bootstrap: str, tables: Path, kind: str, topic: str, every_ms: int | No
             return True
     except Interrupted:
         return False
-    except SparkStartFailed as failed:
+    except (SparkStartFailed, ClientError) as failed:
         raise click.ClickException(str(failed)) from failed
     except PySparkException as failed:
         raise click.ClickException(job.last_line(failed)) from failed

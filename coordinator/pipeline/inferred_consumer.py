@@ -24,6 +24,9 @@ from coordinator.pipeline.stored_records import (
 TopicNames = Callable[[str], str]
 """Topic id (hex) → the topic's name, or the id itself if nobody knows it."""
 
+FIRST_EPOCH_MAX: Final = 2
+"""The first epoch of a group that has a record: 1 or 2, depending on the version of Kafka."""
+
 TRIGGERS_KEPT_MAX: Final = 1_000
 
 
@@ -70,6 +73,7 @@ def _member(telling: Telling, record: ConsumerMember) -> None:
         if member.digest != record.digest:
             _add_trigger(telling, trigger(Cause.METADATA_CHANGED, member, telling.time_ms))
         member.topics, member.digest = record.topics, record.digest
+        member.client_id, member.client_host = record.client_id, record.client_host
         return
     came = KnownMember(
         record.member_id, record.client_id, record.client_host, instance_id, record.topics, record.digest
@@ -119,9 +123,10 @@ def _epoch(telling: Telling, record: GroupEpoch) -> None:
         telling.tell("rebalance.superseded", rebalance_ms=_since(telling))
     if not known.triggers and known.metadata_hash not in (None, record.metadata_hash):
         _add_trigger(telling, trigger(InferredCause.TOPICS_CHANGED, None, telling.time_ms))
-    is_first = known.generation_id == 0
-    triggers = [] if is_first and epoch > 1 else known.triggers
-    telling.begin(epoch, triggers, telling.time_ms, epoch - known.generation_id - 1)
+    begins_in_the_middle = known.generation_id == 0 and epoch > FIRST_EPOCH_MAX
+    triggers = [] if begins_in_the_middle else known.triggers
+    before = known.generation_id or min(epoch, FIRST_EPOCH_MAX) - 1
+    telling.begin(epoch, triggers, telling.time_ms, epoch - before - 1)
     known.generation_id, known.metadata_hash, known.triggers = epoch, record.metadata_hash, []
     known.started_ms, known.is_open, known.state = telling.time_ms, True, "Assigning"
     known.owners_before = owners(known.members.values())

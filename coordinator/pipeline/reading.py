@@ -8,15 +8,17 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.udf import UserDefinedFunction
+from pyspark.util import PythonEvalType
 
+from coordinator.pipeline.cluster import TopicNames
 from coordinator.pipeline.fold import Fold, GroupState
 from coordinator.pipeline.stored_batches import SPARK_SCHEMA, decode_batches
 from coordinator.pipeline.stored_fold import StoredFold
-from coordinator.pipeline.topic_names import TopicNames
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +42,17 @@ def consumer_offsets_reading(bootstrap: str) -> Reading:
 
     def select(raw: DataFrame) -> DataFrame:
         _prepare_workers(raw)
-        return _timed(raw, "key", "value").mapInArrow(decode_batches, SPARK_SCHEMA)
+        return _map_in_arrow(_timed(raw, "key", "value"))
 
     return Reading(select, lambda groups: StoredFold(groups, names))
+
+
+def _map_in_arrow(raw: DataFrame) -> DataFrame:
+    """As `raw.mapInArrow(decode_batches, ...)`, which in Spark 4.0 asks for pandas and then does not use it."""
+    decode = UserDefinedFunction(decode_batches, SPARK_SCHEMA, evalType=PythonEvalType.SQL_MAP_ARROW_ITER_UDF)
+    column: Any = decode(*(raw[name] for name in raw.columns))
+    plan: Any = raw._jdf
+    return DataFrame(plan.mapInArrow(column._jc, False, None), raw.sparkSession)
 
 
 def _prepare_workers(raw: DataFrame) -> None:
