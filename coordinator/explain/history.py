@@ -34,7 +34,9 @@ class GroupHistory:
     Keeps the newest `generations_max` generations and `NOTES_KEPT` of all other lists.
     """
 
-    def __init__(self, group_id: str, generations_max: int = GENERATIONS_KEPT) -> None:
+    def __init__(
+        self, group_id: str, generations_max: int = GENERATIONS_KEPT, changes: Changes | None = None
+    ) -> None:
         self.group_id = group_id
         self.generations: deque[Generation] = deque(maxlen=generations_max)
         """Oldest first, those that were cut short or superseded too."""
@@ -56,7 +58,7 @@ class GroupHistory:
         self.rejected: deque[schema.RequestRejected] = deque(maxlen=NOTES_KEPT)
         self.last_commit_ms: int | None = None
         """The end of the last interval in which offsets were committed."""
-        self._changes = Changes()
+        self._changes = changes or Changes()
 
     @classmethod
     def of(cls, group_id: str, events: Iterable[AuditEvent], generations_max: int = GENERATIONS_KEPT) -> Self:
@@ -78,6 +80,10 @@ class GroupHistory:
         self.last_seq, self.last_ms = event.seq, event.time_ms
         self.state, self.generation_id = event.state, event.generation_id
         return True
+
+    def pass_over(self, seq: int, time_ms: int) -> None:
+        """Take an event for applied that changes nothing that is asked of this history."""
+        self.last_seq, self.last_ms = max(seq, self.last_seq), time_ms
 
     # ---- questions
 
@@ -105,6 +111,11 @@ class GroupHistory:
             if each.first_seq < generation.first_seq and each.outcome is Outcome.STABLE:
                 return each if each.created_seq == generation.created_seq else None
         return None
+
+    @property
+    def pending_changes(self) -> Changes:
+        """Who came and who went since the last rebalance began."""
+        return self._changes
 
     # ---- where an event belongs
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from coordinator.pipeline.names import (
     COMMITS,
+    FINDINGS,
     GAPS,
     GENERATIONS,
     MEMBERSHIPS,
@@ -140,6 +141,20 @@ TABLES: Final[dict[str, pa.Schema]] = {
             "partitions": _N,
             "first_log_offset": _N,
             "last_log_offset": _N,
+        },
+        # A row each time that a finding begins, changes or is over: the latest row of a group, kind and client counts.
+        FINDINGS: {
+            **_HEAD,
+            "kind": _T,
+            "about": _T,  # the client that it is about; empty: the group
+            "is_over": pa.bool_(),  # true: it is no longer found, and the columns below are null
+            "headline": _T,
+            "evidence": _T,  # JSON: a list of sentences
+            "advice": _T,
+            "from_at": TIME,  # the time that its evidence is of
+            "until_at": TIME,
+            "first_generation_id": _N,  # of those in which its evidence lies
+            "last_generation_id": _N,
         },
         # A window may have several rows, one per batch: the rate is their sum. So a partition that is read late counts
         # like any other, however late.

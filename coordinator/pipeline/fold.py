@@ -15,6 +15,7 @@ from coordinator.pipeline.generations import CUT_SHORT, IN_PROGRESS, Event, Row
 from coordinator.pipeline.inferred import KnownGroup
 from coordinator.pipeline.names import (
     COMMITS,
+    FINDINGS,
     GAPS,
     GENERATIONS,
     MEMBERSHIPS,
@@ -24,6 +25,7 @@ from coordinator.pipeline.names import (
     SILVER,
     VOIDS,
 )
+from coordinator.pipeline.watch import Watch, Watched
 
 MISSING_MAX: Final = 1_000
 """How many missing events of a group are remembered. A missing event that comes later is accepted; others are not."""
@@ -68,6 +70,7 @@ class GroupState(msgspec.Struct):
     members: dict[str, Membership] = {}
     stored: KnownGroup | None = None
     """The group as its records in `__consumer_offsets` describe it, if those are what is read."""
+    watched: Watched = msgspec.field(default_factory=Watched)
 
 
 Rows = dict[str, list[Row]]
@@ -83,6 +86,7 @@ class Fold:
         self.rows: Rows = defaultdict(list)
         self.touched: set[str] = set()
         self._rates: Counter[tuple[str, int, str]] = Counter()
+        self._watch = Watch()
 
     def take_in(self, values: Iterable[bytes], positions: Iterable[Position]) -> None:
         for value, position in zip(values, positions, strict=True):
@@ -98,8 +102,11 @@ class Fold:
         """Take in a valid event of a group; `value` is its JSON."""
         if self._is_new(event, position):
             self._keep(event, value, position)
-            if event["seq"] == self.groups[event["group_id"]].seq:
+            group = self.groups[event["group_id"]]
+            if event["seq"] == group.seq:
                 self._apply(event)
+                if not event.get("is_inferred"):
+                    self._watch.note(event, value, group.watched)
 
     def reject(self, why: str, value: bytes | None, position: Position) -> None:
         self.rows[REJECTS].append({**where(position), "why": why, "value": value})
@@ -109,6 +116,8 @@ class Fold:
         for (group_id, window_ms, cause), count in self._rates.items():
             row = {"group_id": group_id, "window_start_ms": window_ms, "cause": cause, "rebalances": count}
             self.rows[REBALANCE_RATES].append(row)
+        if found := self._watch.finish():
+            self.rows[FINDINGS] = found
         return self.rows
 
     def _keep(self, event: Event, value: bytes, position: Position) -> None:

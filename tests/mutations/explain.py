@@ -9,6 +9,7 @@ GENERATION: Final = "coordinator/explain/generation.py"
 STORY: Final = "coordinator/explain/story.py"
 REASONS: Final = "coordinator/explain/reasons.py"
 FINDINGS: Final = "coordinator/explain/findings.py"
+STORMS: Final = "coordinator/explain/storms.py"
 WORDS: Final = "coordinator/explain/words.py"
 OWNERSHIP: Final = "coordinator/explain/ownership.py"
 
@@ -78,7 +79,7 @@ MUTANTS: Final = (
         "a member that committed just now may have hung", REASONS, "if idle_ms < limit_ms:", "if idle_ms > limit_ms:"
     ),
     Mutant("a name poses as words", WORDS, "_PLAIN_NAME.fullmatch(name) and", "name and"),
-    Mutant("growth of a group is a storm", FINDINGS, "if each.cause not in GROWTH]", "]"),
+    Mutant("growth of a group is a storm", STORMS, "if not each.is_growth and", "if"),
     Mutant(
         "members that share a client id are flapping",
         FINDINGS,
