@@ -36,7 +36,8 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " coordinator.core coordinator.log coordinator.timers coordinator.config structlog uvloop",
         "coordinator.client": "_wire coordinator.core coordinator.audit.schema msgspec kafka",
         "coordinator.explain": "coordinator.audit.schema coordinator.core.causes",
-        "coordinator.pipeline": "_wire coordinator.audit.schema coordinator.client msgspec"
+        "coordinator.pipeline": "_wire coordinator.audit.schema coordinator.core.causes coordinator.client"
+        " coordinator.explain msgspec"
         " pyarrow deltalake pyspark py4j delta rich",
         "coordinator.dashboard": "coordinator.audit.schema coordinator.client coordinator.explain msgspec starlette"
         " structlog",

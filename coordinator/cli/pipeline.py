@@ -98,19 +98,28 @@ def _run(bootstrap: str, tables: Path, kind: str, topic: str, every_ms: int | No
 @command.command
 @TABLES_OPTION
 @click.option("--group", help="Only this group.")
-def show(tables: Path, group: str | None) -> None:
+@click.option("--findings", "what", flag_value="findings", help="What is wrong with the groups, instead.")
+@click.option("--storms", "what", flag_value="storms", help="The times with too many rebalances, instead.")
+def show(tables: Path, group: str | None, what: str | None) -> None:
     """Print the generations of each group, or of one."""
     try:
         from rich.console import Console
 
-        from coordinator.pipeline.reader import NoTables, read_generations
-        from coordinator.pipeline.show import print_generations, safe
+        from coordinator.pipeline import reader
+        from coordinator.pipeline.show import print_findings, print_generations, print_storms, safe
     except ModuleNotFoundError as missing:
         raise click.ClickException(f"{missing}; install the extra `tables`") from missing
+    whose = "" if group is None else f" of group {safe(group)}"
     try:
-        rows = read_generations(tables, group)
-    except NoTables as problem:
+        if what == "findings":
+            print_findings(Console(), found := reader.read_findings(tables, group))
+        elif what == "storms":
+            print_storms(Console(), found := reader.read_storms(tables, group))
+        else:
+            print_generations(Console(), found := reader.read_generations(tables, group))
+    except reader.NoTables as problem:
         raise click.ClickException(str(problem)) from problem
-    if group is not None and not rows:
-        raise click.ClickException(f"the tables have no generation of group {safe(group)}")
-    print_generations(Console(), rows)
+    if what is not None and not found:
+        click.echo(f"no {what}{whose}")
+    elif group is not None and not found:
+        raise click.ClickException(f"the tables have no generation{whose}")

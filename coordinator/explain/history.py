@@ -58,7 +58,8 @@ class GroupHistory:
         self.rejected: deque[schema.RequestRejected] = deque(maxlen=NOTES_KEPT)
         self.last_commit_ms: int | None = None
         """The end of the last interval in which offsets were committed."""
-        self._changes = changes or Changes()
+        self.pending_changes = changes or Changes()
+        """Who came and who went since the last rebalance began."""
 
     @classmethod
     def of(cls, group_id: str, events: Iterable[AuditEvent], generations_max: int = GENERATIONS_KEPT) -> Self:
@@ -112,11 +113,6 @@ class GroupHistory:
                 return each if each.created_seq == generation.created_seq else None
         return None
 
-    @property
-    def pending_changes(self) -> Changes:
-        """Who came and who went since the last rebalance began."""
-        return self._changes
-
     # ---- where an event belongs
 
     def _note_place(self, event: AuditEvent) -> None:
@@ -127,13 +123,13 @@ class GroupHistory:
             self.begins_in_the_middle = not begins
         elif event.seq != self.last_seq + 1 and not (begins and self.state == "Dead"):
             self.gaps.append(Gap(self.last_seq + 1, event.seq - 1, event.time_ms))
-            self._changes = Changes()
+            self.pending_changes = Changes()
             if self.latest is not None and self.latest.is_open:
                 self.latest.has_gap = True
         if event.created_seq != self.created_seq:
             self._close(Outcome.UNKNOWN, None)
             self.members.clear()
-            self._changes = Changes()
+            self.pending_changes = Changes()
             self.created_seq = event.created_seq
 
     def _open(self, event: AuditEvent, generation_id: int) -> Generation:
@@ -165,7 +161,7 @@ class GroupHistory:
     @property
     def _pending(self) -> Changes:
         """Where a change of the members belongs: to the join phase in progress, else to the next rebalance."""
-        return self._changes if self._joining is None else self._joining.changes
+        return self.pending_changes if self._joining is None else self._joining.changes
 
     # ---- members
 
@@ -242,7 +238,7 @@ class GroupHistory:
     def _rebalance_started(self, event: schema.RebalanceStarted) -> None:
         previous = self.latest
         generation = self._begin(event, event.generation_id + 1)
-        changes, self._changes = self._changes, Changes()
+        changes, self.pending_changes = self.pending_changes, Changes()
         earlier = [each for each in changes.replaced if each.at_ms < event.time_ms]
         if previous is not None and previous.outcome is Outcome.STABLE:
             previous.replaced_while_stable += earlier
@@ -300,7 +296,7 @@ class GroupHistory:
     def _group_removed(self, event: schema.GroupRemoved) -> None:
         self._close(Outcome.CUT_SHORT, event.time_ms)
         self.members.clear()
-        self._changes = Changes()
+        self.pending_changes = Changes()
         self.removals.append(event)
 
     def _loaded(self, event: schema.GroupLoaded) -> None:
@@ -310,7 +306,7 @@ class GroupHistory:
         if event.void_from_seq is not None:
             for generation in self.generations:
                 generation.take_back(event.void_from_seq)
-        self._changes = Changes()
+        self.pending_changes = Changes()
         self._take_members(event, event.members)
 
     def _snapshot(self, event: schema.GroupSnapshot) -> None:

@@ -29,8 +29,8 @@ MUTANTS: Final = (
     Mutant(
         "members of an earlier incarnation remain in a history",
         HISTORY,
-        "            self.members.clear()\n            self._changes = Changes()\n            self.created_seq",
-        "            self._changes = Changes()\n            self.created_seq",
+        "            self.members.clear()\n            self.pending_changes = Changes()\n            self.created_seq",
+        "            self.pending_changes = Changes()\n            self.created_seq",
     ),
     Mutant(
         "a rebalance that a crash cut short is told as in progress",
