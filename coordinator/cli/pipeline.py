@@ -1,8 +1,9 @@
 """`coordinator pipeline`: run the Spark job, show its tables."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -110,16 +111,19 @@ def show(tables: Path, group: str | None, what: str | None) -> None:
     except ModuleNotFoundError as missing:
         raise click.ClickException(f"{missing}; install the extra `tables`") from missing
     whose = "" if group is None else f" of group {safe(group)}"
+    readers: dict[str | None, tuple[Callable[..., Any], Callable[..., None]]] = {
+        None: (reader.read_generations, print_generations),
+        "findings": (reader.read_findings, print_findings),
+        "storms": (reader.read_storms, print_storms),
+    }
+    read, print_them = readers[what]
     try:
-        if what == "findings":
-            print_findings(Console(), found := reader.read_findings(tables, group))
-        elif what == "storms":
-            print_storms(Console(), found := reader.read_storms(tables, group))
-        else:
-            print_generations(Console(), found := reader.read_generations(tables, group))
+        found = read(tables, group)
     except reader.NoTables as problem:
         raise click.ClickException(str(problem)) from problem
     if what is not None and not found:
         click.echo(f"no {what}{whose}")
     elif group is not None and not found:
         raise click.ClickException(f"the tables have no generation{whose}")
+    else:
+        print_them(Console(), found)

@@ -174,7 +174,10 @@ def _flapping(facts: _Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
 def _storm(facts: _Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
     history = facts.history
     started = [
-        (each, Rebalances(each.rebalance_started_ms or 0, history.group_id, each.cause.value if each.cause else UNKNOWN))
+        (
+            each,
+            Rebalances(each.rebalance_started_ms or 0, history.group_id, each.cause.value if each.cause else UNKNOWN),
+        )
         for each in facts.complete
     ]
     storms = storms_of_group(history.group_id, (each for _, each in started))

@@ -34,9 +34,7 @@ class GroupHistory:
     Keeps the newest `generations_max` generations and `NOTES_KEPT` of all other lists.
     """
 
-    def __init__(
-        self, group_id: str, generations_max: int = GENERATIONS_KEPT, changes: Changes | None = None
-    ) -> None:
+    def __init__(self, group_id: str, generations_max: int = GENERATIONS_KEPT, changes: Changes | None = None) -> None:
         self.group_id = group_id
         self.generations: deque[Generation] = deque(maxlen=generations_max)
         """Oldest first, those that were cut short or superseded too."""

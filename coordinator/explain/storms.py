@@ -34,7 +34,7 @@ class Rebalances(NamedTuple):
     time_ms: int
     group_id: str
     cause: str
-    count: int = 1
+    times: int = 1
 
     @property
     def is_growth(self) -> bool:
@@ -91,15 +91,15 @@ def all_storms(rebalances: Iterable[Rebalances]) -> list[Storm]:
 
 def _storms(group_id: str | None, rebalances: Iterable[Rebalances], threshold: int) -> list[Storm]:
     """Windows that reach the threshold; those that overlap are one storm."""
-    items = sorted(each for each in rebalances if not each.is_growth and each.count > 0)
+    items = sorted(each for each in rebalances if not each.is_growth and each.times > 0)
     window: deque[int] = deque()
     in_window = 0
     spans: list[tuple[int, int, int]] = []
     for place, item in enumerate(items):
         window.append(place)
-        in_window += item.count
+        in_window += item.times
         while item.time_ms - items[window[0]].time_ms >= STORM_WINDOW_MS:
-            in_window -= items[window.popleft()].count
+            in_window -= items[window.popleft()].times
         if in_window < threshold:
             continue
         if spans and window[0] <= spans[-1][1]:
@@ -113,8 +113,8 @@ def _storms(group_id: str | None, rebalances: Iterable[Rebalances], threshold: i
 def _storm(group_id: str | None, items: list[Rebalances], most: int) -> Storm:
     groups, causes = Counter[str](), Counter[str]()
     for each in items:
-        groups[each.group_id] += each.count
-        causes[each.cause] += each.count
+        groups[each.group_id] += each.times
+        causes[each.cause] += each.times
     return Storm(
         group_id,
         items[0].time_ms,

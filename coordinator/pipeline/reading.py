@@ -23,7 +23,7 @@ from coordinator.pipeline.stored_fold import StoredFold
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """`select` gives records of bronze the columns value, partition, offset and timestamp_ms, for `make_fold`'s fold."""
+    """`select` gives records of bronze the columns value, partition, offset and timestamp_ms; the fold takes those."""
 
     select: Callable[[DataFrame], DataFrame]
     make_fold: Callable[[dict[str, GroupState]], Fold]

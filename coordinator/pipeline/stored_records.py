@@ -1,4 +1,4 @@
-"""The records of `__consumer_offsets`, decoded and reduced to what the tables need. 
+"""The records of `__consumer_offsets`, decoded and reduced to what the tables need.
 What the driver gets of a batch of records: each record of a group itself as one of the structs below, and the committed
 offsets, which are nearly all of the records, only counted (`stored_batches.py`).
 
@@ -179,7 +179,8 @@ def group_record(record_type: int, key: bytes, value: bytes | None) -> GroupReco
         KeyError: the type is not known here.
         MalformedMessage, ValueError, OverflowError: the bytes are damaged.
     """
-    return _READERS[record_type](key, value)
+    found: GroupRecord | None = _READERS[record_type](key, value)
+    return found
 
 
 def _classic(key: bytes, value: bytes | None) -> ClassicGroup:

@@ -1,6 +1,6 @@
 """The records that a real Kafka kept of a history of real consumers, and what the consumers said.
 
-    python -m tests.pipeline.offsets_golden      # plays the history on Kafka again and writes the file
+python -m tests.pipeline.offsets_golden      # plays the history on Kafka again and writes the file
 """
 
 import base64
@@ -41,10 +41,14 @@ class Golden(NamedTuple):
 def golden() -> Golden:
     """The recorded history. `topic_ids` is id (hex) → name."""
     document = json.loads(FILE.read_text(encoding="utf-8"))
-    records = [StoredRecord(*place, _bytes(key), _bytes(value)) for *place, key, value in document["records"]]
+    records = [_record(*each) for each in document["records"]]
     said = document["said"]
     generations = {int(number): held for number, held in said.pop("generations").items()}
     return Golden(records, Said(generations=generations, **said), document["topic_ids"])
+
+
+def _record(partition: int, offset: int, timestamp_ms: int, key: str | None, value: str | None) -> StoredRecord:
+    return StoredRecord(partition, offset, timestamp_ms, _bytes(key), _bytes(value))
 
 
 def _bytes(text: str | None) -> bytes | None:
@@ -89,7 +93,8 @@ def read_topic(bootstrap: str, partitions: int) -> list[StoredRecord]:
     records = []
     while any(consumer.position(place) < ends[place] for place in places):
         for place, found in consumer.poll(1_000).items():
-            records += [StoredRecord(place.partition, each.offset, each.timestamp, each.key, each.value) for each in found]
+            index = place.partition
+            records += [StoredRecord(index, each.offset, each.timestamp, each.key, each.value) for each in found]
     consumer.close()
     return sorted(records)
 

@@ -46,7 +46,9 @@ def test_what_real_consumers_did_on_a_real_kafka_is_in_the_tables(
 
 
 @pytest.mark.realtime
-def test_our_own_server_keeps_such_records_too(spark: SparkSession, server: Any, tables: Tables, audit_topic: AuditTopic):
+def test_our_own_server_keeps_such_records_too(
+    spark: SparkSession, server: Any, tables: Tables, audit_topic: AuditTopic
+):
     group_id = f"group-of-{audit_topic.name}"
     member = Member(server.bootstrap, audit_topic.name, group_id, client_id="a")
     generation_id = steady([member], 4, "one member to have all partitions")

@@ -26,7 +26,12 @@ def member(name: str, partitions: list[int], *, instance: str | None = None, top
     subscription = encode_versioned(ConsumerProtocolSubscription(topics=topics), 1)
     assigned = [TopicPartition(topic="t", partitions=partitions)] if partitions else []
     assignment = encode_versioned(ConsumerProtocolAssignment(assigned_partitions=assigned), 1)
-    who = {"member_id": f"{name}-id", "client_id": name, "client_host": "/10.0.0.1", "group_instance_id": instance}
+    who: dict[str, Any] = {
+        "member_id": f"{name}-id",
+        "client_id": name,
+        "client_host": "/10.0.0.1",
+        "group_instance_id": instance,
+    }
     return MemberMetadata(**who, subscription=subscription, assignment=assignment, session_timeout=9)
 
 

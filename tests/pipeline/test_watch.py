@@ -71,7 +71,13 @@ def test_a_finding_names_its_generations_and_when(tables: Tables):
 def test_a_batch_that_changes_no_evidence_tells_nothing(tables: Tables):
     history = stormy()
     before = len(history.events)
-    own = {"interval_ms": 60_000, "commits": 1, "partitions": 1, "first_log_offset": 1, "last_log_offset": 1}
+    own: dict[str, Any] = {
+        "interval_ms": 60_000,
+        "commits": 1,
+        "partitions": 1,
+        "first_log_offset": 1,
+        "last_log_offset": 1,
+    }
     history.add(OffsetsCommitted, "Stable", **own)
     values = history.values()
     taken_in(tables, [values[:before], values[before:]])
