@@ -325,10 +325,11 @@ def _current(key: bytes, value: bytes | None) -> CurrentAssignment | None:
     return found
 
 
-def _matched(key: bytes, value: bytes | None) -> MatchedTopics:
+def _matched(key: bytes, value: bytes | None) -> MatchedTopics | None:
     group_id = decode_versioned(ConsumerGroupRegularExpressionKey, key).group_id
-    if value is not None:
-        decode_versioned(ConsumerGroupRegularExpressionValue, value)
+    if value is None:  # nobody subscribes to it any more
+        return None
+    decode_versioned(ConsumerGroupRegularExpressionValue, value)
     return MatchedTopics(group_id)
 
 

@@ -10,8 +10,10 @@ from pyspark.sql import SparkSession
 
 from coordinator.cli import main
 from coordinator.pipeline.bronze import ConsumerOffsetsSource
+from coordinator.pipeline.cluster import TopicNames, partitions_of
 from coordinator.pipeline.job import run_available
 from coordinator.pipeline.reader import query
+from coordinator.pipeline.source_marker import CONSUMER_OFFSETS, claim
 from coordinator.pipeline.tables import Tables
 from tests.differential.kafka import KafkaMissing, RunningKafka
 from tests.e2e.members import Member, steady
@@ -65,6 +67,25 @@ def test_our_own_server_keeps_such_records_too(
     ]
     assert found[-1]["cause"] == "member_left_or_expired"
     assert all(row["cause_is_inferred"] for row in found)
+
+
+def test_such_tables_have_no_story_and_say_so(tmp_path: Path):
+    claim(tmp_path, CONSUMER_OFFSETS)
+    done = CliRunner().invoke(main, ["groups", "why", "orders", "--tables", str(tmp_path)])
+    assert (done.exit_code, done.output.count("\n")) == (1, 1)
+    assert (
+        "was made of __consumer_offsets, which has no events: see `coordinator pipeline show --tables`" in done.output
+    )
+
+
+def test_names_of_topics_are_asked_of_the_cluster(server: Any, audit_topic: AuditTopic):
+    known = TopicNames(server.bootstrap).known()
+    (topic_id,) = [each for each, name in known.items() if name == audit_topic.name]
+    names = TopicNames(f"127.0.0.1:1,{server.bootstrap}")
+    assert names(topic_id) == audit_topic.name
+    assert names("00" * 16) == "00" * 16
+    assert TopicNames("127.0.0.1:1")(topic_id) == topic_id
+    assert partitions_of(server.bootstrap, audit_topic.name) == [0, 1, 2, 3]
 
 
 def test_one_folder_holds_one_source(server: Any, tmp_path: Path):

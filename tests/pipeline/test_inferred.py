@@ -12,8 +12,17 @@ from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscr
 from _wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 from _wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 from coordinator.pipeline.fold import GroupState, Rows
+from coordinator.pipeline.inferred import KnownGroup, Telling
+from coordinator.pipeline.inferred_consumer import consumer_events
 from coordinator.pipeline.names import COMMITS, GENERATIONS, MEMBERSHIPS, OWNERSHIP, REBALANCE_RATES, REJECTS, SKIPPED
-from coordinator.pipeline.stored_records import decode
+from coordinator.pipeline.stored_records import (
+    ConsumerMember,
+    CurrentAssignment,
+    GroupEpoch,
+    MatchedTopics,
+    TargetEpoch,
+    decode,
+)
 from tests.pipeline.offsets_expected import assert_told
 from tests.pipeline.offsets_golden import StoredRecord, decoded, folded, golden
 
@@ -133,6 +142,62 @@ def test_subscriptions_that_are_none_of_the_consumer_protocol_damage_nothing():
     rows = folded(records(group(1, odd)))
     assert told(rows) == [(1, "stable", "new_member")]
     assert not rows[OWNERSHIP] and not rows[REJECTS]
+
+
+def events(*records: Any) -> list[dict[str, Any]]:
+    """Of a consumer group (KIP-848), one record a second."""
+    known, found = KnownGroup(), []
+    for place, record in enumerate(records):
+        telling = Telling("g", known, T0 + place * 1_000)
+        consumer_events(telling, record, {"id-t": "t"}.get)  # type: ignore[arg-type]
+        known = telling.known
+        found += telling.events
+    return found
+
+
+def kinds(found: list[dict[str, Any]]) -> list[str]:
+    return [event["kind"] for event in found]
+
+
+def test_an_epoch_that_is_raised_before_all_members_are_there_is_superseded():
+    a = ConsumerMember("g", "a-id", ["t"], "a", "/h", digest=b"1")
+    found = events(a, GroupEpoch("g", 1), TargetEpoch("g", 1), GroupEpoch("g", 2), TargetEpoch("g", 2))
+    assert kinds(found)[2:] == [
+        "rebalance.started",
+        "generation.started",
+        "rebalance.superseded",
+        "rebalance.started",
+        "generation.started",
+    ]
+    assert found[4]["rebalance_ms"] == 2_000
+
+
+def test_a_generation_is_stable_when_the_last_member_is_at_its_epoch_and_holds_what_it_shall():
+    a, b = (ConsumerMember("g", f"{name}-id", ["t"], name, "/h", digest=b"1") for name in "ab")
+    at = [
+        CurrentAssignment("g", "a-id", 1, True, {"id-t": [0]}),
+        CurrentAssignment("g", "b-id", 1, False, {}),
+        CurrentAssignment("g", "b-id", 1, True, {"id-t": [1]}),
+    ]
+    found = events(a, b, GroupEpoch("g", 1), TargetEpoch("g", 1), *at)
+    assert [event["kind"] for event in found].index("generation.stable") == len(found) - 1
+    stable = found[-1]
+    assert (stable["slowest_member"]["member_id"], stable["rebalance_ms"], stable["partitions"]) == ("b-id", 4_000, 2)
+    assert found[-2]["gained"] == {"t": [1]}
+
+
+@pytest.mark.parametrize("what", [GroupEpoch("g", 2, 8), MatchedTopics("g")], ids=["hash", "regular expression"])
+def test_changed_topics_raise_the_epoch(what: Any):
+    a = ConsumerMember("g", "a-id", ["t"], "a", "/h", digest=b"1")
+    found = events(a, GroupEpoch("g", 1, 7), what, GroupEpoch("g", 2, 8))
+    assert [event["cause"] for event in found if event["kind"] == "rebalance.started"] == [
+        "new_member",
+        "topics_changed",
+    ]
+
+
+def test_records_of_a_group_that_is_gone_make_none():
+    assert events(ConsumerMember("g", "a-id"), GroupEpoch("g", None)) == []
 
 
 def test_committed_offsets_are_counted_per_minute_and_group():
