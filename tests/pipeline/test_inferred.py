@@ -1,7 +1,9 @@
 """What records of `__consumer_offsets` stand for; golden records are those of a real Kafka and real consumers."""
 
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -11,10 +13,13 @@ from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignme
 from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from _wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 from _wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
+from coordinator.pipeline.batch import Batches
 from coordinator.pipeline.fold import GroupState, Rows
 from coordinator.pipeline.inferred import KnownGroup, Telling
 from coordinator.pipeline.inferred_consumer import consumer_events
 from coordinator.pipeline.names import COMMITS, GENERATIONS, MEMBERSHIPS, OWNERSHIP, REBALANCE_RATES, REJECTS, SKIPPED
+from coordinator.pipeline.stored_batches import SCHEMA
+from coordinator.pipeline.stored_fold import StoredFold
 from coordinator.pipeline.stored_records import (
     ConsumerMember,
     CurrentAssignment,
@@ -23,8 +28,10 @@ from coordinator.pipeline.stored_records import (
     TargetEpoch,
     decode,
 )
+from coordinator.pipeline.tables import Tables
 from tests.pipeline.offsets_expected import assert_told
 from tests.pipeline.offsets_golden import StoredRecord, decoded, folded, golden
+from tests.pipeline.records import contents
 
 TABLES = (GENERATIONS, MEMBERSHIPS, OWNERSHIP)
 T0 = 1_700_000_000_000
@@ -249,3 +256,23 @@ def test_what_goes_to_the_driver_is_small():
     ((encoded, _),) = decoded([StoredRecord(0, place, T0, key, value) for place in range(5_000)])
     assert decode(encoded).commits == 5_000
     assert len(encoded) < 100
+
+
+def test_a_job_that_starts_again_for_each_batch_makes_the_same_tables(tables: Tables, tmp_path: Path):
+    """What is known of a group goes through the files of the state."""
+    found = golden()
+
+    def take_in(folder: Path, records: list[StoredRecord], batch_id: int) -> None:
+        rows = decoded(records)
+        columns = [[value for value, _ in rows]]
+        columns += ([getattr(at, name) for _, at in rows] for name in ("partition", "offset", "timestamp_ms"))  # type: ignore[arg-type]
+        data = pa.table([pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)], SCHEMA)
+        Batches(Tables(folder), lambda groups: StoredFold(groups, found.topic_ids.__getitem__)).take_in(data, batch_id)
+
+    for batch_id, first in enumerate(range(0, len(found.records), 11)):
+        part = found.records[first : first + 11]
+        take_in(tables.root, part, batch_id)
+        take_in(tables.root, part, batch_id)  # as if it had been killed before it was noted
+    take_in(tmp_path / "whole", found.records, 0)
+    assert contents(tables) == contents(Tables(tmp_path / "whole"))
+    assert contents(tables)[GENERATIONS]
