@@ -20,6 +20,7 @@ from tests.e2e.members import Member, steady
 from tests.pipeline.conftest import AuditTopic
 from tests.pipeline.offsets_expected import assert_told
 from tests.pipeline.offsets_history import KAFKA_SETTINGS, play
+from tests.pipeline.test_job import job_process
 
 
 @pytest.fixture
@@ -48,14 +49,15 @@ def test_what_real_consumers_did_on_a_real_kafka_is_in_the_tables(
 
 
 @pytest.mark.realtime
-def test_our_own_server_keeps_such_records_too(
-    spark: SparkSession, server: Any, tables: Tables, audit_topic: AuditTopic
-):
+@pytest.mark.spark
+def test_our_own_server_keeps_such_records_too(server: Any, tables: Tables, audit_topic: AuditTopic):
+    """By the command, in a process of its own."""
     group_id = f"group-of-{audit_topic.name}"
     member = Member(server.bootstrap, audit_topic.name, group_id, client_id="a")
     generation_id = steady([member], 4, "one member to have all partitions")
     member.stop()
-    run_available(spark, ConsumerOffsetsSource(server.bootstrap), tables)
+    with job_process(ConsumerOffsetsSource(server.bootstrap), tables, "--source", "consumer-offsets") as job:
+        assert job.wait(90) == 0
     rejects = query(tables.root, ("rejects",), "SELECT why FROM rejects")
     assert rejects == []
     of_group = f"WHERE group_id = '{group_id}' ORDER BY generation_id"
