@@ -156,7 +156,7 @@ def events(*records: Any) -> list[dict[str, Any]]:
     known, found = KnownGroup(), []
     for place, record in enumerate(records):
         telling = Telling("g", known, T0 + place * 1_000)
-        consumer_events(telling, record, {"id-t": "t"}.get)  # type: ignore[arg-type]
+        consumer_events(telling, record, {"id-t": "t"}.__getitem__)
         known = telling.known
         found += telling.events
     return found
@@ -265,7 +265,7 @@ def test_a_job_that_starts_again_for_each_batch_makes_the_same_tables(tables: Ta
     def take_in(folder: Path, records: list[StoredRecord], batch_id: int) -> None:
         rows = decoded(records)
         columns = [[value for value, _ in rows]]
-        columns += ([getattr(at, name) for _, at in rows] for name in ("partition", "offset", "timestamp_ms"))  # type: ignore[arg-type]
+        columns += ([getattr(at, name) for _, at in rows] for name in ("partition", "offset", "timestamp_ms"))
         data = pa.table([pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)], SCHEMA)
         Batches(Tables(folder), lambda groups: StoredFold(groups, found.topic_ids.__getitem__)).take_in(data, batch_id)
 
