@@ -83,7 +83,7 @@ MUTANTS: Final = (
     Mutant(
         "members that share a client id are flapping",
         FINDINGS,
-        "if len(window) < FLAPS * max(1, most[who]):",
+        "if len(window) < FLAPS or len(window) < FLAPS * facts.most_at_once[who]:",
         "if len(window) < FLAPS:",
     ),
     Mutant(
