@@ -7,6 +7,7 @@ from typing import Any, Final
 import click
 
 from coordinator.client.audit_topic import AuditRecord, audit_record
+from coordinator.pipeline.source_marker import CONSUMER_OFFSETS, source_of
 
 BRONZE: Final = "bronze"
 
@@ -15,8 +16,12 @@ def bronze_records(tables: Path, group_id: str | None) -> Iterator[AuditRecord]:
     """The records of one group, or of all, by partition and offset.
 
     Raises:
-        ClickException: `deltalake` is not installed, or there is no such table.
+        ClickException: `deltalake` is not installed, there is no such table, or its records are no events.
     """
+    if source_of(tables) == CONSUMER_OFFSETS:
+        raise click.ClickException(
+            f"{tables} was made of __consumer_offsets, which has no events: see `coordinator pipeline show --tables`"
+        )
     try:
         from deltalake import DeltaTable, QueryBuilder
         from deltalake.exceptions import DeltaError, TableNotFoundError

@@ -9,12 +9,16 @@ from coordinator.audit.schema import AuditEvent, RebalanceStarted
 from coordinator.explain.findings import Finding, findings
 from coordinator.explain.generation import Generation
 from coordinator.explain.history import GroupHistory
+from coordinator.explain.storms import GROWTH, Rebalances, Storm, all_storms
 
 MS_PER_MINUTE: Final = 60_000
 MINUTES_KEPT: Final = 7 * 24 * 60
 """How far back the rebalances of all groups are counted, before the newest one."""
 
-HOUR_MS: Final = 60 * MS_PER_MINUTE
+MINUTES_PER_HOUR: Final = 60
+HOUR_MS: Final = MINUTES_PER_HOUR * MS_PER_MINUTE
+STORM_HOURS: Final = 24
+"""How far back storms are looked for, before the newest event."""
 
 
 @dataclass(slots=True)
@@ -59,6 +63,9 @@ class Board:
         """The time of the newest event: it counts as now when only tables are read."""
         self.rebalances_by_minute: Counter[int] = Counter()
         """Minute since the epoch → rebalances that started in it, over all groups."""
+        self._rates: dict[int, Counter[tuple[str, str]]] = {}
+        """Minute since the epoch → (group, cause) → rebalances that may be part of a storm."""
+        self._storms: list[Storm] | None = None
         self._rows: dict[str, GroupRow] = {}
         self._findings: dict[str, tuple[Finding, ...]] = {}
         self._listeners: set[Callable[[set[str]], None]] = set()
@@ -80,6 +87,8 @@ class Board:
                 self.newest_ms = max(self.newest_ms, event.time_ms)
                 if isinstance(event, RebalanceStarted):
                     self._count_rebalance(event.time_ms)
+                    self._note_rate(event)
+        self._storms = None
         for group_id in changed:
             self._rows.pop(group_id, None)
             self._findings.pop(group_id, None)
@@ -94,6 +103,19 @@ class Board:
         if found is None:
             found = self._findings[group_id] = tuple(findings(self.groups[group_id], self.newest_ms))
         return found
+
+    def storms(self) -> list[Storm]:
+        """The storms of the last `STORM_HOURS` hours, of groups and of all together, the newest first."""
+        if self._storms is None:
+            since = (self.newest_ms - STORM_HOURS * HOUR_MS) // MS_PER_MINUTE
+            for minute in [each for each in self._rates if each < since]:
+                del self._rates[minute]
+            self._storms = all_storms(
+                Rebalances(minute * MS_PER_MINUTE, group_id, cause, count)
+                for minute, rates in self._rates.items()
+                for (group_id, cause), count in rates.items()
+            )
+        return self._storms
 
     def row(self, group_id: str) -> GroupRow:
         row = self._rows.get(group_id)
@@ -128,6 +150,13 @@ class Board:
             unowned_partition_ms=sum(each.unowned_partition_ms or 0 for each in history.generations),
             last_ms=history.last_ms,
         )
+
+    def _note_rate(self, event: RebalanceStarted) -> None:
+        if event.cause not in GROWTH and event.time_ms >= self.newest_ms - STORM_HOURS * HOUR_MS:
+            rates = self._rates.setdefault(event.time_ms // MS_PER_MINUTE, Counter())
+            rates[event.group_id, event.cause.value] += 1
+            if len(self._rates) > STORM_HOURS * MINUTES_PER_HOUR:
+                del self._rates[min(self._rates)]
 
     def _count_rebalance(self, time_ms: int) -> None:
         minute = time_ms // MS_PER_MINUTE

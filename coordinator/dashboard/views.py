@@ -11,6 +11,7 @@ from coordinator.dashboard.board import HOUR_MS, MS_PER_MINUTE, Board, GroupRow
 from coordinator.explain.findings import Finding
 from coordinator.explain.generation import Generation, MemberPart, Outcome
 from coordinator.explain.history import GroupHistory
+from coordinator.explain.storms import Storm
 from coordinator.explain.story import tell
 
 Json = dict[str, Any]
@@ -18,6 +19,7 @@ Json = dict[str, Any]
 OVERVIEW_HOURS: Final = 24
 WORST_SHOWN: Final = 10
 FINDINGS_SHOWN: Final = 50
+STORMS_SHOWN: Final = 20
 GROUPS_MAX: Final = 1_000
 """Groups in one answer of `/api/groups`."""
 GENERATIONS_SHOWN: Final = 500
@@ -60,6 +62,8 @@ def overview(board: Board) -> Json:
         "worst": [row_json(row) for row in worst],
         "findings": findings[:FINDINGS_SHOWN],
         "findings_total": len(findings),
+        "storms": [storm_json(each) for each in board.storms()[:STORMS_SHOWN]],
+        "storms_total": len(board.storms()),
         "progress": msgspec.to_builtins(board.progress),
     }
 
@@ -163,6 +167,10 @@ def story_json(history: GroupHistory, one: Generation) -> Json:
 
 def finding_json(finding: Finding) -> Json:
     return msgspec.to_builtins(finding)  # type: ignore[no-any-return]
+
+
+def storm_json(storm: Storm) -> Json:
+    return {**msgspec.to_builtins(storm), "headline": storm.headline()}
 
 
 def moves(before: Generation | None, after: Generation) -> Json:

@@ -1,9 +1,10 @@
 """What is wrong with a group beyond one rebalance: each finding with its evidence and one advice."""
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from itertools import pairwise
 from typing import Final, TypeVar
 
@@ -13,6 +14,7 @@ from coordinator.explain.advice import EAGER_ASSIGNORS, SLOW_REJOIN_MS, STATIC_M
 from coordinator.explain.generation import Generation, Outcome, Removal
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.reasons import Leaving
+from coordinator.explain.storms import UNKNOWN, Rebalances, storms_of_group
 from coordinator.explain.words import Clock, Names, counted, duration, host_of, plain, utc_clock
 
 T = TypeVar("T")
@@ -22,10 +24,6 @@ WINDOW_MS: Final = 10 * 60_000
 
 FLAPS: Final = 3
 """How often a member comes and goes in `WINDOW_MS` until it flaps."""
-
-STORM_WINDOW_MS: Final = 5 * 60_000
-STORM_REBALANCES: Final = 6
-"""A storm: this many rebalances in `STORM_WINDOW_MS`, not counting those that only let new members in."""
 
 RETURN_MS: Final = 60_000
 """A member that joins within this time after it left or was removed is taken for the same one."""
@@ -39,8 +37,6 @@ IDLE_REBALANCES: Final = 3
 
 COMMITS_AWAITED_MS: Final = 10 * 60_000
 """After this time in one generation without a commit, a group does not commit."""
-
-GROWTH: Final = frozenset({Cause.NEW_MEMBER, Cause.MEMBER_REJOINED})
 
 
 class Kind(StrEnum):
@@ -56,7 +52,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something to change in a group. `from_ms` and `until_ms` bound its evidence (wall clock)."""
+    """Something to change in a group. `from_ms` and `until_ms` bound its evidence (wall clock).
+
+    `about` is the client that it is about, where a group may have the finding of several.
+    """
 
     kind: Kind
     headline: str
@@ -64,6 +63,17 @@ class Finding:
     advice: str
     from_ms: int
     until_ms: int
+    about: str = ""
+
+    def generations(self, history: GroupHistory) -> list[Generation]:
+        """The generations in whose time its evidence lies, in order."""
+        return [
+            each
+            for each in history.generations
+            if each.started_ms is not None
+            and each.started_ms <= self.until_ms
+            and (each.ended_ms is None or each.ended_ms >= self.from_ms)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,46 +96,53 @@ def identity(member: MemberRef) -> Identity:
 
 def findings(history: GroupHistory, now_ms: int, clock: Clock = utc_clock) -> list[Finding]:
     """All findings of a group at a wall-clock time, in ms since the epoch."""
-    return [finding for look in _LOOKS for finding in look(history, now_ms, clock)]
+    facts = _Facts(history)
+    return [finding for look in _LOOKS for finding in look(facts, now_ms, clock)]
 
 
-def _complete(history: GroupHistory) -> list[Generation]:
-    """The generations that counted, each with a known start."""
-    return [each for each in history.generations if each.rebalance_started_ms is not None and not each.is_void]
+class _Facts:
+    """What several findings rest on, found once."""
 
+    def __init__(self, history: GroupHistory) -> None:
+        self.history = history
 
-def _stable(history: GroupHistory) -> list[Generation]:
-    return [each for each in _complete(history) if each.outcome is Outcome.STABLE]
+    @cached_property
+    def complete(self) -> list[Generation]:
+        """The generations that counted, each with a known start."""
+        known = self.history.generations
+        return [each for each in known if each.rebalance_started_ms is not None and not each.is_void]
 
+    @cached_property
+    def stable(self) -> list[Generation]:
+        return [each for each in self.complete if each.outcome is Outcome.STABLE]
 
-def _visits(history: GroupHistory) -> dict[Identity, list[_Visit]]:
-    """Identity → its removals in order; by an administrator or a rebalance timeout too."""
-    joins: dict[Identity, deque[int]] = defaultdict(deque)
-    for generation in history.generations:
-        for joined in generation.changes.joined:
-            joins[identity(joined.member)].append(joined.at_ms)
-    visits: dict[Identity, list[_Visit]] = defaultdict(list)
-    for generation in history.generations:
-        for removal in generation.changes.removed:
-            waiting = joins[identity(removal.member)]
-            while waiting and waiting[0] < removal.at_ms:
-                waiting.popleft()
-            is_back = waiting and waiting[0] - removal.at_ms <= RETURN_MS
-            back_ms = waiting.popleft() if is_back else None
-            visits[identity(removal.member)].append(_Visit(removal, back_ms))
-    return visits
+    @cached_property
+    def visits(self) -> dict[Identity, list[_Visit]]:
+        """Identity → its removals in order; by an administrator or a rebalance timeout too."""
+        joins: dict[Identity, deque[int]] = defaultdict(deque)
+        for generation in self.history.generations:
+            for joined in generation.changes.joined:
+                joins[identity(joined.member)].append(joined.at_ms)
+        visits: dict[Identity, list[_Visit]] = defaultdict(list)
+        for generation in self.history.generations:
+            for removal in generation.changes.removed:
+                waiting = joins[identity(removal.member)]
+                while waiting and waiting[0] < removal.at_ms:
+                    waiting.popleft()
+                is_back = waiting and waiting[0] - removal.at_ms <= RETURN_MS
+                back_ms = waiting.popleft() if is_back else None
+                visits[identity(removal.member)].append(_Visit(removal, back_ms))
+        return visits
 
-
-def _most_at_once(history: GroupHistory) -> dict[Identity, int]:
-    """Identity → how many members had it in one generation: clients on one host often share a client id."""
-    most: dict[Identity, int] = defaultdict(int)
-    for generation in history.generations:
-        count: dict[Identity, int] = defaultdict(int)
-        for part in generation.members.values():
-            count[identity(part.member)] += 1
-        for each, number in count.items():
-            most[each] = max(most[each], number)
-    return most
+    @cached_property
+    def most_at_once(self) -> dict[Identity, int]:
+        """Identity → how many members had it in one generation: clients on one host often share a client id."""
+        most: dict[Identity, int] = defaultdict(int)
+        for generation in self.history.generations:
+            count = Counter(identity(part.member) for part in generation.members.values())
+            for each, number in count.items():
+                most[each] = max(most[each], number)
+        return most
 
 
 def _label(found: Identity) -> str:
@@ -134,12 +151,11 @@ def _label(found: Identity) -> str:
     return f"{name} ({host})" if host else name
 
 
-def _flapping(history: GroupHistory, now_ms: int, clock: Clock) -> Iterator[Finding]:
-    most = _most_at_once(history)
-    for who, visits in _visits(history).items():
+def _flapping(facts: _Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
+    for who, visits in facts.visits.items():
         came_back = [each for each in visits if each.back_ms is not None]
         window = _densest(came_back, WINDOW_MS, lambda each: each.removal.at_ms)
-        if len(window) < FLAPS * max(1, most[who]):
+        if len(window) < FLAPS or len(window) < FLAPS * facts.most_at_once[who]:
             continue
         causes = {each.removal.cause.value.replace("_", " ") for each in window}
         first, last = window[0].removal.at_ms, window[-1].removal.at_ms
@@ -151,34 +167,42 @@ def _flapping(history: GroupHistory, now_ms: int, clock: Clock) -> Iterator[Find
             f"look at this client first ({', '.join(sorted(causes))}): each time, all members rebalance twice",
             first,
             last,
+            _label(who),
         )
 
 
-def _storm(history: GroupHistory, now_ms: int, clock: Clock) -> Iterator[Finding]:
-    started = [each for each in _complete(history) if each.cause not in GROWTH]
-    window = _densest(started, STORM_WINDOW_MS, lambda each: each.rebalance_started_ms or 0)
-    if len(window) < STORM_REBALANCES:
+def _storm(facts: _Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
+    history = facts.history
+    started = [
+        (
+            each,
+            Rebalances(each.rebalance_started_ms or 0, history.group_id, each.cause.value if each.cause else UNKNOWN),
+        )
+        for each in facts.complete
+    ]
+    storms = storms_of_group(history.group_id, (each for _, each in started))
+    if not storms:
         return
-    first, last = window[0].rebalance_started_ms or 0, window[-1].rebalance_started_ms or 0
-    lost = sum(each.rebalance_ms or 0 for each in window)
-    causes: dict[str, int] = defaultdict(int)
-    for each in window:
-        causes[each.cause.value.replace("_", " ") if each.cause else "unknown"] += 1
-    told = [f"{name}: {count}" for name, count in sorted(causes.items(), key=lambda each: -each[1])]
+    storm = max(storms, key=lambda each: each.rebalances)
+    lost = sum(
+        generation.rebalance_ms or 0
+        for generation, each in started
+        if storm.from_ms <= each.time_ms <= storm.until_ms and not each.is_growth
+    )
     yield Finding(
         Kind.REBALANCE_STORM,
-        f"a storm: {len(window)} rebalances in {duration(last - first)} from {clock(first)} on",
-        (f"{duration(lost)} of that passed in rebalances", *told),
+        storm.headline(clock),
+        (f"{duration(lost)} of that passed in rebalances", *storm.told_causes()),
         "remove the most frequent cause first; until then, stop what keeps changing the group",
-        first,
-        last,
+        storm.from_ms,
+        storm.until_ms,
     )
 
 
-def _rolling_restart(history: GroupHistory, now_ms: int, clock: Clock) -> Iterator[Finding]:
+def _rolling_restart(facts: _Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
     left = [
         visit
-        for visits in _visits(history).values()
+        for visits in facts.visits.values()
         for visit in visits
         if visit.removal.cause is Cause.MEMBER_LEFT
         and visit.removal.member.group_instance_id is None
@@ -187,13 +211,13 @@ def _rolling_restart(history: GroupHistory, now_ms: int, clock: Clock) -> Iterat
     ]
     left.sort(key=lambda each: each.removal.at_ms)
     window = _densest(left, WINDOW_MS, lambda each: each.removal.at_ms)
-    sizes = [each.member_count or 0 for each in _stable(history)]
+    sizes = [each.member_count or 0 for each in facts.stable]
     if len(window) < 2 or len(window) * 2 < max(sizes, default=0):
         return
     if len(window) >= FLAPS * max(sizes, default=1):
         return  # each client several times: that is flapping
     first, last = window[0].removal.at_ms, max(each.back_ms or 0 for each in window)
-    count = sum(1 for each in _complete(history) if first <= (each.rebalance_started_ms or 0) <= last)
+    count = sum(1 for each in facts.complete if first <= (each.rebalance_started_ms or 0) <= last)
     yield Finding(
         Kind.ROLLING_RESTART,
         f"a rolling restart without static membership: {len(window)} members left and came back in"
@@ -205,9 +229,9 @@ def _rolling_restart(history: GroupHistory, now_ms: int, clock: Clock) -> Iterat
     )
 
 
-def _short_session_timeout(history: GroupHistory, now_ms: int, clock: Clock) -> Iterator[Finding]:
+def _short_session_timeout(facts: _Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
     """A member that is back at once after its session expired was alive: it paused."""
-    for who, visits in _visits(history).items():
+    for who, visits in facts.visits.items():
         pauses = [
             each
             for each in visits
@@ -234,16 +258,17 @@ def _short_session_timeout(history: GroupHistory, now_ms: int, clock: Clock) -> 
             " limits)",
             pauses[0].removal.at_ms,
             pauses[-1].removal.at_ms,
+            _label(who),
         )
 
 
-def _slow_rejoiner(history: GroupHistory, now_ms: int, clock: Clock) -> Iterator[Finding]:
+def _slow_rejoiner(facts: _Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
     held: dict[Identity, list[tuple[Generation, int]]] = defaultdict(list)
-    for generation in _stable(history):
+    for generation in facts.stable:
         found = generation.held_up()
         if found is not None and found[1] >= SLOW_REJOIN_MS:
             held[identity(found[0])].append((generation, found[1]))
-    rebalances = sum(1 for each in _stable(history) if (each.member_count or 0) > 1)
+    rebalances = sum(1 for each in facts.stable if (each.member_count or 0) > 1)
     for who, times in held.items():
         if len(times) >= SLOW_REJOINS and len(times) * 2 > rebalances:
             yield Finding(
@@ -254,13 +279,14 @@ def _slow_rejoiner(history: GroupHistory, now_ms: int, clock: Clock) -> Iterator
                 "all others wait for it: process less per poll() there (max.poll.records), or look at what slows it",
                 times[0][0].rebalance_started_ms or 0,
                 times[-1][0].ended_ms or 0,
+                _label(who),
             )
 
 
-def _eager_without_need(history: GroupHistory, now_ms: int, clock: Clock) -> Iterator[Finding]:
+def _eager_without_need(facts: _Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
     idle = [
         generation
-        for before, generation in pairwise(_stable(history))
+        for before, generation in pairwise(facts.stable)
         if generation.protocol_name in EAGER_ASSIGNORS
         and before.partitions
         and before.created_seq == generation.created_seq
@@ -281,7 +307,8 @@ def _eager_without_need(history: GroupHistory, now_ms: int, clock: Clock) -> Ite
     )
 
 
-def _idle_members(history: GroupHistory, now_ms: int, clock: Clock) -> Iterator[Finding]:
+def _idle_members(facts: _Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
+    history = facts.history
     latest = history.latest
     if latest is None or latest.outcome is not Outcome.STABLE or not latest.partitions or not history.exists:
         return
@@ -306,7 +333,8 @@ def _owns_any(history: GroupHistory, member: MemberRef) -> bool:
     return known is None or bool(known.partitions) or known.unnamed_partitions > 0
 
 
-def _no_commits(history: GroupHistory, now_ms: int, clock: Clock) -> Iterator[Finding]:
+def _no_commits(facts: _Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
+    history = facts.history
     latest = history.latest
     if latest is None or latest.outcome is not Outcome.STABLE or not latest.partitions or latest.ended_ms is None:
         return
@@ -342,7 +370,7 @@ def _densest(items: Iterable[T], window_ms: int, time_of: Callable[[T], int]) ->
     return best
 
 
-_LOOKS: Final[tuple[Callable[[GroupHistory, int, Clock], Iterator[Finding]], ...]] = (
+_LOOKS: Final[tuple[Callable[[_Facts, int, Clock], Iterator[Finding]], ...]] = (
     _flapping,
     _storm,
     _rolling_restart,

@@ -34,7 +34,7 @@ class GroupHistory:
     Keeps the newest `generations_max` generations and `NOTES_KEPT` of all other lists.
     """
 
-    def __init__(self, group_id: str, generations_max: int = GENERATIONS_KEPT) -> None:
+    def __init__(self, group_id: str, generations_max: int = GENERATIONS_KEPT, changes: Changes | None = None) -> None:
         self.group_id = group_id
         self.generations: deque[Generation] = deque(maxlen=generations_max)
         """Oldest first, those that were cut short or superseded too."""
@@ -56,7 +56,8 @@ class GroupHistory:
         self.rejected: deque[schema.RequestRejected] = deque(maxlen=NOTES_KEPT)
         self.last_commit_ms: int | None = None
         """The end of the last interval in which offsets were committed."""
-        self._changes = Changes()
+        self.pending_changes = changes or Changes()
+        """Who came and who went since the last rebalance began."""
 
     @classmethod
     def of(cls, group_id: str, events: Iterable[AuditEvent], generations_max: int = GENERATIONS_KEPT) -> Self:
@@ -78,6 +79,10 @@ class GroupHistory:
         self.last_seq, self.last_ms = event.seq, event.time_ms
         self.state, self.generation_id = event.state, event.generation_id
         return True
+
+    def pass_over(self, seq: int, time_ms: int) -> None:
+        """Take an event for applied that changes nothing that is asked of this history."""
+        self.last_seq, self.last_ms = max(seq, self.last_seq), time_ms
 
     # ---- questions
 
@@ -116,13 +121,13 @@ class GroupHistory:
             self.begins_in_the_middle = not begins
         elif event.seq != self.last_seq + 1 and not (begins and self.state == "Dead"):
             self.gaps.append(Gap(self.last_seq + 1, event.seq - 1, event.time_ms))
-            self._changes = Changes()
+            self.pending_changes = Changes()
             if self.latest is not None and self.latest.is_open:
                 self.latest.has_gap = True
         if event.created_seq != self.created_seq:
             self._close(Outcome.UNKNOWN, None)
             self.members.clear()
-            self._changes = Changes()
+            self.pending_changes = Changes()
             self.created_seq = event.created_seq
 
     def _open(self, event: AuditEvent, generation_id: int) -> Generation:
@@ -154,7 +159,7 @@ class GroupHistory:
     @property
     def _pending(self) -> Changes:
         """Where a change of the members belongs: to the join phase in progress, else to the next rebalance."""
-        return self._changes if self._joining is None else self._joining.changes
+        return self.pending_changes if self._joining is None else self._joining.changes
 
     # ---- members
 
@@ -231,7 +236,7 @@ class GroupHistory:
     def _rebalance_started(self, event: schema.RebalanceStarted) -> None:
         previous = self.latest
         generation = self._begin(event, event.generation_id + 1)
-        changes, self._changes = self._changes, Changes()
+        changes, self.pending_changes = self.pending_changes, Changes()
         earlier = [each for each in changes.replaced if each.at_ms < event.time_ms]
         if previous is not None and previous.outcome is Outcome.STABLE:
             previous.replaced_while_stable += earlier
@@ -289,7 +294,7 @@ class GroupHistory:
     def _group_removed(self, event: schema.GroupRemoved) -> None:
         self._close(Outcome.CUT_SHORT, event.time_ms)
         self.members.clear()
-        self._changes = Changes()
+        self.pending_changes = Changes()
         self.removals.append(event)
 
     def _loaded(self, event: schema.GroupLoaded) -> None:
@@ -299,7 +304,7 @@ class GroupHistory:
         if event.void_from_seq is not None:
             for generation in self.generations:
                 generation.take_back(event.void_from_seq)
-        self._changes = Changes()
+        self.pending_changes = Changes()
         self._take_members(event, event.members)
 
     def _snapshot(self, event: schema.GroupSnapshot) -> None:

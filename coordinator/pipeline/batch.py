@@ -1,5 +1,6 @@
 """What one micro-batch of bronze adds to the other tables."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -13,9 +14,10 @@ from coordinator.pipeline.tables import Tables
 class Batches:
     """Writes batches, one after the other, to all tables but bronze."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, make_fold: Callable[[dict[str, GroupState]], Fold] = Fold) -> None:
         tables.create()
         self._tables = tables
+        self._make_fold = make_fold
         self._state = StateFolder(tables.state_folder())
         self._groups: dict[str, GroupState] = {}
         self._next_batch_id: int | None = None
@@ -34,7 +36,7 @@ class Batches:
         # Files are read in any order; those of a partition must be in the order of the topic.
         records = records.sort_by([("partition", "ascending"), ("offset", "ascending")])
         columns = (records.column(name).to_pylist() for name in ("partition", "offset", "timestamp_ms"))
-        fold = Fold(self._groups)
+        fold = self._make_fold(self._groups)
         fold.take_in(records.column("value").to_pylist(), map(Position, *columns))
         for table, rows in fold.finish().items():
             self._tables.append(table, rows, batch_id)

@@ -4,6 +4,7 @@ All other queries read this table. So a new or rebuilt table does not depend on 
 been deleted by retention.
 """
 
+import json
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,8 +22,10 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from coordinator.internal_topics import AUDIT_TOPIC
+from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
+from coordinator.pipeline.cluster import partitions_of
 from coordinator.pipeline.names import BRONZE
+from coordinator.pipeline.reading import AUDIT_READING, Reading, consumer_offsets_reading
 from coordinator.pipeline.tables import Tables
 
 COLUMNS = StructType(
@@ -62,7 +65,7 @@ class AuditSource:
         stream = (
             spark.readStream.format("kafka")
             .option("kafka.bootstrap.servers", self.bootstrap)
-            .option("subscribe", self.topic)
+            .option(*self._what(spark))
             .option("startingOffsets", "earliest")
             .option("includeHeaders", "true")
             .option("maxOffsetsPerTrigger", RECORDS_PER_BATCH)
@@ -70,6 +73,33 @@ class AuditSource:
         )
         # One task per partition of the topic would write as many files in each batch.
         return stream.load().select(*COLUMNS.names).coalesce(FILES_PER_BATCH)
+
+    def _what(self, spark: SparkSession) -> tuple[str, str]:
+        """The connector's option that names what to read."""
+        return "subscribe", self.topic
+
+    def reading(self) -> Reading:
+        """How its records become rows."""
+        return AUDIT_READING
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerOffsetsSource(AuditSource):
+    """The records that any Kafka keeps of its groups."""
+
+    topic: str = OFFSETS_TOPIC
+
+    def _what(self, spark: SparkSession) -> tuple[str, str]:
+        """All partitions, by number.
+
+        The connector leaves out internal topics where it asks the cluster by its admin client. The older way, by a
+        consumer, does not; with partitions that are assigned it joins no group, so it writes nothing to the topic.
+        """
+        spark.conf.set("spark.sql.streaming.kafka.useDeprecatedOffsetFetching", "true")
+        return "assign", json.dumps({self.topic: partitions_of(self.bootstrap, self.topic)})
+
+    def reading(self) -> Reading:
+        return consumer_offsets_reading(self.bootstrap)
 
 
 def create_bronze(spark: SparkSession, tables: Tables) -> None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from coordinator.pipeline.names import (
     COMMITS,
+    FINDINGS,
     GAPS,
     GENERATIONS,
     MEMBERSHIPS,
@@ -19,6 +20,7 @@ from coordinator.pipeline.names import (
     REBALANCE_RATES,
     REJECTS,
     SILVER,
+    SKIPPED,
     VOIDS,
 )
 
@@ -37,6 +39,7 @@ _GENERATION: Final = {
     "cause_client_id": _T,
     "cause_client_host": _T,
     "cause_group_instance_id": _T,
+    "cause_is_inferred": pa.bool_(),  # from records of `__consumer_offsets`, which do not say why
     "reason": _T,  # the text that the client sent (KIP-800)
     "triggers": _T,  # JSON: everything that made it necessary or changed its members, in order
     "rebalance_started_at": TIME,
@@ -66,6 +69,7 @@ _GENERATION: Final = {
     "first_seq": _N,  # the range of the events of this generation
     "last_seq": _N,
     "coordinator_epoch": _N,  # the latest among the events
+    "generations_unseen": _N,  # of `__consumer_offsets`: before this one, without a record of their own
 }
 
 _MEMBER: Final = dict.fromkeys(
@@ -138,8 +142,24 @@ TABLES: Final[dict[str, pa.Schema]] = {
             "first_log_offset": _N,
             "last_log_offset": _N,
         },
+        # A row each time that a finding begins, changes or is over: the latest row of a group, kind and client counts.
+        FINDINGS: {
+            **_HEAD,
+            "kind": _T,
+            "about": _T,  # the client that it is about; empty: the group
+            "is_over": pa.bool_(),  # true: it is no longer found, and the columns below are null
+            "headline": _T,
+            "evidence": _T,  # JSON: a list of sentences
+            "advice": _T,
+            "from_at": TIME,  # the time that its evidence is of
+            "until_at": TIME,
+            "first_generation_id": _N,  # of those in which its evidence lies
+            "last_generation_id": _N,
+        },
         # A window may have several rows, one per batch: the rate is their sum. So a partition that is read late counts
         # like any other, however late.
+        # Records of `__consumer_offsets` of types that are not known: the number of each is the sum of its rows.
+        SKIPPED: {**_WHERE, "record_type": _N, "records": _N, "last_offset": _N},
         REBALANCE_RATES: {"group_id": _T, "window_start_at": TIME, "cause": _T, "rebalances": _N},
     }.items()
 }

@@ -12,8 +12,10 @@ import msgspec
 
 from coordinator.pipeline import generations
 from coordinator.pipeline.generations import CUT_SHORT, IN_PROGRESS, Event, Row
+from coordinator.pipeline.inferred import KnownGroup
 from coordinator.pipeline.names import (
     COMMITS,
+    FINDINGS,
     GAPS,
     GENERATIONS,
     MEMBERSHIPS,
@@ -23,11 +25,13 @@ from coordinator.pipeline.names import (
     SILVER,
     VOIDS,
 )
+from coordinator.pipeline.watch import Watch, Watched
 
 MISSING_MAX: Final = 1_000
 """How many missing events of a group are remembered. A missing event that comes later is accepted; others are not."""
 
 RATE_WINDOW_MS: Final = 60_000
+UNKNOWN_CAUSE: Final = "unknown"
 
 _NEEDED: Final = {
     "group_id": str,
@@ -64,6 +68,9 @@ class GroupState(msgspec.Struct):
     missing: list[int] = []
     open: Row | None = None
     members: dict[str, Membership] = {}
+    stored: KnownGroup | None = None
+    """The group as its records in `__consumer_offsets` describe it, if those are what is read."""
+    watched: Watched = msgspec.field(default_factory=Watched)
 
 
 Rows = dict[str, list[Row]]
@@ -79,29 +86,43 @@ class Fold:
         self.rows: Rows = defaultdict(list)
         self.touched: set[str] = set()
         self._rates: Counter[tuple[str, int, str]] = Counter()
+        self._watch = Watch()
 
     def take_in(self, values: Iterable[bytes], positions: Iterable[Position]) -> None:
         for value, position in zip(values, positions, strict=True):
             event, why = _read(value)
             if event is None:
-                self.rows[REJECTS].append({**_where(position), "why": why, "value": value})
+                self.reject(why, value, position)
             elif "group_id" not in event:
                 self._keep(event, value, position)
-            elif self._is_new(event, position):
-                self._keep(event, value, position)
-                if event["seq"] == self.groups[event["group_id"]].seq:
-                    self._apply(event)
+            else:
+                self.take_event(event, value, position)
+
+    def take_event(self, event: Event, value: bytes, position: Position) -> None:
+        """Take in a valid event of a group; `value` is its JSON."""
+        if self._is_new(event, position):
+            self._keep(event, value, position)
+            group = self.groups[event["group_id"]]
+            if event["seq"] == group.seq:
+                self._apply(event)
+                if not event.get("is_inferred"):
+                    self._watch.note(event, value, group.watched)
+
+    def reject(self, why: str, value: bytes | None, position: Position) -> None:
+        self.rows[REJECTS].append({**where(position), "why": why, "value": value})
 
     def finish(self) -> Rows:
         """Return the rows, also those that are sums over the batch."""
         for (group_id, window_ms, cause), count in self._rates.items():
             row = {"group_id": group_id, "window_start_ms": window_ms, "cause": cause, "rebalances": count}
             self.rows[REBALANCE_RATES].append(row)
+        if found := self._watch.finish():
+            self.rows[FINDINGS] = found
         return self.rows
 
     def _keep(self, event: Event, value: bytes, position: Position) -> None:
         member = event.get("member")
-        row = {**_where(position), "value": value, **{name: event.get(name) for name in SILVER_FIELDS}}
+        row = {**where(position), "value": value, **{name: event.get(name) for name in SILVER_FIELDS}}
         if isinstance(member, dict):
             row["member_id"], row["client_id"] = member.get("member_id"), member.get("client_id")
         self.rows[SILVER].append(row)
@@ -117,12 +138,12 @@ class Fold:
                 return False
             group.missing = [each for each in group.missing if each != seq]
             self.touched.add(group_id)
-            self.rows[GAPS].append({**_gap(event, seq, seq), **_where(position), "is_filled": True})
+            self.rows[GAPS].append({**_gap(event, seq, seq), **where(position), "is_filled": True})
             return True
         created_seq = event["created_seq"]
         first = group.seq + 1 if group.seq >= created_seq else created_seq
         if first < seq:
-            self.rows[GAPS].append({**_gap(event, first, seq - 1), **_where(position), "is_filled": False})
+            self.rows[GAPS].append({**_gap(event, first, seq - 1), **where(position), "is_filled": False})
             group.missing = [*group.missing, *range(first, min(seq, first + MISSING_MAX))][-MISSING_MAX:]
         group.seq = seq
         self.touched.add(group_id)
@@ -135,7 +156,7 @@ class Fold:
         match kind:
             case "rebalance.started":
                 window_ms = event["time_ms"] // RATE_WINDOW_MS * RATE_WINDOW_MS
-                self._rates[event["group_id"], window_ms, str(event.get("cause"))] += 1
+                self._rates[event["group_id"], window_ms, str(event.get("cause") or UNKNOWN_CAUSE)] += 1
             case "member.joined":
                 self._join(group, event, event["member"])
             case "static_member.replaced":
@@ -160,6 +181,8 @@ class Fold:
             self._end_open(group)
             row = None
         if row is None:
+            if event["kind"] == "member.assigned" and event.get("is_inferred"):
+                return  # what a member holds may also change while the generation is stable
             row = group.open = generations.new_row(event)
         generations.add_event(row, event)
         if row["outcome"] != IN_PROGRESS:
@@ -321,7 +344,7 @@ def _check(event: Event) -> None:
         msgspec.convert(event, _Shape)
 
 
-def _where(position: Position) -> Row:
+def where(position: Position) -> Row:
     return {"partition": position.partition, "offset": position.offset, "timestamp_ms": position.timestamp_ms}
 
 

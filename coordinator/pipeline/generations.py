@@ -83,7 +83,10 @@ def add_event(row: Row, event: Event) -> None:
 def _begin(row: Row, event: Event) -> None:
     if "rebalance_started_ms" in row:
         return
-    row["rebalance_started_ms"] = event["time_ms"]
+    # Records of `__consumer_offsets` may not tell when it began: null then.
+    row["rebalance_started_ms"] = event.get("started_ms", event["time_ms"])
+    row["cause_is_inferred"] = event.get("is_inferred", False)
+    row["generations_unseen"] = event.get("generations_unseen")
     for field, column in _NAMED_BY_BEGINNING.items():
         row[column] = event.get(field)
     member = event.get("member") or {}
@@ -94,7 +97,7 @@ def _begin(row: Row, event: Event) -> None:
 def _start(row: Row, event: Event) -> None:
     if "generation_started_ms" in row:
         return
-    row["generation_started_ms"] = event["time_ms"]
+    row["generation_started_ms"] = event.get("started_ms", event["time_ms"])
     for field in _NAMED_BY_START:
         row[field] = event.get(field)
     slowest = event.get("slowest_member") or {}

@@ -17,13 +17,13 @@ from typing import Final
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from coordinator.pipeline.batch import Batches
 from coordinator.pipeline.bronze import AuditSource, bronze_query
 from coordinator.pipeline.names import BRONZE, EVENTS_QUERY
+from coordinator.pipeline.reading import AUDIT_READING, Reading
 from coordinator.pipeline.tables import Tables
 
 _STOP_POLL_SECONDS: Final = 0.2
@@ -35,13 +35,12 @@ BATCH_FILES: Final = 4
 """Of bronze in one batch, so at most 200,000 events, which go through the memory of the JVM and of Python."""
 
 
-def events_query(spark: SparkSession, tables: Tables) -> DataStreamWriter:
+def events_query(spark: SparkSession, tables: Tables, reading: Reading = AUDIT_READING) -> DataStreamWriter:
     """The query from bronze, which must exist, to all other tables. Repeating a batch after a crash changes nothing."""
-    batches = Batches(tables)
+    batches = Batches(tables, reading.make_fold)
 
     def write(raw: DataFrame, batch_id: int) -> None:
-        timestamp_ms = F.unix_millis("timestamp").alias("timestamp_ms")
-        batches.take_in(raw.select("value", "partition", "offset", timestamp_ms).toArrow(), batch_id)
+        batches.take_in(reading.select(raw).toArrow(), batch_id)
 
     return (
         spark.readStream.format("delta")
@@ -65,7 +64,7 @@ def run_available(
     stop = stop or threading.Event()
     queries: tuple[Callable[[], DataStreamWriter], ...] = (
         lambda: bronze_query(spark, source, tables),
-        lambda: events_query(spark, tables),
+        lambda: events_query(spark, tables, source.reading()),
     )
     for make in queries:
         query = make().trigger(availableNow=True).start()
@@ -95,7 +94,7 @@ def run_continuously(
     """
     every = f"{interval_ms} milliseconds"
     queries = [bronze_query(spark, source, tables).trigger(processingTime=every).start()]
-    queries.append(events_query(spark, tables).trigger(processingTime=every).start())
+    queries.append(events_query(spark, tables, source.reading()).trigger(processingTime=every).start())
     try:
         while not stop.is_set() and not spark.streams.awaitAnyTermination(_STOP_POLL_SECONDS):  # type: ignore[arg-type]
             pass

@@ -3,11 +3,13 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import DeltaError
 
-from coordinator.pipeline.names import GENERATIONS, OPEN_GENERATIONS, VOIDS
+from coordinator.explain.storms import Rebalances, Storm, all_storms
+from coordinator.pipeline.names import FINDINGS, GENERATIONS, OPEN_GENERATIONS, REBALANCE_RATES, VOIDS
 
 GenerationRow = dict[str, Any]
 """A row of the generations table: its column names and their values, and `is_void`."""
@@ -61,3 +63,38 @@ def read_generations(tables: Path, group_id: str | None = None) -> list[Generati
         of_group = ranges.get(row["group_id"], ())
         row["is_void"] = any(first <= row["last_seq"] <= last for first, last in of_group)
     return rows
+
+
+def read_findings(tables: Path, group_id: str | None = None) -> list[dict[str, Any]]:
+    """Return the findings of one group, or of all, that are not over, the newest of each group last.
+
+    `evidence` is a list of sentences. Of tables made of `__consumer_offsets` there are none but storms.
+    """
+    where = "" if group_id is None else f"WHERE group_id = {text_literal(group_id)}"
+    rows = query(
+        tables,
+        (FINDINGS,),
+        f"SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY group_id, kind, about ORDER BY seq DESC) AS place"
+        f" FROM {FINDINGS} {where}) WHERE place = 1 AND NOT is_over ORDER BY group_id, until_at, kind, about",
+    )
+    for row in rows:
+        del row["place"]
+        row["evidence"] = msgspec.json.decode(row["evidence"])
+    return rows
+
+
+def read_storms(tables: Path, group_id: str | None = None) -> list[Storm]:
+    """Return the storms of one group, or of all and of the cluster, the newest first."""
+    where = "" if group_id is None else f"WHERE group_id = {text_literal(group_id)}"
+    rows = query(
+        tables,
+        (REBALANCE_RATES,),
+        f"SELECT group_id, cause, window_start_at AS at, sum(rebalances) AS rebalances FROM {REBALANCE_RATES} {where}"
+        " GROUP BY 1, 2, 3",
+    )
+    rates = (
+        Rebalances(round(row["at"].timestamp() * 1_000), row["group_id"], row["cause"], row["rebalances"])
+        for row in rows
+        if row["at"] is not None
+    )
+    return [each for each in all_storms(rates) if group_id is None or each.group_id is not None]

@@ -1,15 +1,16 @@
-"""Prints the generations table."""
+"""Prints the generations, findings and storms that the tables tell."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import Final
+from typing import Any, Final
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from coordinator.explain.storms import Storm
 from coordinator.pipeline.reader import GenerationRow
 
 _OUTCOME_STYLES: Final = {
@@ -20,6 +21,8 @@ _OUTCOME_STYLES: Final = {
     "cut_short": "red",
 }
 _WIDTH: Final = 200
+INFERRED: Final = " (inferred)"
+"""After a cause that the records of `__consumer_offsets` do not tell but lead to."""
 
 
 def print_generations(console: Console, rows: Sequence[GenerationRow]) -> None:
@@ -47,9 +50,9 @@ def generations_table(group_id: str, rows: Sequence[GenerationRow]) -> Table:
         outcome = row["outcome"] + (", void" if row["is_void"] else "")
         table.add_row(
             str(row["generation_id"]),
-            _time(row["rebalance_started_at"] or row["generation_started_at"]),
+            _time(row["rebalance_started_at"] or row["generation_started_at"] or row["rebalance_ended_at"]),
             Text(outcome, style=_OUTCOME_STYLES.get(row["outcome"], "")),
-            Text(safe(row["cause"] or "")),
+            Text(safe(row["cause"] or "") + (INFERRED if row.get("cause_is_inferred") and row["cause"] else "")),
             Text(safe(caused_by(row))),
             *(_number(row[name]) for name in ("members", "join_ms", "sync_ms", "rebalance_ms")),
             "" if row["partitions"] is None else f"{row['partitions_moved'] or 0:,} of {row['partitions']:,}",
@@ -57,6 +60,37 @@ def generations_table(group_id: str, rows: Sequence[GenerationRow]) -> Table:
             Text(safe(row["reason"] or "")),
         )
     return table
+
+
+def print_findings(console: Console, rows: Sequence[dict[str, Any]]) -> None:
+    """Print each finding with its evidence and advice, as `coordinator groups why` does."""
+    for row in rows:
+        about = "" if row["first_generation_id"] is None else f", {_generations(row)}"
+        console.print(Text(safe(f"group {row['group_id']}{about}: {row['headline']}"), style="bold"), soft_wrap=True)
+        for sentence in row["evidence"]:
+            console.print(Text(safe(f"  - {sentence}")), soft_wrap=True)
+        console.print(Text(safe(f"  try: {row['advice']}")), soft_wrap=True)
+
+
+def _generations(row: dict[str, Any]) -> str:
+    first, last = row["first_generation_id"], row["last_generation_id"]
+    return f"generation {first}" if first == last else f"generations {first} to {last}"
+
+
+def print_storms(console: Console, storms: Sequence[Storm]) -> None:
+    """Print each storm with its causes, and that of the cluster with its groups too."""
+    for storm in storms:
+        whose = "all groups" if storm.group_id is None else f"group {storm.group_id}"
+        console.print(Text(safe(f"{whose}: {storm.headline(_storm_clock)}"), style="bold"), soft_wrap=True)
+        told = [*storm.told_causes()]
+        if storm.group_id is None:
+            told += [f"group {name}: {count}" for name, count in storm.groups]
+        for each in told:
+            console.print(Text(safe(f"  - {each}")), soft_wrap=True)
+
+
+def _storm_clock(time_ms: int) -> str:
+    return f"{datetime.fromtimestamp(time_ms / 1_000, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def safe(text: str) -> str:

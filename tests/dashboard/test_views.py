@@ -1,8 +1,12 @@
 import pytest
 
-from coordinator.audit.schema import GenerationStable, RebalanceStarted
+from coordinator.audit.schema import AuditEvent, GenerationStable, RebalanceStarted
+from coordinator.core.causes import Cause
 from coordinator.dashboard import views
+from coordinator.dashboard.board import HOUR_MS, STORM_HOURS
+from coordinator.explain.storms import CLUSTER_STORM_REBALANCES, GROUP_STORM_REBALANCES
 from tests.dashboard.groups import GROUP_ID, board_of, emptied, renamed, story
+from tests.pipeline.history import History, member
 
 
 def times(events, kind):
@@ -81,6 +85,32 @@ def test_the_overview_adds_up():
     hours = told["rebalances_per_hour"]
     assert len(hours) == views.OVERVIEW_HOURS
     assert sum(count for _, count in hours) == sum(board.rebalances_by_minute.values())
+
+
+def stormy(group_id: str, rebalances: int = GROUP_STORM_REBALANCES) -> list[AuditEvent]:
+    history = History(group_id).created()
+    for _ in range(rebalances):
+        history.stable_with(Cause.LEADER_REJOINED, member("a"))
+    return history.events
+
+
+def test_the_overview_tells_of_storms_of_groups_and_of_the_cluster():
+    board = board_of(*(stormy(f"group-{number}", CLUSTER_STORM_REBALANCES // 4) for number in range(4)), story())
+    told = views.overview(board)
+    assert told["storms_total"] == 5
+    assert [storm["group_id"] for storm in told["storms"]] == [None, *(f"group-{number}" for number in range(4))]
+    assert told["storms"][1]["causes"] == (("leader_rejoined", 7),)
+    assert told["storms"][1]["headline"].startswith("a storm: 7 rebalances in ")
+
+
+def test_groups_that_grow_are_no_storm_and_old_storms_are_not_told():
+    grown = History("grown").created()
+    for _ in range(2 * GROUP_STORM_REBALANCES):
+        grown.stable_with(Cause.NEW_MEMBER, member("a"))
+    assert views.overview(board_of(grown.events))["storms"] == []
+    later = History("later", now_ms=grown.now_ms + (STORM_HOURS + 1) * HOUR_MS).created()
+    board = board_of(stormy("old"), later.stable_with(Cause.NEW_MEMBER, member("a")).events)
+    assert views.overview(board)["storms"] == []
 
 
 def test_a_member_is_found_by_its_id_even_when_it_is_gone():

@@ -9,6 +9,7 @@ GENERATION: Final = "coordinator/explain/generation.py"
 STORY: Final = "coordinator/explain/story.py"
 REASONS: Final = "coordinator/explain/reasons.py"
 FINDINGS: Final = "coordinator/explain/findings.py"
+STORMS: Final = "coordinator/explain/storms.py"
 WORDS: Final = "coordinator/explain/words.py"
 OWNERSHIP: Final = "coordinator/explain/ownership.py"
 
@@ -28,8 +29,8 @@ MUTANTS: Final = (
     Mutant(
         "members of an earlier incarnation remain in a history",
         HISTORY,
-        "            self.members.clear()\n            self._changes = Changes()\n            self.created_seq",
-        "            self._changes = Changes()\n            self.created_seq",
+        "            self.members.clear()\n            self.pending_changes = Changes()\n            self.created_seq",
+        "            self.pending_changes = Changes()\n            self.created_seq",
     ),
     Mutant(
         "a rebalance that a crash cut short is told as in progress",
@@ -78,11 +79,11 @@ MUTANTS: Final = (
         "a member that committed just now may have hung", REASONS, "if idle_ms < limit_ms:", "if idle_ms > limit_ms:"
     ),
     Mutant("a name poses as words", WORDS, "_PLAIN_NAME.fullmatch(name) and", "name and"),
-    Mutant("growth of a group is a storm", FINDINGS, "if each.cause not in GROWTH]", "]"),
+    Mutant("growth of a group is a storm", STORMS, "if not each.is_growth and", "if"),
     Mutant(
         "members that share a client id are flapping",
         FINDINGS,
-        "if len(window) < FLAPS * max(1, most[who]):",
+        "if len(window) < FLAPS or len(window) < FLAPS * facts.most_at_once[who]:",
         "if len(window) < FLAPS:",
     ),
     Mutant(

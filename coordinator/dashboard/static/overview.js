@@ -32,6 +32,7 @@ export async function overviewPage(parameters) {
     el("div", { class: "columns" },
       el("section", {}, el("h2", {}, "Rebalances per hour, last day"), chart),
       el("section", {}, el("h2", {}, "Most rebalances in the last hour"), worst(overview.worst))),
+    overview.storms.length ? el("section", { id: "storms" }, el("h2", {}, `Storms, last day (${count(overview.storms_total)})`), storms(overview.storms)) : null,
     overview.findings.length ? el("section", {}, el("h2", {}, `Findings (${count(overview.findings_total)})`), findings(overview.findings.slice(0, 6), true)) : null,
     el("section", {},
       el("h2", {}, search || state ? `${count(groups.total)} groups found` : "All groups"),
@@ -59,6 +60,16 @@ function worst(rows) {
     { head: "last cause", cell: (row) => causeWords(row.last_cause) },
     { head: "without owner", number: true, cell: (row) => duration(row.unowned_partition_ms) },
   ], rows);
+}
+
+function storms(found) {
+  return table([
+    { head: "began", cell: (storm) => dateTime(storm.from_ms) },
+    { head: "whose", name: true, cell: (storm) => (storm.group_id === null ? `${count(storm.group_count)} groups: ${storm.groups.map(([name, times]) => `${name} (${count(times)})`).join(", ")}` : el("a", { href: groupLink(storm.group_id) }, storm.group_id)) },
+    { head: "rebalances", number: true, cell: (storm) => count(storm.rebalances) },
+    { head: "in", number: true, cell: (storm) => duration(storm.until_ms - storm.from_ms) },
+    { head: "because", cell: (storm) => storm.causes.map(([cause, times]) => `${causeWords(cause)} (${count(times)})`).join(", ") },
+  ], found);
 }
 
 function list(rows) {

@@ -1,0 +1,77 @@
+"""What a reader of a long history keeps of a group between two parts of it: enough for the findings, and bounded."""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from coordinator.explain.generation import Changes, Generation, KnownMember
+from coordinator.explain.history import GroupHistory
+
+GENERATIONS_REMEMBERED: Final = 50
+PARTS_REMEMBERED: Final = 2_000
+"""Members of all remembered generations together. Of larger groups, fewer generations are remembered, at least one."""
+
+
+@dataclass(slots=True)
+class Memory:
+    """A `GroupHistory` without its notes, and without the partitions of all generations but the last."""
+
+    group_id: str
+    generations: list[Generation] = field(default_factory=list)
+    members: dict[str, KnownMember] = field(default_factory=dict)
+    state: str = ""
+    generation_id: int = 0
+    created_seq: int = 0
+    last_seq: int = -1
+    first_ms: int | None = None
+    last_ms: int | None = None
+    begins_in_the_middle: bool = False
+    last_commit_ms: int | None = None
+    changes: Changes = field(default_factory=Changes)
+
+
+def remember(history: GroupHistory) -> Memory:
+    """The end of a history. The history must not be used any more."""
+    generations: list[Generation] = []
+    parts = 0
+    for generation in reversed(history.generations):
+        if generations:
+            _forget_details(generation)
+        changes = generation.changes
+        parts += len(generation.members) + len(changes.joined) + len(changes.removed) + len(changes.replaced)
+        if len(generations) == GENERATIONS_REMEMBERED or (generations and parts > PARTS_REMEMBERED):
+            break
+        generations.append(generation)
+    return Memory(
+        history.group_id,
+        generations[::-1],
+        history.members,
+        history.state,
+        history.generation_id,
+        history.created_seq,
+        history.last_seq,
+        history.first_ms,
+        history.last_ms,
+        history.begins_in_the_middle,
+        history.last_commit_ms,
+        history.pending_changes,
+    )
+
+
+def recall(memory: Memory) -> GroupHistory:
+    """The history to go on with."""
+    history = GroupHistory(memory.group_id, GENERATIONS_REMEMBERED, memory.changes)
+    history.generations.extend(memory.generations)
+    history.members = memory.members
+    history.state, history.generation_id = memory.state, memory.generation_id
+    history.created_seq, history.last_seq = memory.created_seq, memory.last_seq
+    history.first_ms, history.last_ms = memory.first_ms, memory.last_ms
+    history.begins_in_the_middle, history.last_commit_ms = memory.begins_in_the_middle, memory.last_commit_ms
+    return history
+
+
+def _forget_details(generation: Generation) -> None:
+    """What no finding asks of a generation that has a later one."""
+    for part in generation.members.values():
+        part.partitions, part.gained, part.lost, part.kept = {}, {}, {}, {}
+    generation.triggers, generation.topic_changes = [], {}
+    generation.pending_members, generation.never_synced = [], []

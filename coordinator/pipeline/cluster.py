@@ -1,0 +1,62 @@
+"""What only the cluster can tell of `__consumer_offsets`: how many partitions it has, and the names of topics.
+
+Records of consumer groups (KIP-848) have only the ids of topics.
+"""
+
+from time import monotonic
+from typing import Any, Final
+
+from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from coordinator.client.wire import ClientError, WireConnection
+
+ANSWER_SECONDS: Final = 5
+ASK_AGAIN_SECONDS: Final = 10
+
+
+def partitions_of(bootstrap: str, topic: str) -> list[int]:
+    """The partitions of a topic. `bootstrap` is one or more HOST:PORT, separated by commas.
+
+    Raises:
+        ClientError: none of the addresses answers.
+    """
+    response = _ask(bootstrap, [MetadataRequestTopic(name=topic)])
+    return sorted(each.partition_index for found in response.topics for each in found.partitions)
+
+
+class TopicNames:
+    """Asks when an unknown id comes, at most every ASK_AGAIN_SECONDS.
+
+    A topic that no longer exists, or that the cluster does not tell, keeps its id (32 hex digits) for a name.
+    """
+
+    def __init__(self, bootstrap: str) -> None:
+        self._bootstrap = bootstrap
+        self._names: dict[str, str] = {}
+        self._asked_at: float | None = None
+
+    def __call__(self, topic_id: str) -> str:
+        """`topic_id` in hex digits."""
+        is_due = self._asked_at is None or monotonic() - self._asked_at >= ASK_AGAIN_SECONDS
+        if topic_id not in self._names and is_due:
+            self._asked_at = monotonic()
+            self._names = self.known()
+        return self._names.get(topic_id, topic_id)
+
+    def known(self) -> dict[str, str]:
+        """Topic id → name, of all topics; as before if the cluster does not answer."""
+        try:
+            response = _ask(self._bootstrap, None)
+        except ClientError:
+            return self._names
+        return self._names | {each.topic_id.hex(): each.name for each in response.topics if each.name}
+
+
+def _ask(bootstrap: str, topics: list[MetadataRequestTopic] | None) -> Any:
+    problems = []
+    for address in bootstrap.split(","):
+        try:
+            with WireConnection(address.strip(), "coordinator-pipeline", ANSWER_SECONDS) as connection:
+                return connection.send_latest(MetadataRequest(topics=topics, allow_auto_topic_creation=False))
+        except ClientError as problem:
+            problems.append(str(problem))
+    raise ClientError("; ".join(problems))

@@ -1,0 +1,208 @@
+"""What is known of a group from its records in `__consumer_offsets`, and the events that a change of it stands for.
+
+The records say what a group is, never why. The events have the kinds and fields of the audit (`audit/schema.py`), so
+that one module (`fold.py`) makes rows of both, and `is_inferred`. What the records do not tell is null or left out.
+"""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+
+from coordinator.audit.schema import TRIGGERS_NAMED_MAX, TopicPartitions
+from coordinator.core.causes import Cause
+from coordinator.pipeline.generations import Event
+
+CLASSIC: Final = "classic"
+CONSUMER: Final = "consumer"
+"""The protocol of KIP-848."""
+
+
+class InferredCause(StrEnum):
+    """Causes that only records of `__consumer_offsets` lead to; all others are those of the audit."""
+
+    MEMBER_LEFT_OR_EXPIRED = "member_left_or_expired"
+    """A member is gone. Whether it left or its session expired is not in the records."""
+    TOPICS_CHANGED = "topics_changed"
+    """The topics that a consumer group (KIP-848) subscribes to appeared, vanished or grew."""
+
+
+class KnownMember(msgspec.Struct):
+    """A member as the records so far describe it. `epoch` and `is_settled` are those of a consumer group."""
+
+    member_id: str
+    client_id: str
+    client_host: str
+    group_instance_id: str | None = None
+    topics: list[str] | None = None
+    digest: bytes = b""
+    partitions: TopicPartitions = {}
+    unnamed_partitions: int = 0
+    epoch: int = -1
+    is_settled: bool = False
+
+    def reference(self) -> dict[str, Any]:
+        return {
+            "member_id": self.member_id,
+            "client_id": self.client_id,
+            "client_host": self.client_host,
+            "group_instance_id": self.group_instance_id,
+        }
+
+    @property
+    def identity(self) -> str:
+        """What a restarted static member keeps."""
+        return self.member_id if self.group_instance_id is None else f"instance {self.group_instance_id}"
+
+    @property
+    def partition_count(self) -> int:
+        return count(self.partitions) + self.unnamed_partitions
+
+
+class KnownGroup(msgspec.Struct):
+    """A group as the records so far describe it. `seq` is that of its last event, whichever incarnation it was of.
+
+    From `triggers` on, the fields are those of a consumer group's epoch.
+    """
+
+    seq: int = 0
+    created_seq: int = 0
+    protocol: str = ""
+    """CLASSIC or CONSUMER; empty while the group does not exist."""
+    generation_id: int = 0
+    state: str = ""
+    protocol_type: str = ""
+    protocol_name: str | None = None
+    leader: str | None = None
+    members: dict[str, KnownMember] = {}
+    triggers: list[dict[str, Any]] = []
+    """What happened since the last epoch began."""
+    departed: dict[str, str] = {}
+    """Instance id → member id of static members that were removed, and may be back in the next record."""
+    owners_before: dict[str, str] = {}
+    """Topic and partition → who held it when the epoch began."""
+    topic_names: dict[str, str] = {}
+    metadata_hash: int | None = None
+    started_ms: int | None = None
+    is_open: bool = False
+
+
+def count(partitions: TopicPartitions) -> int:
+    return sum(map(len, partitions.values()))
+
+
+def trigger(cause: StrEnum, member: KnownMember | None, at_ms: int) -> dict[str, Any]:
+    return {"cause": str(cause), "member": None if member is None else member.reference(), "at_ms": at_ms}
+
+
+class Telling:
+    """Collects the events of one record of a group, and numbers them."""
+
+    def __init__(self, group_id: str, known: KnownGroup, time_ms: int) -> None:
+        self.known = known
+        self.time_ms = time_ms
+        self.events: list[Event] = []
+        self._group_id = group_id
+
+    def tell(self, kind: str, **own: Any) -> None:
+        known = self.known
+        known.seq += 1
+        self.events.append(
+            {
+                "kind": kind,
+                "is_inferred": True,
+                "group_id": self._group_id,
+                "seq": known.seq,
+                "created_seq": known.created_seq,
+                "time_ms": self.time_ms,
+                "generation_id": known.generation_id,
+                "state": known.state,
+                "coordinator_epoch": None,
+                **own,
+            }
+        )
+
+    def create(self, protocol: str, protocol_type: str) -> None:
+        """Begin an incarnation of the group."""
+        known = self.known
+        known.created_seq = known.seq + 1
+        known.protocol, known.protocol_type, known.state, known.generation_id = protocol, protocol_type, "Empty", 0
+        self.tell("group.created")
+
+    def remove(self) -> None:
+        """End the incarnation, if there is one."""
+        known = self.known
+        if not known.protocol:
+            return
+        known.state = "Dead"
+        self.tell("group.removed", cause=str(Cause.GROUP_REMOVED))
+        self.known = KnownGroup(seq=known.seq)
+
+    def join(self, member: KnownMember) -> None:
+        self.known.members[member.member_id] = member
+        self.tell("member.joined", member=member.reference(), subscribed_topics=member.topics or [])
+
+    def leave(self, member_id: str) -> None:
+        member = self.known.members.pop(member_id)
+        cause = str(InferredCause.MEMBER_LEFT_OR_EXPIRED)
+        self.tell("member.removed", member=member.reference(), cause=cause, reason=None)
+
+    def replace(self, old_member_id: str, member: KnownMember) -> None:
+        """A static member came back under another member id."""
+        old = self.known.members.pop(old_member_id)
+        member.partitions, member.unnamed_partitions = old.partitions, old.unnamed_partitions
+        self.known.members[member.member_id] = member
+        self.tell("static_member.replaced", member=member.reference(), old_member_id=old_member_id)
+
+    def assign(self, member: KnownMember, partitions: TopicPartitions, unnamed: int) -> None:
+        """Say what a member gained and lost, if anything."""
+        before, now = pairs(member.partitions), pairs(partitions)
+        member.partitions, member.unnamed_partitions = partitions, unnamed
+        if before == now:
+            return
+        own: dict[str, Any] = {"partitions": partitions, "unnamed_partitions": unnamed, "readable": True}
+        changes = {"gained": by_topic(now - before), "lost": by_topic(before - now)}
+        self.tell("member.assigned", member=member.reference(), **own, **changes)
+
+    def begin(self, generation_id: int, triggers: list[dict[str, Any]], started_ms: int | None, unseen: int) -> None:
+        """A rebalance led, or leads, to a generation. `started_ms` is None if the records do not tell when it began."""
+        first = triggers[0] if triggers else {"cause": None, "member": None}
+        self.tell(
+            "rebalance.started",
+            cause=first["cause"],
+            member=first["member"],
+            members=len(self.known.members),
+            triggers=triggers[:TRIGGERS_NAMED_MAX],
+            started_ms=started_ms,
+            generations_unseen=unseen,
+            **{"generation_id": generation_id - 1},
+        )
+
+    def partitions_moved(self, before: dict[str, str]) -> int:
+        now = owners(self.known.members.values())
+        return sum(1 for partition, owner in now.items() if before.get(partition, owner) != owner)
+
+    def partition_count(self) -> int:
+        return sum(member.partition_count for member in self.known.members.values())
+
+
+def pairs(partitions: TopicPartitions) -> set[tuple[str, int]]:
+    return {(topic, index) for topic, indexes in partitions.items() for index in indexes}
+
+
+def by_topic(found: set[tuple[str, int]]) -> TopicPartitions:
+    partitions: TopicPartitions = {}
+    for topic, index in sorted(found):
+        partitions.setdefault(topic, []).append(index)
+    return partitions
+
+
+def owners(members: Iterable[KnownMember]) -> dict[str, str]:
+    """Topic and partition → who holds it."""
+    return {
+        f"{topic}/{index}": member.identity
+        for member in members
+        for topic, indexes in member.partitions.items()
+        for index in indexes
+    }

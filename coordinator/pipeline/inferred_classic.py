@@ -1,0 +1,157 @@
+"""Records of a classic group → events.
+
+Kafka writes such a record when a generation has become stable or empty, when a static member was replaced, and when
+the group is deleted. A generation that never became stable has no record: the number of the next one shows that it was.
+Compaction may have removed records too; it keeps the newest of each group.
+"""
+
+from typing import Any
+
+from coordinator.core.causes import Cause
+from coordinator.pipeline.inferred import (
+    CLASSIC,
+    InferredCause,
+    KnownGroup,
+    KnownMember,
+    Telling,
+    owners,
+    trigger,
+)
+from coordinator.pipeline.stored_records import ClassicGroup, ClassicMember
+
+Trigger = dict[str, Any]
+
+
+def classic_events(telling: Telling, record: ClassicGroup) -> None:
+    """Tell what the record changes, and take it over."""
+    if record.is_deleted:
+        if telling.known.protocol == CLASSIC:
+            telling.remove()
+        return
+    known = telling.known
+    if known.protocol != CLASSIC or record.generation_id < known.generation_id:
+        telling.remove()
+        telling.create(CLASSIC, record.protocol_type)
+        if record.generation_id > 1:
+            _begin_in_the_middle(telling, record)
+            return
+    known = telling.known
+    before, owners_before = dict(known.members), owners(known.members.values())
+    is_new = record.generation_id > known.generation_id
+    unseen = record.generation_id - known.generation_id - 1
+    triggers = _change_members(telling, record)
+    if is_new:
+        if not triggers:
+            triggers = _rejoined(telling, record, known, before)
+        telling.begin(record.generation_id, triggers, None, unseen)
+    _take_over(known, record)
+    if is_new and record.members:
+        telling.tell("generation.started", **_started(telling, record, triggers))
+    for each in record.members:
+        member = known.members[each.member_id]
+        member.topics, member.digest = each.topics, each.digest
+        telling.assign(member, each.partitions, each.unnamed_partitions)
+    if is_new:
+        _end(telling, owners_before, triggers)
+
+
+def _member(record: ClassicMember) -> KnownMember:
+    who = (record.member_id, record.client_id, record.client_host, record.group_instance_id)
+    return KnownMember(*who, record.topics, record.digest)
+
+
+def _change_members(telling: Telling, record: ClassicGroup) -> list[Trigger]:
+    """Let members come, go and be replaced; return that, and whose subscription changed, as triggers."""
+    known, now = telling.known, {each.member_id: each for each in record.members}
+    at_ms = telling.time_ms
+    gone = [each for each in known.members.values() if each.member_id not in now]
+    instances = {each.group_instance_id: each for each in gone if each.group_instance_id is not None}
+    triggers: list[Trigger] = []
+    for each in record.members:
+        if each.member_id in known.members:
+            continue
+        member = _member(each)
+        old = instances.pop(each.group_instance_id, None) if each.group_instance_id is not None else None
+        if old is not None:
+            telling.replace(old.member_id, member)
+            triggers.append(trigger(Cause.STATIC_REPLACED, member, at_ms))
+            old_topics = old.topics
+            if old_topics != each.topics:
+                triggers.append(trigger(Cause.METADATA_CHANGED, member, at_ms))
+        else:
+            telling.join(member)
+            triggers.append(trigger(Cause.NEW_MEMBER, member, at_ms))
+    for each_gone in gone:
+        if each_gone.member_id in known.members:
+            telling.leave(each_gone.member_id)
+            triggers.append(trigger(InferredCause.MEMBER_LEFT_OR_EXPIRED, each_gone, at_ms))
+    for member in known.members.values():
+        stored = now[member.member_id]
+        if stored.topics is not None and member.topics is not None and stored.topics != member.topics:
+            triggers.append(trigger(Cause.METADATA_CHANGED, member, at_ms))
+    return triggers
+
+
+def _rejoined(
+    telling: Telling, record: ClassicGroup, known: KnownGroup, before: dict[str, KnownMember]
+) -> list[Trigger]:
+    """The same members with the same subscriptions: somebody rejoined.
+
+    Kafka rebalances a stable group for a known member only if it is the leader or its metadata changed in any byte,
+    such as the partitions that it says it owns. A member that came and went in the join phase leaves no trace.
+    """
+    changed = [each for each in record.members if before[each.member_id].digest != each.digest]
+    if changed:
+        only = known.members[changed[0].member_id] if len(changed) == 1 else None
+        return [trigger(Cause.MEMBER_REJOINED, only, telling.time_ms)]
+    leader = known.members.get(known.leader or "")
+    return [trigger(Cause.LEADER_REJOINED, leader, telling.time_ms)] if leader is not None else []
+
+
+def _begin_in_the_middle(telling: Telling, record: ClassicGroup) -> None:
+    """The records before this one were compacted away, so who came in which generation is not known."""
+    known = telling.known
+    for each in record.members:
+        member = known.members[each.member_id] = _member(each)
+        member.partitions, member.unnamed_partitions = each.partitions, each.unnamed_partitions
+    unseen = record.generation_id - 1
+    telling.begin(record.generation_id, [], None, unseen)
+    _take_over(known, record)
+    members = [{"member": each.reference(), "partitions": each.partitions} for each in known.members.values()]
+    telling.tell("group.snapshot", members=members)
+    if record.members:
+        telling.tell("generation.started", **_started(telling, record, []))
+    _end(telling, owners(known.members.values()), [])
+
+
+def _take_over(known: KnownGroup, record: ClassicGroup) -> None:
+    known.generation_id, known.leader = record.generation_id, record.leader
+    known.protocol_type, known.protocol_name = record.protocol_type, record.protocol_name
+    known.state = "Stable" if record.members else "Empty"
+
+
+def _started(telling: Telling, record: ClassicGroup, triggers: list[Trigger]) -> dict[str, Any]:
+    """Kafka stores the group before it becomes stable: the state that it was in since then is CompletingRebalance."""
+    started_ms = record.state_since_ms if 0 <= record.state_since_ms <= telling.time_ms else None
+    return {
+        "leader": record.leader,
+        "protocol_type": record.protocol_type,
+        "protocol_name": record.protocol_name,
+        "members": len(record.members),
+        "triggers": triggers,
+        "started_ms": started_ms,
+        "join_ms": None,
+    }
+
+
+def _end(telling: Telling, owners_before: dict[str, str], triggers: list[Trigger]) -> None:
+    if not telling.known.members:
+        telling.tell("group.emptied", rebalance_ms=None, triggers=triggers)
+        return
+    telling.tell(
+        "generation.stable",
+        members=len(telling.known.members),
+        partitions=telling.partition_count(),
+        partitions_moved=telling.partitions_moved(owners_before),
+        rebalance_ms=None,
+    )

@@ -1,0 +1,182 @@
+"""Records of a consumer group (KIP-848) → events.
+
+Each change is a record of its own. What changes a group comes before the record of the epoch that it raises; then the
+target assignment is made for that epoch, and each member gets to the epoch as soon as it holds what it shall. When all
+have, the generation is stable. So its times are known, unlike those of a classic group.
+
+Counterpart in Kafka: `GroupMetadataManager.consumerGroupHeartbeat` and the `replay` methods of its records.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from coordinator.core.causes import Cause
+from coordinator.pipeline.inferred import CONSUMER, InferredCause, KnownMember, Telling, owners, trigger
+from coordinator.pipeline.stored_records import (
+    ConsumerMember,
+    CurrentAssignment,
+    GroupEpoch,
+    GroupTopics,
+    MatchedTopics,
+    TargetEpoch,
+)
+
+TopicNames = Callable[[str], str]
+"""Topic id (hex) → the topic's name, or the id itself if nobody knows it."""
+
+FIRST_EPOCH_MAX: Final = 2
+"""The first epoch of a group that has a record: 1 or 2, depending on the version of Kafka."""
+
+TRIGGERS_KEPT_MAX: Final = 1_000
+
+
+def consumer_events(telling: Telling, record: Any, name_of: TopicNames) -> None:
+    """Tell what the record changes, and take it over."""
+    if isinstance(record, GroupEpoch) and record.epoch is None:
+        if telling.known.protocol == CONSUMER:
+            telling.remove()
+        return
+    if telling.known.protocol != CONSUMER:
+        if isinstance(record, ConsumerMember) and record.topics is None:
+            return  # of a group that is gone
+        telling.remove()
+        telling.create(CONSUMER, "consumer")
+    match record:
+        case ConsumerMember(topics=None):
+            _member_gone(telling, record.member_id)
+        case ConsumerMember():
+            _member(telling, record)
+        case GroupEpoch():
+            _epoch(telling, record)
+        case GroupTopics():
+            telling.known.topic_names = record.names
+        case TargetEpoch():
+            _target(telling, record)
+        case MatchedTopics():
+            _add_trigger(telling, trigger(InferredCause.TOPICS_CHANGED, None, telling.time_ms))
+        case CurrentAssignment():
+            _current(telling, record, name_of)
+
+
+def _add_trigger(telling: Telling, found: dict[str, Any]) -> None:
+    triggers = telling.known.triggers
+    if len(triggers) < TRIGGERS_KEPT_MAX and found not in triggers:
+        triggers.append(found)
+
+
+def _member(telling: Telling, record: ConsumerMember) -> None:
+    known = telling.known
+    instance_id = record.group_instance_id
+    departed_id = None if instance_id is None else known.departed.pop(instance_id, None)
+    member = known.members.get(record.member_id)
+    if member is not None:
+        if member.digest != record.digest:
+            _add_trigger(telling, trigger(Cause.METADATA_CHANGED, member, telling.time_ms))
+        member.topics, member.digest = record.topics, record.digest
+        member.client_id, member.client_host = record.client_id, record.client_host
+        return
+    came = KnownMember(
+        record.member_id, record.client_id, record.client_host, instance_id, record.topics, record.digest
+    )
+    known.protocol_name = record.server_assignor or known.protocol_name
+    if departed_id is None:
+        telling.join(came)
+        _add_trigger(telling, trigger(Cause.NEW_MEMBER, came, telling.time_ms))
+        return
+    if known.members[departed_id].digest != record.digest:
+        _add_trigger(telling, trigger(Cause.METADATA_CHANGED, came, telling.time_ms))
+    telling.replace(departed_id, came)
+
+
+def _member_gone(telling: Telling, member_id: str) -> None:
+    """A static member may be replaced by the next record, which is of the same instance id."""
+    member = telling.known.members.get(member_id)
+    if member is None:
+        return
+    if member.group_instance_id is not None:
+        telling.known.departed[member.group_instance_id] = member_id
+        return
+    telling.leave(member_id)
+    _add_trigger(telling, trigger(InferredCause.MEMBER_LEFT_OR_EXPIRED, member, telling.time_ms))
+
+
+def _let_departed_go(telling: Telling) -> None:
+    known = telling.known
+    for member_id in known.departed.values():
+        member = known.members[member_id]
+        telling.leave(member_id)
+        _add_trigger(telling, trigger(InferredCause.MEMBER_LEFT_OR_EXPIRED, member, telling.time_ms))
+    known.departed = {}
+
+
+def _epoch(telling: Telling, record: GroupEpoch) -> None:
+    epoch = record.epoch or 0
+    if epoch < telling.known.generation_id:  # the records between were compacted away
+        telling.remove()
+        telling.create(CONSUMER, "consumer")
+    known = telling.known
+    if epoch == known.generation_id:
+        known.metadata_hash = record.metadata_hash
+        return
+    _let_departed_go(telling)
+    if known.is_open:
+        telling.tell("rebalance.superseded", rebalance_ms=_since(telling))
+    if not known.triggers and known.metadata_hash not in (None, record.metadata_hash):
+        _add_trigger(telling, trigger(InferredCause.TOPICS_CHANGED, None, telling.time_ms))
+    begins_in_the_middle = known.generation_id == 0 and epoch > FIRST_EPOCH_MAX
+    triggers = [] if begins_in_the_middle else known.triggers
+    before = known.generation_id or min(epoch, FIRST_EPOCH_MAX) - 1
+    telling.begin(epoch, triggers, telling.time_ms, epoch - before - 1)
+    known.generation_id, known.metadata_hash, known.triggers = epoch, record.metadata_hash, []
+    known.started_ms, known.is_open, known.state = telling.time_ms, True, "Assigning"
+    known.owners_before = owners(known.members.values())
+    if not known.members:
+        known.is_open, known.state = False, "Empty"
+        telling.tell("group.emptied", rebalance_ms=0, triggers=triggers)
+
+
+def _target(telling: Telling, record: TargetEpoch) -> None:
+    known = telling.known
+    if record.epoch != known.generation_id or not known.is_open or known.state != "Assigning":
+        return
+    known.state = "Reconciling"
+    telling.tell(
+        "generation.started",
+        leader=None,
+        protocol_type="consumer",
+        protocol_name=known.protocol_name,
+        members=len(known.members),
+        join_ms=_since(telling),
+    )
+
+
+def _current(telling: Telling, record: CurrentAssignment, name_of: TopicNames) -> None:
+    known = telling.known
+    member = known.members.get(record.member_id)
+    if member is None:
+        return
+    partitions = {
+        known.topic_names.get(topic_id) or name_of(topic_id): indexes for topic_id, indexes in record.partitions.items()
+    }
+    member.epoch, member.is_settled = record.epoch, record.is_settled
+    telling.assign(member, partitions, record.unnamed_partitions)
+    is_stable = all(each.is_settled and each.epoch == known.generation_id for each in known.members.values())
+    if not known.is_open or not is_stable:
+        return
+    known.is_open, known.state = False, "Stable"
+    took_ms = _since(telling)
+    telling.tell(
+        "generation.stable",
+        members=len(known.members),
+        partitions=telling.partition_count(),
+        partitions_moved=telling.partitions_moved(known.owners_before),
+        rebalance_ms=took_ms,
+        slowest_member=member.reference(),
+        slowest_sync_ms=took_ms,
+    )
+
+
+def _since(telling: Telling) -> int:
+    """Since the epoch began. The clocks of two coordinators may differ."""
+    started_ms = telling.known.started_ms
+    return 0 if started_ms is None else max(0, telling.time_ms - started_ms)

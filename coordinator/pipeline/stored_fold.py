@@ -1,0 +1,73 @@
+"""The decoded records of `__consumer_offsets` of a batch, folded into rows like the events of the audit."""
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import msgspec
+
+from coordinator.pipeline.fold import Fold, GroupState, Position, where
+from coordinator.pipeline.inferred import KnownGroup, Telling
+from coordinator.pipeline.inferred_classic import classic_events
+from coordinator.pipeline.inferred_consumer import TopicNames, consumer_events
+from coordinator.pipeline.names import COMMITS, SKIPPED
+from coordinator.pipeline.stored_batches import COMMITS_WINDOW_MS
+from coordinator.pipeline.stored_records import ClassicGroup, Commits, GroupRecord, Rejected, Skipped, decode
+
+MakeFold = Callable[[dict[str, GroupState]], Fold]
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class StoredFold(Fold):
+    """Takes what `stored_batches` makes of records, in the order of each partition."""
+
+    def __init__(self, groups: dict[str, GroupState], name_of: TopicNames) -> None:
+        """`groups` is the state before; it is changed. `name_of` is asked for topics of consumer groups."""
+        super().__init__(groups)
+        self._name_of = name_of
+
+    def take_in(self, values: Iterable[bytes], positions: Iterable[Position]) -> None:
+        for value, position in zip(values, positions, strict=True):
+            match decode(value):
+                case Rejected(why=why, value=damaged):
+                    self.reject(why, damaged, position)
+                case Skipped() as skipped:
+                    self._note_skipped(skipped, position)
+                case Commits() as commits:
+                    self._note_commits(commits)
+                case record:
+                    self._take_record(record, position)
+
+    def _take_record(self, record: GroupRecord, position: Position) -> None:
+        group = self.groups.get(record.group_id)
+        known = group.stored if group is not None else None
+        telling = Telling(record.group_id, known or KnownGroup(), position.timestamp_ms)
+        if isinstance(record, ClassicGroup):
+            classic_events(telling, record)
+        else:
+            consumer_events(telling, record, self._name_of)
+        for event in telling.events:
+            self.take_event(event, _encode(event), position)
+        if group is None:
+            group = self.groups.get(record.group_id)
+        if group is not None:
+            group.stored = telling.known
+            self.touched.add(record.group_id)
+
+    def _note_skipped(self, skipped: Skipped, position: Position) -> None:
+        numbers = {"records": skipped.records, "last_offset": skipped.last_offset}
+        self.rows[SKIPPED].append({**where(position), "record_type": skipped.record_type, **numbers})
+
+    def _note_commits(self, commits: Commits) -> None:
+        """The rows of a minute are to be summed: batches do not end with a minute."""
+        self.rows[COMMITS].append(
+            {
+                "group_id": commits.group_id,
+                "time_ms": commits.window_ms,
+                "interval_ms": COMMITS_WINDOW_MS,
+                "commits": commits.commits,
+                "partitions": len(commits.partitions),
+                "first_log_offset": commits.first_offset,
+                "last_log_offset": commits.last_offset,
+            }
+        )
