@@ -58,19 +58,10 @@ class AuditRecord:
         return self.event.time_ms if self.event is not None else _time_ms(self.value)
 
 
-class _Envelope(msgspec.Struct):
-    """The fields of `AuditEvent`, for an event of any kind."""
-
-    group_id: str
-    seq: int
-    created_seq: int
-    time_ms: int
-    node_id: int
-    coordinator_epoch: int
-    generation_id_before: int
-    generation_id: int
-    state_before: str
-    state: str
+_Envelope = msgspec.defstruct(
+    "_Envelope", [(each.name, each.type, each.default) for each in msgspec.structs.fields(AuditEvent)], kw_only=True
+)
+"""The fields of `AuditEvent`, for an event of any kind."""
 
 
 class _Timed(msgspec.Struct):
