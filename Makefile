@@ -23,7 +23,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help audit-cases build build-tests demo run debug check test conformance-kafka fuzz simulate mutate nightly lint format docs bench bench-assignors bench-coordinator bench-pipeline bench-timers bench-wire lock clean java python
+.PHONY: help audit-cases build build-tests demo run debug check test conformance-kafka fuzz simulate mutate nightly lint format docs bench bench-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-pipeline bench-timers bench-wire lock clean java python
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -103,6 +103,12 @@ bench-assignors: build-tests ## the assignors beside kafka-python's, and Kafka's
 # The scripts describe their environment variables (ROUNDS, ONLY, PEERS, ...) at the top.
 bench-coordinator: build-tests ## the server under load beside Apache Kafka, kfake and a bare event loop (Go; Java and Maven for Kafka)
 	@$(BIN)/python tests/bench/bench_coordinator.py
+
+bench-dashboard: build-tests ## the live page with EVENTS (1000000) events of GROUPS (10000) groups, in Chromium
+	@$(BIN)/python tests/bench/bench_dashboard.py
+
+bench-consumer-offsets: build-tests java ## the Spark job over a million records of __consumer_offsets
+	@$(BIN)/python tests/bench/bench_consumer_offsets.py
 
 bench-timers: build-tests ## the timing wheel beside asyncio, uvloop, heapq, and Kafka's timer if Java is available
 	@$(BIN)/python tests/bench/bench_timers.py

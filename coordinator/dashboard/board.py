@@ -111,7 +111,7 @@ class Board:
             for minute in [each for each in self._rates if each < since]:
                 del self._rates[minute]
             self._storms = all_storms(
-                Rebalances(minute * MS_PER_MINUTE, group_id, cause, count)
+                Rebalances(minute * MS_PER_MINUTE, group_id, cause, count, MS_PER_MINUTE)
                 for minute, rates in self._rates.items()
                 for (group_id, cause), count in rates.items()
             )

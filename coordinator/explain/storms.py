@@ -29,12 +29,13 @@ UNKNOWN: Final = "unknown"
 
 
 class Rebalances(NamedTuple):
-    """Rebalances of a group for a cause that started at a time, or in the minute that begins then (wall-clock ms)."""
+    """Rebalances of a group for a cause that started at a time, or within `span_ms` from then on (wall-clock ms)."""
 
     time_ms: int
     group_id: str
     cause: str
     times: int = 1
+    span_ms: int = 0
 
     @property
     def is_growth(self) -> bool:
@@ -118,7 +119,7 @@ def _storm(group_id: str | None, items: list[Rebalances], most: int) -> Storm:
     return Storm(
         group_id,
         items[0].time_ms,
-        items[-1].time_ms,
+        items[-1].time_ms + items[-1].span_ms,
         sum(groups.values()),
         most,
         len(groups),

@@ -15,5 +15,8 @@ COMMITS: Final = "commits"
 REBALANCE_RATES: Final = "rebalance_rates"
 FINDINGS: Final = "findings"
 SKIPPED: Final = "skipped"
+RATE_WINDOW_MS: Final = 60_000
+"""The windows of REBALANCE_RATES."""
+
 EVENTS_QUERY: Final = "events"
 """The query from bronze to all other tables."""

@@ -93,7 +93,9 @@ def read_storms(tables: Path, group_id: str | None = None) -> list[Storm]:
         " GROUP BY 1, 2, 3",
     )
     rates = (
-        Rebalances(round(row["at"].timestamp() * 1_000), row["group_id"], row["cause"], row["rebalances"])
+        Rebalances(
+            round(row["at"].timestamp() * 1_000), row["group_id"], row["cause"], row["rebalances"], RATE_WINDOW_MS
+        )
         for row in rows
         if row["at"] is not None
     )

@@ -50,7 +50,8 @@ def test_windows_that_overlap_are_one_storm_and_others_are_two():
 
 
 def test_counts_of_a_minute_count_as_many():
-    (storm,) = storms_of_group("g", [Rebalances(T0, "g", "member_left", JUST)])
+    (storm,) = storms_of_group("g", [Rebalances(T0, "g", "member_left", JUST, 60_000)])
+    assert storm.until_ms - storm.from_ms == 60_000
     assert storm.rebalances == JUST
 
 
