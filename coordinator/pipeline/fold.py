@@ -20,6 +20,7 @@ from coordinator.pipeline.names import (
     GENERATIONS,
     MEMBERSHIPS,
     OWNERSHIP,
+    RATE_WINDOW_MS,
     REBALANCE_RATES,
     REJECTS,
     SILVER,
@@ -30,7 +31,6 @@ from coordinator.pipeline.watch import Watch, Watched
 MISSING_MAX: Final = 1_000
 """How many missing events of a group are remembered. A missing event that comes later is accepted; others are not."""
 
-RATE_WINDOW_MS: Final = 60_000
 UNKNOWN_CAUSE: Final = "unknown"
 
 _NEEDED: Final = {

@@ -9,7 +9,14 @@ from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import DeltaError
 
 from coordinator.explain.storms import Rebalances, Storm, all_storms
-from coordinator.pipeline.names import FINDINGS, GENERATIONS, OPEN_GENERATIONS, REBALANCE_RATES, VOIDS
+from coordinator.pipeline.names import (
+    FINDINGS,
+    GENERATIONS,
+    OPEN_GENERATIONS,
+    RATE_WINDOW_MS,
+    REBALANCE_RATES,
+    VOIDS,
+)
 
 GenerationRow = dict[str, Any]
 """A row of the generations table: its column names and their values, and `is_void`."""
