@@ -1,6 +1,8 @@
 """`coordinator pipeline`: run the Spark job, show its tables."""
 
+import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Final
 
@@ -8,6 +10,7 @@ import click
 
 from coordinator.internal_topics import AUDIT_TOPIC
 from coordinator.pipeline.java import JavaMissing, require_java
+from coordinator.pipeline.locations import InvalidLocation, Location, location
 
 INTERRUPTED_EXIT_CODE: Final = 130
 
@@ -25,59 +28,79 @@ TABLES_OPTION = click.option(
 )
 
 
+class _Location(click.ParamType):
+    name = "PATH|URI"
+
+    def convert(self, value: str, param: click.Parameter | None, context: click.Context | None) -> Location:
+        try:
+            found = location(value)
+        except InvalidLocation as problem:
+            self.fail(str(problem), param, context)
+        if isinstance(found, Path) and found.exists() and not found.is_dir():
+            self.fail(f"{value} is a file", param, context)
+        return found
+
+
+class _SparkSetting(click.ParamType):
+    name = "NAME=VALUE"
+
+    def convert(self, value: str, param: click.Parameter | None, context: click.Context | None) -> tuple[str, str]:
+        name, is_there, setting = value.partition("=")
+        if not is_there or not name.startswith("spark."):
+            self.fail(f"{value} is not spark.NAME=VALUE", param, context)
+        return name, setting
+
+
 @command.command
 @click.option("--bootstrap", required=True, metavar="HOST:PORT", help="The address of a server of the cluster.")
-@TABLES_OPTION
+@click.option(
+    "--tables", required=True, type=_Location(), help="The folder of the Delta tables: a path, or hdfs://, s3a://, ..."
+)
 @click.option("--topic", default=AUDIT_TOPIC, show_default=True, help="The audit topic.")
 @click.option("--every-ms", type=click.IntRange(min=1), help="Run continuously at this interval; default: one pass.")
 @click.option("--accept-data-loss", is_flag=True, help="Continue if unread records were deleted from the topic.")
-def run(bootstrap: str, tables: Path, topic: str, every_ms: int | None, accept_data_loss: bool) -> None:
-    """Bring the tables up to date with the audit topic."""
-    from coordinator.pipeline.preflight import NotReady, require_topic, sole_job
+@click.option("--master", default="local[2]", show_default=True, help="Of Spark: local[*], spark://HOST:PORT, ...")
+@click.option("--conf", multiple=True, type=_SparkSetting(), help="A setting of Spark. Can be repeated.")
+def run(
+    bootstrap: str,
+    tables: Location,
+    topic: str,
+    every_ms: int | None,
+    accept_data_loss: bool,
+    master: str,
+    conf: tuple[tuple[str, str], ...],
+) -> None:
+    """Bring the tables up to date with the audit topic.
+
+    Started by spark-submit, it uses the session, the master and the settings of spark-submit.
+    """
+    from coordinator.pipeline.preflight import NotReady, require_topic
 
     try:
         require_java()
         require_topic(bootstrap, topic)
-        with sole_job(tables):
-            is_complete = _run(bootstrap, tables, topic, every_ms, accept_data_loss)
+        from coordinator.pipeline.bronze import AuditSource
+        from coordinator.pipeline.run import JobFailed, Settings, run_job
+
+        source = AuditSource(bootstrap, topic, accept_data_loss)
+        try:
+            is_complete = run_job(source, tables, Settings(master, dict(conf), every_ms), _stopped_by_signals())
+        except JobFailed as failed:
+            raise click.ClickException(str(failed)) from failed
     except (NotReady, JavaMissing, ModuleNotFoundError) as problem:
         raise click.ClickException(str(problem)) from problem
     if not is_complete:
         click.echo("interrupted; the next run continues where this one stopped", err=True)
         sys.exit(INTERRUPTED_EXIT_CODE)
-    click.echo(f"tables in {tables.absolute()}")
+    click.echo(f"tables in {tables.absolute() if isinstance(tables, Path) else tables}")
 
 
-def _run(bootstrap: str, tables: Path, topic: str, every_ms: int | None, accept_data_loss: bool) -> bool:
-    """Run the job; return false if a signal ended it before all was read."""
-    import signal
-    import threading
-
+def _stopped_by_signals() -> threading.Event:
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         # An exception instead would interrupt a call into the JVM, after which no further call works.
         signal.signal(number, lambda *_: stop.set())
-    from pyspark.errors import PySparkException
-
-    from coordinator.pipeline import job
-    from coordinator.pipeline.bronze import AuditSource
-    from coordinator.pipeline.jvm import Interrupted, SparkStartFailed
-    from coordinator.pipeline.session import spark_session
-    from coordinator.pipeline.tables import Tables
-
-    source = AuditSource(bootstrap, topic, accept_data_loss)
-    try:
-        with spark_session(stop=stop) as spark:
-            if every_ms is None:
-                return job.run_available(spark, source, Tables(tables), stop)
-            job.run_continuously(spark, source, Tables(tables), every_ms, stop)
-            return True
-    except Interrupted:
-        return False
-    except SparkStartFailed as failed:
-        raise click.ClickException(str(failed)) from failed
-    except PySparkException as failed:
-        raise click.ClickException(job.last_line(failed)) from failed
+    return stop
 
 
 @command.command
