@@ -28,7 +28,7 @@ TABLES_OPTION = click.option(
 )
 
 
-class _Location(click.ParamType):
+class _Location(click.ParamType[Location]):
     name = "PATH|URI"
 
     def convert(self, value: str, param: click.Parameter | None, context: click.Context | None) -> Location:
@@ -41,7 +41,7 @@ class _Location(click.ParamType):
         return found
 
 
-class _SparkSetting(click.ParamType):
+class _SparkSetting(click.ParamType[tuple[str, str]]):
     name = "NAME=VALUE"
 
     def convert(self, value: str, param: click.Parameter | None, context: click.Context | None) -> tuple[str, str]:

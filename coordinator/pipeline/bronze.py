@@ -22,8 +22,8 @@ from pyspark.sql.types import (
 )
 
 from coordinator.internal_topics import AUDIT_TOPIC
+from coordinator.pipeline.folder import TableFolder, properties
 from coordinator.pipeline.names import BRONZE
-from coordinator.pipeline.tables import Tables
 
 COLUMNS = StructType(
     [
@@ -72,13 +72,16 @@ class AuditSource:
         return stream.load().select(*COLUMNS.names).coalesce(FILES_PER_BATCH)
 
 
-def create_bronze(spark: SparkSession, tables: Tables) -> None:
+def create_bronze(spark: SparkSession, tables: TableFolder) -> None:
     """Create the table if it does not exist."""
     if not DeltaTable.isDeltaTable(spark, tables.path(BRONZE)):
-        DeltaTable.createIfNotExists(spark).location(tables.path(BRONZE)).addColumns(COLUMNS).execute()
+        made = DeltaTable.createIfNotExists(spark).location(tables.path(BRONZE)).addColumns(COLUMNS)
+        for name, value in properties(BRONZE).items():
+            made = made.property(name, value)
+        made.execute()
 
 
-def bronze_query(spark: SparkSession, source: AuditSource, tables: Tables) -> DataStreamWriter:
+def bronze_query(spark: SparkSession, source: AuditSource, tables: TableFolder) -> DataStreamWriter:
     """Topic → bronze. Delta stores the batch number of each append, so a batch repeated after a crash adds nothing."""
     create_bronze(spark, tables)
     return (

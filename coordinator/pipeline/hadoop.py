@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
@@ -18,16 +18,16 @@ class HadoopFiles:
     def __init__(self, spark: SparkSession, folder: str) -> None:
         """Raises HadoopError."""
         self._name = folder
-        context = spark.sparkContext
-        self._jvm: Any = context._jvm
-        settings = context._jsc.hadoopConfiguration()  # type: ignore[union-attr]
+        context = cast(Any, spark.sparkContext)  # pyspark declares what is the JVM's as optional
+        self._jvm = context._jvm
+        settings = context._jsc.hadoopConfiguration()
         with self._errors():
             fs = self._jvm.org.apache.hadoop.fs
             self._folder = fs.Path(folder)
             self._files = self._folder.getFileSystem(settings)
             self._context = fs.FileContext.getFileContext(self._folder.toUri(), settings)
             rename = getattr(fs, "Options$Rename")
-            self._overwrite = context._gateway.new_array(rename, 1)  # type: ignore[union-attr]
+            self._overwrite = context._gateway.new_array(rename, 1)
             self._overwrite[0] = rename.OVERWRITE
             self._files.mkdirs(self._folder)
 

@@ -1,10 +1,10 @@
 """One job per folder, on file systems without locks: a file that its owner rewrites every few seconds.
 
 Clocks of different machines are not compared: who finds the file waits whether it changes. Two owners at once are
-possible where a machine stood still for longer than TAKEN_OVER_SECONDS; the one that lost the file stops before its next
-batch. Until then both write the same rows under the same batch numbers, of which Delta takes one, and Spark stops a query
-whose checkpoint another one writes. So the lock is there to say early and clearly what is wrong, not to keep the tables
-right.
+possible where a machine stood still for longer than TAKEN_OVER_SECONDS; the one that lost the file stops before its
+next batch. Until then both write the same rows under the same batch numbers, of which Delta takes one, and Spark stops
+a query whose checkpoint another one writes. So the lock is there to say early and clearly what is wrong, not to keep
+the tables right.
 """
 
 import contextlib

@@ -152,6 +152,11 @@ class SparkJvm:
         self._process.wait()
 
 
+def is_local(master: str) -> bool:
+    """Whether a master has no other processes: `local`, `local[2]`, `local[*]`, but not `local-cluster[...]`."""
+    return master == "local" or master.startswith("local[")
+
+
 def _gateway(settings: dict[str, str]) -> list[str]:
     """The arguments of `java` after its own options, for a JVM that waits for pyspark.
 
@@ -162,7 +167,7 @@ def _gateway(settings: dict[str, str]) -> list[str]:
     if jars is not None and not more:
         names = [str(jar) for jar in jars]
         # The executors fetch the jars from the driver. A local session has them on its class path.
-        if not settings.get("spark.master", "").startswith("local"):
+        if not is_local(settings["spark.master"]):
             settings["spark.jars"] = ",".join([*names, *filter(None, [settings.get("spark.jars")])])
         properties = [f"-D{name}={value}" for name, value in settings.items()]
         path = os.pathsep.join([*names, classpath])

@@ -19,7 +19,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from coordinator.pipeline.java import require_java
-from coordinator.pipeline.jvm import Interrupted, SparkJvm
+from coordinator.pipeline.jvm import Interrupted, SparkJvm, is_local
 
 LOCAL: Final = "local[2]"
 
@@ -54,11 +54,6 @@ _LOOPBACK: Final = {
 def is_submitted() -> bool:
     """Whether spark-submit started this program: then there is a JVM, and the session is made in it."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
-
-
-def is_local(master: str) -> bool:
-    """Whether a master has no other processes: `local`, `local[2]`, `local[*]`, but not `local-cluster[...]`."""
-    return master == "local" or master.startswith("local[")
 
 
 def settings_for(master: str, chosen: Mapping[str, str]) -> dict[str, str]:

@@ -7,6 +7,7 @@ written side by side.
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, Final
 
 from delta import DeltaTable
@@ -60,15 +61,15 @@ class SparkTables:
         return HadoopFiles(self._spark, self.checkpoint("state"))
 
     def create(self) -> None:
-        self._side_by_side([lambda table=table: self._create(table) for table in TABLES])
+        self._side_by_side([partial(self._create, table) for table in TABLES])
 
     def commit(self, appended: Rows, replaced: Rows, batch_id: int) -> None:
         if self._lock is not None:
             self._lock.require()
         self._side_by_side(
             [
-                *(lambda table=table, rows=rows: self._append(table, rows, batch_id) for table, rows in appended.items()),
-                *(lambda table=table, rows=rows: self._replace(table, rows) for table, rows in replaced.items()),
+                *(partial(self._append, table, rows, batch_id) for table, rows in appended.items()),
+                *(partial(self._replace, table, rows) for table, rows in replaced.items()),
             ]
         )
 
@@ -85,7 +86,8 @@ class SparkTables:
     def _create(self, table: str) -> None:
         path = self.path(table)
         if not DeltaTable.isDeltaTable(self._writer, path):
-            made = DeltaTable.createIfNotExists(self._writer).location(path).addColumns(from_arrow_schema(TABLES[table]))
+            columns = from_arrow_schema(TABLES[table])
+            made = DeltaTable.createIfNotExists(self._writer).location(path).addColumns(columns)
             for name, value in properties(table).items():
                 made = made.property(name, value)
             made.execute()

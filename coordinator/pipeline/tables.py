@@ -21,8 +21,8 @@ _SECONDS_PER_HOUR: Final = 3600
 
 _SPARK_KEEPS_THE_LOG: Final = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 """For commits to bronze. Spark and delta-rs both write it, and on a local file system Spark's check that a commit does
-not exist and its rename are two steps. A compaction that is overwritten between the two is merely lost, but a checkpoint
-made of it would hide the rows that Spark wrote in its place."""
+not exist and its rename are two steps. A compaction that is overwritten between the two is merely lost, but a
+checkpoint made of it would hide the rows that Spark wrote in its place."""
 
 
 class LocalFiles:
