@@ -20,14 +20,6 @@ def command() -> None:
     """Write the audit topic to Delta tables, with Spark."""
 
 
-TABLES_OPTION = click.option(
-    "--tables",
-    required=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="The directory of the Delta tables and their checkpoints.",
-)
-
-
 class _Location(click.ParamType[Location]):
     name = "PATH|URI"
 
@@ -39,6 +31,11 @@ class _Location(click.ParamType[Location]):
         if isinstance(found, Path) and found.exists() and not found.is_dir():
             self.fail(f"{value} is a file", param, context)
         return found
+
+
+TABLES_OPTION = click.option(
+    "--tables", required=True, type=_Location(), help="The folder of the Delta tables: a path, or hdfs://, s3a://, ..."
+)
 
 
 class _SparkSetting(click.ParamType[tuple[str, str]]):
@@ -53,9 +50,7 @@ class _SparkSetting(click.ParamType[tuple[str, str]]):
 
 @command.command
 @click.option("--bootstrap", required=True, metavar="HOST:PORT", help="The address of a server of the cluster.")
-@click.option(
-    "--tables", required=True, type=_Location(), help="The folder of the Delta tables: a path, or hdfs://, s3a://, ..."
-)
+@TABLES_OPTION
 @click.option("--topic", default=AUDIT_TOPIC, show_default=True, help="The audit topic.")
 @click.option("--every-ms", type=click.IntRange(min=1), help="Run continuously at this interval; default: one pass.")
 @click.option("--accept-data-loss", is_flag=True, help="Continue if unread records were deleted from the topic.")
@@ -106,7 +101,7 @@ def _stopped_by_signals() -> threading.Event:
 @command.command
 @TABLES_OPTION
 @click.option("--group", help="Only this group.")
-def show(tables: Path, group: str | None) -> None:
+def show(tables: Location, group: str | None) -> None:
     """Print the generations of each group, or of one."""
     try:
         from rich.console import Console

@@ -13,10 +13,10 @@ class HadoopError(OSError):
 
 
 class HadoopFiles:
-    """The files of one folder, which is created."""
+    """The files of one folder, which is created with its first file."""
 
     def __init__(self, spark: SparkSession, folder: str) -> None:
-        """Raises HadoopError."""
+        """Raises HadoopError: there is no such file system."""
         self._name = folder
         context = cast(Any, spark.sparkContext)  # pyspark declares what is the JVM's as optional
         self._jvm = context._jvm
@@ -29,14 +29,16 @@ class HadoopFiles:
             rename = getattr(fs, "Options$Rename")
             self._overwrite = context._gateway.new_array(rename, 1)
             self._overwrite[0] = rename.OVERWRITE
-            self._files.mkdirs(self._folder)
 
     def __str__(self) -> str:
         return self._name
 
     def names(self) -> list[str]:
-        with self._errors():
-            return [status.getPath().getName() for status in self._files.listStatus(self._folder)]
+        try:
+            with self._errors():
+                return [status.getPath().getName() for status in self._files.listStatus(self._folder)]
+        except FileNotFoundError:
+            return []
 
     def read(self, name: str) -> bytes:
         with self._errors():

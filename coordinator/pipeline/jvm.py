@@ -47,7 +47,7 @@ EXIT_SECONDS: Final = 30
 _POLL_SECONDS: Final = 0.05
 _LAST_LINES: Final = 15
 
-_OPENED_PACKAGES: Final = (
+OPENED_PACKAGES: Final = (
     "java.base/java.lang",
     "java.base/java.lang.invoke",
     "java.base/java.lang.reflect",
@@ -103,7 +103,7 @@ class SparkJvm:
         """
         listens_file = Path(scratch, "gateway")
         command = [str(java), *JAVA_OPTIONS, f"-Djava.io.tmpdir={scratch}"]
-        command += [f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED_PACKAGES]
+        command += [f"--add-opens={package}=ALL-UNNAMED" for package in OPENED_PACKAGES]
         command += _gateway(settings)
         environment = {**os.environ, "SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(listens_file)}
         if "spark.driver.host" in settings:

@@ -7,6 +7,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import DeltaError
 
+from coordinator.pipeline.locations import Location
 from coordinator.pipeline.names import GENERATIONS, OPEN_GENERATIONS, VOIDS
 
 GenerationRow = dict[str, Any]
@@ -17,7 +18,7 @@ class NoTables(RuntimeError):
     """The folder has no such tables, or they cannot be read. The message is one line."""
 
 
-def query(tables: Path, names: tuple[str, ...], sql: str) -> list[dict[str, Any]]:
+def query(tables: Location, names: tuple[str, ...], sql: str) -> list[dict[str, Any]]:
     """Return the rows of a query (DataFusion's SQL) about tables of the folder.
 
     Raises:
@@ -26,7 +27,7 @@ def query(tables: Path, names: tuple[str, ...], sql: str) -> list[dict[str, Any]
     builder = QueryBuilder()
     try:
         for name in names:
-            path = str(tables.absolute() / name)
+            path = str(tables.absolute() / name) if isinstance(tables, Path) else f"{tables}/{name}"
             if not DeltaTable.is_deltatable(path):
                 raise NoTables(f"{tables} has no table {name}; `coordinator pipeline run` writes it")
             builder.register(name, DeltaTable(path))
@@ -41,7 +42,7 @@ def text_literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def read_generations(tables: Path, group_id: str | None = None) -> list[GenerationRow]:
+def read_generations(tables: Location, group_id: str | None = None) -> list[GenerationRow]:
     """Return the rows of one group, or of all groups, in order, also the generations in progress.
 
     `is_void` is true if some events of the generation did not take effect, because the coordinator crashed.

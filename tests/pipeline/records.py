@@ -9,6 +9,7 @@ import pyarrow as pa
 from coordinator.pipeline.columns import TABLES
 from coordinator.pipeline.names import REBALANCE_RATES
 from coordinator.pipeline.reader import query
+from coordinator.pipeline.spark_tables import SparkTables
 from coordinator.pipeline.tables import Tables
 
 WHERE = {"partition", "offset", "timestamp_at"}
@@ -26,7 +27,7 @@ def records(values: Sequence[bytes], first_offset: int = 0, partition: int = 0) 
     )
 
 
-def contents(tables: Tables) -> dict[str, list[str]]:
+def contents(tables: Tables | SparkTables) -> dict[str, list[str]]:
     """Table → its rows as text, sorted, without their places in the topic; the rates are summed up."""
     found: dict[str, list[str]] = {}
     for table in TABLES:
