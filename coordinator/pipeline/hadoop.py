@@ -25,6 +25,8 @@ class HadoopFiles:
             fs = self._jvm.org.apache.hadoop.fs
             self._folder = fs.Path(folder)
             self._files = self._folder.getFileSystem(settings)
+            self.uri = str(self._files.makeQualified(self._folder).toString())
+            """The folder with the host that a URI like hdfs:///path leaves to Hadoop's settings."""
             self._context = fs.FileContext.getFileContext(self._folder.toUri(), settings)
             rename = getattr(fs, "Options$Rename")
             self._overwrite = context._gateway.new_array(rename, 1)

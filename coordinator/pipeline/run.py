@@ -68,5 +68,5 @@ def run_job(source: AuditSource, where: Location, settings: Settings, stop: thre
 def _tables(spark: SparkSession, where: Location, stop: threading.Event, held: contextlib.ExitStack) -> TableFolder:
     if isinstance(where, Path):
         return Tables(where)
-    lock = held.enter_context(sole_hadoop_job(HadoopFiles(spark, where), stop))
-    return SparkTables(spark, where, lock)
+    folder = HadoopFiles(spark, where)
+    return SparkTables(spark, folder.uri, held.enter_context(sole_hadoop_job(folder, stop)))
