@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from coordinator.pipeline.fold import Fold, GroupState, Position
-from coordinator.pipeline.folder import Rows, TableFolder, table_to_compact
+from coordinator.pipeline.folder import Rows, TableFolder
 from coordinator.pipeline.names import OPEN_GENERATIONS
 from coordinator.pipeline.state import StateFolder
 
@@ -37,8 +37,6 @@ class Batches:
         self._tables.commit(fold.finish(), self._open_generations(fold.touched), batch_id)
         self._state.after(batch_id, self._groups, fold.touched)
         self._next_batch_id = batch_id + 1
-        if (table := table_to_compact(batch_id)) is not None:
-            self._tables.compact(table)
 
     def _open_generations(self, touched: set[str]) -> Rows:
         """The new contents of the table, if they changed."""

@@ -43,7 +43,7 @@ def properties(table: str) -> dict[str, str]:
 
 def table_to_compact(batch_id: int) -> str | None:
     """The table whose turn it is after this batch, if there is one."""
-    names = [BRONZE, *TABLES]
+    names = [*TABLES, BRONZE]
     place = batch_id % COMPACT_EVERY_BATCHES
     return names[place] if batch_id >= COMPACT_EVERY_BATCHES and place < len(names) else None
 
@@ -82,7 +82,10 @@ class TableFolder(Protocol):
         new contents. Interrupted anywhere, it can be repeated."""
 
     def compact(self, table: str) -> None:
-        """Join the small files, and delete those that have been no part of the table for as long as they are kept."""
+        """Join the small files, and delete those that have been no part of the table for as long as they are kept.
+
+        Not for bronze, which Spark writes and compacts everywhere.
+        """
 
     def hours_since_commit(self, table: str) -> float | None:
         """Return the age of the last commit by the clock of this machine; None if there is none or it is unknown."""

@@ -97,8 +97,8 @@ class HadoopFiles:
             yield
         except Py4JJavaError as problem:
             if _class_of(problem) == "java.io.FileNotFoundException":
-                raise FileNotFoundError(f"{self._name}: {_message(problem)}") from problem
-            raise HadoopError(f"{self._name}: {_message(problem)}") from problem
+                raise FileNotFoundError(f"{self._name}: {java_message(problem)}") from problem
+            raise HadoopError(f"{self._name}: {java_message(problem)}") from problem
         except Py4JError as problem:
             raise HadoopError(f"{self._name}: {str(problem).splitlines()[0]}") from problem
 
@@ -107,6 +107,6 @@ def _class_of(problem: Py4JJavaError) -> str:
     return str(problem.java_exception.getClass().getName())
 
 
-def _message(problem: Py4JJavaError) -> str:
+def java_message(problem: Py4JJavaError) -> str:
     text = problem.java_exception.getMessage() or _class_of(problem)
     return str(text).strip().splitlines()[0]

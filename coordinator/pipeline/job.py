@@ -25,6 +25,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from coordinator.pipeline.batch import Batches
 from coordinator.pipeline.bronze import AuditSource, bronze_query
+from coordinator.pipeline.compaction import Compaction
 from coordinator.pipeline.folder import BRONZE_KEPT_HOURS, TableFolder
 from coordinator.pipeline.names import BRONZE, EVENTS_QUERY
 
@@ -39,11 +40,12 @@ BATCH_FILES: Final = 4
 
 def events_query(spark: SparkSession, tables: TableFolder) -> DataStreamWriter:
     """The query from bronze, which must exist, to all other tables. Repeating a batch after a crash changes nothing."""
-    batches = Batches(tables)
+    batches, compact_in_turn = Batches(tables), Compaction(spark, tables).after_batch
 
     def write(raw: DataFrame, batch_id: int) -> None:
         timestamp_ms = F.unix_millis("timestamp").alias("timestamp_ms")
         batches.take_in(raw.select("value", "partition", "offset", timestamp_ms).toArrow(), batch_id)
+        compact_in_turn(batch_id)
 
     return (
         spark.readStream.format("delta")

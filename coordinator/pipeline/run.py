@@ -2,18 +2,18 @@
 
 import contextlib
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from coordinator.pipeline import job
 from coordinator.pipeline.bronze import AuditSource
 from coordinator.pipeline.folder import TableFolder
-from coordinator.pipeline.hadoop import HadoopError, HadoopFiles
+from coordinator.pipeline.hadoop import HadoopError, HadoopFiles, java_message
 from coordinator.pipeline.hadoop_lock import sole_hadoop_job
 from coordinator.pipeline.jvm import Interrupted, SparkStartFailed
 from coordinator.pipeline.locations import Location
@@ -47,26 +47,41 @@ def run_job(source: AuditSource, where: Location, settings: Settings, stop: thre
         if isinstance(where, Path):
             held.enter_context(sole_job(where))
         try:
-            spark = held.enter_context(spark_session(stop=stop, master=settings.master, chosen=settings.spark))
-            tables = _tables(spark, where, stop, held)
-            if settings.every_ms is None:
-                return job.run_available(spark, source, tables, stop)
-            job.run_continuously(spark, source, tables, settings.every_ms, stop)
-            return True
+            session = spark_session(stop=stop, master=settings.master, chosen=settings.spark)
+            return _in_session(held.enter_context(session), source, where, settings.every_ms, stop)
         except Interrupted:
             return False
-        except (SparkStartFailed, HadoopError) as failed:
+        except SparkStartFailed as failed:
             raise JobFailed(str(failed)) from failed
-        except PySparkException as failed:
-            raise JobFailed(job.last_line(failed)) from failed
-        except (Py4JError, ConnectionError) as failed:
-            if stop.is_set():  # Ctrl-C in a terminal ends the JVM of spark-submit too
-                return False
-            raise JobFailed(f"the JVM of Spark has ended: {str(failed).splitlines()[0]}") from failed
 
 
-def _tables(spark: SparkSession, where: Location, stop: threading.Event, held: contextlib.ExitStack) -> TableFolder:
+def _in_session(
+    spark: SparkSession, source: AuditSource, where: Location, every_ms: int | None, stop: threading.Event
+) -> bool:
+    """As run_job. What an error of Java says is asked of the JVM, so that happens before the session ends."""
+    try:
+        with _tables(spark, where, stop) as tables:
+            if every_ms is None:
+                return job.run_available(spark, source, tables, stop)
+            job.run_continuously(spark, source, tables, every_ms, stop)
+            return True
+    except HadoopError as failed:
+        raise JobFailed(str(failed)) from failed
+    except PySparkException as failed:
+        raise JobFailed(job.last_line(failed)) from failed
+    except Py4JJavaError as failed:
+        raise JobFailed(java_message(failed)) from failed
+    except (Py4JError, ConnectionError) as failed:
+        if stop.is_set():  # Ctrl-C in a terminal ends the JVM of spark-submit too
+            return False
+        raise JobFailed(f"the JVM of Spark has ended: {type(failed).__name__}") from failed
+
+
+@contextlib.contextmanager
+def _tables(spark: SparkSession, where: Location, stop: threading.Event) -> Iterator[TableFolder]:
     if isinstance(where, Path):
-        return Tables(where)
+        yield Tables(where)
+        return
     folder = HadoopFiles(spark, where)
-    return SparkTables(spark, folder.uri, held.enter_context(sole_hadoop_job(folder, stop)))
+    with sole_hadoop_job(folder, stop) as lock:
+        yield SparkTables(spark, folder.uri, lock)

@@ -14,12 +14,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from coordinator.pipeline.java import require_java
-from coordinator.pipeline.jvm import Interrupted, SparkJvm, is_local
+from coordinator.pipeline.jvm import Interrupted, SparkJvm, SparkStartFailed, is_local
 
 LOCAL: Final = "local[2]"
 
@@ -96,7 +97,7 @@ def _submitted() -> Iterator[SparkSession]:
     for name, value in {**_NEEDED, **_TUNED}.items():
         conf.setIfMissing(name, value)
     with _context(conf) as context:
-        yield SparkSession(context)
+        yield _session(context)
 
 
 @contextlib.contextmanager
@@ -126,12 +127,25 @@ def _connected(jvm: SparkJvm, settings: dict[str, str], stop: threading.Event) -
             context.setLogLevel("ERROR")
             if stop.is_set():
                 raise Interrupted
-            yield SparkSession(context)
+            yield _session(context)
     finally:
         gateway.shutdown()
+
+
+def _session(context: SparkContext) -> SparkSession:
+    try:
+        return SparkSession(context)
+    except Py4JJavaError as problem:
+        why = "its log and those of its workers say why"
+        raise SparkStartFailed(f"{context.master} has stopped the application; {why}") from problem
 
 
 def _context(conf: SparkConf, gateway: Any = None) -> SparkContext:
     """Made in the main thread, it would handle SIGINT, by a call into the JVM in the middle of another one."""
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(lambda: SparkContext(conf=conf, gateway=gateway)).result()
+        made = thread.submit(lambda: SparkContext(conf=conf, gateway=gateway))
+    try:
+        return made.result()
+    except Py4JJavaError as problem:
+        message = problem.java_exception.getMessage() or problem.java_exception.toString()
+        raise SparkStartFailed(f"Spark did not start: {str(message).strip().splitlines()[0]}") from problem

@@ -15,9 +15,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from coordinator.pipeline.columns import TABLES, arrow_table
-from coordinator.pipeline.folder import COMPACTED_BYTES, Files, Rows, properties
+from coordinator.pipeline.folder import Files, Rows, properties
 from coordinator.pipeline.hadoop import HadoopFiles
 from coordinator.pipeline.hadoop_lock import HadoopLock
+from coordinator.pipeline.spark_compaction import compact_by_spark, session_with
 
 WRITERS: Final = 4
 """Tables that are written at the same time."""
@@ -31,13 +32,6 @@ _SMALL_WRITES: Final = {
 }
 """Settings of the session that appends: together they halve the CPU time of a batch."""
 
-_COMPACTION: Final = {
-    "spark.databricks.delta.optimize.maxFileSize": str(COMPACTED_BYTES),
-    "spark.databricks.delta.optimize.minFileSize": str(COMPACTED_BYTES),
-    # Vacuum lists the folder in as many tasks, by default 10,000, which take half a minute.
-    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
-}
-
 _MS_PER_HOUR: Final = 3_600_000
 
 
@@ -47,11 +41,8 @@ class SparkTables:
     def __init__(self, spark: SparkSession, root: str, lock: HadoopLock | None = None) -> None:
         """`root` is a URI. With a `lock`, it is checked that the lock is held before anything is written."""
         self.root = root
-        self._spark, self._writer = spark.newSession(), spark.newSession()
+        self._spark, self._writer = spark, session_with(spark, _SMALL_WRITES)
         self._lock = lock
-        for session, settings in ((self._spark, _COMPACTION), (self._writer, _SMALL_WRITES)):
-            for name, value in settings.items():
-                session.conf.set(name, value)
 
     def path(self, table: str) -> str:
         return f"{self.root}/{table}"
@@ -76,9 +67,7 @@ class SparkTables:
         )
 
     def compact(self, table: str) -> None:
-        delta = DeltaTable.forPath(self._spark, self.path(table))
-        delta.optimize().executeCompaction()
-        delta.vacuum()
+        compact_by_spark(self._spark, self.path(table))
 
     def hours_since_commit(self, table: str) -> float | None:
         log = HadoopFiles(self._spark, self.path(table))

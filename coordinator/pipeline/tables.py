@@ -11,18 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Transaction, write_deltalake
+from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
 from coordinator.pipeline.columns import TABLES, arrow_table
 from coordinator.pipeline.folder import COMPACTED_BYTES, Files, Rows, properties
-from coordinator.pipeline.names import BRONZE
 
 _SECONDS_PER_HOUR: Final = 3600
-
-_SPARK_KEEPS_THE_LOG: Final = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
-"""For commits to bronze. Spark and delta-rs both write it, and on a local file system Spark's check that a commit does
-not exist and its rename are two steps. A compaction that is overwritten between the two is merely lost, but a
-checkpoint made of it would hide the rows that Spark wrote in its place."""
 
 
 class LocalFiles:
@@ -92,9 +86,9 @@ class Tables:
 
     def compact(self, table: str) -> None:
         delta = DeltaTable(self.path(table))
-        hooks = _SPARK_KEEPS_THE_LOG if table == BRONZE else None
-        delta.optimize.compact(target_size=COMPACTED_BYTES, post_commithook_properties=hooks)
-        delta.vacuum(dry_run=False, post_commithook_properties=hooks)
+        delta.optimize.compact(target_size=COMPACTED_BYTES)
+        # A checkpoint forgets the files that were removed longer ago than they are kept, so unknown files count too.
+        delta.vacuum(dry_run=False, full=True)
         self._open.pop(table, None)
 
     def hours_since_commit(self, table: str) -> float | None:

@@ -23,6 +23,7 @@ class JvmProcess:
         options += [f"--add-opens={package}=ALL-UNNAMED" for package in OPENED_PACKAGES]
         command = [str(require_java()), *options, "-cp", os.pathsep.join(classpath), *arguments]
         environment = {**os.environ, "SPARK_HOME": str(spark_home()), "SPARK_LOCAL_DIRS": str(folder)}
+        environment |= {"SPARK_SCALA_VERSION": "2.13", "SPARK_LOCAL_IP": "127.0.0.1"}  # as Spark's scripts set them
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
                 command,

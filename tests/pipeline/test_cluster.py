@@ -93,7 +93,10 @@ def test_a_job_that_spark_submit_starts(
     command += ["--executor-memory", EXECUTOR_MEMORY, "--driver-memory", "512m", "--py-files", str(archive)]
     command += ["--name", "chosen by the user", "--conf", "spark.driver.host=127.0.0.1"]
     command += [str(program), "--bootstrap", history, "--tables", str(tmp_path / "tables")]
-    with (tmp_path / "log").open("wb") as log, running(command, tmp_path, log, PYTHONPATH="") as job:
+    with (
+        (tmp_path / "log").open("wb") as log,
+        running(command, tmp_path, log, PYTHONPATH="", PYSPARK_PYTHON=sys.executable) as job,
+    ):
         assert job.wait(JOB_SECONDS) == 0, (tmp_path / "log").read_text()
     assert contents(Tables(tmp_path / "tables")) == local
     executors = cluster.executors()[before:]
