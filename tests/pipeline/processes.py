@@ -17,12 +17,13 @@ ROOT: Final = Path(coordinator.__file__).parents[1]
 
 @contextmanager
 def running(
-    command: list[str], scratch: Path, stderr: Any = None, **environment: str
+    command: list[str], scratch: Path, stderr: Any = None, stdout: Any = None, **environment: str
 ) -> Iterator["subprocess.Popen[bytes]"]:
     """A process group of its own, so that a kill takes its JVM along. What it cannot remove goes with `scratch`."""
     process = subprocess.Popen(
         command,
         start_new_session=True,
+        stdout=stdout,
         stderr=stderr,
         env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(scratch), **environment},
     )
