@@ -30,6 +30,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 TEMPLATE_EVENTS: Final = 20_000
 PARTITIONS: Final = 50
 EVERY_MS: Final = 1_000
+GROUPS: Final = 3
 PAUSE_SECONDS: Final = (0.5, 4.0)
 
 
@@ -140,14 +141,14 @@ def live(bootstrap: str, tables: Path, rebalances: int, every_ms: int = EVERY_MS
     """A running job, and members of groups of their own that rebalance at random moments."""
     chance = random.Random(seed)
     with WireClient(bootstrap) as client:
-        members = [OnlyMember(client, f"live-{number}") for number in range(4)]
         started = perf_counter()
         with job(bootstrap, tables, "--topic", AUDIT_TOPIC, "--every-ms", str(every_ms)) as process:
             wait_for(lambda: is_there(tables, SILVER, "true"), 90, "the first batch", every_ms=50)
             first, took = perf_counter() - started, []
-            for _ in range(rebalances):
+            members = [OnlyMember(client, f"live-{number}") for number in range(GROUPS)]
+            for number in range(rebalances):
                 time.sleep(chance.uniform(*PAUSE_SECONDS))
-                member = chance.choice(members)
+                member = members[number % GROUPS]  # in turn: nobody heartbeats, and sessions must not expire
                 generation = member.rejoin()
                 ended = perf_counter()
                 where = f"group_id = '{member.group_id}' AND generation_id = {generation}"
