@@ -43,6 +43,14 @@ COLUMNS = StructType(
 RECORDS_PER_BATCH: Final = 100_000
 FILES_PER_BATCH: Final = 2
 
+_CONSUMER: Final = {
+    # The connector reads one partition after the other, and at the end of each waits for an empty fetch: with the
+    # default of 500 ms half a minute for 50 partitions. It fetches only what it knows to be there, so none is in vain.
+    "fetch.max.wait.ms": "10",
+    "enable.metrics.push": "false",
+}
+"""Settings of the consumers, one per partition."""
+
 
 @dataclass(frozen=True, slots=True)
 class AuditSource:
@@ -67,6 +75,7 @@ class AuditSource:
             .option("includeHeaders", "true")
             .option("maxOffsetsPerTrigger", RECORDS_PER_BATCH)
             .option("failOnDataLoss", str(not self.accept_data_loss).lower())
+            .options(**{f"kafka.{name}": value for name, value in _CONSUMER.items()})
         )
         # One task per partition of the topic would write as many files in each batch.
         return stream.load().select(*COLUMNS.names).coalesce(FILES_PER_BATCH)

@@ -31,7 +31,7 @@ TEMPLATE_EVENTS: Final = 20_000
 PARTITIONS: Final = 50
 EVERY_MS: Final = 1_000
 GROUPS: Final = 3
-PAUSE_SECONDS: Final = (0.5, 4.0)
+PAUSE_SECONDS: Final = (0.2, 3.0)
 
 
 class Used(NamedTuple):
