@@ -23,7 +23,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help audit-cases build build-tests demo run debug check test conformance-kafka fuzz simulate mutate nightly lint format docs bench bench-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-pipeline bench-timers bench-wire lock clean java python
+.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test conformance-kafka fuzz simulate mutate nightly lint format docs bench bench-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-pipeline bench-timers bench-wire lock clean java python
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -35,6 +35,9 @@ build-tests: build $(DONE)/test-extensions
 demo: java ## end to end: a server, consumers that join, leave and crash, Spark, the table of generations
 	@$(MAKE) --no-print-directory build
 	@$(BIN)/coordinator demo $(if $(DASHBOARD),--dashboard)
+
+cluster-demo: build-tests java ## the Spark job on a standalone cluster on this machine, beside the local mode: the tables of both, compared
+	@$(BIN)/python -m tests.pipeline.cluster_demo
 
 run: build ## serve on 127.0.0.1:9092 with the data in ./coordinator-data, until Ctrl-C
 	@exec $(BIN)/coordinator serve --listen 127.0.0.1:9092 --data-dir coordinator-data
@@ -115,7 +118,7 @@ bench-timers: build-tests ## the timing wheel beside asyncio, uvloop, heapq, and
 
 EVENTS ?= 1000000
 
-bench-pipeline: build-tests java ## the Spark job over EVENTS (1000000) events of generated histories, and micro-batches after it
+bench-pipeline: build-tests java ## the Spark job over EVENTS (1000000) events from bronze and from a topic, micro-batches, and a live run
 	@EVENTS=$(EVENTS) $(BIN)/python tests/bench/bench_pipeline.py
 
 bench-wire: build-tests ## the codec beside kafka-python, franz-go's kmsg and aiokafka

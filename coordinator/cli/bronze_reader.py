@@ -18,7 +18,7 @@ def bronze_records(tables: Path, group_id: str | None) -> Iterator[AuditRecord]:
     Raises:
         ClickException: `deltalake` is not installed, there is no such table, or its records are no events.
     """
-    if source_of(tables) == CONSUMER_OFFSETS:
+    if source_of(lambda name: Path(tables, name).read_bytes()) == CONSUMER_OFFSETS:
         raise click.ClickException(
             f"{tables} was made of __consumer_offsets, which has no events: see `coordinator pipeline show --tables`"
         )

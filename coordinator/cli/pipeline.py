@@ -1,6 +1,8 @@
 """`coordinator pipeline`: run the Spark job, show its tables."""
 
+import signal
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -9,7 +11,8 @@ import click
 
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.pipeline.java import JavaMissing, require_java
-from coordinator.pipeline.source_marker import AUDIT, SOURCES, OtherSource, claim
+from coordinator.pipeline.locations import InvalidLocation, Location, location
+from coordinator.pipeline.source_marker import AUDIT, SOURCES, OtherSource
 
 INTERRUPTED_EXIT_CODE: Final = 130
 
@@ -19,12 +22,32 @@ def command() -> None:
     """Write the audit topic to Delta tables, with Spark."""
 
 
+class _Location(click.ParamType[Location]):
+    name = "PATH|URI"
+
+    def convert(self, value: str, param: click.Parameter | None, context: click.Context | None) -> Location:
+        try:
+            found = location(value)
+        except InvalidLocation as problem:
+            self.fail(str(problem), param, context)
+        if isinstance(found, Path) and found.exists() and not found.is_dir():
+            self.fail(f"{value} is a file", param, context)
+        return found
+
+
 TABLES_OPTION = click.option(
-    "--tables",
-    required=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="The directory of the Delta tables and their checkpoints.",
+    "--tables", required=True, type=_Location(), help="The folder of the Delta tables: a path, or hdfs://, s3a://, ..."
 )
+
+
+class _SparkSetting(click.ParamType[tuple[str, str]]):
+    name = "NAME=VALUE"
+
+    def convert(self, value: str, param: click.Parameter | None, context: click.Context | None) -> tuple[str, str]:
+        name, is_there, setting = value.partition("=")
+        if not is_there or not name.startswith("spark."):
+            self.fail(f"{value} is not spark.NAME=VALUE", param, context)
+        return name, setting
 
 
 @command.command
@@ -41,59 +64,50 @@ TABLES_OPTION = click.option(
 @click.option("--topic", help=f"The topic, if it is not the source's own ({AUDIT_TOPIC} or {OFFSETS_TOPIC}).")
 @click.option("--every-ms", type=click.IntRange(min=1), help="Run continuously at this interval; default: one pass.")
 @click.option("--accept-data-loss", is_flag=True, help="Continue if unread records were deleted from the topic.")
+@click.option("--master", default="local[2]", show_default=True, help="Of Spark: local[*], spark://HOST:PORT, ...")
+@click.option("--conf", multiple=True, type=_SparkSetting(), help="A setting of Spark. Can be repeated.")
 def run(
-    bootstrap: str, tables: Path, kind: str, topic: str | None, every_ms: int | None, accept_data_loss: bool
+    bootstrap: str,
+    tables: Location,
+    kind: str,
+    topic: str | None,
+    every_ms: int | None,
+    accept_data_loss: bool,
+    master: str,
+    conf: tuple[tuple[str, str], ...],
 ) -> None:
-    """Bring the tables up to date with the topic."""
-    from coordinator.pipeline.preflight import NotReady, require_topic, sole_job
+    """Bring the tables up to date with the topic.
+
+    Started by spark-submit, it uses the session, the master and the settings of spark-submit.
+    """
+    from coordinator.pipeline.preflight import NotReady, require_topic
 
     topic = topic or (AUDIT_TOPIC if kind == AUDIT else OFFSETS_TOPIC)
     try:
         require_java()
         require_topic(bootstrap, topic)
-        with sole_job(tables):
-            claim(tables, kind)
-            is_complete = _run(bootstrap, tables, kind, topic, every_ms, accept_data_loss)
+        from coordinator.pipeline.bronze import AuditSource, ConsumerOffsetsSource
+        from coordinator.pipeline.run import JobFailed, Settings, run_job
+
+        source = (AuditSource if kind == AUDIT else ConsumerOffsetsSource)(bootstrap, topic, accept_data_loss)
+        try:
+            is_complete = run_job(source, tables, Settings(master, dict(conf), every_ms), _stopped_by_signals())
+        except JobFailed as failed:
+            raise click.ClickException(str(failed)) from failed
     except (NotReady, OtherSource, JavaMissing, ModuleNotFoundError) as problem:
         raise click.ClickException(str(problem)) from problem
     if not is_complete:
         click.echo("interrupted; the next run continues where this one stopped", err=True)
         sys.exit(INTERRUPTED_EXIT_CODE)
-    click.echo(f"tables in {tables.absolute()}")
+    click.echo(f"tables in {tables.absolute() if isinstance(tables, Path) else tables}")
 
 
-def _run(bootstrap: str, tables: Path, kind: str, topic: str, every_ms: int | None, accept_data_loss: bool) -> bool:
-    """Run the job; return false if a signal ended it before all was read."""
-    import signal
-    import threading
-
+def _stopped_by_signals() -> threading.Event:
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         # An exception instead would interrupt a call into the JVM, after which no further call works.
         signal.signal(number, lambda *_: stop.set())
-    from pyspark.errors import PySparkException
-
-    from coordinator.client.wire import ClientError
-    from coordinator.pipeline import job
-    from coordinator.pipeline.bronze import AuditSource, ConsumerOffsetsSource
-    from coordinator.pipeline.jvm import Interrupted, SparkStartFailed
-    from coordinator.pipeline.session import spark_session
-    from coordinator.pipeline.tables import Tables
-
-    source_class = AuditSource if kind == AUDIT else ConsumerOffsetsSource
-    source = source_class(bootstrap, topic, accept_data_loss)
-    try:
-        with spark_session(stop=stop) as spark:
-            if every_ms is None:
-                return job.run_available(spark, source, Tables(tables), stop)
-            job.run_continuously(spark, source, Tables(tables), every_ms, stop)
-            return True
-    except Interrupted:
-        return False
-    except (SparkStartFailed, ClientError) as failed:
-        raise click.ClickException(str(failed)) from failed
-    except PySparkException as failed:
-        raise click.ClickException(job.last_line(failed)) from failed
+    return stop
 
 
 @command.command
@@ -101,7 +115,7 @@ def _run(bootstrap: str, tables: Path, kind: str, topic: str, every_ms: int | No
 @click.option("--group", help="Only this group.")
 @click.option("--findings", "what", flag_value="findings", help="What is wrong with the groups, instead.")
 @click.option("--storms", "what", flag_value="storms", help="The times with too many rebalances, instead.")
-def show(tables: Path, group: str | None, what: str | None) -> None:
+def show(tables: Location, group: str | None, what: str | None) -> None:
     """Print the generations of each group, or of one."""
     try:
         from rich.console import Console

@@ -1,24 +1,23 @@
 """What one micro-batch of bronze adds to the other tables."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pyarrow as pa
 
 from coordinator.pipeline.fold import Fold, GroupState, Position
+from coordinator.pipeline.folder import Rows, TableFolder
 from coordinator.pipeline.names import OPEN_GENERATIONS
 from coordinator.pipeline.state import StateFolder
-from coordinator.pipeline.tables import Tables
 
 
 class Batches:
     """Writes batches, one after the other, to all tables but bronze."""
 
-    def __init__(self, tables: Tables, make_fold: Callable[[dict[str, GroupState]], Fold] = Fold) -> None:
+    def __init__(self, tables: TableFolder, make_fold: Callable[[dict[str, GroupState]], Fold] = Fold) -> None:
         tables.create()
         self._tables = tables
         self._make_fold = make_fold
-        self._state = StateFolder(tables.state_folder())
+        self._state = StateFolder(tables.state_files())
         self._groups: dict[str, GroupState] = {}
         self._next_batch_id: int | None = None
         self._open: set[str] = set()
@@ -38,20 +37,17 @@ class Batches:
         columns = (records.column(name).to_pylist() for name in ("partition", "offset", "timestamp_ms"))
         fold = self._make_fold(self._groups)
         fold.take_in(records.column("value").to_pylist(), map(Position, *columns))
-        for table, rows in fold.finish().items():
-            self._tables.append(table, rows, batch_id)
-        self._show_open(fold.touched)
+        self._tables.commit(fold.finish(), self._open_generations(fold.touched), batch_id)
         self._state.after(batch_id, self._groups, fold.touched)
         self._next_batch_id = batch_id + 1
-        self._tables.compact_one(batch_id)
 
-    def _show_open(self, touched: set[str]) -> None:
+    def _open_generations(self, touched: set[str]) -> Rows:
+        """The new contents of the table, if they changed."""
         before = len(self._open)
         self._open -= touched
         now = {name for name in touched if self._groups[name].open is not None}
-        if before != len(self._open) or now:
-            self._open |= now
-            rows: list[dict[str, Any]] = [
-                group.open for name in sorted(self._open) if (group := self._groups[name]).open is not None
-            ]
-            self._tables.replace(OPEN_GENERATIONS, rows)
+        if before == len(self._open) and not now:
+            return {}
+        self._open |= now
+        open_rows = (self._groups[name].open for name in sorted(self._open))
+        return {OPEN_GENERATIONS: [row for row in open_rows if row is not None]}

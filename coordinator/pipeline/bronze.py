@@ -6,7 +6,7 @@ been deleted by retention.
 
 import json
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from delta import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
@@ -24,9 +24,10 @@ from pyspark.sql.types import (
 
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.pipeline.cluster import partitions_of
+from coordinator.pipeline.folder import TableFolder, properties
 from coordinator.pipeline.names import BRONZE
 from coordinator.pipeline.reading import AUDIT_READING, Reading, consumer_offsets_reading
-from coordinator.pipeline.tables import Tables
+from coordinator.pipeline.source_marker import AUDIT, CONSUMER_OFFSETS
 
 COLUMNS = StructType(
     [
@@ -46,6 +47,14 @@ COLUMNS = StructType(
 RECORDS_PER_BATCH: Final = 100_000
 FILES_PER_BATCH: Final = 2
 
+_CONSUMER: Final = {
+    # The connector reads one partition after the other, and at the end of each waits for an empty fetch: with the
+    # default of 500 ms about 15 s for 50 partitions on two cores. It polls only for records that are there.
+    "fetch.max.wait.ms": "10",
+    "enable.metrics.push": "false",
+}
+"""Settings of the consumers, one per partition."""
+
 
 @dataclass(frozen=True, slots=True)
 class AuditSource:
@@ -56,6 +65,7 @@ class AuditSource:
     was just stopped for longer than the retention time.
     """
 
+    kind: ClassVar[str] = AUDIT
     bootstrap: str
     topic: str = AUDIT_TOPIC
     accept_data_loss: bool = False
@@ -70,6 +80,7 @@ class AuditSource:
             .option("includeHeaders", "true")
             .option("maxOffsetsPerTrigger", RECORDS_PER_BATCH)
             .option("failOnDataLoss", str(not self.accept_data_loss).lower())
+            .options(**{f"kafka.{name}": value for name, value in _CONSUMER.items()})
         )
         # One task per partition of the topic would write as many files in each batch.
         return stream.load().select(*COLUMNS.names).coalesce(FILES_PER_BATCH)
@@ -87,6 +98,7 @@ class AuditSource:
 class ConsumerOffsetsSource(AuditSource):
     """The records that any Kafka keeps of its groups."""
 
+    kind: ClassVar[str] = CONSUMER_OFFSETS
     topic: str = OFFSETS_TOPIC
 
     def _what(self, spark: SparkSession) -> tuple[str, str]:
@@ -102,13 +114,16 @@ class ConsumerOffsetsSource(AuditSource):
         return consumer_offsets_reading(self.bootstrap)
 
 
-def create_bronze(spark: SparkSession, tables: Tables) -> None:
+def create_bronze(spark: SparkSession, tables: TableFolder) -> None:
     """Create the table if it does not exist."""
     if not DeltaTable.isDeltaTable(spark, tables.path(BRONZE)):
-        DeltaTable.createIfNotExists(spark).location(tables.path(BRONZE)).addColumns(COLUMNS).execute()
+        made = DeltaTable.createIfNotExists(spark).location(tables.path(BRONZE)).addColumns(COLUMNS)
+        for name, value in properties(BRONZE).items():
+            made = made.property(name, value)
+        made.execute()
 
 
-def bronze_query(spark: SparkSession, source: AuditSource, tables: Tables) -> DataStreamWriter:
+def bronze_query(spark: SparkSession, source: AuditSource, tables: TableFolder) -> DataStreamWriter:
     """Topic → bronze. Delta stores the batch number of each append, so a batch repeated after a crash adds nothing."""
     create_bronze(spark, tables)
     return (

@@ -52,7 +52,10 @@ def _find(environment: Mapping[str, str]) -> Path:
 
 def _major_version(java: Path) -> int:
     try:
-        shown = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=True).stderr
+        # In a session of its own, because Ctrl-C in a terminal would end it, and then it seems to be missing.
+        shown = subprocess.run(
+            [java, "-version"], capture_output=True, text=True, timeout=30, check=True, start_new_session=True
+        ).stderr
     except (OSError, subprocess.SubprocessError) as error:
         # macOS ships a `java` that only prints where to download Java, and exits with an error.
         raise JavaMissing(f"Java is missing: {java} does not run ({error}); {INSTALL_HINT}") from error

@@ -8,6 +8,8 @@ Each query has its own checkpoint, and only the first query reads Kafka. Each ma
   with a batch number that it has seen, and the state that the batch starts from is still there.
 - between the two: the next start reads the records that are missing in the other tables from bronze, also if the topic
   has no new records.
+
+Where bronze lies and how the other tables are written is the business of a `TableFolder`.
 """
 
 import re
@@ -22,9 +24,10 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from coordinator.pipeline.batch import Batches
 from coordinator.pipeline.bronze import AuditSource, bronze_query
+from coordinator.pipeline.compaction import Compaction
+from coordinator.pipeline.folder import BRONZE_KEPT_HOURS, TableFolder
 from coordinator.pipeline.names import BRONZE, EVENTS_QUERY
 from coordinator.pipeline.reading import AUDIT_READING, Reading
-from coordinator.pipeline.tables import Tables
 
 _STOP_POLL_SECONDS: Final = 0.2
 
@@ -35,12 +38,13 @@ BATCH_FILES: Final = 4
 """Of bronze in one batch, so at most 200,000 events, which go through the memory of the JVM and of Python."""
 
 
-def events_query(spark: SparkSession, tables: Tables, reading: Reading = AUDIT_READING) -> DataStreamWriter:
+def events_query(spark: SparkSession, tables: TableFolder, reading: Reading = AUDIT_READING) -> DataStreamWriter:
     """The query from bronze, which must exist, to all other tables. Repeating a batch after a crash changes nothing."""
-    batches = Batches(tables, reading.make_fold)
+    batches, compact_in_turn = Batches(tables, reading.make_fold), Compaction(spark, tables).after_batch
 
     def write(raw: DataFrame, batch_id: int) -> None:
         batches.take_in(reading.select(raw).toArrow(), batch_id)
+        compact_in_turn(batch_id)
 
     return (
         spark.readStream.format("delta")
@@ -53,8 +57,31 @@ def events_query(spark: SparkSession, tables: Tables, reading: Reading = AUDIT_R
     )
 
 
+def catch_up(spark: SparkSession, tables: TableFolder, reading: Reading, stop: threading.Event) -> bool:
+    """Read what bronze holds into the other tables, if bronze is so old that its next commits could delete commits that
+    the second query has not read; return false if `stop` was set before the end.
+
+    That is only so after a stop between the two queries that lasted for hours.
+
+    Raises:
+        StreamingQueryException: the query failed.
+    """
+    hours = tables.hours_since_commit(BRONZE)
+    if hours is None or hours < BRONZE_KEPT_HOURS / 4:
+        return True
+    return _run_to_end(lambda: events_query(spark, tables, reading), stop)
+
+
+def _run_to_end(make: Callable[[], DataStreamWriter], stop: threading.Event) -> bool:
+    query = make().trigger(availableNow=True).start()
+    if _ended(query, stop):
+        return True
+    query.stop()
+    return False
+
+
 def run_available(
-    spark: SparkSession, source: AuditSource, tables: Tables, stop: threading.Event | None = None
+    spark: SparkSession, source: AuditSource, tables: TableFolder, stop: threading.Event | None = None
 ) -> bool:
     """Read the records that are in the topic now into the tables; return false if `stop` was set before the end.
 
@@ -62,16 +89,12 @@ def run_available(
         StreamingQueryException: a query failed. The tables contain whole batches, and the next run continues.
     """
     stop = stop or threading.Event()
-    queries: tuple[Callable[[], DataStreamWriter], ...] = (
-        lambda: bronze_query(spark, source, tables),
-        lambda: events_query(spark, tables, source.reading()),
+    reading = source.reading()
+    return (
+        catch_up(spark, tables, reading, stop)
+        and _run_to_end(lambda: bronze_query(spark, source, tables), stop)
+        and _run_to_end(lambda: events_query(spark, tables, reading), stop)
     )
-    for make in queries:
-        query = make().trigger(availableNow=True).start()
-        if not _ended(query, stop):
-            query.stop()
-            return False
-    return True
 
 
 def _ended(query: StreamingQuery, stop: threading.Event) -> bool:
@@ -82,7 +105,7 @@ def _ended(query: StreamingQuery, stop: threading.Event) -> bool:
 
 
 def run_continuously(
-    spark: SparkSession, source: AuditSource, tables: Tables, interval_ms: int, stop: threading.Event
+    spark: SparkSession, source: AuditSource, tables: TableFolder, interval_ms: int, stop: threading.Event
 ) -> None:
     """Run all queries, with a micro-batch every `interval_ms`, until `stop` is set or one of them fails.
 
@@ -92,9 +115,12 @@ def run_continuously(
     Raises:
         StreamingQueryException: a query failed.
     """
+    reading = source.reading()
+    if not catch_up(spark, tables, reading, stop):
+        return
     every = f"{interval_ms} milliseconds"
     queries = [bronze_query(spark, source, tables).trigger(processingTime=every).start()]
-    queries.append(events_query(spark, tables, source.reading()).trigger(processingTime=every).start())
+    queries.append(events_query(spark, tables, reading).trigger(processingTime=every).start())
     try:
         while not stop.is_set() and not spark.streams.awaitAnyTermination(_STOP_POLL_SECONDS):  # type: ignore[arg-type]
             pass

@@ -47,7 +47,7 @@ EXIT_SECONDS: Final = 30
 _POLL_SECONDS: Final = 0.05
 _LAST_LINES: Final = 15
 
-_OPENED_PACKAGES: Final = (
+OPENED_PACKAGES: Final = (
     "java.base/java.lang",
     "java.base/java.lang.invoke",
     "java.base/java.lang.reflect",
@@ -95,33 +95,21 @@ class SparkJvm:
     def __init__(
         self, java: Path, settings: dict[str, str], scratch: str, output: BinaryIO, stop: threading.Event
     ) -> None:
-        """Start it and wait until it listens; `settings` are those of Spark.
+        """Start it and wait until it listens; `settings` are those of Spark, to which those for the jars are added.
 
         Raises:
             SparkStartFailed: it ended instead.
             Interrupted: `stop` was set meanwhile.
         """
         listens_file = Path(scratch, "gateway")
-        jars = cached_jars()
         command = [str(java), *JAVA_OPTIONS, f"-Djava.io.tmpdir={scratch}"]
-        command += [f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED_PACKAGES]
-        classpath = [str(_spark_home() / "jars" / "*")]
-        if jars is not None:
-            command += [f"-D{name}={value}" for name, value in settings.items()]
-            command += ["-cp", os.pathsep.join([*map(str, jars), *classpath])]
-            command.append("org.apache.spark.api.python.PythonGatewayServer")
-        else:
-            command += ["-cp", *classpath, "org.apache.spark.deploy.SparkSubmit"]
-            for name, value in {
-                **settings,
-                "spark.jars.packages": ",".join(PACKAGES),
-                "spark.jars.excludes": ",".join(EXCLUDED_PACKAGES),
-            }.items():
-                command += ["--conf", f"{name}={value}"]
-            command.append("pyspark-shell")
+        command += [f"--add-opens={package}=ALL-UNNAMED" for package in OPENED_PACKAGES]
+        command += _gateway(settings)
         environment = {**os.environ, "SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(listens_file)}
-        environment["SPARK_LOCAL_IP"] = "127.0.0.1"  # otherwise results of tasks are fetched by the host name
-        environment["SPARK_HOME"] = str(_spark_home())
+        if "spark.driver.host" in settings:
+            # Otherwise results of tasks are fetched by the host name.
+            environment["SPARK_LOCAL_IP"] = settings["spark.driver.host"]
+        environment["SPARK_HOME"] = str(spark_home())
         # The JVM exits when its stdin closes, so it does not outlive this process, even if that is killed.
         self._process = subprocess.Popen(
             command,
@@ -164,6 +152,33 @@ class SparkJvm:
         self._process.wait()
 
 
+def is_local(master: str) -> bool:
+    """Whether a master has no other processes: `local`, `local[2]`, `local[*]`, but not `local-cluster[...]`."""
+    return master == "local" or master.startswith("local[")
+
+
+def _gateway(settings: dict[str, str]) -> list[str]:
+    """The arguments of `java` after its own options, for a JVM that waits for pyspark.
+
+    Java options (spark.driver.extraJavaOptions, spark.driver.memory) are for the JVM that spark-submit would start.
+    """
+    jars, classpath = cached_jars(), str(spark_home() / "jars" / "*")
+    more = settings.get("spark.jars.packages")
+    if jars is not None and not more:
+        names = [str(jar) for jar in jars]
+        # The executors fetch the jars from the driver. A local session has them on its class path.
+        if not is_local(settings["spark.master"]):
+            settings["spark.jars"] = ",".join([*names, *filter(None, [settings.get("spark.jars")])])
+        properties = [f"-D{name}={value}" for name, value in settings.items()]
+        path = os.pathsep.join([*names, classpath])
+        return [*properties, "-cp", path, "org.apache.spark.api.python.PythonGatewayServer"]
+    settings["spark.jars.packages"] = ",".join([*PACKAGES, *filter(None, [more])])
+    excluded = [*EXCLUDED_PACKAGES, *filter(None, [settings.get("spark.jars.excludes")])]
+    settings["spark.jars.excludes"] = ",".join(excluded)
+    options = [option for name, value in settings.items() for option in ("--conf", f"{name}={value}")]
+    return ["-cp", classpath, "org.apache.spark.deploy.SparkSubmit", *options, "pyspark-shell"]
+
+
 def cached_jars() -> list[Path] | None:
     """The jars of PACKAGES where an earlier start has put them; None if one of them is missing."""
     folder = Path.home() / ".ivy2.5.2" / "jars"
@@ -171,7 +186,7 @@ def cached_jars() -> list[Path] | None:
     return jars if all(jar.exists() for jar in jars) else None
 
 
-def _spark_home() -> Path:
+def spark_home() -> Path:
     return Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
 
 

@@ -9,6 +9,7 @@ from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import DeltaError
 
 from coordinator.explain.storms import Rebalances, Storm, all_storms
+from coordinator.pipeline.locations import Location
 from coordinator.pipeline.names import (
     FINDINGS,
     GENERATIONS,
@@ -26,7 +27,7 @@ class NoTables(RuntimeError):
     """The folder has no such tables, or they cannot be read. The message is one line."""
 
 
-def query(tables: Path, names: tuple[str, ...], sql: str) -> list[dict[str, Any]]:
+def query(tables: Location, names: tuple[str, ...], sql: str) -> list[dict[str, Any]]:
     """Return the rows of a query (DataFusion's SQL) about tables of the folder.
 
     Raises:
@@ -35,7 +36,7 @@ def query(tables: Path, names: tuple[str, ...], sql: str) -> list[dict[str, Any]
     builder = QueryBuilder()
     try:
         for name in names:
-            path = str(tables.absolute() / name)
+            path = str(tables.absolute() / name) if isinstance(tables, Path) else f"{tables}/{name}"
             if not DeltaTable.is_deltatable(path):
                 raise NoTables(f"{tables} has no table {name}; `coordinator pipeline run` writes it")
             builder.register(name, DeltaTable(path))
@@ -50,7 +51,7 @@ def text_literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def read_generations(tables: Path, group_id: str | None = None) -> list[GenerationRow]:
+def read_generations(tables: Location, group_id: str | None = None) -> list[GenerationRow]:
     """Return the rows of one group, or of all groups, in order, also the generations in progress.
 
     `is_void` is true if some events of the generation did not take effect, because the coordinator crashed.
@@ -72,7 +73,7 @@ def read_generations(tables: Path, group_id: str | None = None) -> list[Generati
     return rows
 
 
-def read_findings(tables: Path, group_id: str | None = None) -> list[dict[str, Any]]:
+def read_findings(tables: Location, group_id: str | None = None) -> list[dict[str, Any]]:
     """Return the findings of one group, or of all, that are not over, the newest of each group last.
 
     `evidence` is a list of sentences. Of tables made of `__consumer_offsets` there are none but storms.
@@ -90,7 +91,7 @@ def read_findings(tables: Path, group_id: str | None = None) -> list[dict[str, A
     return rows
 
 
-def read_storms(tables: Path, group_id: str | None = None) -> list[Storm]:
+def read_storms(tables: Location, group_id: str | None = None) -> list[Storm]:
     """Return the storms of one group, or of all and of the cluster, the newest first."""
     where = "" if group_id is None else f"WHERE group_id = {text_literal(group_id)}"
     rows = query(

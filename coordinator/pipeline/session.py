@@ -1,4 +1,4 @@
-"""The Spark session of the pipeline: the stock Kafka connector and Delta, sized for one machine.
+"""The Spark session of the pipeline: the stock Kafka connector and Delta, in a JVM of its own or in spark-submit's.
 
 `make demo` waits for the start of the session, so all features that only a cluster needs are disabled.
 """
@@ -8,28 +8,30 @@ import logging
 import os
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final
 
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from coordinator.pipeline.java import require_java
-from coordinator.pipeline.jvm import Interrupted, SparkJvm
+from coordinator.pipeline.jvm import Interrupted, SparkJvm, SparkStartFailed, is_local
 
 LOCAL: Final = "local[2]"
 
-_SETTINGS: Final = {
-    "spark.app.name": "group audit",
+_NEEDED: Final = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.session.timeZone": "UTC",
-    # A local session uses only the loopback interface, so a host name that does not resolve must not matter.
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
+}
+
+_TUNED: Final = {
+    "spark.app.name": "group audit",
     # A micro-batch holds a few thousand small events: more partitions or a second optimizer round cost more than they
     # save.
     "spark.sql.shuffle.partitions": "2",
@@ -43,27 +45,67 @@ _SETTINGS: Final = {
     "spark.databricks.delta.checkpoint.partSize": "1000000",
 }
 
+_LOOPBACK: Final = {
+    # A local session uses only the loopback interface, so a host name that does not resolve must not matter.
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+
+
+def is_submitted() -> bool:
+    """Whether spark-submit started this program: then there is a JVM, and the session is made in it."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def settings_for(master: str, chosen: Mapping[str, str]) -> dict[str, str]:
+    """Return the Spark settings of a session that this program starts; `chosen` are the user's, which win."""
+    loopback = _LOOPBACK if is_local(master) else {}
+    return {**_NEEDED, **_TUNED, **loopback, **chosen, "spark.master": master}
+
 
 @contextlib.contextmanager
-def spark_session(log: Path | None = None, stop: threading.Event | None = None) -> Iterator[SparkSession]:
+def spark_session(
+    log: Path | None = None,
+    stop: threading.Event | None = None,
+    master: str = LOCAL,
+    chosen: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[SparkSession]:
     """Start a session; its JVM and temporary files are removed when the context ends.
 
     The output of the JVM (package resolution, errors) goes to the file `log`, if one is given. A process can have only
-    one session, because pyspark never replaces its gateway.
+    one session, because pyspark never replaces its gateway. `chosen` are settings of Spark.
+
+    If spark-submit started this program, the session is made in its JVM, with its settings: `log`, `master` and
+    `chosen` mean nothing then.
 
     Raises:
         JavaMissing: there is no suitable Java.
         SparkStartFailed: the JVM does not start, or a package cannot be downloaded.
         Interrupted: `stop` was set before the session was ready.
     """
-    java = require_java()
-    stop = stop or threading.Event()
     # Errors of calls are raised as exceptions. The log would repeat them, with the whole Java stack trace.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
-    settings = {"spark.master": LOCAL, **_SETTINGS}
+    started = _submitted() if is_submitted() else _own(log, stop or threading.Event(), settings_for(master, chosen))
+    with started as session:
+        yield session
+
+
+@contextlib.contextmanager
+def _submitted() -> Iterator[SparkSession]:
+    """The settings of spark-submit win. It adds none for Delta, without which the job cannot run."""
+    conf = SparkConf()
+    for name, value in {**_NEEDED, **_TUNED}.items():
+        conf.setIfMissing(name, value)
+    with _context(conf) as context:
+        yield _session(context)
+
+
+@contextlib.contextmanager
+def _own(log: Path | None, stop: threading.Event, settings: dict[str, str]) -> Iterator[SparkSession]:
+    java = require_java()
     # The JVM gets its own working directory, because Spark leaves `artifacts` and `spark-warehouse` there.
     with tempfile.TemporaryDirectory(prefix="coordinator-spark-", ignore_cleanup_errors=True) as scratch:
-        settings["spark.local.dir"] = scratch
+        settings = {"spark.local.dir": scratch, **settings}
         with open(log or Path(scratch, "spark.log"), "w+b") as output:
             jvm = SparkJvm(java, settings, scratch, output, stop)
         try:
@@ -81,14 +123,29 @@ def _connected(jvm: SparkJvm, settings: dict[str, str], stop: threading.Event) -
     finally:
         del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
     try:
-        conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
-        # Made in the main thread, the context would handle SIGINT, by a call into the JVM in the middle of another one.
-        with ThreadPoolExecutor(1) as thread:
-            made = thread.submit(lambda: SparkContext(conf=conf, gateway=gateway)).result()
-        with made as context:
+        with _context(SparkConf(loadDefaults=False).setAll(list(settings.items())), gateway) as context:
             context.setLogLevel("ERROR")
             if stop.is_set():
                 raise Interrupted
-            yield SparkSession(context)
+            yield _session(context)
     finally:
         gateway.shutdown()
+
+
+def _session(context: SparkContext) -> SparkSession:
+    try:
+        return SparkSession(context)
+    except Py4JJavaError as problem:
+        why = "its log and those of its workers say why"
+        raise SparkStartFailed(f"{context.master} has stopped the application; {why}") from problem
+
+
+def _context(conf: SparkConf, gateway: Any = None) -> SparkContext:
+    """Made in the main thread, it would handle SIGINT, by a call into the JVM in the middle of another one."""
+    with ThreadPoolExecutor(1) as thread:
+        made = thread.submit(lambda: SparkContext(conf=conf, gateway=gateway))
+    try:
+        return made.result()
+    except Py4JJavaError as problem:
+        message = problem.java_exception.getMessage() or problem.java_exception.toString()
+        raise SparkStartFailed(f"Spark did not start: {str(message).strip().splitlines()[0]}") from problem

@@ -1,7 +1,10 @@
 """Which source the tables of a folder were made of. Imports no Spark, because the readers ask too."""
 
-from pathlib import Path
+from collections.abc import Callable
 from typing import Final
+
+from coordinator.pipeline.folder import Files
+from coordinator.pipeline.names import BRONZE
 
 AUDIT: Final = "audit"
 CONSUMER_OFFSETS: Final = "consumer-offsets"
@@ -13,22 +16,21 @@ class OtherSource(RuntimeError):
     """The folder holds the tables of another source. The message is one line."""
 
 
-def source_of(tables: Path) -> str:
-    """The source of the tables. Folders from before there were several have no marker."""
+def source_of(read: Callable[[str], bytes]) -> str:
+    """The source of the tables. `read` is that of `Files`. Folders from before there were several have no marker."""
     try:
-        return (tables / MARKER_FILE).read_text(encoding="utf-8").strip()
+        return read(MARKER_FILE).decode().strip()
     except FileNotFoundError:
         return AUDIT
 
 
-def claim(tables: Path, source: str) -> None:
-    """Mark the folder, which exists and is locked, as that of a source.
+def claim(files: Files, source: str) -> None:
+    """Mark the folder of the tables, which is locked, as that of a source.
 
     Raises:
         OtherSource: it is that of another one.
     """
-    is_used = (tables / "bronze").exists()
-    found = source_of(tables) if is_used else source
+    found = source_of(files.read) if BRONZE in files.names() else source
     if found != source:
-        raise OtherSource(f"{tables} holds tables made of the source {found}: give {source} a directory of its own")
-    (tables / MARKER_FILE).write_text(f"{source}\n", encoding="utf-8")
+        raise OtherSource(f"{files} holds tables made of the source {found}: give {source} a directory of its own")
+    files.write(MARKER_FILE, f"{source}\n".encode())

@@ -1,9 +1,11 @@
-"""The folder of the Delta tables and checkpoints, and how a batch writes to the tables exactly once.
+"""The folder of the Delta tables and checkpoints on a local file system.
 
 Bronze is written by Spark. The other tables are written by delta-rs (the package `deltalake`): it commits an append in
 20 ms, where Spark plans, schedules and commits for half a second, for each of ten tables.
 """
 
+import os
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,18 +14,42 @@ from typing import Any, Final
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
 from coordinator.pipeline.columns import TABLES, arrow_table
+from coordinator.pipeline.folder import COMPACTED_BYTES, Files, Rows, properties
 
-COMPACT_EVERY_BATCHES: Final = 100
-"""One table is compacted per batch from each multiple of this number on, so that no batch waits for all of them."""
+_SECONDS_PER_HOUR: Final = 3600
 
-KEPT_HOURS: Final = 168
-"""Files that are no longer part of a table are kept for readers of older versions: Delta's default, a week."""
+
+class LocalFiles:
+    """The files of a local folder, which is created."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def __str__(self) -> str:
+        return str(self._folder)
+
+    def names(self) -> list[str]:
+        return os.listdir(self._folder)
+
+    def read(self, name: str) -> bytes:
+        return Path(self._folder, name).read_bytes()
+
+    def write(self, name: str, content: bytes) -> None:
+        new = Path(self._folder, f"{name}.new")
+        with new.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        new.rename(self._folder / name)
+
+    def delete(self, name: str) -> None:
+        Path(self._folder, name).unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The directory of all tables and checkpoints. A table and its query's checkpoint are only valid together, so both
-    are in one directory, which can be copied or deleted as a whole."""
+    """A `TableFolder` on a local file system."""
 
     root: Path
     _open: dict[str, DeltaTable] = field(default_factory=dict, repr=False, compare=False)
@@ -35,41 +61,42 @@ class Tables:
     def checkpoint(self, query: str) -> str:
         return str(self.root.absolute() / "_checkpoints" / query)
 
-    def state_folder(self) -> Path:
-        return self.root.absolute() / "_checkpoints" / "state"
+    def state_files(self) -> Files:
+        return LocalFiles(Path(self.checkpoint("state")))
 
     def create(self) -> None:
-        """Create the tables that do not exist, so that they can be read before the first event."""
         for name, schema in TABLES.items():
             if not DeltaTable.is_deltatable(self.path(name)):
-                DeltaTable.create(self.path(name), schema)
+                DeltaTable.create(self.path(name), schema, configuration=properties(name))
 
-    def append(self, table: str, rows: Sequence[dict[str, Any]], batch_id: int) -> None:
-        """Append the rows of a batch, unless the table has them: its log names the last batch."""
+    def commit(self, appended: Rows, replaced: Rows, batch_id: int) -> None:
+        for table, rows in appended.items():
+            self._append(table, rows, batch_id)
+        for table, rows in replaced.items():
+            write_deltalake(self._delta(table), arrow_table(table, rows), mode="overwrite", schema_mode="overwrite")
+
+    def _append(self, table: str, rows: Sequence[dict[str, Any]], batch_id: int) -> None:
         delta, writer = self._delta(table), f"coordinator-{table}"
         last = delta.transaction_version(writer)
         if last is not None and last >= batch_id:
             return
-        properties = CommitProperties(app_transactions=[Transaction(writer, batch_id)])
+        once = CommitProperties(app_transactions=[Transaction(writer, batch_id)])
         data = arrow_table(table, rows)
-        write_deltalake(delta, data, mode="append", schema_mode="merge", commit_properties=properties)
-
-    def replace(self, table: str, rows: Sequence[dict[str, Any]]) -> None:
-        """Replace all rows in one commit. To do it twice changes nothing."""
-        write_deltalake(self._delta(table), arrow_table(table, rows), mode="overwrite", schema_mode="overwrite")
-
-    def compact_one(self, batch_id: int) -> None:
-        """Join the small files of the table whose turn it is, and delete those replaced more than KEPT_HOURS ago."""
-        names = ["bronze", *TABLES]
-        place = batch_id % COMPACT_EVERY_BATCHES
-        if batch_id >= COMPACT_EVERY_BATCHES and place < len(names):
-            self.compact(names[place])
+        write_deltalake(delta, data, mode="append", schema_mode="merge", commit_properties=once)
 
     def compact(self, table: str) -> None:
         delta = DeltaTable(self.path(table))
-        delta.optimize.compact()
-        delta.vacuum(KEPT_HOURS, dry_run=False)
+        delta.optimize.compact(target_size=COMPACTED_BYTES)
+        # A checkpoint forgets the files that were removed longer ago than they are kept, so unknown files count too.
+        delta.vacuum(dry_run=False, full=True)
         self._open.pop(table, None)
+
+    def hours_since_commit(self, table: str) -> float | None:
+        try:
+            changed = Path(self.path(table), "_delta_log").stat().st_mtime
+        except FileNotFoundError:
+            return None
+        return (time.time() - changed) / _SECONDS_PER_HOUR
 
     def _delta(self, table: str) -> DeltaTable:
         if table not in self._open:

@@ -30,7 +30,8 @@ from coordinator.pipeline.reader import query  # noqa: E402
 from coordinator.pipeline.reading import consumer_offsets_reading  # noqa: E402
 from coordinator.pipeline.session import spark_session  # noqa: E402
 from coordinator.pipeline.tables import Tables  # noqa: E402
-from tests.bench.bench_pipeline import cpu_seconds, jvm_of  # noqa: E402
+from tests.bench.bench_pipeline import jvm_of  # noqa: E402
+from tests.bench.pipeline_end_to_end import cpu_seconds  # noqa: E402
 
 GROUPS = 100
 PARTITIONS = 12

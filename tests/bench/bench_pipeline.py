@@ -1,8 +1,12 @@
-"""How many audit events a second of CPU the pipeline takes from bronze into all other tables (no server).
+"""How many audit events a second of CPU the pipeline takes, and how long a rebalance takes to its row.
 
-python tests/bench/bench_pipeline.py            # EVENTS=1000000
+python tests/bench/bench_pipeline.py            # EVENTS=1000000 REBALANCES=40 ONLY=bronze,topic,live
 
-It also measures a micro-batch of 100 events at the end, when the tables are full, and the memory of the JVM.
+- bronze: from bronze into all other tables (no server); then micro-batches of 100 events when the tables are full, and
+  the memory of the JVM.
+- topic: from a topic of a running server into all tables, by `coordinator pipeline run`.
+- live: `coordinator pipeline run --every-ms`: the time until the first batch, and from the end of a rebalance until a
+  reader finds its row in `generations`.
 """
 
 import os
@@ -20,10 +24,20 @@ sys.path.insert(0, str(ROOT))
 
 from coordinator.pipeline.bronze import COLUMNS, create_bronze  # noqa: E402
 from coordinator.pipeline.job import events_query  # noqa: E402
-from coordinator.pipeline.names import BRONZE  # noqa: E402
+from coordinator.pipeline.names import BRONZE, SILVER  # noqa: E402
 from coordinator.pipeline.session import spark_session  # noqa: E402
 from coordinator.pipeline.tables import Tables  # noqa: E402
+from tests.bench.pipeline_end_to_end import (  # noqa: E402
+    EVERY_MS,
+    back_fill,
+    cpu_seconds,
+    fill_topic,
+    live,
+    percentile,
+    rows_in,
+)
 from tests.pipeline.histories import realistic  # noqa: E402
+from tests.servers import RunningServer  # noqa: E402
 
 TEMPLATE_EVENTS = 20_000
 SMALL_BATCH = 100
@@ -33,11 +47,6 @@ SMALL_BATCHES = 8
 def jvm_of(spark: SparkSession) -> int:
     jvm: Any = spark.sparkContext._jvm
     return int(jvm.java.lang.ProcessHandle.current().pid())
-
-
-def cpu_seconds(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def peak_mb(pid: int) -> int:
@@ -96,7 +105,7 @@ def small_batches(spark: SparkSession, tables: Tables) -> list[float]:
     return took
 
 
-def main(events: int) -> None:
+def from_bronze(events: int) -> None:
     started = perf_counter()
     with tempfile.TemporaryDirectory() as folder, spark_session() as spark:
         print(f"Spark session: {perf_counter() - started:.1f} s")
@@ -104,7 +113,7 @@ def main(events: int) -> None:
         count = fill_bronze(spark, tables, events)
         seconds, cpu = take_in(spark, tables)
         print(
-            f"back-fill: {count:,} events in {seconds:.1f} s and {cpu:.1f} s of CPU: "
+            f"back-fill from bronze: {count:,} events in {seconds:.1f} s and {cpu:.1f} s of CPU: "
             f"{count / seconds:,.0f} a second, {count / cpu:,.0f} a second of CPU"
         )
         took = small_batches(spark, tables)
@@ -112,5 +121,45 @@ def main(events: int) -> None:
         print(f"largest memory of the JVM: {peak_mb(jvm_of(spark)):,} MB")
 
 
+def from_topic(bootstrap: str, events: int, folder: Path) -> None:
+    started = perf_counter()
+    count = fill_topic(bootstrap, "copied-audit", events)
+    print(f"topic filled with {count:,} events in {perf_counter() - started:.1f} s")
+    used = back_fill(bootstrap, "copied-audit", folder)
+    assert rows_in(folder, SILVER) == count
+    cpu = used.python + used.jvm
+    print(
+        f"back-fill from the topic: {count:,} events in {used.seconds:.1f} s; CPU: JVM {used.jvm:.1f} s, "
+        f"Python {used.python:.1f} s: {count / cpu:,.0f} a second of CPU, {cpu / count * 1e6:.1f} µs an event"
+    )
+
+
+def live_mode(bootstrap: str, rebalances: int, folder: Path) -> None:
+    found = live(bootstrap, folder, rebalances)
+    print(f"start until the first batch is in the tables: {found.first_batch:.1f} s")
+    print(
+        f"rebalance until its row is read, --every-ms {EVERY_MS}, {len(found.rebalances)} rebalances: "
+        f"p50 {percentile(found.rebalances, 50):.2f} s, p95 {percentile(found.rebalances, 95):.2f} s, "
+        f"largest {max(found.rebalances):.2f} s"
+    )
+
+
+def main(events: int, rebalances: int, only: str) -> None:
+    parts = only.split(",")
+    if "bronze" in parts:
+        from_bronze(events)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with RunningServer(folder) as server:
+            if "topic" in parts:
+                from_topic(server.bootstrap, events, folder / "back-fill")
+            if "live" in parts:
+                live_mode(server.bootstrap, rebalances, folder / "live")
+
+
 if __name__ == "__main__":
-    main(int(os.environ.get("EVENTS", "1000000")))
+    main(
+        int(os.environ.get("EVENTS", "1000000")),
+        int(os.environ.get("REBALANCES", "40")),
+        os.environ.get("ONLY", "bronze,topic,live"),
+    )

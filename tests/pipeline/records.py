@@ -1,17 +1,19 @@
 """Records of bronze as Arrow tables, and what the tables of a folder hold, for comparisons."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from coordinator.pipeline.columns import TABLES
-from coordinator.pipeline.names import REBALANCE_RATES
-from coordinator.pipeline.reader import query
+from coordinator.pipeline.names import FINDINGS, REBALANCE_RATES
+from coordinator.pipeline.reader import query, read_findings
+from coordinator.pipeline.spark_tables import SparkTables
 from coordinator.pipeline.tables import Tables
 
 WHERE = {"partition", "offset", "timestamp_at"}
+TOLD_WHEN = {"seq", "time_at", "generation_id", "until_at", "first_generation_id", "last_generation_id"}
 
 
 def records(values: Sequence[bytes], first_offset: int = 0, partition: int = 0) -> pa.Table:
@@ -26,17 +28,21 @@ def records(values: Sequence[bytes], first_offset: int = 0, partition: int = 0) 
     )
 
 
-def contents(tables: Tables) -> dict[str, list[str]]:
-    """Table → its rows as text, sorted, without their places in the topic; the rates are summed up."""
+def contents(tables: Tables | SparkTables) -> dict[str, list[str]]:
+    """Table → its rows as text, sorted, without their places in the topic.
+
+    The rates are summed up, and of the findings only those that hold are there, as they are told: when a finding was
+    told depends on the batches.
+    """
     found: dict[str, list[str]] = {}
     for table in TABLES:
         sql = f"SELECT * FROM {table}"
         if table == REBALANCE_RATES:
             sql = f"SELECT group_id, window_start_at, cause, sum(rebalances) AS n FROM {table} GROUP BY 1, 2, 3"
-        rows = query(tables.root, (table,), sql)
-        found[table] = sorted(_text(row) for row in rows)
+        rows = read_findings(tables.root) if table == FINDINGS else query(tables.root, (table,), sql)
+        found[table] = sorted(_text(row, TOLD_WHEN if table == FINDINGS else WHERE) for row in rows)
     return found
 
 
-def _text(row: dict[str, Any]) -> str:
-    return json.dumps({name: str(value) for name, value in row.items() if name not in WHERE}, sort_keys=True)
+def _text(row: dict[str, Any], left_out: Collection[str]) -> str:
+    return json.dumps({name: str(value) for name, value in row.items() if name not in left_out}, sort_keys=True)

@@ -93,7 +93,7 @@ def test_compaction_leaves_the_rows_and_joins_the_files(tables: Tables):
 
 def test_a_lost_state_is_named(tables: Tables):
     Batches(tables).take_in(records(realistic(10)), 0)
-    for path in tables.state_folder().iterdir():
+    for path in Path(tables.checkpoint("state")).iterdir():
         path.unlink()
     with pytest.raises(StateMissing, match=r"has no 0\.part; delete the tables"):
         Batches(tables).take_in(records(realistic(10, seed=1)), 1)

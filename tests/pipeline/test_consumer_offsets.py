@@ -14,7 +14,7 @@ from coordinator.pipeline.cluster import TopicNames, partitions_of
 from coordinator.pipeline.job import run_available
 from coordinator.pipeline.reader import query
 from coordinator.pipeline.source_marker import CONSUMER_OFFSETS, claim
-from coordinator.pipeline.tables import Tables
+from coordinator.pipeline.tables import LocalFiles, Tables
 from tests.differential.kafka import KafkaMissing, RunningKafka
 from tests.e2e.members import Member, steady
 from tests.pipeline.conftest import AuditTopic
@@ -72,7 +72,7 @@ def test_our_own_server_keeps_such_records_too(server: Any, tables: Tables, audi
 
 
 def test_such_tables_have_no_story_and_say_so(tmp_path: Path):
-    claim(tmp_path, CONSUMER_OFFSETS)
+    claim(LocalFiles(tmp_path), CONSUMER_OFFSETS)
     done = CliRunner().invoke(main, ["groups", "why", "orders", "--tables", str(tmp_path)])
     assert (done.exit_code, done.output.count("\n")) == (1, 1)
     assert (

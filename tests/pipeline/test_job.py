@@ -3,12 +3,10 @@
 import os
 import signal
 import subprocess
-import sys
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import pytest
@@ -21,6 +19,7 @@ from coordinator.pipeline.names import BRONZE, EVENTS_QUERY
 from coordinator.pipeline.tables import Tables
 from tests.pipeline.conftest import AuditTopic
 from tests.pipeline.history import eventful
+from tests.pipeline.processes import job_command, running, wait_while_running
 from tests.pipeline.records import contents, records
 
 HALF = 9
@@ -111,35 +110,15 @@ def test_a_batch_that_runs_again_doubles_nothing(
     assert_complete(spark, tables, values)
 
 
-@contextmanager
 def job_process(
     source: AuditSource, tables: Tables, *options: str, stderr: Any = None
-) -> Iterator["subprocess.Popen[bytes]"]:
-    """`coordinator pipeline run` with a process group of its own, so that a kill takes its JVM along."""
-    command = [sys.executable, "-m", "coordinator.cli", "pipeline", "run", "--tables", str(tables.root), *options]
-    command += ["--bootstrap", source.bootstrap, "--topic", source.topic]
-    scratch = tables.root.parent  # what a killed process cannot remove goes with the test's folder
-    process = subprocess.Popen(
-        command, start_new_session=True, stderr=stderr, env={**os.environ, "TMPDIR": str(scratch)}
-    )
-    try:
-        yield process
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+) -> AbstractContextManager["subprocess.Popen[bytes]"]:
+    command = job_command(source.bootstrap, source.topic, tables.root, *options)
+    return running(command, tables.root.parent, stderr)
 
 
 def wait_for(path: Path, process: "subprocess.Popen[Any]", seconds: float) -> None:
-    """Until the file is there; fails when the process ends before, or takes longer."""
-    deadline = monotonic() + seconds
-    while not path.exists():
-        assert monotonic() < deadline, f"{path} did not come within {seconds} s"
-        try:
-            process.wait(0.02)
-        except subprocess.TimeoutExpired:
-            continue
-        raise AssertionError(f"the job ended with exit code {process.returncode}")
+    wait_while_running(path.exists, process, seconds, str(path))
 
 
 @pytest.mark.parametrize(
