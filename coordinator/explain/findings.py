@@ -1,23 +1,21 @@
 """What is wrong with a group beyond one rebalance: each finding with its evidence and one advice."""
 
-from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
 from itertools import pairwise
-from typing import Final, TypeVar
+from typing import Final
 
 from coordinator.audit.schema import MemberRef
 from coordinator.core.causes import Cause
 from coordinator.explain.advice import EAGER_ASSIGNORS, SLOW_REJOIN_MS, STATIC_MEMBERSHIP
-from coordinator.explain.generation import Generation, Outcome, Removal
+from coordinator.explain.facts import Facts, Identity, densest, identity, label
+from coordinator.explain.generation import Generation, Outcome, Replacement
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.reasons import Leaving
 from coordinator.explain.storms import UNKNOWN, Rebalances, storms_of_group
-from coordinator.explain.words import Clock, Names, counted, duration, host_of, plain, utc_clock
-
-T = TypeVar("T")
+from coordinator.explain.words import Clock, Names, counted, duration, plain, utc_clock
 
 WINDOW_MS: Final = 10 * 60_000
 """Departures within this time of each other belong together."""
@@ -25,12 +23,12 @@ WINDOW_MS: Final = 10 * 60_000
 FLAPS: Final = 3
 """How often a member comes and goes in `WINDOW_MS` until it flaps."""
 
-RETURN_MS: Final = 60_000
-"""A member that joins within this time after it left or was removed is taken for the same one."""
-
 SILENCES: Final = 2
 SLOW_REJOINS: Final = 3
 """In so many rebalances a member joins `SLOW_REJOIN_MS` later than all others until it is slow."""
+
+TAKEN_BACK: Final = 3
+"""How often, in `WINDOW_MS`, clients take an instance id back from each other until they share it."""
 
 IDLE_REBALANCES: Final = 3
 """How many rebalances that stopped all members and moved nothing make a finding."""
@@ -48,6 +46,7 @@ class Kind(StrEnum):
     EAGER_WITHOUT_NEED = "eager_without_need"
     IDLE_MEMBERS = "idle_members"
     NO_COMMITS = "no_commits"
+    SHARED_INSTANCE_ID = "shared_instance_id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,102 +75,33 @@ class Finding:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Visit:
-    """A removal, and the next join of a client of the same identity within `RETURN_MS`."""
-
-    removal: Removal
-    back_ms: int | None
-
-
-Identity = tuple[str, ...]
-"""What a client keeps when it is restarted: its instance id, else its client id and host."""
-
-
-def identity(member: MemberRef) -> Identity:
-    if member.group_instance_id is not None:
-        return (member.group_instance_id,)
-    return member.client_id, member.client_host
-
-
 def findings(history: GroupHistory, now_ms: int, clock: Clock = utc_clock) -> list[Finding]:
     """All findings of a group at a wall-clock time, in ms since the epoch."""
-    facts = _Facts(history)
+    facts = Facts(history)
     return [finding for look in _LOOKS for finding in look(facts, now_ms, clock)]
 
 
-class _Facts:
-    """What several findings rest on, found once."""
-
-    def __init__(self, history: GroupHistory) -> None:
-        self.history = history
-
-    @cached_property
-    def complete(self) -> list[Generation]:
-        """The generations that counted, each with a known start."""
-        known = self.history.generations
-        return [each for each in known if each.rebalance_started_ms is not None and not each.is_void]
-
-    @cached_property
-    def stable(self) -> list[Generation]:
-        return [each for each in self.complete if each.outcome is Outcome.STABLE]
-
-    @cached_property
-    def visits(self) -> dict[Identity, list[_Visit]]:
-        """Identity → its removals in order; by an administrator or a rebalance timeout too."""
-        joins: dict[Identity, deque[int]] = defaultdict(deque)
-        for generation in self.history.generations:
-            for joined in generation.changes.joined:
-                joins[identity(joined.member)].append(joined.at_ms)
-        visits: dict[Identity, list[_Visit]] = defaultdict(list)
-        for generation in self.history.generations:
-            for removal in generation.changes.removed:
-                waiting = joins[identity(removal.member)]
-                while waiting and waiting[0] < removal.at_ms:
-                    waiting.popleft()
-                is_back = waiting and waiting[0] - removal.at_ms <= RETURN_MS
-                back_ms = waiting.popleft() if is_back else None
-                visits[identity(removal.member)].append(_Visit(removal, back_ms))
-        return visits
-
-    @cached_property
-    def most_at_once(self) -> dict[Identity, int]:
-        """Identity → how many members had it in one generation: clients on one host often share a client id."""
-        most: dict[Identity, int] = defaultdict(int)
-        for generation in self.history.generations:
-            count = Counter(identity(part.member) for part in generation.members.values())
-            for each, number in count.items():
-                most[each] = max(most[each], number)
-        return most
-
-
-def _label(found: Identity) -> str:
-    name = plain(found[0]) if found[0] else "a client without a client id"
-    host = host_of(found[1]) if len(found) > 1 else ""
-    return f"{name} ({host})" if host else name
-
-
-def _flapping(facts: _Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
+def _flapping(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
     for who, visits in facts.visits.items():
         came_back = [each for each in visits if each.back_ms is not None]
-        window = _densest(came_back, WINDOW_MS, lambda each: each.removal.at_ms)
+        window = densest(came_back, WINDOW_MS, lambda each: each.removal.at_ms)
         if len(window) < FLAPS or len(window) < FLAPS * facts.most_at_once[who]:
             continue
         causes = {each.removal.cause.value.replace("_", " ") for each in window}
         first, last = window[0].removal.at_ms, window[-1].removal.at_ms
         yield Finding(
             Kind.FLAPPING_MEMBER,
-            f"{_label(who)} comes and goes: it was removed and came back {len(window)} times in"
+            f"{label(who)} comes and goes: it was removed and came back {len(window)} times in"
             f" {duration(last - first)}",
             tuple(f"{clock(each.removal.at_ms)} {each.removal.cause.value.replace('_', ' ')}" for each in window[-5:]),
             f"look at this client first ({', '.join(sorted(causes))}): each time, all members rebalance twice",
             first,
             last,
-            _label(who),
+            label(who),
         )
 
 
-def _storm(facts: _Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
+def _storm(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
     history = facts.history
     started = [
         (
@@ -199,7 +129,7 @@ def _storm(facts: _Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
     )
 
 
-def _rolling_restart(facts: _Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
+def _rolling_restart(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
     left = [
         visit
         for visits in facts.visits.values()
@@ -210,7 +140,7 @@ def _rolling_restart(facts: _Facts, now_ms: int, clock: Clock) -> Iterator[Findi
         and not Leaving(visit.removal).by_poll_timeout
     ]
     left.sort(key=lambda each: each.removal.at_ms)
-    window = _densest(left, WINDOW_MS, lambda each: each.removal.at_ms)
+    window = densest(left, WINDOW_MS, lambda each: each.removal.at_ms)
     sizes = [each.member_count or 0 for each in facts.stable]
     if len(window) < 2 or len(window) * 2 < max(sizes, default=0):
         return
@@ -229,7 +159,7 @@ def _rolling_restart(facts: _Facts, now_ms: int, clock: Clock) -> Iterator[Findi
     )
 
 
-def _short_session_timeout(facts: _Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
+def _short_session_timeout(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
     """A member that is back at once after its session expired was alive: it paused."""
     for who, visits in facts.visits.items():
         pauses = [
@@ -248,7 +178,7 @@ def _short_session_timeout(facts: _Facts, now_ms: int, clock: Clock) -> Iterator
         timeout_ms = min(each.removal.session_timeout_ms or 0 for each in pauses)
         yield Finding(
             Kind.SHORT_SESSION_TIMEOUT,
-            f"{_label(who)} pauses longer than its session timeout of {duration(timeout_ms)}, and comes back",
+            f"{label(who)} pauses longer than its session timeout of {duration(timeout_ms)}, and comes back",
             tuple(
                 f"{clock(each.removal.at_ms)} removed, back {duration((each.back_ms or 0) - each.removal.at_ms)} later:"
                 f" silent for {duration(pause)}"
@@ -258,11 +188,11 @@ def _short_session_timeout(facts: _Facts, now_ms: int, clock: Clock) -> Iterator
             " limits)",
             pauses[0].removal.at_ms,
             pauses[-1].removal.at_ms,
-            _label(who),
+            label(who),
         )
 
 
-def _slow_rejoiner(facts: _Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
+def _slow_rejoiner(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
     held: dict[Identity, list[tuple[Generation, int]]] = defaultdict(list)
     for generation in facts.stable:
         found = generation.held_up()
@@ -273,17 +203,17 @@ def _slow_rejoiner(facts: _Facts, now_ms: int, clock: Clock) -> Iterator[Finding
         if len(times) >= SLOW_REJOINS and len(times) * 2 > rebalances:
             yield Finding(
                 Kind.SLOW_REJOINER,
-                f"{_label(who)} held up {len(times)} of {rebalances} rebalances, by up to"
+                f"{label(who)} held up {len(times)} of {rebalances} rebalances, by up to"
                 f" {duration(max(ms for _, ms in times))}",
                 tuple(f"generation {each.generation_id}: {duration(ms)}" for each, ms in times[-5:]),
                 "all others wait for it: process less per poll() there (max.poll.records), or look at what slows it",
                 times[0][0].rebalance_started_ms or 0,
                 times[-1][0].ended_ms or 0,
-                _label(who),
+                label(who),
             )
 
 
-def _eager_without_need(facts: _Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
+def _eager_without_need(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
     idle = [
         generation
         for before, generation in pairwise(facts.stable)
@@ -307,7 +237,7 @@ def _eager_without_need(facts: _Facts, now_ms: int, clock: Clock) -> Iterator[Fi
     )
 
 
-def _idle_members(facts: _Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
+def _idle_members(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
     history = facts.history
     latest = history.latest
     if latest is None or latest.outcome is not Outcome.STABLE or not latest.partitions or not history.exists:
@@ -333,7 +263,7 @@ def _owns_any(history: GroupHistory, member: MemberRef) -> bool:
     return known is None or bool(known.partitions) or known.unnamed_partitions > 0
 
 
-def _no_commits(facts: _Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
+def _no_commits(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
     history = facts.history
     latest = history.latest
     if latest is None or latest.outcome is not Outcome.STABLE or not latest.partitions or latest.ended_ms is None:
@@ -357,20 +287,36 @@ def _no_commits(facts: _Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
     )
 
 
-def _densest(items: Iterable[T], window_ms: int, time_of: Callable[[T], int]) -> list[T]:
-    """The longest run of items, in order of time, that lies within a window."""
-    best: list[T] = []
-    run: deque[T] = deque()
-    for item in items:
-        run.append(item)
-        while time_of(item) - time_of(run[0]) > window_ms:
-            run.popleft()
-        if len(run) > len(best):
-            best = list(run)
-    return best
+def _shared_instance_id(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
+    """Of two clients with one instance id, each replaces the other (KIP-345), as long as both are restarted."""
+    for instance_id, replacements in facts.replacements.items():
+        taken_back = [
+            later
+            for earlier, later in pairwise(replacements)
+            if _taker(later) == (earlier.old_client_id, earlier.old_client_host) != _taker(earlier)
+        ]
+        window = densest(taken_back, WINDOW_MS, lambda each: each.at_ms)
+        if len(window) < TAKEN_BACK:
+            continue
+        clients = sorted({label(_taker(each)) for each in window})
+        first, last = window[0].at_ms, window[-1].at_ms
+        yield Finding(
+            Kind.SHARED_INSTANCE_ID,
+            f"{' and '.join(clients)} take the group.instance.id {plain(instance_id)} from each other:"
+            f" {len(window)} times in {duration(last - first)}",
+            tuple(f"{clock(each.at_ms)} {label(_taker(each))} took it" for each in window[-5:]),
+            "give each consumer a group.instance.id of its own: the one that loses it is fenced, or starts anew",
+            first,
+            last,
+            plain(instance_id),
+        )
 
 
-_LOOKS: Final[tuple[Callable[[_Facts, int, Clock], Iterator[Finding]], ...]] = (
+def _taker(replacement: Replacement) -> Identity:
+    return replacement.member.client_id, replacement.member.client_host
+
+
+_LOOKS: Final[tuple[Callable[[Facts, int, Clock], Iterator[Finding]], ...]] = (
     _flapping,
     _storm,
     _rolling_restart,
@@ -379,4 +325,5 @@ _LOOKS: Final[tuple[Callable[[_Facts, int, Clock], Iterator[Finding]], ...]] = (
     _eager_without_need,
     _idle_members,
     _no_commits,
+    _shared_instance_id,
 )

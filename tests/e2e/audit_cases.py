@@ -17,6 +17,7 @@ from kafka.structs import OffsetAndMetadata, TopicPartition
 from coordinator.audit import schema
 from coordinator.client.audit_topic import AuditTopic
 from coordinator.core.causes import Cause
+from coordinator.explain.findings import Finding, Kind, findings
 from coordinator.explain.generation import Generation, Outcome
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.story import tell
@@ -286,6 +287,11 @@ def a_static_member_restarts_with_other_topics(scene: Scene) -> None:
     again.driver.kill()
 
 
+def shared_instance_id(scene: Scene) -> list[Finding]:
+    history = scene.history()
+    return [each for each in findings(history, history.last_ms or 0) if each.kind is Kind.SHARED_INSTANCE_ID]
+
+
 def a_static_member_is_fenced(scene: Scene) -> None:
     one = scene.member("one", instance_id="pod-0", session_timeout_ms=20_000)
     scene.steady(one)
@@ -304,6 +310,7 @@ def a_static_member_is_fenced(scene: Scene) -> None:
         scene.unknown = "no request is fenced: this client's heartbeats name no instance, and it takes the place back"
         clients = [(each.old_client_id, each.member.client_id) for each in scene.of_kind(schema.StaticMemberReplaced)]
         assert clients[:2] == [("one", "twin"), ("twin", "one")]
+        wait_for(lambda: shared_instance_id(scene), SECONDS, "the finding", every_ms=200)
         one.driver.kill()
         twin.driver.kill()
         return

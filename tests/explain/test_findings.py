@@ -158,3 +158,29 @@ def test_a_group_that_nobody_commits_to():
     group = Consumers().group_of("a")
     group.quiet(900_000)
     assert group.findings()[Kind.NO_COMMITS].headline == "nobody has committed an offset for 15 min"
+
+
+def test_clients_that_take_an_instance_id_from_each_other():
+    group = Consumers()
+    group.join("a", instance_id="pod-0")
+    group.settle()
+    for name in ("b", "a", "b", "a"):
+        group.ids.clear()
+        group.join(name, instance_id="pod-0", client_id=name)
+        group.quiet(2_000)
+    found = group.findings()[Kind.SHARED_INSTANCE_ID]
+    assert found.headline == (
+        "a (127.0.0.1) and b (127.0.0.1) take the group.instance.id pod-0 from each other: 3 times in 4 s"
+    )
+    assert len(found.evidence) == 3
+
+
+def test_a_static_member_that_is_restarted_again_and_again_shares_nothing():
+    group = Consumers()
+    group.join("a", instance_id="pod-0")
+    group.settle()
+    for _ in range(6):
+        group.ids.clear()
+        group.join("a", instance_id="pod-0")
+        group.quiet(2_000)
+    assert Kind.SHARED_INSTANCE_ID not in group.findings()

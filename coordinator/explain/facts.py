@@ -1,0 +1,112 @@
+"""What several findings about a group rest on, found once."""
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Final, TypeVar
+
+from coordinator.audit.schema import MemberRef
+from coordinator.explain.generation import Generation, Outcome, Removal, Replacement
+from coordinator.explain.history import GroupHistory
+from coordinator.explain.words import host_of, plain
+
+T = TypeVar("T")
+
+RETURN_MS: Final = 60_000
+"""A member that joins within this time after it left or was removed is taken for the same one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A removal, and the next join of a client of the same identity within `RETURN_MS`."""
+
+    removal: Removal
+    back_ms: int | None
+
+
+Identity = tuple[str, ...]
+"""What a client keeps when it is restarted: its instance id, else its client id and host."""
+
+
+def identity(member: MemberRef) -> Identity:
+    if member.group_instance_id is not None:
+        return (member.group_instance_id,)
+    return member.client_id, member.client_host
+
+
+class Facts:
+    """What several findings rest on, found once."""
+
+    def __init__(self, history: GroupHistory) -> None:
+        self.history = history
+
+    @cached_property
+    def complete(self) -> list[Generation]:
+        """The generations that counted, each with a known start."""
+        known = self.history.generations
+        return [each for each in known if each.rebalance_started_ms is not None and not each.is_void]
+
+    @cached_property
+    def stable(self) -> list[Generation]:
+        return [each for each in self.complete if each.outcome is Outcome.STABLE]
+
+    @cached_property
+    def visits(self) -> dict[Identity, list[Visit]]:
+        """Identity → its removals in order; by an administrator or a rebalance timeout too."""
+        joins: dict[Identity, deque[int]] = defaultdict(deque)
+        for generation in self.history.generations:
+            for joined in generation.changes.joined:
+                joins[identity(joined.member)].append(joined.at_ms)
+        visits: dict[Identity, list[Visit]] = defaultdict(list)
+        for generation in self.history.generations:
+            for removal in generation.changes.removed:
+                waiting = joins[identity(removal.member)]
+                while waiting and waiting[0] < removal.at_ms:
+                    waiting.popleft()
+                is_back = waiting and waiting[0] - removal.at_ms <= RETURN_MS
+                back_ms = waiting.popleft() if is_back else None
+                visits[identity(removal.member)].append(Visit(removal, back_ms))
+        return visits
+
+    @cached_property
+    def replacements(self) -> dict[str, list[Replacement]]:
+        """Instance id → the replacements of the member that has it, in order."""
+        found: dict[str, list[Replacement]] = defaultdict(list)
+        changes = [generation.changes.replaced for generation in self.history.generations]
+        while_stable = [generation.replaced_while_stable for generation in self.history.generations]
+        for replacement in chain(*changes, *while_stable, self.history.pending_changes.replaced):
+            found[replacement.member.group_instance_id or ""].append(replacement)
+        for replacements in found.values():
+            replacements.sort(key=lambda each: each.seq)
+        return found
+
+    @cached_property
+    def most_at_once(self) -> dict[Identity, int]:
+        """Identity → how many members had it in one generation: clients on one host often share a client id."""
+        most: dict[Identity, int] = defaultdict(int)
+        for generation in self.history.generations:
+            count = Counter(identity(part.member) for part in generation.members.values())
+            for each, number in count.items():
+                most[each] = max(most[each], number)
+        return most
+
+
+def label(found: Identity) -> str:
+    name = plain(found[0]) if found[0] else "a client without a client id"
+    host = host_of(found[1]) if len(found) > 1 else ""
+    return f"{name} ({host})" if host else name
+
+
+def densest(items: Iterable[T], window_ms: int, time_of: Callable[[T], int]) -> list[T]:
+    """The longest run of items, in order of time, that lies within a window."""
+    best: list[T] = []
+    run: deque[T] = deque()
+    for item in items:
+        run.append(item)
+        while time_of(item) - time_of(run[0]) > window_ms:
+            run.popleft()
+        if len(run) > len(best):
+            best = list(run)
+    return best
