@@ -4,6 +4,7 @@ A row has times as milliseconds since the epoch (`joined_ms`); the column is a t
 """
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any, Final
 
 import msgspec
@@ -25,6 +26,7 @@ from coordinator.pipeline.names import (
 )
 
 TIME: Final = pa.timestamp("us", "UTC")
+_MILLISECONDS: Final = pa.timestamp("ms", "UTC")
 _T, _N, _B = pa.string(), pa.int64(), pa.binary()
 _HEAD: Final = {"group_id": _T, "created_seq": _N, "seq": _N, "time_at": TIME, "generation_id": _N}
 _WHERE: Final = {"partition": pa.int32(), "offset": _N, "timestamp_at": TIME}
@@ -174,16 +176,27 @@ def arrow_table(table: str, rows: Sequence[dict[str, Any]]) -> pa.Table:
 
 
 def _column(field: pa.Field, rows: Sequence[dict[str, Any]]) -> pa.Array:
-    name = field.name
     if field.type == TIME:
-        source = name.removesuffix("_at") + "_ms"
-        times = [_microseconds(row.get(source)) for row in rows]
-        return pa.array(times, pa.int64()).cast(TIME)
-    values = [row.get(name) for row in rows]
+        return _times(_values(field.name.removesuffix("_at") + "_ms", rows))
+    values = _values(field.name, rows)
     try:
         return pa.array(values, field.type)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
         return pa.array([_fitting(value, field.type) for value in values], field.type)
+
+
+def _values(name: str, rows: Sequence[dict[str, Any]]) -> list[Any]:
+    try:
+        return list(map(itemgetter(name), rows))  # twice as fast; the rows of most tables have all columns
+    except KeyError:
+        return [row.get(name) for row in rows]
+
+
+def _times(values: list[Any]) -> pa.Array:
+    try:
+        return pa.array(values, _MILLISECONDS).cast(TIME)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        return pa.array([_microseconds(value) for value in values], pa.int64()).cast(TIME)
 
 
 def _microseconds(value: Any) -> int | None:

@@ -6,6 +6,7 @@ per group. Tables are only appended to: a row is final once it is written.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from operator import itemgetter
 from typing import Any, Final
 
 import msgspec
@@ -121,11 +122,28 @@ class Fold:
         return self.rows
 
     def _keep(self, event: Event, value: bytes, position: Position) -> None:
-        member = event.get("member")
-        row = {**where(position), "value": value, **{name: event.get(name) for name in SILVER_FIELDS}}
-        if isinstance(member, dict):
-            row["member_id"], row["client_id"] = member.get("member_id"), member.get("client_id")
-        self.rows[SILVER].append(row)
+        found, member = event.get, event.get("member")
+        is_known = isinstance(member, dict)
+        # Written out, because every event passes here: a comprehension takes three times as long.
+        self.rows[SILVER].append(
+            {
+                "partition": position.partition,
+                "offset": position.offset,
+                "timestamp_ms": position.timestamp_ms,
+                "kind": event["kind"],
+                "group_id": found("group_id"),
+                "seq": found("seq"),
+                "created_seq": found("created_seq"),
+                "time_ms": found("time_ms"),
+                "generation_id": found("generation_id"),
+                "state": found("state"),
+                "coordinator_epoch": found("coordinator_epoch"),
+                "cause": found("cause"),
+                "member_id": member.get("member_id") if is_known else None,
+                "client_id": member.get("client_id") if is_known else None,
+                "value": value,
+            }
+        )
 
     def _is_new(self, event: Event, position: Position) -> bool:
         """Note the event as the last of its group, and what is missing before it; false if it was there before."""
@@ -234,12 +252,21 @@ class Fold:
         self._own(event, member, sorted(gained))
 
     def _own(self, event: Event, member: Row | None, partitions: Iterable[tuple[str, int]]) -> None:
-        who = {"member_id": None, "client_id": None}
-        if member is not None:
-            who = {"member_id": member["member_id"], "client_id": member.get("client_id")}
-        head = _head(event)
+        member_id, client_id = (None, None) if member is None else (member["member_id"], member.get("client_id"))
+        group_id, created_seq, seq, time_ms, generation_id = _HEAD(event)
         self.rows[OWNERSHIP] += [
-            {**head, "topic": topic, "topic_partition": partition, "since_ms": event["time_ms"], **who}
+            {
+                "group_id": group_id,
+                "created_seq": created_seq,
+                "seq": seq,
+                "time_ms": time_ms,
+                "generation_id": generation_id,
+                "topic": topic,
+                "topic_partition": partition,
+                "since_ms": time_ms,
+                "member_id": member_id,
+                "client_id": client_id,
+            }
             for topic, partition in partitions
         ]
 
@@ -263,17 +290,9 @@ class Fold:
                 known.owned = owned
 
 
-SILVER_FIELDS: Final = (
-    "kind",
-    "group_id",
-    "seq",
-    "created_seq",
-    "time_ms",
-    "generation_id",
-    "state",
-    "coordinator_epoch",
-    "cause",
-)
+_HEAD_FIELDS: Final = ("group_id", "created_seq", "seq", "time_ms", "generation_id")
+_HEAD: Final = itemgetter(*_HEAD_FIELDS)
+
 MEMBER_FIELDS: Final = (
     "member_id",
     "client_id",
@@ -349,7 +368,7 @@ def where(position: Position) -> Row:
 
 
 def _head(event: Event) -> Row:
-    return {name: event[name] for name in ("group_id", "created_seq", "seq", "time_ms", "generation_id")}
+    return dict(zip(_HEAD_FIELDS, _HEAD(event), strict=True))
 
 
 def _gap(event: Event, first: int, last: int) -> Row:
