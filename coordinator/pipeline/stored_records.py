@@ -1,4 +1,5 @@
 """The records of `__consumer_offsets`, decoded and reduced to what the tables need.
+
 What the driver gets of a batch of records: each record of a group itself as one of the structs below, and the committed
 offsets, which are nearly all of the records, only counted (`stored_batches.py`).
 
