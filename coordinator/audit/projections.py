@@ -9,7 +9,7 @@ from coordinator.audit.group_state import GroupAuditState, KnownMember, by_topic
 from coordinator.audit.world import World
 from coordinator.core import events, offset_events
 from coordinator.core.causes import Cause
-from coordinator.core.classic_group import ClassicGroup, Member
+from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE, read_assignment
 from coordinator.core.offset_events import DeletionCause
 from coordinator.core.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE, GroupState
@@ -17,7 +17,8 @@ from coordinator.core.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBAL
 Fields = dict[str, Any]
 """The fields of an event without those of the envelope, in the order of its struct.
 
-A member may be a `KnownMember`, or any object with the attributes of `schema.MemberRef`.
+A member may be a `KnownMember`, or any object with the attributes of `schema.MemberRef`. In a list of
+`schema.MemberSnapshot`, a `KnownMember` stands for its snapshot.
 """
 
 
@@ -372,15 +373,8 @@ def whole_group(group: ClassicGroup, state: GroupAuditState) -> Fields:
         "protocol_type": group.protocol_type or "",
         "protocol_name": group.protocol_name or "",
         "leader": group.leader or "",
-        "members": [_member_snapshot(member, group, state) for member in group.members.values()],
+        "members": [state.members[member_id] for member_id in group.members],
     }
-
-
-def _member_snapshot(member: Member, group: ClassicGroup, state: GroupAuditState) -> schema.MemberSnapshot:
-    known = state.members[member.member_id]
-    return schema.MemberSnapshot(
-        cast(Any, known), known.topics, by_topic(known.owned), known.unnamed_topics, known.unnamed_partitions
-    )
 
 
 def snapshot(group: ClassicGroup, state: GroupAuditState, checkpoint_offset: int | None) -> Fields:

@@ -54,8 +54,10 @@ cdef class Layout:
     cdef tuple names
     cdef tuple texts
     cdef tuple within
+    cdef bint is_snapshot               # of schema.MemberSnapshot
 
-    def __init__(self, fields, bytes before_first not None):
+    def __init__(self, fields, bytes before_first not None, bint is_snapshot=False):
+        self.is_snapshot = is_snapshot
         self.names = tuple([field.name for field in fields])
         self.texts = tuple([(b"," if at else before_first) + key_text(field) for at, field in enumerate(fields)])
         self.within = tuple([layout_within(field.type) for field in fields])
@@ -68,7 +70,7 @@ def key_text(field):
 def layout_within(field_type):
     """The layout of the struct that this type is or contains; None for most types."""
     if isinstance(field_type, type) and issubclass(field_type, msgspec.Struct):
-        return Layout(msgspec.structs.fields(field_type), b"{")
+        return Layout(msgspec.structs.fields(field_type), b"{", field_type is schema.MemberSnapshot)
     return next(filter(None, map(layout_within, get_args(field_type))), None)
 
 
@@ -92,6 +94,10 @@ cdef class Kind:
         self.type_header = ("ce_type", tag)
         self.last_bytes = FIRST_BYTES
 
+
+assert [each.name for each in msgspec.structs.fields(schema.MemberSnapshot)] == [
+    "member", "subscribed_topics", "partitions", "unnamed_topics", "unnamed_partitions",
+]
 
 cdef dict KINDS = {event_class: Kind(event_class) for event_class in schema.TAGS}
 
@@ -295,11 +301,40 @@ cdef bytes member_text(KnownMember known, Layout layout):
     return known.text
 
 
+cdef int write_snapshot(Writer *w, KnownMember known, Layout layout) except -1:
+    """The member as a `schema.MemberSnapshot`: a checkpoint has one of each member of each group."""
+    write_bytes(w, layout.texts[0])
+    write_bytes(w, member_text(known, layout.within[0]))
+    write_bytes(w, layout.texts[1])
+    write_list(w, known.topics, None)
+    write_bytes(w, layout.texts[2])
+    write_partitions(w, known.owned)
+    write_integer(w, layout.texts[3], known.unnamed_topics)
+    write_integer(w, layout.texts[4], known.unnamed_partitions)
+    return write_byte(w, c"}")
+
+
+cdef int write_partitions(Writer *w, tuple partitions) except -1:
+    """(topic, index), ascending, as topic → indexes."""
+    cdef str last = None
+    write_byte(w, c"{")
+    for topic, index in partitions:
+        if last is not None and (topic is last or topic == last):
+            write_integer(w, b",", index)
+            continue
+        if last is not None:
+            write_bytes(w, b"],")
+        write_text(w, topic)
+        write_integer(w, b":[", index)
+        last = topic
+    return write_bytes(w, b"}" if last is None else b"]}")
+
+
 cdef int write_value(Writer *w, value, Layout within) except -1:
     if value is None:
         return write_bytes(w, b"null")
     if type(value) is KnownMember:
-        return write_bytes(w, member_text(value, within))
+        return write_snapshot(w, value, within) if within.is_snapshot else write_bytes(w, member_text(value, within))
     if isinstance(value, str):
         return write_text(w, value)
     if isinstance(value, bool):
