@@ -290,7 +290,9 @@ cdef bytes member_text(KnownMember known, Layout layout):
     cdef Writer w
     member = known.member
     name, version = member.client_software_name, member.client_software_version
-    if known.text is None or name != known.text_software_name or version != known.text_software_version:
+    if (name is not known.text_software_name and name != known.text_software_name) or (
+        version is not known.text_software_version and version != known.text_software_version
+    ):
         open_writer(&w, FIRST_BYTES, b"MemberRef")
         try:
             write_struct(&w, layout, member)
