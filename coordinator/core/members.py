@@ -288,8 +288,9 @@ class SessionExpired:
 def expire_session(group: Group | None, request: SessionExpired, context: OperationContext) -> Decision:
     """Remove a member, or a pending member id, that was silent for its whole session timeout.
 
-    With another cause than that it is removed whether it was silent or not. A member that waits for a join or sync counts as alive, except a new one: it knows no id to send heartbeats with, so
-    its (longer) timeout is the only sign that its client is gone.
+    With another cause it is removed whether it was silent or not. A member that waits for a join or sync counts as
+    alive, except a new one: it knows no id to send heartbeats with, so its (longer) timeout is the only sign that its
+    client is gone.
     """
     member_id, is_timeout = request.member_id, request.cause is Cause.SESSION_EXPIRED
     if group is None:
