@@ -45,7 +45,8 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " pyarrow deltalake pyspark py4j delta rich",
         "coordinator.dashboard": "coordinator.audit.schema coordinator.client coordinator.explain msgspec starlette"
         " structlog",
-        "coordinator.faults": "_wire coordinator.core coordinator.runtime coordinator.server coordinator.config msgspec",
+        "coordinator.faults": "_wire coordinator.server coordinator.runtime coordinator.core coordinator.config"
+        " msgspec",
         "coordinator.testing": "_wire coordinator.faults coordinator.server coordinator.explain coordinator.client"
         " coordinator.audit coordinator.broker coordinator.core coordinator.log coordinator.timers coordinator.config"
         " pytest starlette structlog uvloop",
