@@ -23,7 +23,7 @@ CONNECTION_SECONDS: Final = 10
 HEAD_BYTES_MAX: Final = 16 * 1024
 """The size of the request line and the headers."""
 BODY_BYTES_MAX: Final = 64 * 1024
-"""No route reads a body; a request that announces a larger one is closed at once."""
+"""Only the routes of tests read a body; a request with a larger one is closed at once."""
 STOP_SECONDS: Final = 1
 BACKLOG: Final = 64
 
@@ -99,7 +99,9 @@ class AdminPort:
         self._socket.close()
 
     def close(self) -> None:
-        """Close the port at once, after a start that failed."""
+        """Close the port at once, after a start that failed or when the process counts as killed."""
+        for server in getattr(self._server, "servers", ()):  # those that uvicorn has begun to serve
+            server.close()
         if self._serving is not None:
             self._serving.cancel()
         self._socket.close()
