@@ -112,10 +112,11 @@ class AsyncGroup:
         *,
         members: int | None = None,
         generation: int | None = None,
+        partitions: int | None = None,
         timeout: float = WAIT_SECONDS,
     ) -> GroupSnapshot:
         """As `Group.wait_for`."""
-        waited = self._node.wait(requests.wait_for_group(self.id, state, members, generation, timeout))
+        waited = self._node.wait(requests.wait_for_group(self.id, state, members, generation, partitions, timeout))
         return await asyncio.wrap_future(waited)
 
     async def events(self) -> list[AuditEvent]:

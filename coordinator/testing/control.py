@@ -118,11 +118,12 @@ class Control:
         state: str | None = None,
         members: int | None = None,
         generation: int | None = None,
+        partitions: int | None = None,
         timeout: float = 10,
     ) -> GroupSnapshot:
         """The group as soon as it has this state, this number of members, and this generation or a later one.
 
-        `timeout` is in seconds of real time.
+        `partitions` is how many are assigned, over all members. `timeout` is in seconds of real time.
 
         Raises:
             TestingError: there is no such state.
@@ -136,6 +137,7 @@ class Control:
             now = self.group(group_id)
             met = state in (None, now.state) and members in (None, len(now.members))
             met = met and (generation is None or now.generation_id >= generation)
+            met = met and partitions in (None, now.partition_count)
             if met:
                 found[:] = [now]
             return met
@@ -143,6 +145,7 @@ class Control:
         def complaint() -> str:
             wanted = [state or "", "" if members is None else counted(members, "member")]
             wanted.append("" if generation is None else f"generation {generation}")
+            wanted.append("" if partitions is None else f"{counted(partitions, 'partition')} assigned")
             what = ", ".join(filter(None, wanted)) or "anything"
             return f"waited {timeout:g} s for group {plain(group_id)} to have {what}; {self.group(group_id).in_words()}"
 

@@ -163,17 +163,20 @@ class Group:
         *,
         members: int | None = None,
         generation: int | None = None,
+        partitions: int | None = None,
         timeout: float = WAIT_SECONDS,
     ) -> GroupSnapshot:
         """The group as soon as it has this state, this number of members, and this generation or a later one.
 
-        `timeout` is in seconds of real time.
+        `partitions` is how many are assigned, over all members. `timeout` is in seconds of real time.
 
         Raises:
             WaitTimeout: it was not so in time; the message tells how it was.
             TestingError: there is no such state.
         """
-        return self._node.wait(requests.wait_for_group(self.id, state, members, generation, timeout)).result()
+        return self._node.wait(
+            requests.wait_for_group(self.id, state, members, generation, partitions, timeout)
+        ).result()
 
     def events(self) -> list[AuditEvent]:
         """The audit events, in order (coordinator.audit.schema)."""

@@ -114,7 +114,7 @@ class TestingRoutes:
     async def group(self, request: Request) -> Response:
         """The group, as soon as it has the `state`, the number of `members` and the `generation` that are given."""
         asked = _Query(request)
-        wait = asked.integer("members"), asked.integer("generation")
+        wait = asked.integer("members"), asked.integer("generation"), asked.integer("partitions")
         return _json(
             await self._control.wait_for_group(asked.required("id"), asked.text("state"), *wait, asked.timeout())
         )

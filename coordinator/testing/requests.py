@@ -44,9 +44,14 @@ def group(group_id: str) -> Callable[[Control], GroupSnapshot]:
 
 
 def wait_for_group(
-    group_id: str, state: str | None, members: int | None, generation: int | None, timeout: float
+    group_id: str,
+    state: str | None,
+    members: int | None,
+    generation: int | None,
+    partitions: int | None,
+    timeout: float,
 ) -> Callable[[Control], Awaitable[GroupSnapshot]]:
-    return lambda control: control.wait_for_group(group_id, state, members, generation, timeout)
+    return lambda control: control.wait_for_group(group_id, state, members, generation, partitions, timeout)
 
 
 def all_hit() -> Callable[[Control], None]:

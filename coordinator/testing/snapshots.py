@@ -40,14 +40,20 @@ class GroupSnapshot:
     members: tuple[MemberSnapshot, ...] = ()
     committed_offsets: Mapping[str, Mapping[int, int]] | None = None
 
+    @property
+    def partition_count(self) -> int:
+        """How many partitions are assigned, as far as assignments can be read."""
+        return sum(len(indexes) for each in self.members for indexes in (each.partitions or {}).values())
+
     def in_words(self) -> str:
-        """`PreparingRebalance in generation 2 with 2 members: a and b`."""
+        """`it is Stable in generation 2 with 4 partitions assigned to 2 members: a and b`."""
         if self.state == DEAD:
             return "it does not exist"
         names = [plain(each.member_id) for each in self.members]
         named = listed(names[:MEMBERS_NAMED], more=max(0, len(names) - MEMBERS_NAMED)) if names else ""
         members = f"{counted(len(names), 'member')}{f': {named}' if named else ''}"
-        return f"it is {self.state} in generation {self.generation_id} with {members}"
+        partitions = counted(self.partition_count, "partition")
+        return f"it is {self.state} in generation {self.generation_id} with {partitions} assigned to {members}"
 
 
 def snapshot_of(group_id: str, group: Group | None) -> GroupSnapshot:

@@ -32,7 +32,7 @@ def test_members_share_what_was_produced_and_their_commits_are_seen(server):
     assert [partition for partition, _ in placed] == [0, 1, 2, 3, 0]
     with consumers(server.bootstrap, "orders", "billing", 2):
         group = server.group("billing")
-        group.wait_for("Stable", members=2)
+        group.wait_for("Stable", members=2, partitions=4)
         assert sorted(len(each["orders"]) for each in group.assignment.values()) == [2, 2]
         assert {each.client_id for each in group.members} == {"billing-1", "billing-2"}
         assert group.state == "Stable"
@@ -88,7 +88,7 @@ def test_a_wait_in_vain_says_how_the_group_is(server):
     with client, pytest.raises(WaitTimeout) as failed:
         server.group("g").wait_for("Stable", members=3, timeout=0.01)
     assert str(failed.value) == (
-        f"waited 0.01 s for group g to have Stable, 3 members; it is Stable in generation 1 with 1 member: {member_id}"
+        f"waited 0.01 s for group g to have Stable, 3 members; it is Stable in generation 1 with 0 partitions assigned to 1 member: {member_id}"
     )
     with pytest.raises(TestingError, match=r"^there is no state 'stable'; the states are Empty, "):
         server.group("g").wait_for("stable")
