@@ -49,7 +49,7 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " msgspec",
         "coordinator.testing": "_wire coordinator.faults coordinator.server coordinator.explain coordinator.client"
         " coordinator.audit coordinator.broker coordinator.core coordinator.log coordinator.timers coordinator.config"
-        " pytest starlette structlog uvloop",
+        " msgspec pytest starlette structlog uvloop",
         "coordinator.demo": ANYTHING,
         "coordinator.cli": ANYTHING,
         "coordinator.internal_topics": "",

@@ -33,6 +33,7 @@ class LoopScheduler:
         self._is_requested = False
         self._timer: asyncio.TimerHandle | None = None
         self._timer_deadline_ms = -1
+        self._is_abandoned = False
 
     def on_iteration_end(self, step: Callable[[int], None]) -> None:
         """Call `step(now_ms)` at the end of each requested iteration, in the order of registration."""
@@ -63,8 +64,7 @@ class LoopScheduler:
     def abandon(self) -> None:
         """Do nothing any more, not even what is requested already: the process counts as killed."""
         self.stop()
-        self._end_steps.clear()
-        self._on_due.clear()
+        self._is_abandoned = True
 
     def run_until(
         self, until_ms: int, set_time: Callable[[int], None], before_due: Callable[[int], None], timers_at_most: int
@@ -94,6 +94,8 @@ class LoopScheduler:
 
     def _end(self) -> None:
         self._is_requested = False
+        if self._is_abandoned:
+            return
         now_ms = self._now_ms()
         for step in self._end_steps:
             try:

@@ -2,7 +2,10 @@
 
 import gc
 import socket
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -88,7 +91,8 @@ def test_a_wait_in_vain_says_how_the_group_is(server):
     with client, pytest.raises(WaitTimeout) as failed:
         server.group("g").wait_for("Stable", members=3, timeout=0.01)
     assert str(failed.value) == (
-        f"waited 0.01 s for group g to have Stable, 3 members; it is Stable in generation 1 with 0 partitions assigned to 1 member: {member_id}"
+        "waited 0.01 s for group g to have Stable, 3 members;"
+        f" it is Stable in generation 1 with 0 partitions assigned to 1 member: {member_id}"
     )
     with pytest.raises(TestingError, match=r"^there is no state 'stable'; the states are Empty, "):
         server.group("g").wait_for("stable")
@@ -220,6 +224,30 @@ def test_nothing_is_left_of_it():
         server.group("g").state  # noqa: B018
     server.stop()
     gc.collect()
+
+
+def test_a_start_takes_milliseconds():
+    took = []
+    for _ in range(5):
+        began = time.perf_counter()
+        with Coordinator():
+            took.append(time.perf_counter() - began)
+    assert min(took) < 0.05, took
+
+
+def test_what_it_logs_goes_to_the_logger_of_the_standard_library():
+    """In a process where nobody has configured structlog, and only while a coordinator runs."""
+    script = (
+        "import logging, structlog\n"
+        "from coordinator.testing import Coordinator\n"
+        "logging.basicConfig(level='INFO', format='%(name)s %(message)s')\n"
+        "with Coordinator() as c:\n"
+        "    structlog.get_logger().info('of the application')\n"
+        "assert not structlog.is_configured()\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=20)
+    assert "coordinator serving bootstrap='127.0.0.1:" in run.stderr
+    assert "of the application" in run.stdout and "serving" not in run.stdout
 
 
 def test_a_port_in_use_is_said():
