@@ -38,12 +38,15 @@ class TestingProcess:
         return self
 
     def __exit__(self, *problem: object) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
+        self.close_stdin()
         try:
             self.process.wait(STOP_SECONDS)
         finally:
             self.process.kill()
+
+    def close_stdin(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
 
     def ask(self, method: str, path: str, body: Any = None, content_type: str = "application/json") -> Answer:
         connection = http.client.HTTPConnection(self.admin, timeout=START_SECONDS)

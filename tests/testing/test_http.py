@@ -135,7 +135,7 @@ def test_a_restart_keeps_the_ports(tmp_path):
 
 def test_it_ends_with_the_process_that_started_it_and_on_sigterm(tmp_path):
     with TestingProcess(tmp_path) as kit:
-        kit.process.stdin.close()
+        kit.close_stdin()
         assert kit.process.wait(10) == 0
     with TestingProcess(tmp_path) as kit:
         os.kill(kit.process.pid, signal.SIGTERM)
