@@ -23,7 +23,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test conformance-kafka fuzz simulate mutate nightly lint format docs bench bench-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-pipeline bench-timers bench-wire lock clean java python
+.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test conformance-kafka fuzz simulate mutate nightly lint format docs bench bench-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-pipeline bench-timers bench-wire lock testing-examples clean java python
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -123,6 +123,14 @@ bench-pipeline: build-tests java ## the Spark job over EVENTS (1000000) events f
 
 bench-wire: build-tests ## the codec beside kafka-python, franz-go's kmsg and aiokafka
 	@$(BIN)/python tests/bench/bench_wire.py
+
+# Each starts `coordinator testing` by itself. A toolchain that is missing leaves its example out.
+testing-examples: export COORDINATOR := $(abspath $(BIN)/coordinator)
+testing-examples: build ## tests of a Go, a Node and a Java consumer against `coordinator testing`
+	@if command -v go > /dev/null; then cd interop/testing/go && go test ./...; else echo "left out: go is missing"; fi
+	@if command -v npm > /dev/null; then cd interop/testing/node && npm ci --silent --no-audit --no-fund && npm test --silent; \
+		else echo "left out: npm is missing"; fi
+	@if command -v mvn > /dev/null; then cd interop/testing/java && mvn -q -B test; else echo "left out: mvn is missing"; fi
 
 docs: build ## generate docs/configuration.md, docs/protocol.md, docs/states.md, docs/audit.md and docs/metrics.md
 	@$(BIN)/python docs/make_protocol.py

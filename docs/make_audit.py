@@ -48,6 +48,7 @@ CAUSES: Final[dict[Cause, str]] = {
     Cause.NOT_STORED: "The server stopped before the group was stored.",
     Cause.INVARIANT_VIOLATED: "A defect of the coordinator; the group was loaded again.",
     Cause.ADMIN: "An administrator's request.",
+    Cause.FAULT: "A fault that a test injected (docs/testing.md); never on a server that serves production.",
 }
 
 FIELDS: Final[dict[str, str]] = {
@@ -119,6 +120,7 @@ FIELDS: Final[dict[str, str]] = {
     "api": "the request",
     "error": "Kafka's name of the error",
     "holder": "the member that has the instance id",
+    "injected": "whether a fault that a test injected gave the answer",
     "count": "how often it happened so far",
     "software_version": "version of this server",
     "groups": "number of groups; null if they are not loaded yet",

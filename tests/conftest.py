@@ -5,6 +5,8 @@ import structlog
 
 from tests.servers import RunningServer
 
+pytest_plugins = ("coordinator.testing.plugin", "pytester")
+
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:

@@ -46,6 +46,11 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " pyarrow deltalake pyspark py4j delta rich",
         "coordinator.dashboard": "coordinator.audit.schema coordinator.client coordinator.explain msgspec starlette"
         " structlog",
+        "coordinator.faults": "_wire coordinator.server coordinator.runtime coordinator.core coordinator.config"
+        " msgspec",
+        "coordinator.testing": "_wire coordinator.faults coordinator.server coordinator.explain coordinator.client"
+        " coordinator.audit coordinator.broker coordinator.core coordinator.log coordinator.timers coordinator.config"
+        " msgspec pytest starlette structlog uvloop",
         "coordinator.demo": ANYTHING,
         "coordinator.cli": ANYTHING,
         "coordinator.internal_topics": "",
@@ -171,7 +176,7 @@ def top_level_imports(path: Path) -> Iterator[str]:
 def test_the_libraries_of_the_admin_port_are_imported_when_it_is_on():
     """Off, the port costs nothing, not even an import."""
     names = {"prometheus_client", "starlette", "uvicorn"}
-    shown = ("coordinator.admin", "coordinator.metrics.exposition", "coordinator.dashboard")
+    shown = ("coordinator.admin", "coordinator.metrics.exposition", "coordinator.dashboard", "coordinator.testing.http")
     for path in sources():
         if not any(is_within(name_of(path), each) for each in shown):
             assert {each.partition(".")[0] for each in top_level_imports(path)} & names == set(), path
@@ -179,6 +184,20 @@ def test_the_libraries_of_the_admin_port_are_imported_when_it_is_on():
         if layer_of(name_of(path)) == "coordinator.server":
             needed = {each for each in top_level_imports(path) if each.startswith("coordinator.admin")}
             assert needed == set(), path
+
+
+def test_what_pytest_imports_at_its_start_imports_nothing_of_the_server():
+    for name in ("__init__", "plugin"):
+        found = set(top_level_imports(ROOT / "coordinator" / "testing" / f"{name}.py"))
+        assert found <= {"__future__", "collections.abc", "typing", "pytest"}, name
+
+
+def test_no_part_of_a_server_imports_the_test_kit():
+    for path in sources():
+        layer = layer_of(name_of(path))
+        if layer not in ("coordinator.testing", "coordinator.faults", "coordinator.cli", "coordinator.demo"):
+            kit = [each for each in imported(path) if is_within(each, "coordinator.testing")]
+            assert kit == [], path
 
 
 def test_names_are_imported_by_anybody_because_they_import_nobody():

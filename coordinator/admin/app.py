@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import structlog
@@ -28,8 +29,8 @@ def routes(metrics: NodeMetrics) -> list[BaseRoute]:
     ]
 
 
-def make_app(metrics: NodeMetrics) -> Starlette:
-    return Starlette(routes=routes(metrics), exception_handlers={Exception: _failed})
+def make_app(metrics: NodeMetrics, more_routes: Sequence[BaseRoute] = ()) -> Starlette:
+    return Starlette(routes=[*routes(metrics), *more_routes], exception_handlers={Exception: _failed})
 
 
 class Health:

@@ -2,10 +2,12 @@
 
 import asyncio
 import socket
+from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any, Final
 
 import uvicorn
+from starlette.routing import BaseRoute
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from coordinator.admin.address import parse_address
@@ -21,7 +23,7 @@ CONNECTION_SECONDS: Final = 10
 HEAD_BYTES_MAX: Final = 16 * 1024
 """The size of the request line and the headers."""
 BODY_BYTES_MAX: Final = 64 * 1024
-"""No route reads a body; a request that announces a larger one is closed at once."""
+"""Only the routes of tests read a body; a request with a larger one is closed at once."""
 STOP_SECONDS: Final = 1
 BACKLOG: Final = 64
 
@@ -64,8 +66,8 @@ class AdminPort:
         self._server: uvicorn.Server | None = None
         self._serving: asyncio.Task[None] | None = None
 
-    async def start(self, metrics: NodeMetrics) -> None:
-        """Accept connections when this returns."""
+    async def start(self, metrics: NodeMetrics, more_routes: Sequence[BaseRoute] = ()) -> None:
+        """Accept connections when this returns. `more_routes` are served beside those of app.py."""
         options: dict[str, Any] = {
             "http": OneRequestProtocol,
             "ws": "none",
@@ -80,7 +82,7 @@ class AdminPort:
             "backlog": BACKLOG,
             "timeout_graceful_shutdown": STOP_SECONDS,
         }
-        server = uvicorn.Server(uvicorn.Config(make_app(metrics), **options))
+        server = uvicorn.Server(uvicorn.Config(make_app(metrics, more_routes), **options))
         server.capture_signals = nullcontext  # type: ignore[method-assign, assignment]
         self._server = server
         self._serving = asyncio.create_task(server.serve([self._socket]))
@@ -97,7 +99,9 @@ class AdminPort:
         self._socket.close()
 
     def close(self) -> None:
-        """Close the port at once, after a start that failed."""
+        """Close the port at once, after a start that failed or when the process counts as killed."""
+        for server in getattr(self._server, "servers", ()):  # those that uvicorn has begun to serve
+            server.close()
         if self._serving is not None:
             self._serving.cancel()
         self._socket.close()

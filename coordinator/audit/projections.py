@@ -312,6 +312,8 @@ def _offsets_reset(
 def _rejected(
     event: events.RequestRejected, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields | None:
+    if event.injected:
+        return _rejection(event, group, 1)
     if event.api == "OffsetCommit":
         state.count_rejected_commit()
         if event.error is not ErrorCode.FENCED_INSTANCE_ID:
@@ -319,12 +321,17 @@ def _rejected(
     count = state.count_rejection((event.api, event.error, event.client_id, event.group_instance_id))
     if count != 10 ** (len(str(count)) - 1):
         return None
+    return _rejection(event, group, count)
+
+
+def _rejection(event: events.RequestRejected, group: ClassicGroup, count: int) -> Fields:
     return {
         "api": event.api,
         "error": event.error.name,
         "member": event,
         "holder": None if event.holder_id is None else group.members[event.holder_id],
         "count": count,
+        "injected": event.injected,
     }
 
 

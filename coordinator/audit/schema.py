@@ -458,6 +458,9 @@ class RequestRejected(AuditEvent, frozen=True, kw_only=True, tag="request.reject
     it sent. `holder` is the member that has the instance id, with FENCED_INSTANCE_ID. `count` is how often this
     happened with the same API, error, client id and instance id in this incarnation of the group, or since it was
     loaded: the event is written for the 1st, 10th, 100th, … time.
+
+    `injected` is true if not the coordinator but a fault that a test injected gave the answer, with any error to any
+    request. Each of these is written, and none is counted.
     """
 
     api: str
@@ -465,6 +468,7 @@ class RequestRejected(AuditEvent, frozen=True, kw_only=True, tag="request.reject
     member: MemberRef
     holder: MemberRef | None = None
     count: int = 1
+    injected: bool = False
 
 
 AnyAuditEvent = (

@@ -9,6 +9,7 @@ from coordinator import __version__
 
 VERBS: Final = {
     "serve": "Serve Kafka clients until stopped.",
+    "testing": "Serve the tests of another process, with logs in memory, a clock that jumps, and faults.",
     "groups": "Query the consumer groups of a server: why they rebalanced, who owns what.",
     "audit": "Read the audit topic.",
     "dashboard": "Show the groups of a server in a browser, live.",

@@ -88,7 +88,7 @@ async def _serve(config: Config, ready_file: Path | None, log_lines_dropped: Cal
     _tune_garbage_collection()
     if ready_file is not None:
         admin = {} if node.admin is None else {"admin": node.admin}
-        _write_atomically(ready_file, json.dumps({"bootstrap": node.bootstrap, **admin, "pid": os.getpid()}))
+        write_atomically(ready_file, json.dumps({"bootstrap": node.bootstrap, **admin, "pid": os.getpid()}))
     stopping = loop.create_task(stop_requested.wait())
     await asyncio.wait((stopping, node.flush_failure), return_when=asyncio.FIRST_COMPLETED)
     if node.flush_failure.done():
@@ -105,7 +105,7 @@ def _tune_garbage_collection() -> None:
     gc.set_threshold(GARBAGE_THRESHOLD, GARBAGE_GENERATIONS, GARBAGE_GENERATIONS)
 
 
-def _write_atomically(path: Path, text: str) -> None:
+def write_atomically(path: Path, text: str) -> None:
     """Write a file atomically, so that a reader never sees a part of it."""
     part = path.with_name(f".{path.name}.{os.getpid()}")
     part.write_text(text + "\n", encoding="utf-8")

@@ -38,3 +38,4 @@ class Cause(StrEnum):
     NOT_STORED = "not_stored"
     INVARIANT_VIOLATED = "invariant_violated"
     ADMIN = "admin"
+    FAULT = "fault"

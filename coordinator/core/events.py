@@ -416,7 +416,7 @@ class GroupRemoved:
 class RequestRejected:
     """A request about the group was answered with an error. It changes nothing; the audit counts it.
 
-    `holder_id` is the member that has the instance id, for FENCED_INSTANCE_ID.
+    `holder_id` is the member that has the instance id, for FENCED_INSTANCE_ID. `injected`: by a fault of a test.
     """
 
     group_id: str
@@ -430,6 +430,7 @@ class RequestRejected:
     client_software_name: str
     client_software_version: str
     holder_id: str | None
+    injected: bool = False
 
     def apply(self, group: Group) -> None:
         return

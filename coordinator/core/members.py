@@ -272,42 +272,50 @@ def answers_to_removed(member: Member | None, error: ErrorCode = ErrorCode.UNKNO
 
 
 class SessionExpired:
-    """The request of `expire_session`: the session timer of this member id fired."""
+    """The request of `expire_session`: the session timer of this member id fired; or another cause ends its session.
 
-    __slots__ = ("member_id",)
+    `reason` goes with another cause.
+    """
 
-    def __init__(self, member_id: str) -> None:
+    __slots__ = ("cause", "member_id", "reason")
+
+    def __init__(self, member_id: str, cause: Cause = Cause.SESSION_EXPIRED, reason: str = "") -> None:
         self.member_id = member_id
+        self.cause = cause
+        self.reason = reason
 
 
 def expire_session(group: Group | None, request: SessionExpired, context: OperationContext) -> Decision:
     """Remove a member, or a pending member id, that was silent for its whole session timeout.
 
-    A member that waits for a join or sync counts as alive, except a new one: it knows no id to send heartbeats with, so
-    its (longer) timeout is the only sign that its client is gone.
+    With another cause it is removed whether it was silent or not. A member that waits for a join or sync counts as
+    alive, except a new one: it knows no id to send heartbeats with, so its (longer) timeout is the only sign that its
+    client is gone.
     """
-    member_id = request.member_id
+    member_id, is_timeout = request.member_id, request.cause is Cause.SESSION_EXPIRED
+    if group is None:
+        return NOTHING
     # A request of the same batch, or one that was read meanwhile, may have renewed the session.
-    if group is None or not context.environment.sessions.is_over(group.group_id, member_id, context.now_ms):
+    if is_timeout and not context.environment.sessions.is_over(group.group_id, member_id, context.now_ms):
         return NOTHING
     ended: tuple[SessionChange, ...] = (SessionEnded(member_id),)
     if member_id in group.classic.pending_members:
         expired = PendingMemberRemoved(
-            group_id=group.group_id, at_ms=context.now_ms, member_id=member_id, cause=Cause.SESSION_EXPIRED
+            group_id=group.group_id, at_ms=context.now_ms, member_id=member_id, cause=request.cause
         )
         return Decision((expired,), sessions=ended)
     member = group.classic.members.get(member_id)
     if member is None:
         return NOTHING
     waits = member.awaiting_join is not None or member.awaiting_sync is not None
-    if waits and not member.is_new:
+    if is_timeout and waits and not member.is_new:
         return NOTHING
     removed = MemberRemoved(
         group_id=group.group_id,
         at_ms=context.now_ms,
         member_id=member_id,
-        cause=Cause.SESSION_EXPIRED,
-        reason="",
+        cause=request.cause,
+        reason=request.reason,
         last_heard_ms=last_heard_ms(group.group_id, member, context),
     )
     return Decision((removed,), tuple(answers_to_removed(member)), ended)

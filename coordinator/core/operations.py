@@ -44,6 +44,7 @@ ADVANCE: Final = Operation("advance", rebalance.no_request)
 EXPIRE_SESSION: Final = Operation("expire session", members.expire_session)
 EXPIRE_OFFSETS: Final = Operation("expire offsets", offset_expiry.expire)
 REBALANCE_OVERSIZED_GROUP: Final = Operation("rebalance oversized group", rebalance.rebalance_oversized_group)
+FORCE_REBALANCE: Final = Operation("force rebalance", rebalance.force_rebalance)
 TELL_REJECTION: Final = Operation("tell rejection", rejections.tell)
 FORGET_TOPICS: Final = Operation("forget topics", offset_delete.forget_topics, scope=Scope.SHARD)
 COMPLETE_TRANSACTION: Final = Operation(

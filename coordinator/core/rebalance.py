@@ -6,7 +6,7 @@ Kafka: `maybePrepareRebalance`, `maybeCompleteJoin`, `completeClassicGroupJoin` 
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from _wire.errors import ErrorCode
 from _wire.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
@@ -32,7 +32,7 @@ from coordinator.core.events import (
 )
 from coordinator.core.group import Group
 from coordinator.core.members import last_heard_ms
-from coordinator.core.states import EMPTY, STABLE
+from coordinator.core.states import COMPLETING_REBALANCE, EMPTY, STABLE
 
 JOIN_EXTENSION_MS_MIN: Final = 100
 """The shortest time by which a join phase that only silent static members are left in is extended.
@@ -92,6 +92,20 @@ def rebalance_oversized_group(group: Group | None, request: None, context: Opera
     if group is None or group.classic.state is not STABLE or not is_oversized(group.classic, context.config):
         return NOTHING
     return _start_rebalance(group.classic, RebalanceReason(Cause.GROUP_TOO_LARGE, "", "", "", None, ""), context)
+
+
+class ForcedRebalance(NamedTuple):
+    """The request of `force_rebalance`."""
+
+    cause: Cause
+    reason: str
+
+
+def force_rebalance(group: Group | None, request: ForcedRebalance, context: OperationContext) -> Decision:
+    """Rebalance a group whose members do not change. One without members, or that rebalances already, stays."""
+    if group is None or group.classic.state not in (STABLE, COMPLETING_REBALANCE):
+        return NOTHING
+    return _start_rebalance(group.classic, RebalanceReason(request.cause, "", "", "", None, request.reason), context)
 
 
 def _advance_join_phase(group: ClassicGroup, rebalance: Rebalance, context: OperationContext) -> Decision:

@@ -60,13 +60,20 @@ def rejection(
 
 
 class RejectedRequest(NamedTuple):
-    """A request that was answered with an error before its group was asked."""
+    """A request that was answered with an error before its group was asked, or by a fault that a test injected."""
 
     api: str
     request: MemberRequest
     error: ErrorCode
+    injected: bool = False
 
 
 def tell(group: Group | None, rejected: RejectedRequest, context: OperationContext) -> Decision:
     """Only tell of the error: the request is answered already."""
-    return rejecting(group, rejected.api, rejected.request, rejected.error, Decision(), context) if group else NOTHING
+    if group is None:
+        return NOTHING
+    if rejected.injected:
+        told = rejection(group, rejected.api, rejected.request, rejected.error, context)
+        told.injected = True
+        return Decision((told,), keeps_membership=True)
+    return rejecting(group, rejected.api, rejected.request, rejected.error, Decision(), context)

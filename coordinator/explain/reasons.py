@@ -208,6 +208,9 @@ _CLAUSES: Final[dict[Cause, Callable[[Trigger, Context], str]]] = {
     Cause.NOT_STORED: _fixed("the coordinator crashed before the group was stored"),
     Cause.INVARIANT_VIOLATED: _fixed("of a defect of the coordinator, which loaded the group again"),
     Cause.ADMIN: _fixed("an administrator asked for it"),
+    Cause.FAULT: lambda trigger, context: (
+        f"a test injected a fault{f' at {_who(trigger, context)}' if trigger.member else ''}{_said(trigger)}"
+    ),
     Cause.TOPIC_DELETED: _fixed("a topic was deleted"),
     Cause.GROUP_REMOVED: _fixed("the group was removed"),
 }

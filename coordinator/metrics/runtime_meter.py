@@ -5,6 +5,7 @@ from collections import deque
 from time import perf_counter
 from typing import Any, Final
 
+from coordinator.core.causes import Cause
 from coordinator.metrics.histogram import EVENT_BOUNDS_MS, LAG_BOUNDS_SECONDS, LOAD_BOUNDS_SECONDS, Histogram
 from coordinator.metrics.timing import AppendMeter, TimeHistogram
 from coordinator.runtime.group_state_machine import GroupStateMachine
@@ -58,8 +59,8 @@ class MeteredShard(Shard[GroupStateMachine]):
         self._meter = meter
         self._load_began: float | None = None
 
-    def start_loading(self) -> None:
-        super().start_loading()
+    def start_loading(self, cause: Cause | None = None) -> None:
+        super().start_loading(cause)
         self._load_began = None
 
     def load_next_slice(self, now_ms: int) -> bool:

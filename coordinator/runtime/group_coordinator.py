@@ -10,6 +10,7 @@ from typing import Any, Final
 from coordinator.audit.schema import CoordinatorEvent
 from coordinator.config import GROUP_AUDIT_OFFSETS_INTERVAL_MS, OFFSETS_RETENTION_CHECK_INTERVAL_MS
 from coordinator.core import operations
+from coordinator.core.causes import Cause
 from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.decision import Environment, OperationContext
 from coordinator.core.members import SessionExpired
@@ -80,12 +81,15 @@ class GroupCoordinator:
 
     # ----------------------------------------------------------------------------------------------------- partitions
 
-    def load(self, partitions: Iterable[int]) -> None:
-        """Lead these partitions from now on. They are read in slices, at each `drain`, one after the other."""
+    def load(self, partitions: Iterable[int], cause: Cause | None = None) -> None:
+        """Lead these partitions from now on. They are read in slices, at each `drain`, one after the other.
+
+        The audit tells the `cause` of groups that are then in another state than before.
+        """
         partitions = tuple(partitions)
         self._deleted_topics.load_begins(partitions)
         for partition in partitions:
-            self.shards[partition].start_loading()
+            self.shards[partition].start_loading(cause)
             self._loading.append(self.shards[partition])
         self._request_iteration()
 

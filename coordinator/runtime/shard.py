@@ -134,8 +134,9 @@ class Shard(Generic[Machine]):
 
     # ---------------------------------------------------------------------------------------------------------- loading
 
-    def start_loading(self) -> None:
-        """This node leads the partition from now on, or tries again to read it."""
+    def start_loading(self, cause: Cause | None = None) -> None:
+        """This node leads the partition from now on, or tries again to read it; a `cause` is told by the audit."""
+        self._load_cause = cause or self._load_cause
         self.state, self._in_flight, self.load_is_appending = ShardState.LOADING, None, False
         self.machine.start_loading()
         self._load = self.machine.load(self.store)

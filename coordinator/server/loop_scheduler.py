@@ -33,6 +33,7 @@ class LoopScheduler:
         self._is_requested = False
         self._timer: asyncio.TimerHandle | None = None
         self._timer_deadline_ms = -1
+        self._is_abandoned = False
 
     def on_iteration_end(self, step: Callable[[int], None]) -> None:
         """Call `step(now_ms)` at the end of each requested iteration, in the order of registration."""
@@ -60,8 +61,41 @@ class LoopScheduler:
         if self._timer is not None:
             self._timer.cancel()
 
+    def abandon(self) -> None:
+        """Do nothing any more, not even what is requested already: the process counts as killed."""
+        self.stop()
+        self._is_abandoned = True
+
+    def run_until(
+        self, until_ms: int, set_time: Callable[[int], None], before_due: Callable[[int], None], timers_at_most: int
+    ) -> bool:
+        """Let the time up to `until_ms` pass at once: each timer fires at its own time, in order, with what follows.
+
+        `set_time` sets the clock of this scheduler, `before_due` is called before the timers of a time fire. No data is
+        read meanwhile, and this counts as no stall of the loop. Returns False if `timers_at_most` deadlines were not
+        enough; the clock then shows the last of them.
+        """
+        for _ in range(timers_at_most):
+            self._end_until_quiet()
+            due_ms = self._wheel.next_deadline_ms()
+            if not 0 <= due_ms <= until_ms:
+                set_time(until_ms)
+                self._advance()
+                self._end_until_quiet()
+                return True
+            set_time(due_ms)
+            before_due(due_ms)
+            self._advance()
+        return False
+
+    def _end_until_quiet(self) -> None:
+        while self._is_requested:
+            self._end()
+
     def _end(self) -> None:
         self._is_requested = False
+        if self._is_abandoned:
+            return
         now_ms = self._now_ms()
         for step in self._end_steps:
             try:

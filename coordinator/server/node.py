@@ -3,7 +3,8 @@
 import asyncio
 import random
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -36,6 +37,7 @@ from coordinator.log.checkpoints import GROUP_AUDIT
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
 from coordinator.log.errors import LogFlushError
+from coordinator.log.files import FileSystem
 from coordinator.metadata.leadership import Leadership, SingleNode
 from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.audit_checkpoints import AuditCheckpoints
@@ -56,6 +58,7 @@ from coordinator.server.loop_scheduler import LoopScheduler
 from coordinator.server.node_context import NodeContext
 from coordinator.server.pending_requests import PendingRequests
 from coordinator.server.request_dispatcher import RequestDispatcher
+from coordinator.timers.clock import Clock
 from coordinator.timers.system_clock import SystemClock
 from coordinator.timers.wheel import TimerWheel
 
@@ -69,6 +72,17 @@ DRAIN_SECONDS: Final = 2
 """How long a stop waits for responses to be sent."""
 
 
+@dataclass(frozen=True, slots=True)
+class TestSupport:
+    """What a node in a test is given. All of its heartbeats are decided by the core, so that each can be seen."""
+
+    __test__ = False
+    clock: Clock
+    files: FileSystem
+    admin_routes: "Callable[[Node], Sequence[Any]]" = lambda node: ()
+    """Routes of Starlette, which the admin port serves beside its own."""
+
+
 class Node:
     """A coordinator with its embedded log. Made and started in a running loop, stopped once."""
 
@@ -77,14 +91,19 @@ class Node:
         config: Config,
         leadership: Leadership | None = None,
         log_lines_dropped: Callable[[], int] = lambda: 0,
+        testing: "TestSupport | None" = None,
     ) -> None:
-        """Without a `leadership` this is the only node of its cluster. `log_lines_dropped` is only for the metrics."""
+        """Without a `leadership` this is the only node of its cluster. `log_lines_dropped` is only for the metrics.
+
+        `testing` replaces what a test controls: the clock, the files, and how heartbeats are answered.
+        """
         self._config = config
+        self._testing = testing
         self._log_lines_dropped = log_lines_dropped
         self._admin: AdminPort | None = None
         self._metrics: NodeMetrics | None = None
         self._leadership = leadership or SingleNode(config[NODE_ID])
-        self._clock = SystemClock()
+        self._clock: Clock = SystemClock() if testing is None else testing.clock
         self.flush_failure: asyncio.Future[LogFlushError] = asyncio.get_running_loop().create_future()
         """Done when an fsync failed: what it was to make safe may be lost, so the process must end without a stop."""
 
@@ -98,7 +117,8 @@ class Node:
             ListenError: an address that cannot be bound.
         """
         config = self._config
-        self._directory = LogDirectory.open(Path(config[LOG_DIRS]), node_id=config[NODE_ID])
+        files = None if self._testing is None else self._testing.files
+        self._directory = LogDirectory.open(Path(config[LOG_DIRS]), node_id=config[NODE_ID], fs=files)
         try:
             if config[ADMIN_LISTENER]:
                 self._admin, self._metrics = _bind_admin(config, self._log_lines_dropped)
@@ -117,8 +137,8 @@ class Node:
     async def _start(self, config: Config) -> None:
         now_ms = self._clock.now_ms
         wheel = TimerWheel(now_ms())
-        self._scheduler = LoopScheduler(asyncio.get_running_loop(), wheel, now_ms)
-        notifier = AppendNotifier(self._scheduler.request_iteration)
+        self.scheduler = LoopScheduler(asyncio.get_running_loop(), wheel, now_ms)
+        notifier = AppendNotifier(self.scheduler.request_iteration)
         metadata = MetadataStore(self._directory.open_metadata_log(LogConfig()), lambda: uuid.uuid4().bytes)
         partitions = Partitions(self._directory, metadata.image, config, self._leadership)
         topics = Topics(metadata, partitions, config)
@@ -126,8 +146,8 @@ class Node:
         pending = PendingRequests()
         sessions = SessionTable(wheel, random.SystemRandom().getrandbits(64))
         environment = Environment(config, metadata.image, sessions, _new_id)
-        drain_meter = None if self._metrics is None else self._metrics.drain_meter(self._scheduler.request_iteration)
-        request_iteration = (drain_meter or self._scheduler).request_iteration
+        drain_meter = None if self._metrics is None else self._metrics.drain_meter(self.scheduler.request_iteration)
+        request_iteration = (drain_meter or self.scheduler).request_iteration
         coordinator = self._make_coordinator(
             partitions, environment, notifier, pending, sessions, wheel, request_iteration
         )
@@ -140,9 +160,9 @@ class Node:
                 software_version=__version__,
             )
         )
-        fetch_service = FetchService(metadata.image, partitions, notifier, self._scheduler)
+        fetch_service = FetchService(metadata.image, partitions, notifier, self.scheduler)
         produce_service = ProduceService(metadata.image, partitions, notifier)
-        broker = NodeContext(
+        self.parts = broker = NodeContext(
             config=config,
             cluster_id=self._directory.cluster_id,
             metadata=metadata,
@@ -157,22 +177,26 @@ class Node:
             now_ms=now_ms,
         )
         drain = coordinator.drain if drain_meter is None else drain_meter.timed(coordinator.drain)
-        self._scheduler.on_iteration_end(drain)
-        self._scheduler.on_iteration_end(notifier.notify)
-        self._scheduler.on_due(coordinator.due)
-        self._scheduler.on_due(
+        self.scheduler.on_iteration_end(drain)
+        self.scheduler.on_iteration_end(notifier.notify)
+        self.scheduler.on_due(coordinator.due)
+        self.scheduler.on_due(
             lambda key, now_ms: fetch_service.expire(key.fetch) if isinstance(key, FetchTimeoutKey) else None
         )
         coordinator.load(index for index in range(len(coordinator.shards)) if partitions.leads(OFFSETS_TOPIC, index))
         table, cluster = dispatch_table(broker)
-        limits = ConnectionLimits(config, self._scheduler)
-        self._scheduler.on_due(limits.due)
-        self._dispatcher = RequestDispatcher(table, cluster, pending, limits, environment, self._flush_failed)
-        self._listeners = Listeners(config, self._dispatcher, sessions, now_ms, self._metrics)
+        limits = ConnectionLimits(config, self.scheduler)
+        self.scheduler.on_due(limits.due)
+        self.table = table
+        self.dispatcher = RequestDispatcher(table, cluster, pending, limits, environment, self._flush_failed)
+        # Connections that know no session leave every heartbeat to the core.
+        quick_sessions = sessions if self._testing is None else SessionTable(wheel, 0)
+        self._listeners = Listeners(config, self.dispatcher, quick_sessions, now_ms, self._metrics)
         await self._listeners.open()
         if self._admin is not None and self._metrics is not None:
             self._measure(self._metrics, partitions, pending, sessions, wheel)
-            await self._admin.start(self._metrics)
+            routes = () if self._testing is None else self._testing.admin_routes(self)
+            await self._admin.start(self._metrics, routes)
 
     def _make_coordinator(
         self,
@@ -230,6 +254,17 @@ class Node:
             )
         )
 
+    def kill(self) -> None:
+        """Stop as after `kill -9`: nothing more is written or answered, and the next start has to check the logs."""
+        self._listeners.close()
+        self.scheduler.abandon()
+        if self._admin is not None and self._metrics is not None:
+            self._admin.close()
+            self._metrics.loop.stop()
+        for connection in list(self.dispatcher.connections):
+            connection.close()
+        self._directory.close(clean=False)
+
     def _flush_failed(self, problem: LogFlushError) -> None:
         if not self.flush_failure.done():
             self.flush_failure.set_result(problem)
@@ -251,11 +286,11 @@ class Node:
         if self._admin is not None and self._metrics is not None:
             await self._admin.stop()
             self._metrics.loop.stop()
-        self._scheduler.stop()
-        for connection in list(self._dispatcher.connections):
+        self.scheduler.stop()
+        for connection in list(self.dispatcher.connections):
             connection.close()
         deadline = self._clock.now_ms() + DRAIN_SECONDS * 1000
-        while self._dispatcher.connections and self._clock.now_ms() < deadline:
+        while self.dispatcher.connections and self._clock.now_ms() < deadline:
             await asyncio.sleep(0.01)
         stopped = CoordinatorStopped(
             time_ms=0, node_id=self._config[NODE_ID], coordinator_epoch=self._coordinator_epoch

@@ -11,7 +11,7 @@ from _wire.messages.api_versions import ApiVersionsRequest
 from coordinator.core.decision import Environment
 from coordinator.log.errors import LogFlushError
 from coordinator.server.connection import Connection
-from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable, Route
+from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable, Handler, Route
 from coordinator.server.handlers.cluster import ClusterHandlers
 from coordinator.server.limits import ConnectionLimits
 from coordinator.server.pending_requests import PendingRequests
@@ -70,14 +70,19 @@ class RequestDispatcher:
             connection.reject(str(problem))
             return
         call = connection.call = self._call(connection, header, route, request, version)
+        self.handle(route.handler, request, call)
+
+    def handle(self, handler: Handler, request: Any, call: RequestContext) -> None:
+        """Call a handler, and send its response if there is one already."""
+        connection = call.connection
         try:
-            response = route.handler(request, call)
+            response = handler(request, call)
         except LogFlushError as problem:
             self._on_flush_failure(problem)
             return
         except Exception:
-            log.exception("unhandled exception in request", api=route.api.name, version=version)
-            response = route.error_response(request, ErrorCode.UNKNOWN_SERVER_ERROR, version)
+            log.exception("unhandled exception in request", api=call.route.api.name, version=call.api_version)
+            response = call.route.error_response(request, ErrorCode.UNKNOWN_SERVER_ERROR, call.api_version)
         if response is NO_RESPONSE:
             connection.finish()
         elif response is not DEFERRED:

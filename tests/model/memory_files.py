@@ -5,29 +5,29 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from coordinator.log import memory_files
+
 
 class ProcessKilled(BaseException):
     """The process died in the middle of a write. No code under test may catch it."""
 
 
-class MemoryFile:
+class MemoryFile(memory_files.MemoryFile):
     """An open file; the content outlives it."""
 
     def __init__(self, fs: "MemoryFileSystem", path: Path) -> None:
+        super().__init__(fs.content(path))
         self._fs = fs
         self._path = path
-        self._content = fs.content(path)
 
     def read_at(self, position: int, size: int) -> bytes:
         if self._fs.is_unreadable:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
-        return bytes(self._content[position : position + size])
+        return super().read_at(position, size)
 
     def write_at(self, data: bytes | bytearray | memoryview, position: int) -> None:
         fits = self._fs.take_bytes(len(data))
-        if position > len(self._content):
-            self._content.extend(bytes(position - len(self._content)))
-        self._content[position : position + fits] = data[:fits]
+        super().write_at(data[:fits], position)
         if self._fs.is_killed:
             raise ProcessKilled
         if fits < len(data):
@@ -36,17 +36,11 @@ class MemoryFile:
     def truncate(self, size: int) -> None:
         if self._fs.truncate_fails:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
-        del self._content[size:]
+        super().truncate(size)
         self._fs.note_truncated(self._path, size)
-
-    def size(self) -> int:
-        return len(self._content)
 
     def flush(self) -> None:
         self._fs.note_flushed(self._path)
-
-    def close(self) -> None:
-        """The content stays."""
 
 
 class MemoryLock:
@@ -54,7 +48,7 @@ class MemoryLock:
         """Nobody else is in this memory."""
 
 
-class MemoryFileSystem:
+class MemoryFileSystem(memory_files.MemoryFileSystem):
     """Folders and files.
 
     `is_full` makes every write fail; `bytes_left` tears the one that does not fit and those after it;
@@ -62,14 +56,13 @@ class MemoryFileSystem:
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.is_full = False
         self.bytes_left: int | None = None
         self.bytes_until_kill: int | None = None
         self.is_killed = False
         self.truncate_fails = False
         self.is_unreadable = False
-        self._files: dict[Path, bytearray] = {}
-        self._directories: set[Path] = set()
         self._flushed_bytes: dict[Path, int] = {}
         self._unflushed_names: set[Path] = set()
 
@@ -103,9 +96,8 @@ class MemoryFileSystem:
     def content(self, path: Path) -> bytearray:
         """What is in the file, made if it is not there."""
         if path not in self._files:
-            self._files[path] = bytearray()
             self._unflushed_names.add(path)
-        return self._files[path]
+        return super().content(path)
 
     def take_bytes(self, size: int) -> int:
         """How many of `size` bytes are written; the others are lost to whatever is wrong with the disk."""
@@ -132,47 +124,21 @@ class MemoryFileSystem:
     def open(self, path: Path) -> MemoryFile:
         return MemoryFile(self, path)
 
-    def exists(self, path: Path) -> bool:
-        return path in self._files or path in self._directories
-
-    def is_directory(self, path: Path) -> bool:
-        return path in self._directories
-
-    def names(self, directory: Path) -> list[str]:
-        return sorted(path.name for path in (*self._files, *self._directories) if path.parent == directory)
-
-    def make_directory(self, path: Path) -> None:
-        self._directories.update((path, *path.parents))
-
     def rename(self, path: Path, target: Path) -> None:
-        if path in self._directories:
-            self._rename_directory(path, target)
-            return
-        self._files[target] = self._files.pop(path)
-        self._flushed_bytes[target] = self._flushed_bytes.pop(path, 0)
-        self._unflushed_names.discard(path)
-        self._unflushed_names.add(target)
-
-    def _rename_directory(self, path: Path, target: Path) -> None:
-        """Every name within it changes; what was flushed stays flushed."""
-
-        def moved(name: Path) -> Path:
-            return target / name.relative_to(path) if name.is_relative_to(path) else name
-
-        self._files = {moved(name): content for name, content in self._files.items()}
-        self._flushed_bytes = {moved(name): size for name, size in self._flushed_bytes.items()}
-        self._directories = {moved(name) for name in self._directories}
-        self._unflushed_names = {moved(name) for name in self._unflushed_names}
+        is_directory = path in self._directories
+        super().rename(path, target)
+        if is_directory:
+            moved = memory_files.moved
+            self._flushed_bytes = {moved(name, path, target): size for name, size in self._flushed_bytes.items()}
+            self._unflushed_names = {moved(name, path, target) for name in self._unflushed_names}
+        else:
+            self._flushed_bytes[target] = self._flushed_bytes.pop(path, 0)
+            self._unflushed_names.discard(path)
+            self._unflushed_names.add(target)
 
     def remove(self, path: Path) -> None:
-        if path not in self._files:
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-        del self._files[path]
+        super().remove(path)
         self._flushed_bytes.pop(path, None)
-
-    def remove_tree(self, path: Path) -> None:
-        self._files = {each: content for each, content in self._files.items() if path not in each.parents}
-        self._directories = {each for each in self._directories if each != path and path not in each.parents}
 
     def flush_directory(self, path: Path) -> None:
         self._unflushed_names = {each for each in self._unflushed_names if each.parent != path}

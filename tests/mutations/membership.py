@@ -282,14 +282,14 @@ MEMBER_MUTANTS: Final = (
     Mutant(
         "a member expires though its session was renewed in the same batch",
         MEMBERS,
-        "if group is None or not context.environment.sessions.is_over(group.group_id, member_id, context.now_ms):",
+        "if is_timeout and not context.environment.sessions.is_over(group.group_id, member_id, context.now_ms):",
         "if group is None:",
     ),
     Mutant(
         "a member that waits expires",
         MEMBERS,
-        "if waits and not member.is_new:",
-        "if waits and member.is_new:",
+        "if is_timeout and waits and not member.is_new:",
+        "if is_timeout and waits and member.is_new:",
     ),
     Mutant(
         "a member that expires while it waits is not answered",

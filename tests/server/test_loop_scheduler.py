@@ -275,3 +275,38 @@ def test_the_timer_handle_for_a_far_deadline_fires_early_and_is_set_again(scene)
     scene.clock.advance(TIMER_DELAY_MS_MAX - 1)
     scene.loop.ring()
     assert ("far", far_ms) in scene.calls
+
+
+def advance_clock_to(scene: Scene, now_ms: int) -> None:
+    scene.clock.advance(max(0, now_ms - scene.now_ms))
+
+
+def test_time_that_passes_at_once_fires_each_timer_at_its_own_time(scene):
+    """What a timer starts is due in the same jump, and the clock shows each deadline when it fires."""
+    begin, before = scene.now_ms, []
+    scene.turns.start("b", begin + 20_000)
+    scene.turns.start("a", begin + 10)
+    scene.turns.on_due(lambda key, now_ms: scene.turns.start("c", now_ms + 5) if key == "a" else None)
+    scene.turns.start("beyond", begin + 20_001)
+    done = scene.turns.run_until(begin + 20_000, lambda now_ms: advance_clock_to(scene, now_ms), before.append, 100)
+    fired = [(key, at - begin) for key, at in (call for call in scene.calls if call != "end")]
+    assert done and fired == [("a", 10), ("c", 15), ("b", 20_000)]
+    assert [at - begin for at in before] == [10, 15, 20_000]
+    assert scene.now_ms == begin + 20_000
+    assert scene.loop.alarms[-1].delay_seconds == 0.001
+
+
+def test_time_that_passes_at_once_ends_after_so_many_deadlines(scene):
+    begin = scene.now_ms
+    scene.turns.start("again", begin + 10)
+    scene.turns.on_due(lambda key, now_ms: scene.turns.start("again", now_ms + 10))
+    done = scene.turns.run_until(begin + 10_000, lambda now_ms: advance_clock_to(scene, now_ms), lambda now_ms: None, 5)
+    assert not done and scene.now_ms == begin + 50
+
+
+def test_an_abandoned_scheduler_does_nothing_more(scene):
+    scene.turns.start("a", scene.now_ms + 10)
+    scene.turns.abandon()
+    scene.loop.turn()
+    scene.clock.advance(10)
+    assert scene.calls == [] and scene.loop.alarms == []

@@ -3,6 +3,7 @@ import time
 import pytest
 
 from coordinator.timers import SystemClock, VirtualClock
+from coordinator.timers.clock import AdvanceableClock
 
 
 def test_the_virtual_clock_moves_only_when_told():
@@ -28,3 +29,30 @@ def test_a_step_of_the_wall_clock_lets_no_time_pass(monkeypatch):
     before_ms = clock.now_ms()
     monkeypatch.setattr(time, "time_ns", lambda: 0)
     assert 0 <= clock.now_ms() - before_ms < 10_000
+
+
+def test_a_clock_that_is_put_ahead_stands_and_goes_on_from_there():
+    real = VirtualClock(1_000)
+    clock = AdvanceableClock(real)
+    real.advance(5)
+    assert clock.now_ms() == 1_005
+    clock.stand_at(2_000)
+    real.advance(50)
+    assert clock.now_ms() == 2_000
+    clock.stand_at(1_500)
+    assert clock.now_ms() == 2_000
+    clock.go_on()
+    assert clock.now_ms() == 2_000
+    real.advance(7)
+    assert clock.now_ms() == 2_007
+
+
+def test_a_clock_that_is_put_ahead_by_less_than_passed_never_goes_back():
+    real = VirtualClock(1_000)
+    clock = AdvanceableClock(real)
+    clock.stand_at(1_010)
+    real.advance(50)
+    clock.go_on()
+    assert clock.now_ms() == 1_050
+    clock.go_on()
+    assert clock.now_ms() == 1_050

@@ -1,0 +1,96 @@
+"""`coordinator testing`: a server for the tests of another process; its logs are in memory, its control is HTTP."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from coordinator.cli.serve import LOG_LEVELS, write_atomically
+from coordinator.config import ConfigError, parse_settings
+
+CANNOT_START = 2
+
+
+@click.command
+@click.option(
+    "--ready-file",
+    type=click.Path(path_type=Path),
+    help="Write this JSON file (bootstrap, admin, pid) when ready; without it a line to stdout.",
+)
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port for clients; a free one without it.")
+@click.option(
+    "--admin-port", type=click.IntRange(0, 65535), default=0, help="The port of the control; a free one without it."
+)
+@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="A setting by its Kafka name; repeatable.")
+@click.option(
+    "--until-stdin-closes", is_flag=True, help="Stop when the process that started it ends, or closes its end of stdin."
+)
+@click.option(
+    "--log-level", type=click.Choice(LOG_LEVELS), default="warning", help="The least that is logged (warning)."
+)
+def command(
+    ready_file: Path | None,
+    port: int,
+    admin_port: int,
+    settings: tuple[str, ...],
+    until_stdin_closes: bool,
+    log_level: str,
+) -> None:
+    """Serve the tests of another process on 127.0.0.1, until SIGTERM or Ctrl-C. Nothing is written to disk.
+
+    The control (docs/testing.md) creates topics, lets the clock jump, tells of groups, and injects faults.
+    """
+    # structlog imports rich if it is installed, which costs 40 ms and is not used here.
+    sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
+    import uvloop
+
+    from coordinator.cli.log_writer import logging_to_stderr
+    from coordinator.testing.errors import TestingError
+
+    try:
+        with logging_to_stderr(log_level):
+            uvloop.run(_serve(ready_file, port, admin_port, parse_settings(settings), until_stdin_closes))
+    except (ConfigError, TestingError, OSError) as problem:
+        click.echo(f"coordinator: {problem}", err=True)
+        sys.exit(CANNOT_START)
+
+
+async def _serve(
+    ready_file: Path | None, port: int, admin_port: int, settings: dict[str, str], until_stdin_closes: bool
+) -> None:
+    from coordinator.testing.http import testing_routes
+    from coordinator.testing.node import RestartableNode
+
+    stop_requested = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop_requested.set)
+    node = RestartableNode(settings, port, admin_port, testing_routes)
+    await node.start()
+    if until_stdin_closes:
+        await loop.connect_read_pipe(lambda: StdinWatch(stop_requested.set), sys.stdin)
+    ready = json.dumps({"bootstrap": node.bootstrap, "admin": node.admin, "pid": os.getpid()})
+    if ready_file is not None:
+        write_atomically(ready_file, ready)
+    else:
+        click.echo(ready)
+    await stop_requested.wait()
+    await node.stop(clean=False)
+
+
+class StdinWatch(asyncio.Protocol):
+    """Calls `ended` when the other end of stdin is closed, also by the end of its process."""
+
+    def __init__(self, ended: Callable[[], None]) -> None:
+        self._ended = ended
+
+    def eof_received(self) -> None:
+        self._ended()
+
+    def connection_lost(self, problem: Exception | None) -> None:
+        self._ended()

@@ -1,0 +1,159 @@
+"""Faults of groups: each is an operation of the coordinator, as its real cause is."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from _wire.errors import ErrorCode
+from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from coordinator.config import GROUP_MAX_SIZE
+from coordinator.core import operations
+from coordinator.core.causes import Cause
+from coordinator.core.classic_group import ClassicGroup, Member
+from coordinator.core.decision import OperationContext
+from coordinator.core.members import SessionExpired
+from coordinator.core.rebalance import ForcedRebalance
+from coordinator.core.states import COMPLETING_REBALANCE, STABLE
+from coordinator.deadlines import deadline_after
+from coordinator.faults.request_faults import Surroundings
+from coordinator.faults.specs import Expire, FaultError, Fence, Fill, Immediate, Rebalance, Unavailable
+from coordinator.runtime.shard import ShardState
+from coordinator.server.node_context import NodeContext
+from coordinator.server.request_context import RequestContext
+
+CLIENT: Final = "fault"
+"""The client id of the client that fences an instance."""
+JOIN_VERSION: Final = 9
+
+
+def group_of(parts: NodeContext, group_id: str) -> ClassicGroup | None:
+    """The group; None if there is none, or if its partition is not served now."""
+    found = parts.coordinator.shard_of(group_id).machine.groups.get(group_id)
+    return None if found is None else found.classic
+
+
+def inject(spec: Immediate, parts: NodeContext) -> None:
+    """Change a group now, by an operation that is decided after what is queued already.
+
+    Raises:
+        FaultError: there is no such group, member or instance, or the group does not fit the fault.
+    """
+    group = _existing(parts, spec.group)
+    match spec:
+        case Expire():
+            expired = SessionExpired(_member(group, spec.member).member_id, Cause.FAULT, "expire")
+            _enqueue(parts, operations.EXPIRE_SESSION, group, expired)
+        case Rebalance():
+            if group.state not in (STABLE, COMPLETING_REBALANCE):
+                raise FaultError(f"group {spec.group} is {group.state}: only one with a generation can rebalance")
+            _enqueue(parts, operations.FORCE_REBALANCE, group, ForcedRebalance(Cause.FAULT, spec.reason))
+        case Fence():
+            _fence(parts, group, spec.instance)
+
+
+def _existing(parts: NodeContext, group_id: str) -> ClassicGroup:
+    group = group_of(parts, group_id)
+    if group is None:
+        raise FaultError(f"there is no group {group_id}")
+    return group
+
+
+def _member(group: ClassicGroup, name: str) -> Member:
+    found = [
+        each for each in group.members.values() if name in (each.member_id, each.client_id, each.group_instance_id)
+    ]
+    if len(found) != 1:
+        members = ", ".join(f"{each.member_id} ({each.client_id})" for each in group.members.values()) or "none"
+        which = "more than one member" if found else "no member"
+        raise FaultError(f"group {group.group_id} has {which} {name}; its members: {members}")
+    return found[0]
+
+
+def _enqueue(parts: NodeContext, operation: Any, group: ClassicGroup, request: Any) -> None:
+    context = OperationContext(None, 0, CLIENT, "", parts.coordinator.environment, 0)
+    parts.coordinator.enqueue(operation, group.group_id, request, context)
+
+
+class _Nobody:
+    """Receives the answer to the client that fences an instance: it only came to take the place."""
+
+    def send_response(self, response: Any) -> None:
+        """Nobody reads it."""
+
+    def send_error_response(self, error: ErrorCode) -> None:
+        """Nobody reads it."""
+
+
+def _fence(parts: NodeContext, group: ClassicGroup, instance_id: str) -> None:
+    """Have another client join with the instance id, with what its holder said when it joined."""
+    if instance_id not in group.static_members:
+        known = ", ".join(group.static_members) or "none"
+        raise FaultError(f"group {group.group_id} has no instance {instance_id}; its instances: {known}")
+    holder = group.members[group.static_members[instance_id]]
+    request = JoinGroupRequest(
+        group_id=group.group_id,
+        session_timeout_ms=holder.session_timeout_ms,
+        rebalance_timeout_ms=holder.rebalance_timeout_ms,
+        member_id="",
+        group_instance_id=instance_id,
+        protocol_type=group.protocol_type or "",
+        protocols=[JoinGroupRequestProtocol(name=each.name, metadata=each.metadata) for each in holder.protocols],
+        reason=f"{Cause.FAULT}: fence",
+    )
+    request_id = parts.pending.register(_Nobody())
+    context = OperationContext(request_id, JOIN_VERSION, CLIENT, "", parts.coordinator.environment, 0)
+    parts.coordinator.enqueue(operations.JOIN_GROUP, group.group_id, request, context)
+
+
+class FillFault:
+    """While it is installed, the group joins under a smaller `group.max.size`."""
+
+    api: Final = "JoinGroup"
+
+    def __init__(self, spec: Fill, parts: NodeContext) -> None:
+        self.hits = 0
+        self._group_id = spec.group
+        self._size = spec.size or max(1, len(_existing(parts, spec.group).members))
+
+    def act(self, request: Any, context: RequestContext, proceed: Callable[[], Any]) -> Any:
+        """Let the request be decided in an environment with the smaller limit. A hit is a request of no member."""
+        if request.group_id == self._group_id:
+            self.hits += not request.member_id
+            environment = context.environment
+            limited = environment.config.having(GROUP_MAX_SIZE, self._size)
+            context.environment = environment._replace(config=limited)
+        return proceed()
+
+
+class EndUnavailabilityKey:
+    """The timer key at whose time a partition is led again."""
+
+    def __init__(self, end: Callable[[], None]) -> None:
+        self.end = end
+
+
+class UnavailableFault:
+    """A partition of groups that is not led, or whose load does not come to its end, until the fault ends."""
+
+    def __init__(self, spec: Unavailable, around: Surroundings) -> None:
+        self._parts = around.parts
+        self._partition = around.parts.coordinator.partition_of(spec.group)
+        self._around = around
+        self._is_over = False
+        shard = around.parts.coordinator.shards[self._partition]
+        if shard.state is not ShardState.ACTIVE:
+            raise FaultError(f"the partition of group {spec.group} is not served: it is {shard.state.name}")
+        self._parts.coordinator.unload(self._partition)
+        if spec.error == "COORDINATOR_LOAD_IN_PROGRESS":
+            shard.start_loading(Cause.FAULT)
+        self._timer = 0
+        if spec.seconds is not None:
+            at_ms = deadline_after(self._parts.now_ms(), round(spec.seconds * 1000))
+            self._timer = around.scheduler.start(EndUnavailabilityKey(self.end), at_ms)
+
+    def end(self) -> None:
+        """Lead the partition again."""
+        if not self._is_over:
+            self._is_over = True
+            if self._timer:
+                self._around.scheduler.cancel(self._timer)
+            self._parts.coordinator.load([self._partition], Cause.FAULT)

@@ -1,0 +1,71 @@
+"""Which requests a fault takes."""
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from coordinator.core.classic_group import ClassicGroup
+from coordinator.core.decision import OperationContext
+from coordinator.deadlines import deadline_after
+from coordinator.faults.specs import RequestSpec
+
+GroupOf = Callable[[str], ClassicGroup | None]
+"""Group id → the group; None: there is none, or it is not served now."""
+
+
+class Matcher:
+    """Counts the requests that match a fault, and chooses among them."""
+
+    def __init__(self, spec: RequestSpec, group_of: GroupOf, now_ms: Callable[[], int]) -> None:
+        self._spec = spec
+        self._group_of = group_of
+        self._now_ms = now_ms
+        self._until_ms = None if spec.seconds is None else deadline_after(now_ms(), round(spec.seconds * 1000))
+        self._random = random.Random(spec.seed)
+        self._matched = 0
+        self.hits = 0
+
+    def takes(self, request: Any, context: OperationContext) -> bool:
+        """Whether the fault takes this request; counts it."""
+        spec = self._spec
+        if self._until_ms is not None and self._now_ms() >= self._until_ms:
+            return False
+        if not self._matches(request, context):
+            return False
+        self._matched += 1
+        if spec.nth is not None and self._matched != spec.nth:
+            return False
+        if spec.times is not None and self.hits >= spec.times:
+            return False
+        if spec.probability is not None and self._random.random() >= spec.probability:
+            return False
+        self.hits += 1
+        return True
+
+    def _matches(self, request: Any, context: OperationContext) -> bool:
+        spec = self._spec
+        if spec.group is not None and spec.group not in groups_of(request):
+            return False
+        if spec.member is not None and not self._is_of_member(spec.member, request, context):
+            return False
+        return spec.leader is None or spec.leader is self._is_of_leader(request)
+
+    def _is_of_member(self, wanted: str, request: Any, context: OperationContext) -> bool:
+        member_id, instance_id = getattr(request, "member_id", ""), getattr(request, "group_instance_id", None)
+        return wanted in (member_id, instance_id, context.client_id)
+
+    def _is_of_leader(self, request: Any) -> bool:
+        group_id, member_id = getattr(request, "group_id", ""), getattr(request, "member_id", "")
+        group = self._group_of(group_id) if group_id and member_id else None
+        return group is not None and group.leader == member_id
+
+
+def groups_of(request: Any) -> Iterator[str]:
+    """The ids of the groups that a request is about, of whichever API."""
+    for name in ("group_id", "key"):
+        found = getattr(request, name, None)
+        if isinstance(found, str):
+            yield found
+    for name in ("groups", "groups_names", "coordinator_keys"):
+        for each in getattr(request, name, None) or ():
+            yield each if isinstance(each, str) else getattr(each, "group_id", "")

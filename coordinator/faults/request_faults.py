@@ -1,0 +1,159 @@
+"""What each fault of requests does with a request that it takes."""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from _wire.errors import ErrorCode
+from coordinator.core import operations
+from coordinator.core.rejections import RejectedRequest
+from coordinator.deadlines import deadline_after
+from coordinator.faults.answers import Send, catch_answer, raw_connection
+from coordinator.faults.matching import Matcher
+from coordinator.faults.specs import Answer, Close, Delay, Drop, Hold, RequestSpec, Throttle, error_named
+from coordinator.server.dispatch import DEFERRED
+from coordinator.server.loop_scheduler import LoopScheduler
+from coordinator.server.node_context import NodeContext
+from coordinator.server.request_context import RequestContext
+from coordinator.server.request_dispatcher import RequestDispatcher
+
+Proceed = Callable[[], Any]
+"""Handles the request as without the fault; returns what a handler returns."""
+
+
+class Surroundings(NamedTuple):
+    """The parts of the node that faults act on."""
+
+    parts: NodeContext
+    scheduler: LoopScheduler
+    dispatcher: RequestDispatcher
+
+
+class DelayedAnswerKey(NamedTuple):
+    """The timer key of an answer that is sent later."""
+
+    send: Callable[[], None]
+
+
+class RequestFault:
+    """A fault of requests while it is installed."""
+
+    def __init__(self, spec: RequestSpec, matcher: Matcher, around: Surroundings) -> None:
+        self.spec = spec
+        self.matcher = matcher
+        self.around = around
+
+    def act(self, request: Any, context: RequestContext, proceed: Proceed) -> Any:
+        """Do what the fault does; returns what a handler returns."""
+        raise NotImplementedError
+
+    def end(self) -> None:
+        """The fault is removed."""
+
+
+class AnswerFault(RequestFault):
+    def act(self, request: Any, context: RequestContext, proceed: Proceed) -> Any:
+        assert isinstance(self.spec, Answer)
+        error = error_named(self.spec.error)
+        tell_injected(self.around.parts, request, context, error)
+        return context.route.error_response(request, error, context.api_version)
+
+
+def tell_injected(parts: NodeContext, request: Any, context: RequestContext, error: ErrorCode) -> None:
+    """Have the audit of the group tell of the error, if the request names a group and a member."""
+    if getattr(request, "group_id", "") and hasattr(request, "member_id"):
+        rejected = RejectedRequest(context.route.api.name, _MemberOf(request), error, injected=True)
+        parts.coordinator.enqueue(operations.TELL_REJECTION, request.group_id, rejected, context)
+
+
+class _MemberOf:
+    """The member that a request names, in any version of any API."""
+
+    def __init__(self, request: Any) -> None:
+        self.member_id: str = request.member_id
+        self.group_instance_id: str | None = getattr(request, "group_instance_id", None)
+
+
+class DelayFault(RequestFault):
+    def act(self, request: Any, context: RequestContext, proceed: Proceed) -> Any:
+        return catch_answer(context, self._later, proceed)
+
+    def _later(self, response: Any, send: Send) -> None:
+        assert isinstance(self.spec, Delay)
+        at_ms = deadline_after(self.around.parts.now_ms(), self.spec.ms)
+        self.around.scheduler.start(DelayedAnswerKey(lambda: send(response)), at_ms)
+
+
+class DropFault(RequestFault):
+    def act(self, request: Any, context: RequestContext, proceed: Proceed) -> Any:
+        return catch_answer(context, lambda response, send: None, proceed)
+
+
+class CloseFault(RequestFault):
+    def act(self, request: Any, context: RequestContext, proceed: Proceed) -> Any:
+        assert isinstance(self.spec, Close)
+        connection = context.connection
+        if self.spec.when == "before":
+            connection.close()
+            return DEFERRED
+        return catch_answer(context, lambda response, send: connection.close(), proceed)
+
+
+class ThrottleFault(RequestFault):
+    def act(self, request: Any, context: RequestContext, proceed: Proceed) -> Any:
+        return catch_answer(context, self._throttled, proceed)
+
+    def _throttled(self, response: Any, send: Send) -> None:
+        assert isinstance(self.spec, Throttle)
+        if hasattr(response, "throttle_time_ms"):
+            response.throttle_time_ms = self.spec.ms
+        send(response)
+
+
+class HoldFault(RequestFault):
+    """A barrier. `held` are the requests that wait at it, in order."""
+
+    def __init__(self, spec: RequestSpec, matcher: Matcher, around: Surroundings) -> None:
+        super().__init__(spec, matcher, around)
+        self._held: deque[tuple[Any, Callable[[], None]]] = deque()
+        self._is_open = False
+
+    def act(self, request: Any, context: RequestContext, proceed: Proceed) -> Any:
+        if self._is_open:
+            return proceed()
+
+        def go_on() -> None:
+            self.around.dispatcher.handle(lambda request, call: proceed(), request, context)
+
+        self._held.append((raw_connection(context.connection), go_on))
+        self.around.scheduler.request_iteration()
+        return DEFERRED
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait whose client is still connected."""
+        return sum(connection in self.around.dispatcher.connections for connection, _ in self._held)
+
+    def release(self, count: int | None = None) -> int:
+        """Let the first `count` requests go on, or all that wait and all that come; returns how many went on."""
+        self._is_open = self._is_open or count is None
+        released = 0
+        while self._held and (count is None or released < count):
+            connection, go_on = self._held.popleft()
+            if connection in self.around.dispatcher.connections:
+                released += 1
+                go_on()
+        return released
+
+    def end(self) -> None:
+        self.release()
+
+
+FAULTS: Final[dict[type[RequestSpec], type[RequestFault]]] = {
+    Answer: AnswerFault,
+    Delay: DelayFault,
+    Drop: DropFault,
+    Close: CloseFault,
+    Throttle: ThrottleFault,
+    Hold: HoldFault,
+}

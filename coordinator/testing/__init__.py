@@ -1,0 +1,25 @@
+"""A coordinator for tests of other people: the real server in this process, with its logs in memory."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from coordinator.testing.aio import AsyncCoordinator
+    from coordinator.testing.coordinator import Coordinator
+    from coordinator.testing.errors import TestingError, WaitTimeout
+
+__all__ = ["AsyncCoordinator", "Coordinator", "TestingError", "WaitTimeout"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for: pytest imports this package at its start, also where no test needs a coordinator."""
+    from importlib import import_module
+
+    modules = {
+        "AsyncCoordinator": "aio",
+        "Coordinator": "coordinator",
+        "TestingError": "errors",
+        "WaitTimeout": "errors",
+    }
+    if name not in modules:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{modules[name]}"), name)

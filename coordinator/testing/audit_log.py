@@ -1,0 +1,31 @@
+"""Reads the audit topic where it lies, in the log of the node."""
+
+from _wire.records import parse_records
+from coordinator.audit.schema import AuditEvent
+from coordinator.broker.partitions import Partitions
+from coordinator.client.audit_topic import audit_record
+from coordinator.explain.history import GroupHistory
+from coordinator.internal_topics import AUDIT_TOPIC
+
+
+class AuditLog:
+    """The events of groups. What was read is kept, and only the end of the log is read again."""
+
+    def __init__(self, partitions: Partitions) -> None:
+        self._partitions = partitions
+        self._read_to: dict[int, int] = {}
+        self._events: dict[str, list[AuditEvent]] = {}
+
+    def events(self, group_id: str, partition: int) -> list[AuditEvent]:
+        """All events of a group, in order; `partition` is that of the group."""
+        log = self._partitions.get(AUDIT_TOPIC, partition)
+        for header, batch in log.batches(self._read_to.get(partition, 0)):
+            for record in parse_records(batch):
+                event = audit_record(partition, record.offset, record.key, record.value).event
+                if event is not None:
+                    self._events.setdefault(event.group_id, []).append(event)
+            self._read_to[partition] = header.last_offset + 1
+        return list(self._events.get(group_id, ()))
+
+    def history(self, group_id: str, partition: int) -> GroupHistory:
+        return GroupHistory.of(group_id, self.events(group_id, partition))

@@ -1,0 +1,225 @@
+"""What a test asks of its node. All of it runs in the loop of the node."""
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from itertools import count
+from typing import Final
+
+from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from _wire.records import build_batch
+from coordinator.audit.schema import AuditEvent
+from coordinator.broker.topics import TopicError
+from coordinator.core.classic_group import Member
+from coordinator.explain.history import GroupHistory
+from coordinator.explain.words import counted, plain, were
+from coordinator.faults.faults import Faults
+from coordinator.faults.request_faults import Surroundings
+from coordinator.server.node import Node
+from coordinator.testing.audit_log import AuditLog
+from coordinator.testing.errors import TestingError
+from coordinator.testing.partitioner import partition_of_key
+from coordinator.testing.presence import Presence
+from coordinator.testing.snapshots import STATES, GroupSnapshot, snapshot_of
+from coordinator.testing.waiting import Waiters
+from coordinator.timers.clock import AdvanceableClock
+
+ADVANCE_SECONDS_MAX: Final = 366 * 24 * 3600
+DEADLINES_AT_ONCE_MAX: Final = 500_000
+"""Deadlines of timers that one jump of the clock may reach; some seconds of work."""
+FIRST_TOPIC_ID_VERSION: Final = 13
+
+Records = Sequence[tuple[bytes | None, bytes | None]]
+"""Keys and values."""
+
+
+class Control:
+    """Of one started node. Ends with it."""
+
+    def __init__(self, node: Node, clock: AdvanceableClock) -> None:
+        self._node = node
+        self._clock = clock
+        self._parts = node.parts
+        self._waiters = Waiters()
+        self._presence = Presence(node.dispatcher.connections)
+        self._presence.watch(node.table)
+        self._audit = AuditLog(self._parts.partitions)
+        self._unkeyed: defaultdict[str, count[int]] = defaultdict(count)
+        self.faults = Faults(Surroundings(self._parts, node.scheduler, node.dispatcher), node.table)
+        node.scheduler.on_iteration_end(self._waiters.check)
+
+    # ---- topics
+
+    def create_topic(self, name: str, partitions: int) -> None:
+        """Raises TestingError: the name or the number is not allowed, or the topic exists."""
+        try:
+            self._parts.topics.create(name, partitions, 1, {}, self._parts.now_ms())
+        except TopicError as problem:
+            raise TestingError(f"cannot create topic {plain(name)}: {problem}") from None
+
+    def produce(self, topic: str, records: Records, partition: int | None) -> list[tuple[int, int]]:
+        """Append records; partition and offset of each. Without a partition, keys choose as in Kafka's producer.
+
+        Raises:
+            TestingError: there is no such topic or partition, or a record is too large.
+        """
+        known = self._parts.image.topics.get(topic)
+        if known is None:
+            raise TestingError(f"there is no topic {plain(topic)}; create_topic() makes it")
+        chosen = [self._choose(topic, key, partition, known.partitions) for key, _ in records]
+        offsets: dict[int, int] = {}
+        for index in sorted(set(chosen)):
+            own = [(key, value) for (key, value), each in zip(records, chosen, strict=True) if each == index]
+            offsets[index] = self._append(topic, index, own)
+        placed = []
+        for index in chosen:
+            placed.append((index, offsets[index]))
+            offsets[index] += 1
+        return placed
+
+    def _choose(self, topic: str, key: bytes | None, partition: int | None, partitions: int) -> int:
+        if partition is not None:
+            return partition
+        return next(self._unkeyed[topic]) % partitions if key is None else partition_of_key(key, partitions)
+
+    def _append(self, topic: str, partition: int, records: Records) -> int:
+        """The offset of the first one."""
+        now_ms = self._parts.now_ms()
+        batch = build_batch([(key, value, []) for key, value in records], timestamp_ms=now_ms)
+        data = TopicProduceData(
+            name=topic, partition_data=[PartitionProduceData(index=partition, records=bytes(batch))]
+        )
+        request = ProduceRequest(acks=-1, timeout_ms=0, topic_data=[data])
+        response = self._parts.produce_service.produce(request, FIRST_TOPIC_ID_VERSION - 1, now_ms)
+        (answer,) = response.responses[0].partition_responses
+        if answer.error_code:
+            why = answer.error_message or f"error {answer.error_code}"
+            raise TestingError(f"cannot produce to partition {partition} of {plain(topic)}: {why}")
+        offset: int = answer.base_offset
+        return offset
+
+    # ---- groups
+
+    def group_ids(self) -> list[str]:
+        return sorted(each for shard in self._parts.coordinator.shards for each in shard.machine.groups)
+
+    def group(self, group_id: str) -> GroupSnapshot:
+        shard = self._parts.coordinator.shard_of(group_id)
+        return snapshot_of(group_id, shard.machine.groups.get(group_id))
+
+    def events(self, group_id: str) -> list[AuditEvent]:
+        return self._audit.events(group_id, self._parts.coordinator.partition_of(group_id))
+
+    def history(self, group_id: str) -> GroupHistory:
+        return self._audit.history(group_id, self._parts.coordinator.partition_of(group_id))
+
+    async def wait_for_group(
+        self,
+        group_id: str,
+        state: str | None = None,
+        members: int | None = None,
+        generation: int | None = None,
+        partitions: int | None = None,
+        timeout: float = 10,
+    ) -> GroupSnapshot:
+        """The group as soon as it has this state, this number of members, and this generation or a later one.
+
+        `partitions` is how many are assigned, over all members. `timeout` is in seconds of real time.
+
+        Raises:
+            TestingError: there is no such state.
+            WaitTimeout: it was not so in time.
+        """
+        if state is not None and state not in STATES:
+            raise TestingError(f"there is no state {state!r}; the states are {', '.join(STATES)}")
+        found: list[GroupSnapshot] = []
+
+        def is_met() -> bool:
+            now = self.group(group_id)
+            met = state in (None, now.state) and members in (None, len(now.members))
+            met = met and (generation is None or now.generation_id >= generation)
+            met = met and partitions in (None, now.partition_count)
+            if met:
+                found[:] = [now]
+            return met
+
+        def complaint() -> str:
+            wanted = [state or "", "" if members is None else counted(members, "member")]
+            wanted.append("" if generation is None else f"generation {generation}")
+            wanted.append("" if partitions is None else f"{counted(partitions, 'partition')} assigned")
+            what = ", ".join(filter(None, wanted)) or "anything"
+            return f"waited {timeout:g} s for group {plain(group_id)} to have {what}; {self.group(group_id).in_words()}"
+
+        await self._waiters.wait(is_met, timeout, complaint)
+        return found[0]
+
+    async def wait_for_held(self, fault_id: int, requests: int = 1, timeout: float = 10) -> int:
+        """Return how many requests wait at a barrier, as soon as there are so many.
+
+        Raises:
+            WaitTimeout: there were not in time.
+            FaultError: there is no such fault.
+        """
+        report = self.faults.report(fault_id)
+
+        def complaint() -> str:
+            waiting = self.faults.report(fault_id).waiting
+            held = counted(requests, "request")
+            return f"waited {timeout:g} s for {held} to be held by {report.in_words()}; {waiting} {were(waiting)}"
+
+        await self._waiters.wait(lambda: self.faults.report(fault_id).waiting >= requests, timeout, complaint)
+        return self.faults.report(fault_id).waiting
+
+    # ---- time
+
+    def advance(self, seconds: float, silent: Collection[str] = ()) -> None:
+        """Let the server's clock jump: all timers up to then fire in order, each at its own time.
+
+        No request is read during the jump. Members count as heard as long as their client is connected, except those
+        in `silent`, by member id, client id or instance id.
+
+        Raises:
+            TestingError: the time is negative or too long, or `silent` names no member.
+        """
+        if not 0 <= seconds <= ADVANCE_SECONDS_MAX:
+            raise TestingError(f"cannot advance by {seconds} s: 0 to {ADVANCE_SECONDS_MAX} s (366 days) are possible")
+        heard = self._heard(frozenset(silent))
+        began_ms = self._clock.now_ms()
+        self._clock.stand_at(began_ms)
+        try:
+            done = self._node.scheduler.run_until(
+                began_ms + round(seconds * 1000),
+                self._clock.stand_at,
+                lambda now_ms: self._keep_sessions(heard, now_ms),
+                DEADLINES_AT_ONCE_MAX,
+            )
+            passed_s = (self._clock.now_ms() - began_ms) / 1000
+        finally:
+            self._clock.go_on()
+        self._node.scheduler.request_iteration()
+        if not done:
+            raise TestingError(
+                f"cannot advance by {seconds:g} s at once: more than {DEADLINES_AT_ONCE_MAX} timers are due; the clock"
+                f" advanced by {passed_s:g} s. Longer session or rebalance timeouts make fewer"
+            )
+
+    def _heard(self, silent: frozenset[str]) -> list[tuple[str, Member]]:
+        heard, unknown = [], set(silent)
+        for shard in self._parts.coordinator.shards:
+            for group_id, group in shard.machine.groups.items():
+                for member in group.classic.members.values():
+                    names = {member.member_id, member.client_id, member.group_instance_id}
+                    unknown -= names
+                    if not names & silent and self._presence.is_heard(group_id, member):
+                        heard.append((group_id, member))
+        if unknown:
+            raise TestingError(f"no member of any group is named {', '.join(map(plain, sorted(unknown)))}")
+        return heard
+
+    def _keep_sessions(self, heard: list[tuple[str, Member]], now_ms: int) -> None:
+        """Renew the sessions of those who are heard, all of them when one is over, as their heartbeats would have."""
+        sessions = self._parts.coordinator.sessions
+        deadlines = [sessions.deadline_ms(group_id, member.member_id) for group_id, member in heard]
+        if any(each is not None and each <= now_ms for each in deadlines):
+            for (group_id, member), deadline_ms in zip(heard, deadlines, strict=True):
+                if deadline_ms is not None:
+                    sessions.renew(group_id, member.member_id, member.session_timeout_ms, now_ms)

@@ -1,0 +1,75 @@
+"""What can be asked of a coordinator in a test, the same for blocking and for async code: questions to its control."""
+
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from typing import Any
+
+from coordinator.audit.schema import AuditEvent
+from coordinator.explain.words import counted, were
+from coordinator.faults.faults import FaultReport
+from coordinator.testing.control import Control
+from coordinator.testing.errors import TestingError
+from coordinator.testing.records import Content, keyed
+from coordinator.testing.snapshots import GroupSnapshot
+from coordinator.testing.stories import check_rebalances, why
+
+Ask = Callable[[Control], Any]
+"""Called in the loop of the node."""
+
+
+def produce(
+    topic: str, values: Iterable[Content], keys: Iterable[Content] | None, partition: int | None
+) -> Callable[[Control], list[tuple[int, int]]]:
+    records = keyed(values, keys)
+    return lambda control: control.produce(topic, records, partition)
+
+
+def events(group_id: str) -> Callable[[Control], list[AuditEvent]]:
+    return lambda control: control.events(group_id)
+
+
+def story(group_id: str, generation: int | None) -> Callable[[Control], str]:
+    return lambda control: why(control.history(group_id), generation)
+
+
+def rebalances(
+    group_id: str, at_most: int | None, at_least: int | None, causes: Collection[str] | None, after_generation: int
+) -> Callable[[Control], None]:
+    if isinstance(causes, str):
+        causes = {causes}
+    return lambda control: check_rebalances(control.history(group_id), at_most, at_least, causes, after_generation)
+
+
+def group(group_id: str) -> Callable[[Control], GroupSnapshot]:
+    return lambda control: control.group(group_id)
+
+
+def wait_for_group(
+    group_id: str,
+    state: str | None,
+    members: int | None,
+    generation: int | None,
+    partitions: int | None,
+    timeout: float,
+) -> Callable[[Control], Awaitable[GroupSnapshot]]:
+    return lambda control: control.wait_for_group(group_id, state, members, generation, partitions, timeout)
+
+
+def all_hit() -> Callable[[Control], None]:
+    def check(control: Control) -> None:
+        check_all_hit(control.faults.reports())
+
+    return check
+
+
+def check_all_hit(reports: Iterable[FaultReport]) -> None:
+    """Raises AssertionError: a fault had no effect; the message names each."""
+    unhit = [each.in_words() for each in reports if not each.hits]
+    if unhit:
+        raise AssertionError(f"{counted(len(unhit), 'fault')} {were(len(unhit))} never hit: {'; '.join(unhit)}")
+
+
+def require_silent_names(silent: Collection[str]) -> tuple[str, ...]:
+    """Raises TestingError: `silent` is one text, whose letters would be taken for names."""
+    if isinstance(silent, str):
+        raise TestingError(f"silent={silent!r} is one name: give a list of them, such as [{silent!r}]")
+    return tuple(silent)

@@ -1,0 +1,87 @@
+"""A group at one moment, read from the coordinator itself."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from _wire.errors import MalformedMessage
+from coordinator.core.assignors.consumer_protocol import decode_assignment
+from coordinator.core.classic_group import Member
+from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
+from coordinator.core.group import Group
+from coordinator.explain.words import counted, listed, plain
+
+DEAD: Final = "Dead"
+"""The state of a group that does not exist, as in DescribeGroups."""
+STATES: Final = ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", DEAD)
+MEMBERS_NAMED: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class MemberSnapshot:
+    """A member; `partitions` is topic → indexes, None if its assignment is not of the consumer protocol."""
+
+    member_id: str
+    client_id: str
+    client_host: str
+    group_instance_id: str | None
+    partitions: dict[str, list[int]] | None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSnapshot:
+    """A group. One that does not exist is Dead and has nothing. `committed_offsets` is topic → partition → offset."""
+
+    group_id: str
+    state: str = DEAD
+    generation_id: int = 0
+    protocol_name: str = ""
+    leader: str = ""
+    members: tuple[MemberSnapshot, ...] = ()
+    committed_offsets: Mapping[str, Mapping[int, int]] | None = None
+
+    @property
+    def partition_count(self) -> int:
+        """How many partitions are assigned, as far as assignments can be read."""
+        return sum(len(indexes) for each in self.members for indexes in (each.partitions or {}).values())
+
+    def in_words(self) -> str:
+        """`it is Stable in generation 2 with 4 partitions assigned to 2 members: a and b`."""
+        if self.state == DEAD:
+            return "it does not exist"
+        names = [plain(each.member_id) for each in self.members]
+        named = listed(names[:MEMBERS_NAMED], more=max(0, len(names) - MEMBERS_NAMED)) if names else ""
+        members = f"{counted(len(names), 'member')}{f': {named}' if named else ''}"
+        partitions = counted(self.partition_count, "partition")
+        return f"it is {self.state} in generation {self.generation_id} with {partitions} assigned to {members}"
+
+
+def snapshot_of(group_id: str, group: Group | None) -> GroupSnapshot:
+    if group is None:
+        return GroupSnapshot(group_id)
+    classic = group.classic
+    return GroupSnapshot(
+        group_id,
+        classic.state.value,
+        classic.generation_id,
+        classic.protocol_name or "",
+        classic.leader or "",
+        tuple(_member(each, classic.protocol_type) for each in classic.members.values()),
+        {
+            topic: {partition: committed.offset for partition, committed in sorted(of_topic.items())}
+            for topic, of_topic in sorted(group.offsets.by_topic.items())
+        },
+    )
+
+
+def _member(member: Member, protocol_type: str | None) -> MemberSnapshot:
+    partitions: dict[str, list[int]] | None = None
+    if protocol_type == CONSUMER_PROTOCOL_TYPE:
+        try:
+            assigned = decode_assignment(member.assignment) if member.assignment else {}
+            partitions = {topic: sorted(indexes) for topic, indexes in assigned.items()}
+        except MalformedMessage:
+            partitions = None  # shown as unreadable: other members may still be looked at
+    return MemberSnapshot(
+        member.member_id, member.client_id, member.client_host.lstrip("/"), member.group_instance_id, partitions
+    )

@@ -1,0 +1,279 @@
+"""Faults of requests: which requests they take, what becomes of the answers, and that nothing is left of them."""
+
+import threading
+import time
+from collections import Counter
+
+import pytest
+
+from _wire.errors import ErrorCode
+from _wire.messages.heartbeat import HeartbeatRequest
+from _wire.messages.metadata import MetadataRequest
+from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from coordinator.audit import schema
+from coordinator.client.wire import ClientError
+from coordinator.faults.specs import FaultError
+from coordinator.testing import Coordinator, WaitTimeout
+from tests.testing.consumers import consumers
+from tests.wire_client import ConnectionClosed, WireClient, join_request
+
+
+def alone(server: Coordinator, group_id: str = "g", client_id: str = "c") -> tuple[WireClient, str]:
+    client = WireClient(server.bootstrap, client_id)
+    return client, client.join_alone(group_id)
+
+
+def beat(group_id: str, member_id: str) -> HeartbeatRequest:
+    return HeartbeatRequest(group_id=group_id, generation_id=1, member_id=member_id)
+
+
+def routes(server: Coordinator) -> dict:
+    return server._node.ask(lambda control: dict(control._node.table.routes)).result()
+
+
+# ---- which requests
+
+
+def test_an_error_is_answered_without_the_group_and_told_as_injected(server):
+    client, member_id = alone(server)
+    with client:
+        fault = server.faults.answer("Heartbeat", "ILLEGAL_GENERATION", group="g", times=2)
+        answers = [client.heartbeat_error("g", member_id) for _ in range(3)]
+        assert answers == [ErrorCode.ILLEGAL_GENERATION, ErrorCode.ILLEGAL_GENERATION, ErrorCode.NONE]
+        assert fault.hits == 2
+        told = [event for event in server.events("g") if isinstance(event, schema.RequestRejected)]
+        assert [(each.api, each.error, each.injected, each.member.member_id) for each in told] == [
+            ("Heartbeat", "ILLEGAL_GENERATION", True, member_id)
+        ] * 2
+        assert server.group("g").state == "Stable"
+
+
+def test_a_real_rejection_is_not_told_as_injected(server):
+    client, _ = alone(server)
+    with client:
+        assert client.request(SyncGroupRequest(group_id="g", generation_id=9, member_id="x"), 3).error_code == 25
+        (told,) = (event for event in server.events("g") if isinstance(event, schema.RequestRejected))
+        assert not told.injected
+
+
+@pytest.mark.parametrize(
+    ("where", "hit"),
+    [
+        ({}, [1, 1, 1, 1]),
+        ({"nth": 2}, [0, 1, 0, 0]),
+        ({"times": 3}, [1, 1, 1, 0]),
+        ({"group": "another"}, [0, 0, 0, 0]),
+        ({"member": "c"}, [1, 1, 1, 1]),
+        ({"member": "d"}, [0, 0, 0, 0]),
+        ({"leader": True}, [1, 1, 1, 1]),
+        ({"leader": False}, [0, 0, 0, 0]),
+    ],
+)
+def test_a_fault_takes_the_requests_that_it_names(server, where, hit):
+    client, member_id = alone(server)
+    with client:
+        server.faults.answer("Heartbeat", "UNKNOWN_MEMBER_ID", **where)
+        assert [bool(client.heartbeat_error("g", member_id)) for _ in range(4)] == [bool(each) for each in hit]
+
+
+def test_chance_repeats_with_its_seed(server):
+    client, member_id = alone(server)
+
+    def played(seed: int) -> list[int]:
+        fault = server.faults.answer("Heartbeat", "UNKNOWN_MEMBER_ID", probability=0.5, seed=seed)
+        found = [client.heartbeat_error("g", member_id) for _ in range(40)]
+        fault.remove()
+        return found
+
+    with client:
+        assert played(1) == played(1) != played(2)
+        assert 5 < Counter(played(1))[0] < 35
+
+
+def test_a_fault_ends_after_its_time_on_the_servers_clock(server):
+    client, member_id = alone(server)
+    with client:
+        server.faults.answer("Heartbeat", "UNKNOWN_MEMBER_ID", seconds=5)
+        assert client.heartbeat_error("g", member_id) == ErrorCode.UNKNOWN_MEMBER_ID
+        server.advance(seconds=5)
+        assert client.heartbeat_error("g", member_id) == ErrorCode.NONE
+
+
+def test_requests_about_several_groups_match_each_of_them(server):
+    from _wire.messages.describe_groups import DescribeGroupsRequest
+    from _wire.messages.find_coordinator import FindCoordinatorRequest
+
+    with WireClient(server.bootstrap) as client:
+        server.faults.answer("DescribeGroups", "COORDINATOR_NOT_AVAILABLE", group="b")
+        server.faults.answer("FindCoordinator", "COORDINATOR_NOT_AVAILABLE", group="b")
+        found = client.request(DescribeGroupsRequest(groups=["a", "b"]), 5).groups
+        assert [each.error_code for each in found] == [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 2
+        assert client.request(FindCoordinatorRequest(key="b"), 1).error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert client.request(FindCoordinatorRequest(key="a"), 1).error_code == ErrorCode.NONE
+
+
+# ---- what becomes of the answer
+
+
+def test_a_delay_is_over_when_the_servers_clock_says_so(server):
+    client, member_id = alone(server)
+    with client:
+        server.faults.delay("Heartbeat", ms=60_000)
+        sent = client.send(beat("g", member_id), 3)
+        client.socket.settimeout(0.05)
+        with pytest.raises(ClientError, match="did not respond in time"):
+            client.receive(sent)
+        client.socket.settimeout(10)
+        server.advance(seconds=60)
+        assert client.receive(sent).error_code == 0
+
+
+def test_a_dropped_answer_never_comes_though_the_request_counted(server):
+    with WireClient(server.bootstrap) as client:
+        fault = server.faults.drop("JoinGroup", group="g")
+        client.send(join_request("g"), 3)
+        server.group("g").wait_for("CompletingRebalance", members=1)
+        client.socket.settimeout(0.05)
+        with pytest.raises(ClientError, match="did not respond in time"):
+            client.read_frame()
+        assert fault.hits == 1
+
+
+@pytest.mark.parametrize(("when", "state"), [("before", "Dead"), ("after", "CompletingRebalance")])
+def test_a_connection_is_closed_before_or_after_the_request_counts(server, when, state):
+    with WireClient(server.bootstrap) as client:
+        server.faults.close("JoinGroup", when=when)
+        with pytest.raises(ConnectionClosed):
+            client.request(join_request("g"), 3)
+    assert server.group("g").state == state
+
+
+def test_a_throttle_is_in_the_answer(server):
+    client, member_id = alone(server)
+    with client:
+        server.faults.throttle("Heartbeat", ms=1_234, times=1)
+        assert client.request(beat("g", member_id), 3).throttle_time_ms == 1_234
+        assert client.request(beat("g", member_id), 3).throttle_time_ms == 0
+
+
+def test_an_api_that_is_answered_at_once_can_be_delayed_too(server):
+    with WireClient(server.bootstrap) as client:
+        server.faults.delay("Metadata", ms=1)
+        server.faults.throttle("Metadata", ms=7)
+        assert client.request(MetadataRequest(topics=[]), 8).throttle_time_ms == 7
+
+
+# ---- barriers
+
+
+def test_the_leaders_syncgroup_is_held_until_the_barrier_is_released(server):
+    with WireClient(server.bootstrap) as client:
+        barrier = server.faults.hold("SyncGroup", group="g", leader=True)
+        joined = client.request(join_request("g"), 3)
+        assignment = SyncGroupRequestAssignment(member_id=joined.member_id, assignment=b"all")
+        request = SyncGroupRequest(group_id="g", generation_id=1, member_id=joined.member_id, assignments=[assignment])
+        sent = client.send(request, 3)
+        assert barrier.wait_for(1) == 1
+        assert server.group("g").state == "CompletingRebalance"
+        assert barrier.release() == 1
+        assert client.receive(sent).assignment == b"all"
+        assert server.group("g").state == "Stable"
+        assert (barrier.waiting, barrier.hits) == (0, 1)
+
+
+def test_a_barrier_lets_as_many_go_on_as_it_is_told(server):
+    clients = [WireClient(server.bootstrap, f"c{each}") for each in range(3)]
+    barrier = server.faults.hold("Metadata")
+    sent = [client.send(MetadataRequest(topics=[]), 8) for client in clients]
+    assert barrier.wait_for(3) == 3
+    assert barrier.release(2) == 2
+    assert barrier.waiting == 1
+    barrier.remove()
+    for client, each in zip(clients, sent, strict=True):
+        client.receive(each)
+        client.socket.close()
+
+
+def test_a_request_of_a_client_that_is_gone_is_not_let_through(server):
+    client = WireClient(server.bootstrap)
+    barrier = server.faults.hold("JoinGroup")
+    client.send(join_request("g"), 3)
+    barrier.wait_for(1)
+    client.socket.close()
+    with WireClient(server.bootstrap) as another:  # the server has seen the first one go when this is answered
+        another.request(MetadataRequest(topics=[]), 8)
+    assert barrier.release() == 0
+    assert server.group("g").state == "Dead"
+
+
+def test_a_wait_at_a_barrier_in_vain_names_it(server):
+    barrier = server.faults.hold("SyncGroup", group="g")
+    with pytest.raises(WaitTimeout, match=r"^waited 0.01 s for 1 request to be held by hold api=SyncGroup group=g; 0"):
+        barrier.wait_for(1, timeout=0.01)
+
+
+# ---- nothing is left
+
+
+def test_the_table_of_routes_is_as_before_when_no_fault_is_left(server):
+    before = routes(server)
+    faults = [
+        server.faults.answer("Heartbeat", "UNKNOWN_MEMBER_ID"),
+        server.faults.delay("Heartbeat", ms=1),
+        server.faults.hold("JoinGroup"),
+    ]
+    changed = {key for key, route in routes(server).items() if route is not before[key]}
+    assert changed == {11, 12}
+    for fault in faults:
+        fault.remove()
+    after = routes(server)
+    assert all(after[key] is before[key] for key in before)
+
+
+def test_a_fault_that_was_never_hit_fails_on_request(server):
+    server.faults.answer("SyncGroup", "ILLEGAL_GENERATION", group="g", nth=3)
+    with pytest.raises(AssertionError) as failed:
+        server.faults.assert_all_hit()
+    (message,) = failed.value.args
+    assert message == "1 fault was never hit: answer api=SyncGroup group=g nth=3 error=ILLEGAL_GENERATION"
+    server.faults.clear()
+    server.faults.assert_all_hit()
+
+
+@pytest.mark.parametrize(
+    ("inject", "message"),
+    [
+        (lambda faults: faults.answer("Heartbeet", "NONE"), "'NONE' is no error of Kafka's protocol"),
+        (lambda faults: faults.answer("Heartbeet", "UNKNOWN_MEMBER_ID"), "no API 'Heartbeet' is served; served are "),
+        (lambda faults: faults.delay("Fetch", ms=-1), "delay: Expected `int` >= 1 - at `$.ms`"),
+        (lambda faults: faults.delay("Fetch", ms="1"), "delay: Expected `int`, got `str` - at `$.ms`"),
+        (lambda faults: faults.drop("Fetch", probability=2), "probability"),
+        (lambda faults: faults.drop("Fetch", grup="g"), "drop: Object contains unknown field `grup`"),
+        (lambda faults: faults.close("Fetch", when="never"), "close: Invalid enum value 'never' - at `$.when`"),
+        (lambda faults: faults.add({"do": "burn"}), "there is no fault 'burn'; there are answer, delay, "),
+    ],
+)
+def test_a_fault_that_cannot_be_is_refused_in_one_line(server, inject, message):
+    with pytest.raises(FaultError) as failed:
+        inject(server.faults)
+    assert message in str(failed.value) and "\n" not in str(failed.value)
+
+
+def test_a_stock_client_rides_out_each_error_once(server):
+    """Each retriable error, once, in each API of its way into the group."""
+    server.create_topic("orders", partitions=2)
+    server.produce("orders", [str(each) for each in range(10)])
+    for api, error in (
+        ("FindCoordinator", "COORDINATOR_NOT_AVAILABLE"),
+        ("JoinGroup", "COORDINATOR_LOAD_IN_PROGRESS"),
+        ("SyncGroup", "REBALANCE_IN_PROGRESS"),
+        ("OffsetFetch", "COORDINATOR_LOAD_IN_PROGRESS"),
+        ("OffsetCommit", "COORDINATOR_LOAD_IN_PROGRESS"),
+    ):
+        server.faults.answer(api, error, nth=1)
+    with consumers(server.bootstrap, "orders", "billing") as (member,):
+        deadline = time.monotonic() + 20
+        while len(set(member.values)) < 10:
+            assert time.monotonic() < deadline and member.problem is None, (member.values, member.problem)
+            threading.Event().wait(0.01)
+    server.faults.assert_all_hit()
