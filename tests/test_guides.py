@@ -65,7 +65,9 @@ def python(text: str, folder: Path) -> list[str]:
 
 
 def shell(text: str, folder: Path) -> list[str]:
-    return ["bash", "-euo", "pipefail", "-m", "-c", text]
+    """With what it started in the background ended, also when it fails."""
+    end = "trap 'jobs -p | xargs -r kill 2> /dev/null || true; wait' EXIT"
+    return ["bash", "-euo", "pipefail", "-m", "-c", f"{end}\n{text}"]
 
 
 def test_each_page_has_snippets_and_no_language_is_left_out():
