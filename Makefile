@@ -23,7 +23,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help audit-cases build build-tests demo run debug check test conformance-kafka fuzz simulate mutate nightly lint format docs bench bench-assignors bench-coordinator bench-pipeline bench-timers bench-wire lock clean java python
+.PHONY: help audit-cases build build-tests demo run debug check test conformance-kafka fuzz interop simulate mutate nightly lint format docs bench bench-assignors bench-coordinator bench-pipeline bench-timers bench-wire lock clean java python
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -121,6 +121,10 @@ docs: build ## generate docs/configuration.md, docs/protocol.md, docs/states.md,
 	@$(BIN)/python docs/make_states.py
 	@$(BIN)/python docs/make_audit.py
 	@$(BIN)/python docs/make_metrics.py
+
+# Parts of it: TARGET=ours or kafka, ONLY=client,…, SCENARIOS=name,…
+interop: build-tests ## play each scenario with each stock client, here and on Apache Kafka, and write docs/interop.md
+	@$(BIN)/python -m interop $(if $(TARGET),--target $(TARGET)) $(if $(ONLY),--only $(ONLY)) $(if $(SCENARIOS),--scenarios $(SCENARIOS))
 
 audit-cases: build-tests ## play each way to rebalance with each client, and write docs/audit-cases.md (Java if it is there)
 	@$(BIN)/python docs/make_audit_cases.py
