@@ -177,7 +177,7 @@ class Driver:
         self.client = Path(command[-1]).name
         ready = self._next(time.monotonic() + ready_seconds)
         try:
-            if ready is None or ready["event"] != "ready":
+            if ready is None or ready["event"] != "ready" or self._nonsense:
                 raise ValueError
             self.client, self.version = str(ready["client"]), str(ready["version"])
             self.can: frozenset[str] = frozenset(ready["can"])

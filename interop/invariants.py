@@ -118,5 +118,5 @@ def rebalances(members: Iterable[Member]) -> int:
 
 
 def _assignments(member: Member) -> int:
-    given = [bool(event["partitions"]) for event in member.of_kind("assigned")]
+    given = [any(event["partitions"].values()) for event in member.of_kind("assigned")]
     return len(given) - given.index(True) if True in given else 0

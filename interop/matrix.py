@@ -45,6 +45,8 @@ class Matrix:
     clients: dict[str, Ready] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
     results: dict[str, dict[str, dict[str, Result]]] = field(default_factory=dict)
+    known: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Failures on Apache Kafka in an earlier run, for a run without it: client → scenario → message."""
 
     def build(self, names: Sequence[str]) -> None:
         """Build drivers, and ask each what it can do."""
@@ -201,7 +203,16 @@ def load(path: Path) -> Matrix:
 def is_kafkas_too(matrix: Matrix, client: str, scenario: str) -> bool:
     """Whether the same client fails in the same scenario on Apache Kafka."""
     result = matrix.results.get(KAFKA, {}).get(client, {}).get(scenario)
-    return result is not None and result.outcome != "passed"
+    return result.outcome != "passed" if result is not None else scenario in matrix.known.get(client, {})
+
+
+def failures_on_kafka(matrix: Matrix) -> dict[str, dict[str, str]]:
+    """What `Matrix.known` is made of."""
+    failed = {
+        client: {name: each.message for name, each in sorted(results.items()) if each.outcome != "passed"}
+        for client, results in sorted(matrix.results.get(KAFKA, {}).items())
+    }
+    return {client: failures for client, failures in failed.items() if failures}
 
 
 def title(target_name: str) -> str:
