@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -54,29 +54,15 @@ def main(
     """Play each scenario with each client, against this server and Apache Kafka."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     began = time.monotonic()
-    matrix = Matrix()
-    matrix.build(clients)
-    for name, why in matrix.skipped.items():
-        print(f"left out: {name}: {why}")
     wanted = [(client, name) for name in scenarios for client in clients]
     if ci:
         targets = [OURS]
         wanted = [(client, name) for client, name in wanted if client in PYTHON or name in CI_SCENARIOS]
-    for target_name in targets:
-        try:
-            run(matrix, target_name, wanted, _tell, players)
-        except KafkaMissing as missing:
-            print(f"left out: Apache Kafka: {missing}")
+    matrix = _play(clients, targets, wanted, players)
+    matrix.known = json.loads(ON_KAFKA.read_text(encoding="utf-8"))
     if not ci:
-        stored(matrix, RESULTS)
-        matrix = load(RESULTS) if page is not False else matrix
-    is_whole = len(clients) == len(ALL) and len(scenarios) == len(SCENARIOS) and not ci
-    if page or (page is None and is_whole):
-        known = load(RESULTS)
-        write_page(known)
-        ON_KAFKA.write_text(json.dumps(failures_on_kafka(known), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    if not matrix.results.get(KAFKA):
-        matrix.known = json.loads(ON_KAFKA.read_text(encoding="utf-8"))
+        is_whole = len(clients) == len(ALL) and len(scenarios) == len(SCENARIOS)
+        _keep(matrix, is_whole if page is None else page)
     JUNIT.parent.mkdir(exist_ok=True)
     JUNIT.write_text(junit(matrix), encoding="utf-8")
     found = problems(matrix)
@@ -84,6 +70,32 @@ def main(
         print(line)
     print(f"{len(found)} problems; {time.monotonic() - began:.0f} s; {os.path.relpath(JUNIT)}")
     sys.exit(1 if found else 0)
+
+
+def _play(clients: Sequence[str], targets: Sequence[str], wanted: Sequence[tuple[str, str]], players: int) -> Matrix:
+    """Play with all clients whose drivers can be built, and say which are left out."""
+    matrix = Matrix()
+    matrix.build(clients)
+    for name, why in matrix.skipped.items():
+        print(f"left out: {name}: {why}")
+    for target_name in targets:
+        try:
+            run(matrix, target_name, wanted, _tell, players)
+        except KafkaMissing as missing:
+            print(f"left out: Apache Kafka: {missing}")
+    return matrix
+
+
+def _keep(matrix: Matrix, with_page: bool) -> None:
+    """Add the results to those of earlier runs, and write the page of all."""
+    stored(matrix, RESULTS)
+    known = load(RESULTS)
+    if KAFKA in known.results:
+        matrix.known = failures_on_kafka(known)
+    if with_page:
+        write_page(known)
+        failed = json.dumps(failures_on_kafka(known), indent=1, ensure_ascii=False)
+        ON_KAFKA.write_text(failed + "\n", encoding="utf-8")
 
 
 def _tell(play: Play, result: Result, number: int, count: int) -> None:

@@ -63,6 +63,8 @@ class Matrix:
         return tuple(name for name in able if self.clients[name].can >= set(scenario.needs))
 
     def can_play(self, scenario: Scenario, client: str) -> bool:
+        if scenario.clients and client not in scenario.clients:
+            return False
         has_partners = not scenario.others or bool(self.partners(scenario, client))
         return has_partners and self.clients[client].can >= set(scenario.needs)
 

@@ -29,6 +29,8 @@ class Scenario:
     own_server: bool = False
     is_heavy: bool = False
     seconds: int = 90
+    clients: tuple[str, ...] = ()
+    """The clients that it is played with; all if empty."""
     others: tuple[str, ...] = ()
     """Other clients that it plays with; at least one of them has to be there."""
 

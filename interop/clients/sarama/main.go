@@ -128,8 +128,18 @@ func (m *member) Setup(session sarama.ConsumerGroupSession) error {
 	return nil
 }
 
-// Cleanup is called when a session ends.
-func (m *member) Cleanup(sarama.ConsumerGroupSession) error { return nil }
+// Cleanup is called when a session ends, which may be before each partition was claimed.
+func (m *member) Cleanup(sarama.ConsumerGroupSession) error {
+	m.mutex.Lock()
+	unclaimed := m.claims
+	m.claims = nil
+	m.mutex.Unlock()
+	maps.DeleteFunc(unclaimed, func(_ string, indexes []int32) bool { return len(indexes) == 0 })
+	if len(unclaimed) > 0 {
+		m.report.Partitions("revoked", unclaimed)
+	}
+	return nil
+}
 
 // ConsumeClaim owns a partition as long as it runs.
 func (m *member) ConsumeClaim(session sarama.ConsumerGroupSession, claim sarama.ConsumerGroupClaim) error {
