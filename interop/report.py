@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree
 
-from interop.builds import ROOT
+from interop.builds import ALL, ROOT
 from interop.matrix import Matrix, is_kafkas_too, title
 from interop.play import Result
 from interop.scenarios import SCENARIOS
@@ -31,7 +31,7 @@ def write_page(matrix: Matrix, path: Path = PAGE) -> None:
 
 def page(matrix: Matrix) -> str:
     """The page of all results."""
-    clients = list(matrix.clients.values())
+    clients = [matrix.clients[name] for name in ALL if name in matrix.clients]
     notes: list[str] = []
     lines = [f"| scenario | {' | '.join(client.name for client in clients)} |", "|---" * (len(clients) + 1) + "|"]
     for name, scenario in SCENARIOS.items():
