@@ -23,7 +23,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test conformance-kafka fuzz simulate mutate nightly lint format docs bench bench-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-pipeline bench-timers bench-wire lock testing-examples clean java python
+.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test conformance-kafka fuzz interop simulate mutate nightly lint format docs bench bench-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-pipeline bench-timers bench-wire lock testing-examples clean java python
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -139,6 +139,10 @@ docs: build ## generate docs/configuration.md, docs/protocol.md, docs/states.md,
 	@$(BIN)/python docs/make_audit.py
 	@$(BIN)/python docs/make_metrics.py
 
+# Parts of it: TARGET=ours or kafka, ONLY=client,…, SCENARIOS=name,…
+interop: build-tests ## play each scenario with each stock client, here and on Apache Kafka, and write docs/interop.md
+	@$(BIN)/python -m interop $(if $(TARGET),--target $(TARGET)) $(if $(ONLY),--only $(ONLY)) $(if $(SCENARIOS),--scenarios $(SCENARIOS))
+
 audit-cases: build-tests ## play each way to rebalance with each client, and write docs/audit-cases.md (Java if it is there)
 	@$(BIN)/python docs/make_audit_cases.py
 
@@ -156,7 +160,7 @@ lock: python ## resolve the versions for pyproject.toml and write requirements.l
 	cp "$$scratch/lock" requirements.lock
 
 clean: ## remove build products, caches and measurements (not .venv and not coordinator-data)
-	@rm -rf build dist *.egg-info .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz _wire/messages
+	@rm -rf build dist *.egg-info .demo .interop .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz _wire/messages
 	@rm -f $(DONE)/extensions $(DONE)/test-extensions $(DONE)/command
 	@find _wire coordinator tests \( -name '*.so' -o -name '*.c' -not -path 'tests/bench/*' \) -type f -delete
 	@find _wire coordinator tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -12,8 +12,9 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from interop.driver import Driver, DriverFailed, DriverMissing, java_driver, python_driver  # noqa: E402
+from interop.scene import Scene  # noqa: E402
 from tests.differential.kafka import KafkaMissing, kafka_jars  # noqa: E402
-from tests.e2e.audit_cases import CASES, SERVER_SETTINGS, Case, Scene  # noqa: E402
+from tests.e2e.audit_cases import CASES, SERVER_SETTINGS, Case  # noqa: E402
 from tests.servers import RunningServer  # noqa: E402
 
 HEAD: Final = """# What the audit tells of each way to rebalance

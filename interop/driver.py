@@ -7,16 +7,23 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
+from coordinator.printable import printable
+
 CLIENTS: Final = Path(__file__).parent / "clients"
 READY_SECONDS: Final = 60
 WAIT_SECONDS: Final = 30
 EXIT_SECONDS: Final = 10
+NONSENSE_CHARACTERS: Final = 200
+"""How much of a line that is no event, or of an error text, is told."""
+
+EVENTS: Final = frozenset({"ready", "assigned", "revoked", "lost", "records", "committed", "left", "failed"})
 
 Event = dict[str, Any]
 Partition = tuple[str, int]
@@ -64,12 +71,21 @@ class Member:
         self.name = name
         self.owned: set[Partition] = set()
         self.events: list[Event] = []
+        self.closed_ms: int | None = None
+        """When it was told to leave. It may still be assigned partitions while it closes."""
+        self.silences: list[int] = []
+        """When it was paused, stopped, killed or closed, and may not tell what it loses: wall clock, milliseconds."""
 
     def __repr__(self) -> str:
         return f"{self.name} ({self.driver.client})"
 
     def of_kind(self, kind: str) -> list[Event]:
         return [event for event in self.events if event["event"] == kind]
+
+    def latest(self) -> Self:
+        """This member, with all that its driver has said so far."""
+        self.driver.take_in_all()
+        return self
 
     @property
     def failure(self) -> Event | None:
@@ -83,6 +99,7 @@ class Member:
         self.send("subscribe", topics=topics)
 
     def pause(self) -> None:
+        self.falls_silent()
         self.send("pause")
 
     def resume(self) -> None:
@@ -90,12 +107,17 @@ class Member:
 
     def commit(self) -> Event:
         """Commit, and return what the driver answered: an event `committed` or `failed`."""
-        count = len(self._answers())
+        count = len(self.answers_to_commits())
         self.send("commit")
-        self.driver.wait_for(lambda: len(self._answers()) > count, f"{self!r} to commit")
-        return self._answers()[-1]
+        self.driver.wait_for(lambda: len(self.answers_to_commits()) > count, f"{self!r} to commit")
+        return self.answers_to_commits()[-1]
 
-    def _answers(self) -> list[Event]:
+    def falls_silent(self) -> None:
+        self.silences.append(time.time_ns() // 1_000_000)
+
+    def answers_to_commits(self) -> list[Event]:
+        """What was said of its commits so far: events `committed` and `failed`."""
+        self.driver.take_in_all()
         return [
             event
             for event in self.events
@@ -104,6 +126,8 @@ class Member:
 
     def leave(self) -> None:
         """Close the consumer and wait until it is closed."""
+        self.falls_silent()
+        self.closed_ms = self.silences[-1]
         self.send("leave")
         self.driver.wait_for(lambda: bool(self.of_kind("left")) or self._failed_to_leave(), f"{self!r} to leave")
 
@@ -122,36 +146,55 @@ class Member:
 class Driver:
     """A driver's process. Leaving its context kills it with all its members."""
 
-    def __init__(self, command: list[str], environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        command: list[str],
+        environment: Mapping[str, str] | None = None,
+        ready_seconds: float = READY_SECONDS,
+    ) -> None:
         """Start it and wait until it is ready.
 
         Raises:
             DriverFailed: it ended, or was not ready in time.
         """
         self.members: dict[str, Member] = {}
+        self._command = command
         self._events: queue.Queue[Event | None] = queue.Queue()
+        self._has_ended = threading.Event()
+        self._nonsense = ""
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=self._errors,
             text=True,
+            encoding="utf-8",
+            errors="replace",
             env={**os.environ, **(environment or {})},
         )
         threading.Thread(target=self._read, daemon=True).start()
-        ready = self._next(time.monotonic() + READY_SECONDS)
-        if ready is None or ready["event"] != "ready":
+        self.client = Path(command[-1]).name
+        ready = self._next(time.monotonic() + ready_seconds)
+        try:
+            if ready is None or ready["event"] != "ready" or self._nonsense:
+                raise ValueError
+            self.client, self.version = str(ready["client"]), str(ready["version"])
+            self.can: frozenset[str] = frozenset(ready["can"])
+        except (ValueError, KeyError, TypeError):
+            why = self._trouble() or f"it was not ready within {ready_seconds:g} s"
             self.kill()
-            raise DriverFailed(f"{' '.join(command[:2])} did not start: {ready}")
-        self.client: str = ready["client"]
-        self.version: str = ready["version"]
-        self.can: frozenset[str] = frozenset(ready["can"])
+            raise DriverFailed(f"{' '.join(command)} did not start: {why}") from None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.kill()
+
+    @property
+    def has_ended(self) -> bool:
+        return self._has_ended.is_set()
 
     @property
     def pid(self) -> int:
@@ -168,14 +211,14 @@ class Driver:
         try:
             self._process.stdin.write(json.dumps({"do": do, "member": member, **fields}) + "\n")
             self._process.stdin.flush()
-        except BrokenPipeError:
-            raise DriverFailed(f"the driver of {self.client} has ended") from None
+        except (BrokenPipeError, ValueError):
+            raise DriverFailed(self._trouble() or f"the driver of {self.client} has ended") from None
 
     def wait_for(self, condition: Callable[[], T], what: str, seconds: float = WAIT_SECONDS) -> T:
         """Take events in until the condition holds; return its value.
 
         Raises:
-            DriverFailed: it did not in that time, or the driver ended.
+            DriverFailed: it did not in that time, or the driver ended or wrote what is no event.
         """
         deadline = time.monotonic() + seconds
         while True:
@@ -183,6 +226,8 @@ class Driver:
             value = condition()
             if value:
                 return value
+            if trouble := self._trouble():
+                raise DriverFailed(f"waiting for {what}: {trouble}")
             left = deadline - time.monotonic()
             if left <= 0:
                 raise DriverFailed(f"waited {seconds:.0f} s for {what}; the last events: {self._last_events()}")
@@ -195,6 +240,7 @@ class Driver:
 
     def stop(self) -> None:
         """SIGSTOP: the process stands still, its connections stay open."""
+        self._falls_silent()
         os.kill(self.pid, signal.SIGSTOP)
 
     def go_on(self) -> None:
@@ -202,8 +248,10 @@ class Driver:
 
     def kill(self) -> None:
         """SIGKILL, also of a driver that has ended."""
+        self._falls_silent()
         self._process.kill()
         self._process.wait(EXIT_SECONDS)
+        self._errors.close()
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None
             try:
@@ -211,14 +259,52 @@ class Driver:
             except BrokenPipeError:
                 continue  # what was not sent before it was killed
 
+    def _trouble(self) -> str:
+        """What is wrong with the driver; empty if it lives and keeps to the contract."""
+        if self._nonsense:
+            return f"the driver of {self.client} wrote a line that is no event: {printable(self._nonsense)}"
+        if not self._has_ended.is_set() or not self._events.empty():
+            return ""
+        status = self._process.wait(EXIT_SECONDS)
+        return f"the driver of {self.client} has ended (exit status {status}){self._last_error()}"
+
+    def _last_error(self) -> str:
+        if self._errors.closed:
+            return ""
+        self._errors.seek(0)
+        last = self._errors.read()[-NONSENSE_CHARACTERS:].decode(errors="replace").strip().splitlines()[-1:]
+        return f": {printable(last[0])}" if last else ""
+
+    def _falls_silent(self) -> None:
+        for member in self.members.values():
+            member.falls_silent()
+
     def _read(self) -> None:
         assert self._process.stdout is not None
         try:
             for line in self._process.stdout:
-                self._events.put(json.loads(line))
-        except ValueError:  # the pipe was closed, or the line is cut off by a kill
+                self._take_line(line)
+        except ValueError:  # this side closed the pipe
             pass
-        self._events.put(None)
+        finally:
+            self._has_ended.set()
+            self._events.put(None)
+
+    def _take_line(self, line: str) -> None:
+        """Queue the event of a line; a line that is cut off by the end of the process is none."""
+        try:
+            event = json.loads(line)
+            kind, member = event["event"], event.get("member", "")
+            if kind not in EVENTS or not isinstance(member, str):
+                raise ValueError
+            if kind in ("assigned", "revoked", "lost"):
+                [(topic, index) for topic, indexes in event["partitions"].items() for index in indexes]
+                int(event["time_ms"])
+        except (ValueError, KeyError, TypeError, AttributeError):
+            if line.endswith("\n"):
+                self._nonsense = self._nonsense or line.strip()[:NONSENSE_CHARACTERS]
+            return
+        self._events.put(event)
 
     def _next(self, deadline: float) -> Event | None:
         try:

@@ -30,7 +30,8 @@ def subscription_topics(metadata: bytes) -> list[str]:
 def read_subscription(protocol_type: str | None, metadata: bytes, topics_max: int) -> tuple[list[str], int]:
     """The topics that a member subscribes to, in ascending order, and 0; none if `metadata` is no subscription.
 
-    If there are more than `topics_max`: no topic, and how many there are. No object is made for each then.
+    As in `subscription_topics`, only the fields of version 0 have to be readable. If there are more than `topics_max`:
+    no topic, and how many there are. No object is made for each then.
     """
 
 def is_same_subscription(before: bytes, after: bytes, with_user_data: bool) -> bool:

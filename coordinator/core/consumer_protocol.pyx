@@ -109,27 +109,20 @@ cdef Py_ssize_t skip_topics(Reader *r) except -1:
     return count
 
 
-cdef struct Subscription:
-    Reader topics                       # from the array of topics on
-    Py_ssize_t topic_count
-    Reader owned                        # from the array of owned partitions on
-    Py_ssize_t owned_count
-
-
-cdef int find_subscription(Subscription *found, bytes metadata) except -1:
-    """Check and count the whole subscription."""
+cdef Py_ssize_t find_owned(Reader *owned, bytes metadata) except -1:
+    """Check the whole subscription; `owned` is then over the array of owned partitions. Returns how many there are."""
     cdef Reader r
     cdef int16_t version = open_reader(&r, metadata, SUBSCRIPTION, SUBSCRIPTION_NEWEST)
-    found.topics = r
-    found.topic_count = skip_topics(&r)
+    cdef Py_ssize_t count
+    skip_topics(&r)
     skip_nullable_bytes(&r)
-    found.owned = r
-    found.owned_count = skip_partitions(&r) if version >= OWNED_PARTITIONS_VERSION else 0
+    owned[0] = r
+    count = skip_partitions(&r) if version >= OWNED_PARTITIONS_VERSION else 0
     if version >= GENERATION_ID_VERSION:
         read_int32(&r)
     if version >= RACK_ID_VERSION:
         take(&r, max(read_string_length(&r, False), 0))
-    return 0
+    return count
 
 
 def decode_subscription_message(bytes metadata not None):
@@ -160,15 +153,19 @@ def subscription_topics(bytes metadata not None):
 
 
 def read_subscription(str protocol_type, bytes metadata not None, Py_ssize_t topics_max):
-    cdef Subscription found
+    cdef Reader r, topics
+    cdef Py_ssize_t count
     cdef list names
     if protocol_type != CONSUMER_PROTOCOL_TYPE:
         return [], 0
     try:
-        find_subscription(&found, metadata)
-        if found.topic_count > topics_max:
-            return [], found.topic_count
-        names = read_topics(&found.topics)
+        open_reader(&r, metadata, SUBSCRIPTION, 0)
+        topics = r
+        count = skip_topics(&r)
+        skip_nullable_bytes(&r)
+        if count > topics_max:
+            return [], count
+        names = read_topics(&topics)
     except MalformedMessage:
         return [], 0
     names.sort()
@@ -225,14 +222,15 @@ def is_same_subscription(bytes before not None, bytes after not None, bint with_
 
 
 def count_claimed(str protocol_type, bytes metadata not None, set partitions not None, Py_ssize_t claims_max):
-    cdef Subscription found
+    cdef Reader owned
+    cdef Py_ssize_t count
     if protocol_type != CONSUMER_PROTOCOL_TYPE or not partitions:
         return 0
     try:
-        find_subscription(&found, metadata)
-        if found.owned_count == 0 or found.owned_count > claims_max:
+        count = find_owned(&owned, metadata)
+        if count == 0 or count > claims_max:
             return 0
-        return len(partitions & read_partitions(&found.owned))
+        return len(partitions & read_partitions(&owned))
     except MalformedMessage:
         return 0
 

@@ -69,24 +69,40 @@ class RunningKafka:
     def __enter__(self) -> Self:
         port, controller_port = _free_port(), _free_port()
         self.bootstrap = f"127.0.0.1:{port}"
-        properties = self._folder / "server.properties"
+        properties = self._properties_file
         properties.write_text(self._properties(port, controller_port), encoding="utf-8")
         storage = ["kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAQ", "-c", str(properties)]
         subprocess.run(
             self._command("-Xmx256m", *storage), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True
         )
-        with self.log.open("wb") as log:
-            arguments = ["-Xmx1g", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "kafka.Kafka", str(properties)]
-            process = subprocess.Popen(self._command(*arguments), stdout=log, stderr=subprocess.STDOUT)
-        self._process = process
-        wait_for(lambda: _listens(port) or process.poll() is not None, START_SECONDS, "Kafka to listen", every_ms=200)
-        assert process.poll() is None, self.log.read_text(encoding="utf-8")
+        self.start()
         return self
 
     def __exit__(self, *problem: object) -> None:
         if self._process is not None:
-            self._process.send_signal(signal.SIGKILL)
-            self._process.wait(STOP_SECONDS)
+            self.kill()
+
+    def start(self) -> None:
+        """Start on what is in the folder, and wait until it listens."""
+        with self.log.open("ab") as log:
+            arguments = ["-Xmx1g", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "kafka.Kafka"]
+            command = self._command(*arguments, str(self._properties_file))
+            process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+        self._process = process
+        port = int(self.bootstrap.rpartition(":")[2])
+        wait_for(lambda: _listens(port) or process.poll() is not None, START_SECONDS, "Kafka to listen", every_ms=200)
+        assert process.poll() is None, self.log.read_text(encoding="utf-8")
+
+    def kill(self) -> int:
+        """SIGKILL; the exit status."""
+        assert self._process is not None
+        process, self._process = self._process, None
+        process.send_signal(signal.SIGKILL)
+        return process.wait(STOP_SECONDS)
+
+    @property
+    def _properties_file(self) -> Path:
+        return self._folder / "server.properties"
 
     @property
     def pid(self) -> int:

@@ -6,128 +6,23 @@ does not tell the coordinator; the case then asserts that the audit does not cla
 
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
-from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from dataclasses import dataclass
+from typing import Any, Final
 
-from kafka import KafkaAdminClient
-from kafka.admin import NewPartitions, NewTopic
+from kafka.admin import NewPartitions
 from kafka.structs import OffsetAndMetadata, TopicPartition
 
 from coordinator.audit import schema
 from coordinator.client.audit_topic import AuditTopic
 from coordinator.core.causes import Cause
 from coordinator.explain.findings import Finding, Kind, findings
-from coordinator.explain.generation import Generation, Outcome
-from coordinator.explain.history import GroupHistory
-from coordinator.explain.story import tell
-from interop.driver import Driver, Member
-from tests.servers import QUICK_GROUPS, RunningServer
+from coordinator.explain.generation import Outcome
+from interop.driver import Member
+from interop.scene import PARTITIONS, SECONDS, SESSION_MS, Scene, triggers
+from tests.servers import QUICK_GROUPS
 from tests.waiting import wait_for
 
-PARTITIONS: Final = 4
-SESSION_MS: Final = 2_000
-SECONDS: Final = 30
 SERVER_SETTINGS: Final = QUICK_GROUPS | {"group.max.size": "3"}
-E = TypeVar("E", bound=schema.AuditEvent)
-
-
-@dataclass
-class Scene:
-    """A server, a client library, and a group of its own."""
-
-    server: RunningServer
-    start_driver: Callable[[], Driver]
-    name: str
-    stack: ExitStack = field(default_factory=ExitStack)
-    unknown: str = ""
-    """What the protocol does not tell, if the audit says so."""
-
-    def __post_init__(self) -> None:
-        self.group = f"{self.name}-group"
-        self.topic = f"{self.name}-topic"
-        self.create_topic(self.topic, PARTITIONS)
-
-    def admin(self) -> KafkaAdminClient:
-        admin = KafkaAdminClient(bootstrap_servers=self.server.bootstrap, client_id="ops")
-        self.stack.callback(admin.close)
-        return admin
-
-    def create_topic(self, name: str, partitions: int) -> None:
-        self.admin().create_topics([NewTopic(name, partitions, 1)])
-
-    def member(self, name: str, **options: Any) -> Member:
-        """A member in a process of its own."""
-        driver = self.stack.enter_context(self.start_driver())
-        topics = () if "pattern" in options else options.pop("topics", (self.topic,))
-        return self.again(driver, name, topics, **options)
-
-    def again(self, driver: Driver, name: str, topics: tuple[str, ...], **options: Any) -> Member:
-        settings = {"session_timeout_ms": SESSION_MS, "heartbeat_interval_ms": 200, "client_id": name, **options}
-        return driver.start(name, self.server.bootstrap, self.group, *topics, **settings)
-
-    def steady(self, *members: Member, partitions: int = PARTITIONS) -> None:
-        """Wait until the group is stable and the members' own reports say that each partition has one owner."""
-
-        def is_steady() -> bool:
-            for member in members:
-                member.driver.take_in_all()
-                assert member.failure is None, member.failure
-            owned = [partition for member in members for partition in member.owned]
-            shared_out = len(owned) == len(set(owned)) == partitions and all(member.owned for member in members)
-            return shared_out and self.history().state == "Stable"
-
-        wait_for(is_steady, SECONDS, f"{members} to share out {partitions} partitions", every_ms=100)
-
-    def events(self) -> list[schema.AuditEvent]:
-        with AuditTopic(self.server.bootstrap) as topic:
-            return [record.event for record in topic.group_events(self.group) if record.event is not None]
-
-    def history(self) -> GroupHistory:
-        return GroupHistory.of(self.group, self.events())
-
-    def of_kind(self, kind: type[E]) -> list[E]:
-        return [event for event in self.events() if isinstance(event, kind)]
-
-    def one_of_kind(self, kind: type[E]) -> E:
-        """The only event of a kind, once it is there."""
-        found = wait_for(lambda: self.of_kind(kind), SECONDS, kind.__name__, every_ms=100)
-        assert len(found) == 1, found
-        return found[0]
-
-    def stable_with(self, is_wanted: Callable[[Generation], bool], what: str) -> Generation:
-        """The first stable generation that is wanted, once it is there: clients may rebalance once more at any time."""
-
-        def found() -> list[Generation]:
-            generations = self.history().generations
-            return [each for each in generations if each.outcome is Outcome.STABLE and is_wanted(each)]
-
-        return wait_for(found, SECONDS, what, every_ms=100)[0]
-
-    def stable_because(self, cause: Cause, client_id: str) -> Generation:
-        """The first stable generation with this trigger."""
-        return self.stable_with(lambda each: (cause, client_id) in triggers(each), f"{cause} of {client_id}")
-
-    def after(self, generations: int) -> Generation:
-        """The newest generation, once it is stable and there are more than so many."""
-        is_later: Callable[[Generation], bool] = lambda _: len(self.history().generations) > generations  # noqa: E731
-        self.stable_with(is_later, "the next generation")
-        return wait_for(
-            lambda: [each for each in list(self.history().generations)[-1:] if each.outcome is Outcome.STABLE],
-            SECONDS,
-            "a stable generation",
-            every_ms=100,
-        )[0]
-
-    def tells(self, generation: Generation, *texts: str) -> None:
-        """Assert that the story of a generation, in words, has these texts."""
-        story = tell(self.history(), generation)
-        told = " ".join([story.headline, *story.paragraphs])
-        assert all(text in told for text in texts), told
-
-
-def triggers(generation: Generation) -> list[tuple[Cause, str]]:
-    return [(each.cause, each.member.client_id if each.member else "") for each in generation.triggers]
 
 
 def two_members(scene: Scene, **options: Any) -> tuple[Member, Member, int]:

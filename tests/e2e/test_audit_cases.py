@@ -9,7 +9,8 @@ import pyspark
 import pytest
 
 from interop.driver import Driver, DriverMissing, java_driver, python_driver
-from tests.e2e.audit_cases import CASES, SERVER_SETTINGS, Scene
+from interop.scene import Scene
+from tests.e2e.audit_cases import CASES, SERVER_SETTINGS
 from tests.servers import RunningServer
 
 pytestmark = pytest.mark.realtime

@@ -58,7 +58,7 @@ class Member(threading.Thread):
         raise NotImplementedError
 
     def poll(self, seconds):
-        """Call the client's poll; return ((topic, index), next offset) pairs and the number of records."""
+        """Call poll; return (topic, index, first offset, last offset) of each run, and the number of records."""
         raise NotImplementedError
 
     def idle(self, seconds):
@@ -104,9 +104,11 @@ class Member(threading.Thread):
                 self._attempt("poll", self._poll)
 
     def _poll(self):
-        positions, count = self.poll(POLL_SECONDS)
+        runs, count = self.poll(POLL_SECONDS)
         if count:
-            emit("records", member=self.name, positions=positions_by_topic(positions), count=count)
+            first = positions_by_topic(((topic, index), first) for topic, index, first, _ in runs)
+            then = positions_by_topic(((topic, index), last + 1) for topic, index, _, last in runs)
+            emit("records", member=self.name, positions=then, **{"from": first}, count=count)
 
     def _handle_commands(self):
         while not self.commands.empty():

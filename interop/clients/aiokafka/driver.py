@@ -62,8 +62,8 @@ class AiokafkaMember(Member):
 
     def poll(self, seconds):
         found = self.loop.run_until_complete(self.consumer.getmany(timeout_ms=int(seconds * 1000)))
-        ends = [((tp.topic, tp.partition), records[-1].offset + 1) for tp, records in found.items() if records]
-        return ends, sum(map(len, found.values()))
+        runs = [(tp.topic, tp.partition, each[0].offset, each[-1].offset) for tp, each in found.items() if each]
+        return runs, sum(map(len, found.values()))
 
     def idle(self, seconds):
         self.loop.run_until_complete(asyncio.sleep(seconds))
@@ -89,4 +89,4 @@ class AiokafkaMember(Member):
         return type(problem).__name__ == "FencedInstanceIdError"
 
 
-run("aiokafka", aiokafka.__version__, {"pattern", "static", *ASSIGNORS}, AiokafkaMember)
+run("aiokafka", aiokafka.__version__, {"pattern", "static", "subscribe", "max-poll", *ASSIGNORS}, AiokafkaMember)

@@ -9,7 +9,7 @@ import confluent_kafka
 from confluent_kafka import Consumer, KafkaException
 from contract import Member, run
 
-CAN = {"pattern", "static", "range", "roundrobin", "cooperative-sticky", "consumer-protocol"}
+CAN = {"pattern", "static", "subscribe", "max-poll", "range", "roundrobin", "cooperative-sticky", "consumer-protocol"}
 TO_IGNORE = ("_PARTITION_EOF", "UNKNOWN_TOPIC_OR_PART", "_TRANSPORT", "_ALL_BROKERS_DOWN", "_RESOLVE")
 
 
@@ -47,16 +47,18 @@ class ConfluentMember(Member):
         self.subscribe(["^" + options["pattern"].lstrip("^")] if options.get("pattern") else options["topics"])
 
     def poll(self, seconds):
-        ends, count = {}, 0
+        first, last, count = {}, {}, 0
         for message in self.consumer.consume(500, seconds):
             error = message.error()
             if error is None:
-                ends[message.topic(), message.partition()] = message.offset() + 1
+                where = message.topic(), message.partition()
+                first.setdefault(where, message.offset())
+                last[where] = message.offset()
                 count += 1
             elif error.fatal() or error.name() not in TO_IGNORE:
                 raise KafkaException(error)
-        self.read_up_to.update(ends)
-        return ends.items(), count
+        self.read_up_to.update({where: offset + 1 for where, offset in last.items()})
+        return [(*where, first[where], last[where]) for where in last], count
 
     def subscribe(self, topics):
         self.consumer.subscribe(
@@ -79,7 +81,7 @@ class ConfluentMember(Member):
         self.consumer.close()
 
     def is_fatal(self, problem):
-        return isinstance(problem, KafkaException) and problem.args[0].fatal()
+        return isinstance(problem, KafkaException) and (problem.args[0].fatal() or problem.args[0].name() == "_FATAL")
 
 
 run("confluent-kafka", confluent_kafka.__version__, CAN, ConfluentMember)

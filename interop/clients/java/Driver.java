@@ -15,6 +15,7 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.regex.Pattern;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
@@ -35,10 +36,10 @@ public final class Driver {
     public static void main(String[] arguments) throws Exception {
         String version = AppInfoParser.getVersion();
         boolean isNew = Integer.parseInt(version.split("\\.")[0]) >= 4;
-        List<String> can = new ArrayList<>(List.of("pattern", "static", "reason"));
+        List<String> can = new ArrayList<>(List.of("pattern", "static", "subscribe", "max-poll"));
         can.addAll(ASSIGNORS.keySet());
         if (isNew) {
-            can.add("consumer-protocol");
+            can.addAll(List.of("consumer-protocol", "reason"));
         }
         emit("ready", Map.of("client", "java", "version", version, "can", can));
         Map<String, Member> members = new HashMap<>();
@@ -166,12 +167,15 @@ public final class Driver {
         private void poll() {
             ConsumerRecords<byte[], byte[]> records = consumer.poll(POLL);
             if (!records.isEmpty()) {
+                Map<TopicPartition, Long> starts = new HashMap<>();
                 Map<TopicPartition, Long> ends = new HashMap<>();
                 for (TopicPartition where : records.partitions()) {
-                    List<?> read = records.records(where);
-                    ends.put(where, records.records(where).get(read.size() - 1).offset() + 1);
+                    List<ConsumerRecord<byte[], byte[]>> read = records.records(where);
+                    starts.put(where, read.get(0).offset());
+                    ends.put(where, read.get(read.size() - 1).offset() + 1);
                 }
-                emit("records", Map.of("member", name, "positions", positions(ends), "count", records.count()));
+                emit("records", Map.of("member", name, "positions", positions(ends), "from", positions(starts),
+                    "count", records.count()));
             }
         }
 

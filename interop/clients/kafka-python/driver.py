@@ -13,7 +13,7 @@ from kafka import ConsumerRebalanceListener, KafkaConsumer
 POLL_MS = 1000
 """Longer than a rebalance takes: 3.0.12 loses an assignment that comes after its poll has given up."""
 
-CAN = {"pattern", "static", "range", "roundrobin"}
+CAN = {"pattern", "subscribe", "max-poll", "range", "roundrobin"}
 
 
 def assignors():
@@ -80,8 +80,8 @@ class KafkaPythonMember(Member):
 
     def poll(self, seconds):
         found = self.consumer.poll(timeout_ms=POLL_MS)
-        ends = [((tp.topic, tp.partition), records[-1].offset + 1) for tp, records in found.items() if records]
-        return ends, sum(map(len, found.values()))
+        runs = [(tp.topic, tp.partition, each[0].offset, each[-1].offset) for tp, each in found.items() if each]
+        return runs, sum(map(len, found.values()))
 
     def subscribe(self, topics):
         self.consumer.subscribe(topics, listener=Listener(self))
@@ -97,4 +97,5 @@ class KafkaPythonMember(Member):
         return type(problem).__name__ == "FencedInstanceIdError"
 
 
-run("kafka-python", kafka.__version__, CAN | assignors().keys(), KafkaPythonMember)
+STATIC = {"static"} if "group_instance_id" in KafkaConsumer.DEFAULT_CONFIG else set()
+run("kafka-python", kafka.__version__, CAN | STATIC | assignors().keys(), KafkaPythonMember)

@@ -1,0 +1,110 @@
+"""Plays the matrix of clients and scenarios: `python -m interop`, or `make interop`."""
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+
+from interop.builds import ALL, BUILT, PYTHON
+from interop.matrix import PLAYERS, Matrix, failures_on_kafka, load, run, stored
+from interop.play import Play, Result
+from interop.report import junit, problems, write_page
+from interop.scenarios import SCENARIOS
+from interop.targets import KAFKA, OURS, TARGETS
+from tests.differential.kafka import KafkaMissing
+
+RESULTS: Final = BUILT / "results.json"
+JUNIT: Final = BUILT / "junit.xml"
+ON_KAFKA: Final = Path(__file__).parent / "on_kafka.json"
+"""What fails on Apache Kafka, written with the page: a run without Kafka knows from it what is the client's own."""
+
+CI_SCENARIOS: Final = ("first_join", "scale", "polite_leave", "killed", "commit_and_resume")
+"""What the clients that are not Python's play with --ci."""
+
+
+def _names(known: Collection[str]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    def parse(_: click.Context, option: click.Parameter, value: str) -> list[str]:
+        names = [name.strip() for name in value.split(",") if name.strip()]
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise click.BadParameter(f"no {option.name} {unknown[0]!r}; there are {', '.join(known)}")
+        return names
+
+    return parse
+
+
+@click.command()
+@click.option("--target", "targets", default=",".join(TARGETS), callback=_names(TARGETS), show_default=True)
+@click.option("--only", "clients", default=",".join(ALL), callback=_names(ALL), help="Clients, comma-separated.")
+@click.option(
+    "--scenarios", default=",".join(SCENARIOS), callback=_names(SCENARIOS), help="Scenarios, comma-separated."
+)
+@click.option("--players", default=PLAYERS, show_default=True, type=click.IntRange(1, 16), help="Plays at a time.")
+@click.option("--ci", is_flag=True, help="This server: Python's clients in all scenarios, the others in five.")
+@click.option("--page/--no-page", default=None, help="Write docs/interop.md; by default after a whole matrix.")
+def main(
+    targets: list[str], clients: list[str], scenarios: list[str], players: int, ci: bool, page: bool | None
+) -> None:
+    """Play each scenario with each client, against this server and Apache Kafka."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    began = time.monotonic()
+    wanted = [(client, name) for name in scenarios for client in clients]
+    if ci:
+        targets = [OURS]
+        wanted = [(client, name) for client, name in wanted if client in PYTHON or name in CI_SCENARIOS]
+    matrix = _play(clients, targets, wanted, players)
+    matrix.known = json.loads(ON_KAFKA.read_text(encoding="utf-8"))
+    if not ci:
+        is_whole = len(clients) == len(ALL) and len(scenarios) == len(SCENARIOS)
+        _keep(matrix, is_whole if page is None else page)
+    JUNIT.parent.mkdir(exist_ok=True)
+    JUNIT.write_text(junit(matrix), encoding="utf-8")
+    found = problems(matrix)
+    for line in found:
+        print(line)
+    print(f"{len(found)} problems; {time.monotonic() - began:.0f} s; {os.path.relpath(JUNIT)}")
+    sys.exit(1 if found else 0)
+
+
+def _play(clients: Sequence[str], targets: Sequence[str], wanted: Sequence[tuple[str, str]], players: int) -> Matrix:
+    """Play with all clients whose drivers can be built, and say which are left out."""
+    matrix = Matrix()
+    matrix.build(clients)
+    for name, why in matrix.skipped.items():
+        print(f"left out: {name}: {why}")
+    for target_name in targets:
+        try:
+            run(matrix, target_name, wanted, _tell, players)
+        except KafkaMissing as missing:
+            print(f"left out: Apache Kafka: {missing}")
+    return matrix
+
+
+def _keep(matrix: Matrix, with_page: bool) -> None:
+    """Add the results to those of earlier runs, and write the page of all."""
+    stored(matrix, RESULTS)
+    known = load(RESULTS)
+    if KAFKA in known.results:
+        matrix.known = failures_on_kafka(known)
+    if with_page:
+        write_page(known)
+        failed = json.dumps(failures_on_kafka(known), indent=1, ensure_ascii=False)
+        ON_KAFKA.write_text(failed + "\n", encoding="utf-8")
+
+
+def _tell(play: Play, result: Result, number: int, count: int) -> None:
+    what = f"[{number}/{count}] {play.target}: {play.client}, {SCENARIOS[play.scenario].title}"
+    print(
+        f"{what}: {result.outcome} in {result.seconds:.1f} s{f': {result.message}' if result.message else ''}",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()

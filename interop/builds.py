@@ -1,0 +1,191 @@
+"""Builds the drivers of the matrix into `.interop/`, each in a folder of its own and with locked versions.
+
+A driver is built again when its sources or its lock file change.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from interop.driver import CLIENTS, Driver, DriverMissing
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+BUILT: Final = ROOT / ".interop"
+STAMP: Final = ".built"
+BUILD_SECONDS: Final = 1_200
+JAVA_OPTIONS: Final = (
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Xmx256m",
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=off",
+)
+
+
+@dataclass(frozen=True)
+class BuiltDriver:
+    """How a driver is started."""
+
+    command: list[str]
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def start(self) -> Driver:
+        return Driver(self.command, self.environment)
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """How drivers of a language are built and started. `build` may find what an earlier build left."""
+
+    tool: str
+    install: str
+    build: Callable[["Client", Path], None]
+    started: Callable[["Client", Path], BuiltDriver]
+
+
+@dataclass(frozen=True)
+class Client:
+    """A client library in one version. `sources` are folders of interop/clients; the first has the lock file."""
+
+    name: str
+    toolchain: Toolchain
+    sources: tuple[str, ...]
+    version: str = ""
+
+    @property
+    def lock(self) -> Path:
+        return CLIENTS / self.sources[0]
+
+    def built(self) -> BuiltDriver:
+        """Build the driver, unless it is there already.
+
+        Raises:
+            DriverMissing: its toolchain is missing, or the build failed; the message is one line.
+        """
+        if shutil.which(self.toolchain.tool) is None:
+            raise DriverMissing(f"{self.toolchain.tool} is missing: {self.toolchain.install}")
+        folder = BUILT / self.name
+        stamp, digest = folder / STAMP, self._digest()
+        if not stamp.exists() or stamp.read_text(encoding="ascii") != digest:
+            print(f"building the driver of {self.name}", file=sys.stderr)
+            folder.mkdir(parents=True, exist_ok=True)
+            stamp.unlink(missing_ok=True)
+            self.toolchain.build(self, folder)
+            stamp.write_text(digest, encoding="ascii")
+        return self.toolchain.started(self, folder)
+
+    def _digest(self) -> str:
+        digest = hashlib.sha256(self.version.encode())
+        for path in _files(self.sources):
+            digest.update(path.name.encode() + path.read_bytes())
+        return digest.hexdigest()
+
+
+def _files(sources: tuple[str, ...]) -> Iterator[Path]:
+    for source in sources:
+        yield from sorted(path for path in (CLIENTS / source).rglob("*") if path.is_file() and path.suffix != ".pyc")
+
+
+def _run(client: Client, command: list[str], folder: Path, environment: Mapping[str, str] | None = None) -> None:
+    """Run a step of a build; its output is kept in the client's folder."""
+    log = BUILT / f"{client.name}.log"
+    with log.open("wb") as output:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env={**os.environ, **(environment or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            timeout=BUILD_SECONDS,
+            check=False,
+        )
+    if done.returncode:
+        raise DriverMissing(f"the build of {client.name} failed: see {log.relative_to(ROOT)}")
+
+
+def _build_python(client: Client, folder: Path) -> None:
+    _run(client, [sys.executable, "-m", "venv", "--clear", str(folder / "venv")], ROOT)
+    install = ["-m", "pip", "install", "--disable-pip-version-check", "--no-deps", "-r"]
+    _run(client, [str(folder / "venv/bin/python"), *install, str(client.lock / "requirements.txt")], ROOT)
+
+
+def _start_python(client: Client, folder: Path) -> BuiltDriver:
+    source = next(each for each in client.sources if (CLIENTS / each / "driver.py").exists())
+    return BuiltDriver([str(folder / "venv/bin/python"), str(CLIENTS / source / "driver.py")])
+
+
+def _build_go(client: Client, folder: Path) -> None:
+    _run(client, ["go", "build", "-p", "2", "-o", str(folder / "driver"), "."], client.lock)
+
+
+def _start_go(_: Client, folder: Path) -> BuiltDriver:
+    return BuiltDriver([str(folder / "driver")])
+
+
+def _build_node(client: Client, folder: Path) -> None:
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(client.lock / name, folder / name)
+    # Where librdkafka has to be compiled, it is linked with the system's libraries: nothing else is downloaded.
+    _run(client, ["npm", "ci", "--no-audit", "--no-fund"], folder, {"CKJS_LINKING": "dynamic"})
+
+
+def _start_node(client: Client, folder: Path) -> BuiltDriver:
+    return BuiltDriver(["node", str(client.lock / "driver.js")], {"INTEROP_BUILT": str(folder)})
+
+
+def _build_rust(client: Client, folder: Path) -> None:
+    _run(client, ["cargo", "build", "--release", "--locked", "-j", "2"], client.lock, {"CARGO_TARGET_DIR": str(folder)})
+
+
+def _start_rust(client: Client, folder: Path) -> BuiltDriver:
+    return BuiltDriver([str(folder / "release" / f"interop-{client.name}")])
+
+
+def _build_java(client: Client, folder: Path) -> None:
+    jars = folder / "jars"
+    goal = ["dependency:copy-dependencies", f"-DoutputDirectory={jars}", f"-Dkafka.version={client.version}"]
+    _run(client, ["mvn", "-q", "-B", "-f", str(client.lock / "pom.xml"), *goal], folder)
+    classes = str(folder / "classes")
+    _run(client, ["javac", "-cp", f"{jars}/*", "-d", classes, str(client.lock / "Driver.java")], folder)
+
+
+def _start_java(_: Client, folder: Path) -> BuiltDriver:
+    class_path = f"{folder / 'classes'}{os.pathsep}{folder / 'jars'}/*"
+    return BuiltDriver(["java", *JAVA_OPTIONS, "-cp", class_path, "Driver"])
+
+
+_APT: Final = "Debian and Ubuntu: apt-get install"
+_PYTHON: Final = Toolchain(sys.executable, "install Python 3.11 or newer", _build_python, _start_python)
+_GO: Final = Toolchain("go", "install Go 1.26 or newer", _build_go, _start_go)
+_NODE: Final = Toolchain("npm", f"install Node.js 20 or newer ({_APT} nodejs npm)", _build_node, _start_node)
+_RUST: Final = Toolchain(
+    "cargo", f"install Rust 1.85 or newer, and the headers of libcurl ({_APT} cargo)", _build_rust, _start_rust
+)
+_JAVA: Final = Toolchain(
+    "mvn", f"install Maven and a JDK, 17 or newer ({_APT} maven openjdk-17-jdk-headless)", _build_java, _start_java
+)
+
+ALL: Final = {
+    client.name: client
+    for client in (
+        Client("kafka-python", _PYTHON, ("kafka-python", "_python")),
+        Client("kafka-python-2.0", _PYTHON, ("kafka-python-2.0", "_python", "kafka-python")),
+        Client("aiokafka", _PYTHON, ("aiokafka", "_python")),
+        Client("confluent-kafka", _PYTHON, ("confluent-kafka", "_python")),
+        Client("java", _JAVA, ("java",), "4.3.1"),
+        Client("java-2.8", _JAVA, ("java",), "2.8.2"),
+        Client("franz-go", _GO, ("franz-go", "_go")),
+        Client("sarama", _GO, ("sarama", "_go")),
+        Client("kafka-go", _GO, ("kafka-go", "_go")),
+        Client("kafkajs", _NODE, ("kafkajs", "_node")),
+        Client("confluent-javascript", _NODE, ("confluent-javascript", "_node")),
+        Client("rdkafka", _RUST, ("rdkafka",)),
+    )
+}
+PYTHON: Final = ("kafka-python", "kafka-python-2.0", "aiokafka", "confluent-kafka")

@@ -1,0 +1,3 @@
+module interop/contract
+
+go 1.24

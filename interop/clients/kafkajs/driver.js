@@ -1,0 +1,88 @@
+// The driver of kafkajs. It has one assignor of its own, RoundRobinAssigner, which no other client knows.
+'use strict';
+
+const path = require('node:path');
+const modules = path.join(process.env.INTEROP_BUILT, 'node_modules');
+const { Kafka, logLevel } = require(path.join(modules, 'kafkajs'));
+const { version } = require(path.join(modules, 'kafkajs', 'package.json'));
+const { run } = require('../_node/contract.js');
+
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function open(options, report) {
+  const kafka = new Kafka({
+    brokers: [options.bootstrap],
+    clientId: options.client_id || options.member,
+    logLevel: logLevel.NOTHING,
+    retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 1000 },
+  });
+  const maker = () =>
+    kafka.consumer({
+      groupId: options.group,
+      sessionTimeout: options.session_timeout_ms || 10000,
+      heartbeatInterval: options.heartbeat_interval_ms || 500,
+      rebalanceTimeout: Math.min(options.max_poll_interval_ms || 60000, 60000),
+      metadataMaxAge: options.metadata_max_age_ms || 300000,
+      maxWaitTimeInMs: 200,
+    });
+  let consumer;
+  let paused = false;
+
+  const listen = () => {
+    consumer.on(consumer.events.REBALANCING, () => report.revokedAll());
+    consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
+      report.revokedAll();
+      report.assigned(payload.memberAssignment);
+    });
+    consumer.on(consumer.events.CRASH, ({ payload }) => {
+      report.revokedAll();
+      report.failed('poll', payload.error, !payload.restart);
+    });
+  };
+
+  const begin = async (topics) => {
+    consumer = maker();
+    listen();
+    await consumer.connect();
+    const wanted = options.pattern ? [new RegExp(options.pattern)] : topics;
+    await consumer.subscribe({ topics: wanted, fromBeginning: true });
+    await consumer.run({
+      autoCommit: false,
+      eachBatchAutoResolve: true,
+      eachBatch: async ({ batch, isStale }) => {
+        while (paused) await sleep(50);
+        if (isStale() || !batch.messages.length) return;
+        const next = Number(batch.lastOffset()) + 1;
+        report.records(batch.topic, batch.partition, Number(batch.firstOffset()), next, batch.messages.length);
+      },
+    });
+  };
+
+  const close = async () => {
+    paused = false;
+    await consumer.disconnect();
+    report.revokedAll();
+  };
+
+  await begin(options.topics);
+  return {
+    pause: (value) => {
+      paused = value;
+    },
+    subscribe: async (topics) => {
+      await close();
+      await begin(topics);
+    },
+    commit: async () => {
+      const positions = report.read();
+      const offsets = Object.entries(positions).flatMap(([topic, partitions]) =>
+        Object.entries(partitions).map(([index, offset]) => ({ topic, partition: Number(index), offset: String(offset) })),
+      );
+      await consumer.commitOffsets(offsets);
+      return positions;
+    },
+    close,
+  };
+}
+
+run('kafkajs', version, ['subscribe', 'max-poll'], open);

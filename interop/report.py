@@ -1,0 +1,118 @@
+"""What came of the matrix: docs/interop.md, JUnit's XML, and the problems."""
+
+from pathlib import Path
+from typing import Final
+from xml.etree import ElementTree
+
+from interop.builds import ALL, ROOT
+from interop.matrix import Matrix, is_kafkas_too, title
+from interop.play import Result
+from interop.scenarios import SCENARIOS
+from interop.targets import KAFKA, OURS
+from tests.differential.kafka import VERSION
+
+PAGE: Final = ROOT / "docs" / "interop.md"
+HEAD: Final = f"""# Clients and scenarios
+
+What stock clients do in groups of this server, and what the same clients do on Apache Kafka {VERSION}. `make interop`
+plays [the scenarios](../interop/scenarios) and makes this page. A scenario passes if, by the clients' own reports, no
+partition has two owners at a time, no record is lost, and there are no more rebalances than needed; on this server the
+audit topic has to name the causes, too.
+
+✓: passes on both. A number: it fails, as the note below says, on both servers, which makes it the client's own, or on
+one. –: the client cannot do it, or does not have this assignor.
+
+"""
+
+
+def write_page(matrix: Matrix, path: Path = PAGE) -> None:
+    path.write_text(page(matrix), encoding="utf-8")
+
+
+def page(matrix: Matrix) -> str:
+    """The page of all results."""
+    clients = [matrix.clients[name] for name in ALL if name in matrix.clients]
+    notes: list[str] = []
+    lines = [f"| scenario | {' | '.join(client.name for client in clients)} |", "|---" * (len(clients) + 1) + "|"]
+    for name, scenario in SCENARIOS.items():
+        cells = [_cell(matrix, client.name, name, notes) for client in clients]
+        lines.append(f"| {scenario.title} | {' | '.join(cells)} |")
+    lines += ["", *(f"{number}. {note}" for number, note in enumerate(notes, 1)), ""]
+    lines += ["| client | version |", "|---|---|"]
+    lines += [f"| {client.name} | {client.version} |" for client in clients]
+    lines += ["", *(f"Left out: {name}: {why}." for name, why in matrix.skipped.items())]
+    return HEAD + "\n".join(lines).rstrip() + "\n"
+
+
+def _cell(matrix: Matrix, client: str, scenario: str, notes: list[str]) -> str:
+    ours = matrix.results.get(OURS, {}).get(client, {}).get(scenario)
+    kafkas = matrix.results.get(KAFKA, {}).get(client, {}).get(scenario)
+    if ours is None and kafkas is None:
+        return "–"
+    note = _note(ours, kafkas)
+    if not note:
+        return "✓"
+    notes.append(f"{client}, {SCENARIOS[scenario].title}: {note}")
+    return str(len(notes))
+
+
+def _note(ours: Result | None, kafkas: Result | None) -> str:
+    """What has to be said of a cell; nothing if it passes on both servers."""
+    bad, bad_on_kafka = _problem(ours), _problem(kafkas)
+    if bad and bad_on_kafka:
+        return f"the client's own, on both servers: {bad}" + (
+            f" (Kafka: {bad_on_kafka})" if bad != bad_on_kafka else ""
+        )
+    if bad:
+        return f"on this server{' alone' if kafkas else ''}: {bad}"
+    if bad_on_kafka:
+        return f"passes on this server; on Apache Kafka: {bad_on_kafka}"
+    missing = [title(name) for name, result in ((OURS, ours), (KAFKA, kafkas)) if result is None]
+    return f"passes; not played on {missing[0]}" if missing else ""
+
+
+def _problem(result: Result | None) -> str:
+    if result is None or result.outcome == "passed":
+        return ""
+    text = result.message.replace("|", "/").replace("<", "‹").replace(">", "›")
+    return text if len(text) <= 300 else text[:300] + "…"
+
+
+def problems(matrix: Matrix) -> list[str]:
+    """What fails on this server and not on Apache Kafka."""
+    return [
+        f"FAILED: {client}, {SCENARIOS[name].title}: {result.message}"
+        for client, results in matrix.results.get(OURS, {}).items()
+        for name, result in results.items()
+        if result.outcome != "passed" and not is_kafkas_too(matrix, client, name)
+    ]
+
+
+def junit(matrix: Matrix) -> str:
+    """The results as JUnit's XML: a suite per target; what fails on Kafka too is no failure of this server."""
+    suites = ElementTree.Element("testsuites")
+    for target_name, clients in matrix.results.items():
+        cases = [(client, name, result) for client, results in clients.items() for name, result in results.items()]
+        suite = ElementTree.SubElement(
+            suites, "testsuite", name=f"interop on {title(target_name)}", tests=str(len(cases))
+        )
+        failures = 0
+        for client, name, result in cases:
+            element = ElementTree.SubElement(
+                suite, "testcase", classname=f"interop.{client}", name=name, time=f"{result.seconds:.2f}"
+            )
+            if result.outcome == "passed":
+                continue
+            if target_name == OURS and is_kafkas_too(matrix, client, name):
+                ElementTree.SubElement(element, "skipped", message=_xml(f"on Kafka too: {result.message}"))
+            else:
+                failures += 1
+                ElementTree.SubElement(element, "failure", message=_xml(result.message), type=result.outcome)
+        suite.set("failures", str(failures))
+    ElementTree.indent(suites)
+    return ElementTree.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _xml(text: str) -> str:
+    """XML has no control characters."""
+    return "".join(each if each.isprintable() else "?" for each in text)

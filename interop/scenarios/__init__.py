@@ -1,0 +1,12 @@
+"""The scenarios of the matrix, by name, in the order of the report."""
+
+from typing import Final
+
+from interop.scenarios import assignments, membership, offsets, restarts, static, timeouts, tools, topics
+from interop.scenarios.scenario import Scenario
+
+SCENARIOS: Final[dict[str, Scenario]] = {
+    scenario.name: scenario
+    for module in (membership, timeouts, static, assignments, topics, offsets, tools, restarts)
+    for scenario in module.SCENARIOS
+}

@@ -1,0 +1,202 @@
+"""A group on a server, the members that stock clients run in it, and what the server says of it.
+
+The cases of the audit (tests/e2e/audit_cases.py) and the scenarios of the matrix (interop/scenarios) are played in it.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol, TypeVar
+
+from kafka import KafkaAdminClient, KafkaProducer
+from kafka.admin import NewTopic
+
+from _wire.messages.describe_groups import DescribeGroupsRequest
+from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from coordinator.audit import schema
+from coordinator.client.audit_topic import AuditTopic
+from coordinator.client.groups import coordinator_of
+from coordinator.client.wire import ClientError, WireConnection
+from coordinator.core.causes import Cause
+from coordinator.explain.generation import Generation, Outcome
+from coordinator.explain.history import GroupHistory
+from coordinator.explain.story import tell
+from interop.driver import Driver, Member, Partition
+from tests.waiting import wait_for
+
+PARTITIONS: Final = 4
+SESSION_MS: Final = 2_000
+SECONDS: Final = 30
+E = TypeVar("E", bound=schema.AuditEvent)
+
+
+class Server(Protocol):
+    """A server that can be killed (SIGKILL) and started again on the same port and data."""
+
+    bootstrap: str
+
+    def kill(self) -> int: ...
+
+    def start(self) -> None: ...
+
+
+@dataclass
+class Scene:
+    """A server, a client library, and a group of its own."""
+
+    server: Server
+    start_driver: Callable[[], Driver]
+    name: str
+    stack: ExitStack = field(default_factory=ExitStack)
+    unknown: str = ""
+    """What the protocol does not tell, if the audit says so."""
+    audited: bool = True
+    """Whether the server has the audit topic; Apache Kafka has not."""
+    session_ms: int = SESSION_MS
+    partitions: int = PARTITIONS
+    others: Mapping[str, Callable[[], Driver]] = field(default_factory=dict)
+    """Name of another client → how to start its driver."""
+    members: list[Member] = field(default_factory=list)
+    """All that were started, in order."""
+    produced: dict[Partition, int] = field(default_factory=dict)
+    """Partition → its log end offset."""
+
+    def __post_init__(self) -> None:
+        self.group = f"{self.name}-group"
+        self.topic = f"{self.name}-topic"
+        self.create_topic(self.topic, self.partitions)
+
+    def admin(self) -> KafkaAdminClient:
+        admin = KafkaAdminClient(bootstrap_servers=self.server.bootstrap, client_id="ops")
+        self.stack.callback(admin.close)
+        return admin
+
+    def create_topic(self, name: str, partitions: int) -> None:
+        self.admin().create_topics([NewTopic(name, partitions, 1)])
+        wait_for(lambda: self._has_topic(name, partitions), SECONDS, f"topic {name} to be there")
+
+    def _has_topic(self, name: str, partitions: int) -> bool:
+        with WireConnection(self.server.bootstrap, "interop") as connection:
+            (topic,) = connection.send_latest(MetadataRequest(topics=[MetadataRequestTopic(name=name)])).topics
+        return len(topic.partitions) == partitions and all(each.leader_id >= 0 for each in topic.partitions)
+
+    def produce(self, count: int, topic: str = "", partitions: int = 0) -> None:
+        """Append so many records to each partition."""
+        producer = KafkaProducer(bootstrap_servers=self.server.bootstrap, client_id="interop-producer", linger_ms=5)
+        topic = topic or self.topic
+        try:
+            for index in range(partitions or self.partitions):
+                sent = [producer.send(topic, b"%d" % number, partition=index) for number in range(count)]
+                self.produced[topic, index] = sent[-1].get(SECONDS).offset + 1
+        finally:
+            producer.close()
+
+    def driver(self, client: str = "") -> Driver:
+        """A driver in a process of its own, of the client that is played or of another one."""
+        return self.stack.enter_context(self.others[client]() if client else self.start_driver())
+
+    def member(self, name: str, **options: Any) -> Member:
+        """A member in a process of its own; `client` may name another client."""
+        driver = self.driver(options.pop("client", ""))
+        topics = () if "pattern" in options else options.pop("topics", (self.topic,))
+        return self.again(driver, name, topics, **options)
+
+    def again(self, driver: Driver, name: str, topics: tuple[str, ...], **options: Any) -> Member:
+        settings = {"session_timeout_ms": self.session_ms, "heartbeat_interval_ms": 200, "client_id": name, **options}
+        group = settings.pop("group", self.group)
+        member = driver.start(name, self.server.bootstrap, group, *topics, **settings)
+        self.members.append(member)
+        return member
+
+    def state(self, group: str = "") -> str:
+        """The state of a group, as DescribeGroups tells it; empty while the server does not answer."""
+        group = group or self.group
+        try:
+            with WireConnection(self.server.bootstrap, "interop") as connection:
+                if coordinator_of(connection, group) != self.server.bootstrap:
+                    return ""
+                (described,) = connection.send_latest(DescribeGroupsRequest(groups=[group])).groups
+        except (ClientError, OSError):
+            return ""
+        return "" if described.error_code else str(described.group_state)
+
+    def steady(self, *members: Member, partitions: int = 0, group: str = "", seconds: float = SECONDS) -> None:
+        """Wait until the group is stable and the members' own reports say that each partition has one owner."""
+        partitions = partitions or self.partitions
+
+        def is_steady() -> bool:
+            for member in members:
+                member.driver.take_in_all()
+                assert member.failure is None, member.failure
+            owned = [partition for member in members for partition in member.owned]
+            shared_out = len(owned) == len(set(owned)) == partitions and all(member.owned for member in members)
+            return shared_out and self.state(group) == "Stable"
+
+        try:
+            wait_for(is_steady, seconds, f"{len(members)} members to share out {partitions} partitions", every_ms=100)
+        except AssertionError as problem:
+            owned = {member.name: len(member.owned) for member in members}
+            failed = [each["message"] for member in members for each in member.of_kind("failed")[-1:]]
+            raise AssertionError(f"{problem}; owned: {owned}, group {self.state(group)}, failures: {failed}") from None
+
+    def wait_for_state(self, state: str) -> None:
+        wait_for(lambda: self.state() == state, SECONDS, f"the group to be {state}", every_ms=50)
+
+    def committed(self) -> dict[Partition, int]:
+        """The committed offsets of the group, by partition."""
+        admin = KafkaAdminClient(bootstrap_servers=self.server.bootstrap, client_id="interop")
+        try:
+            (offsets,) = admin.list_group_offsets([self.group]).values()
+        finally:
+            admin.close()
+        return {(where.topic, where.partition): each.offset for where, each in offsets.items()}
+
+    def events(self) -> list[schema.AuditEvent]:
+        with AuditTopic(self.server.bootstrap) as topic:
+            return [record.event for record in topic.group_events(self.group) if record.event is not None]
+
+    def history(self) -> GroupHistory:
+        return GroupHistory.of(self.group, self.events())
+
+    def of_kind(self, kind: type[E]) -> list[E]:
+        return [event for event in self.events() if isinstance(event, kind)]
+
+    def one_of_kind(self, kind: type[E]) -> E:
+        """The only event of a kind, once it is there."""
+        found = wait_for(lambda: self.of_kind(kind), SECONDS, kind.__name__, every_ms=100)
+        assert len(found) == 1, found
+        return found[0]
+
+    def stable_with(self, is_wanted: Callable[[Generation], bool], what: str) -> Generation:
+        """The first stable generation that is wanted, once it is there: clients may rebalance once more at any time."""
+
+        def found() -> list[Generation]:
+            generations = self.history().generations
+            return [each for each in generations if each.outcome is Outcome.STABLE and is_wanted(each)]
+
+        return wait_for(found, SECONDS, what, every_ms=100)[0]
+
+    def stable_because(self, cause: Cause, client_id: str) -> Generation:
+        """The first stable generation with this trigger."""
+        return self.stable_with(lambda each: (cause, client_id) in triggers(each), f"{cause} of {client_id}")
+
+    def after(self, generations: int) -> Generation:
+        """The newest generation, once it is stable and there are more than so many."""
+        is_later: Callable[[Generation], bool] = lambda _: len(self.history().generations) > generations  # noqa: E731
+        self.stable_with(is_later, "the next generation")
+        return wait_for(
+            lambda: [each for each in list(self.history().generations)[-1:] if each.outcome is Outcome.STABLE],
+            SECONDS,
+            "a stable generation",
+            every_ms=100,
+        )[0]
+
+    def tells(self, generation: Generation, *texts: str) -> None:
+        """Assert that the story of a generation, in words, has these texts."""
+        story = tell(self.history(), generation)
+        told = " ".join([story.headline, *story.paragraphs])
+        assert all(text in told for text in texts), told
+
+
+def triggers(generation: Generation) -> list[tuple[Cause, str]]:
+    return [(each.cause, each.member.client_id if each.member else "") for each in generation.triggers]
