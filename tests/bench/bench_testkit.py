@@ -14,6 +14,7 @@ in one of the tests; a missed target is no failure.
 
 import io
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -293,6 +294,7 @@ def print_targets(results: Results) -> None:
 def main() -> None:
     assert isinstance(sys.stdout, io.TextIOWrapper)
     sys.stdout.reconfigure(line_buffering=True)  # a pipe sees each round when it is over
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # stop what was started, as on Ctrl-C
     results = Results()
     with tempfile.TemporaryDirectory(prefix="bench-testkit-") as folder:
         peers = chosen_peers(Path(folder))
