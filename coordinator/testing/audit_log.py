@@ -1,11 +1,14 @@
 """Reads the audit topic where it lies, in the log of the node."""
 
+from typing import TYPE_CHECKING
+
 from _wire.records import parse_records
 from coordinator.audit.schema import AuditEvent
 from coordinator.broker.partitions import Partitions
-from coordinator.client.audit_topic import audit_record
-from coordinator.explain.history import GroupHistory
 from coordinator.internal_topics import AUDIT_TOPIC
+
+if TYPE_CHECKING:
+    from coordinator.explain.history import GroupHistory
 
 
 class AuditLog:
@@ -18,6 +21,8 @@ class AuditLog:
 
     def events(self, group_id: str, partition: int) -> list[AuditEvent]:
         """All events of a group, in order; `partition` is that of the group."""
+        from coordinator.client.audit_topic import audit_record  # a start is not to wait for what only some tests use
+
         log = self._partitions.get(AUDIT_TOPIC, partition)
         for header, batch in log.batches(self._read_to.get(partition, 0)):
             for record in parse_records(batch):
@@ -27,5 +32,7 @@ class AuditLog:
             self._read_to[partition] = header.last_offset + 1
         return list(self._events.get(group_id, ()))
 
-    def history(self, group_id: str, partition: int) -> GroupHistory:
+    def history(self, group_id: str, partition: int) -> "GroupHistory":
+        from coordinator.explain.history import GroupHistory  # as above
+
         return GroupHistory.of(group_id, self.events(group_id, partition))

@@ -3,14 +3,13 @@
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from itertools import count
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from _wire.records import build_batch
 from coordinator.audit.schema import AuditEvent
 from coordinator.broker.topics import TopicError
 from coordinator.core.classic_group import Member
-from coordinator.explain.history import GroupHistory
 from coordinator.explain.words import counted, plain, were
 from coordinator.faults.faults import Faults
 from coordinator.faults.request_faults import Surroundings
@@ -22,6 +21,9 @@ from coordinator.testing.presence import Presence
 from coordinator.testing.snapshots import STATES, GroupSnapshot, snapshot_of
 from coordinator.testing.waiting import Waiters
 from coordinator.timers.clock import AdvanceableClock
+
+if TYPE_CHECKING:
+    from coordinator.explain.history import GroupHistory
 
 ADVANCE_SECONDS_MAX: Final = 366 * 24 * 3600
 DEADLINES_AT_ONCE_MAX: Final = 500_000
@@ -109,7 +111,7 @@ class Control:
     def events(self, group_id: str) -> list[AuditEvent]:
         return self._audit.events(group_id, self._parts.coordinator.partition_of(group_id))
 
-    def history(self, group_id: str) -> GroupHistory:
+    def history(self, group_id: str) -> "GroupHistory":
         return self._audit.history(group_id, self._parts.coordinator.partition_of(group_id))
 
     async def wait_for_group(

@@ -10,7 +10,6 @@ from coordinator.testing.control import Control
 from coordinator.testing.errors import TestingError
 from coordinator.testing.records import Content, keyed
 from coordinator.testing.snapshots import GroupSnapshot
-from coordinator.testing.stories import check_rebalances, why
 
 Ask = Callable[[Control], Any]
 """Called in the loop of the node."""
@@ -28,7 +27,12 @@ def events(group_id: str) -> Callable[[Control], list[AuditEvent]]:
 
 
 def story(group_id: str, generation: int | None) -> Callable[[Control], str]:
-    return lambda control: why(control.history(group_id), generation)
+    def tell(control: Control) -> str:
+        from coordinator.testing.stories import why  # 15 ms, which most tests do not need
+
+        return why(control.history(group_id), generation)
+
+    return tell
 
 
 def rebalances(
@@ -36,7 +40,13 @@ def rebalances(
 ) -> Callable[[Control], None]:
     if isinstance(causes, str):
         causes = {causes}
-    return lambda control: check_rebalances(control.history(group_id), at_most, at_least, causes, after_generation)
+
+    def check(control: Control) -> None:
+        from coordinator.testing.stories import check_rebalances  # as above
+
+        check_rebalances(control.history(group_id), at_most, at_least, causes, after_generation)
+
+    return check
 
 
 def group(group_id: str) -> Callable[[Control], GroupSnapshot]:
