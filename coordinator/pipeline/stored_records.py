@@ -39,10 +39,10 @@ from _wire.messages.consumer_group_target_assignment_metadata_record import (
     ConsumerGroupTargetAssignmentMetadataValue,
 )
 from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
-from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from _wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 from _wire.primitives import Message
 from coordinator.audit.schema import PARTITIONS_NAMED_MAX, TopicPartitions
+from coordinator.core.consumer_protocol import subscription_topics
 
 CONSUMER_PROTOCOL: Final = "consumer"
 DIGEST_BYTES: Final = 8
@@ -225,7 +225,7 @@ def _classic_member(stored: MemberMetadata, is_consumer: bool) -> ClassicMember:
 def _topics(subscription: bytes) -> list[str] | None:
     """The bytes are the client's, whatever they are: what cannot be read does not damage the record."""
     try:
-        return sorted(set(_protocol(ConsumerProtocolSubscription, subscription).topics))
+        return sorted(set(subscription_topics(subscription)))
     except MALFORMED:
         return None
 
