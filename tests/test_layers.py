@@ -41,8 +41,8 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " structlog uvloop",
         "coordinator.client": "_wire coordinator.core coordinator.audit.schema msgspec kafka",
         "coordinator.explain": "coordinator.audit.schema coordinator.core.causes",
-        "coordinator.pipeline": "_wire coordinator.audit.schema coordinator.core.causes coordinator.core.consumer_protocol coordinator.client"
-        " coordinator.explain msgspec"
+        "coordinator.pipeline": "_wire coordinator.audit.schema coordinator.core.causes"
+        " coordinator.core.consumer_protocol coordinator.client coordinator.explain msgspec"
         " pyarrow deltalake pyspark py4j delta rich",
         "coordinator.dashboard": "coordinator.audit.schema coordinator.client coordinator.explain msgspec starlette"
         " structlog",
