@@ -57,7 +57,7 @@ class WireMember:
         self._members = [each.member_id for each in joined.members]
         return int(joined.error_code)
 
-    def sync(self) -> None:
+    def begin_sync(self) -> None:
         shares = [SyncGroupRequestAssignment(member_id=each, assignment=each.encode()) for each in self._members]
         request = SyncGroupRequest(
             group_id=self._group_id,
@@ -66,7 +66,10 @@ class WireMember:
             group_instance_id=self._instance_id,
             assignments=shares if self.is_leader else [],
         )
-        synced = self.client.request(request, 3)
+        self._sent = self.client.send(request, 3)
+
+    def end_sync(self) -> None:
+        synced = self.client.receive(self._sent)
         assert synced.error_code == ErrorCode.NONE, f"SyncGroup was answered {synced.error_code}"
 
     def heartbeat(self, generation: int | None = None) -> int:
@@ -116,11 +119,11 @@ class Group:
             return error == ErrorCode.NONE
 
         wait_for(joined, WAIT_SECONDS, "the coordinator of the group")
-        member.sync()
+        sync(member)
         return member
 
     def pair(self, instance_id: str | None = None) -> tuple[WireMember, WireMember]:
-        """Two in generation 2; the second may be static."""
+        """Two in one generation, of which the first leads; the second may be static."""
         first, second = self.alone(), self.member(instance_id).begin_join()
         rejoin(first, second)
         return first, second
@@ -130,43 +133,53 @@ class Group:
             self.server.advance(SESSION_SECONDS)
 
 
+def sync(*members: WireMember) -> None:
+    """The followers first: librdkafka's mock knows no assignment for one that asks after the leader."""
+    for member in sorted(members, key=lambda one: one.is_leader):
+        member.begin_sync()
+    for member in members:
+        member.end_sync()
+
+
 def rejoin(member: WireMember, *joining: WireMember) -> None:
     """The member learns of the rebalance and takes part in it, with those that have begun to join."""
     member.wait_for_error(ErrorCode.REBALANCE_IN_PROGRESS)
     member.begin_join()
     for each in (member, *joining):
         assert each.end_join() == ErrorCode.NONE
-    for each in sorted((member, *joining), key=lambda one: not one.is_leader):
-        each.sync()
+    sync(member, *joining)
 
 
 def a_member_joins(group: Group) -> None:
     member = group.alone()
-    assert (member.generation, member.is_leader, member.heartbeat()) == (1, True, ErrorCode.NONE)
+    assert (member.is_leader, member.heartbeat()) == (True, ErrorCode.NONE)
 
 
 def a_second_member_joins(group: Group) -> None:
-    first, second = group.pair()
-    assert (first.generation, second.generation, second.is_leader) == (2, 2, False)
+    first = group.alone()
+    next_generation = first.generation + 1
+    second = group.member().begin_join()
+    rejoin(first, second)
+    assert (first.generation, second.generation, second.is_leader) == (next_generation, next_generation, False)
 
 
 def a_follower_leaves(group: Group) -> None:
     first, second = group.pair()
     second.leave()
     rejoin(first)
-    assert (first.generation, first.is_leader) == (3, True)
+    assert (first.generation, first.is_leader) == (second.generation + 1, True)
 
 
 def the_leader_leaves(group: Group) -> None:
     first, second = group.pair()
     first.leave()
     rejoin(second)
-    assert (second.generation, second.is_leader) == (3, True)
+    assert (second.generation, second.is_leader) == (first.generation + 1, True)
 
 
 def an_old_generation_is_refused(group: Group) -> None:
     member, _ = group.pair()
-    assert member.heartbeat(generation=1) == ErrorCode.ILLEGAL_GENERATION
+    assert member.heartbeat(member.generation - 1) == ErrorCode.ILLEGAL_GENERATION
 
 
 def a_static_member_restarts_without_a_rebalance(group: Group) -> None:
@@ -174,8 +187,8 @@ def a_static_member_restarts_without_a_rebalance(group: Group) -> None:
     second.crash()
     again = group.member("instance").begin_join()
     assert again.end_join() == ErrorCode.NONE
-    again.sync()
-    assert (again.generation, first.heartbeat()) == (2, ErrorCode.NONE)
+    sync(again)
+    assert (again.generation, first.heartbeat()) == (second.generation, ErrorCode.NONE)
 
 
 def a_replaced_static_member_is_fenced(group: Group) -> None:
@@ -196,7 +209,7 @@ def the_session_of_one_of_two_ends(group: Group) -> None:
     second.crash()
     group.pass_session()
     rejoin(first)
-    assert first.generation == 3
+    assert first.generation == second.generation + 1
 
 
 def a_member_misses_the_rebalance_timeout(group: Group) -> None:
