@@ -140,7 +140,15 @@ def _start_node(client: Client, folder: Path) -> BuiltDriver:
 
 
 def _build_rust(client: Client, folder: Path) -> None:
-    _run(client, ["cargo", "build", "--release", "--locked", "-j", "2"], client.lock, {"CARGO_TARGET_DIR": str(folder)})
+    """A lock file of Cargo names the index of its registry; the one in the repository has a placeholder for it."""
+    package = folder / "package"
+    shutil.copytree(client.lock, package, dirs_exist_ok=True)
+    lock = package / "Cargo.lock"
+    _run(client, ["cargo", "generate-lockfile"], package)
+    index = next(line for line in lock.read_text(encoding="utf-8").splitlines() if line.startswith("source = "))
+    versions = (client.lock / "Cargo.lock.in").read_text(encoding="utf-8")
+    lock.write_text(versions.replace('source = "@index@"', index), encoding="utf-8")
+    _run(client, ["cargo", "build", "--release", "--locked", "-j", "2"], package, {"CARGO_TARGET_DIR": str(folder)})
 
 
 def _start_rust(client: Client, folder: Path) -> BuiltDriver:
