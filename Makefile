@@ -51,8 +51,10 @@ WORKERS ?= 2
 check: lint ## lint, and all tests that need neither Spark nor real waits (about a minute)
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not spark and not realtime"
 
+# Each Spark job uses both cores and much memory, so those tests run one after the other.
 test: build-tests ## all tests (Spark's too)
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not spark"
+	@$(BIN)/python -m pytest -m spark
 
 HISTORIES ?= 500
 
