@@ -305,7 +305,7 @@ def _shared_instance_id(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Fin
             f"{' and '.join(clients)} take the group.instance.id {plain(instance_id)} from each other:"
             f" {len(window)} times in {duration(last - first)}",
             tuple(f"{clock(each.at_ms)} {label(_taker(each))} took it" for each in window[-5:]),
-            "give each consumer a group.instance.id of its own: the one that loses it is fenced, or starts anew",
+            "give each consumer a group.instance.id of its own: the one that loses it is fenced, or joins again",
             first,
             last,
             plain(instance_id),

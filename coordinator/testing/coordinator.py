@@ -121,7 +121,7 @@ class Coordinator:
 
 
 class Group:
-    """A group of a coordinator. Each property is read anew."""
+    """A group of a coordinator. Each access to a property asks the server."""
 
     def __init__(self, node: NodeThread, group_id: str) -> None:
         self._node = node

@@ -6,7 +6,7 @@ Environment:
     ROUNDS=5    interleaved rounds; a figure is their median
     PEERS=      some of kfake,librdkafka,kafka instead of all
 
-Each round starts each server anew, has two kafka-python consumers share a topic, and plays ten tests of a rebalance.
+Each round starts each server again, has two kafka-python consumers share a topic, and plays ten tests of a rebalance.
 Three of the tests need that 6 seconds pass: ours lets its clock jump, the others are waited for. A peer whose needs are
 not there is left out, and a line says so. Prints the table of docs/benchmarks.md at the end. Exit status 1: ours failed
 in one of the tests; a missed target is no failure.

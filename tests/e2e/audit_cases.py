@@ -107,7 +107,7 @@ def a_member_does_not_poll(scene: Scene) -> None:
 
 
 def a_member_hangs_in_a_rebalance(scene: Scene) -> None:
-    """It does not poll, so it does not join again: the rebalance timeout removes it, and is told of it by name."""
+    """It does not poll, so it does not join again: the rebalance timeout removes it, and the audit names it."""
     hanging = scene.member("hanging", max_poll_interval_ms=SESSION_MS + 1_000)
     scene.steady(hanging)
     hanging.driver.stop()

@@ -1,4 +1,4 @@
-"""The matrix: what is played with whom, plays that hang or break, what is told of the results."""
+"""The matrix: what is played with whom, plays that hang or break, the report of the results."""
 
 import os
 import signal
