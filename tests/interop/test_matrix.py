@@ -146,7 +146,7 @@ def test_a_client_without_its_toolchain_says_what_to_install():
 
 
 def test_each_client_has_a_lock_file():
-    locks = ("requirements.txt", "go.sum", "package-lock.json", "Cargo.lock", "pom.xml")
+    locks = ("requirements.txt", "go.sum", "package-lock.json", "Cargo.lock.in", "pom.xml")
     for client in ALL.values():
         assert any((client.lock / name).exists() for name in locks), client.name
         assert all((CLIENTS / source).is_dir() for source in client.sources), client.name
