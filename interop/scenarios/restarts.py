@@ -8,7 +8,7 @@ from interop.scene import SECONDS, Scene
 from tests.waiting import wait_for
 
 SESSION_MS: Final = 10_000
-"""Longer than the server takes to start; some clients join anew, and wait for the session of the member they were."""
+"""Longer than the server takes to start. Some clients join as new members, and wait for their old session to end."""
 
 
 def server_restarts(scene: Scene) -> None:

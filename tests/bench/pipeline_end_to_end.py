@@ -161,7 +161,7 @@ def live(bootstrap: str, tables: Path, rebalances: int, every_ms: int = EVERY_MS
 
 
 def is_there(tables: Path, table: str, where: str) -> bool:
-    """A reader that opens the table anew, as others do."""
+    """A reader that opens the table again, as others do."""
     path = str(tables / table)
     if not DeltaTable.is_deltatable(path):
         return False

@@ -235,7 +235,7 @@ def a_subscription_changes(scene: Scene) -> None:
     else:
         assert [each.cause for each in scene.of_kind(schema.MemberRemoved)] == [Cause.MEMBER_LEFT]
         assert told.count((Cause.NEW_MEMBER, "one")) == 2
-        scene.unknown = "that only the subscription changed: this client leaves the group and joins anew"
+        scene.unknown = "that only the subscription changed: this client leaves the group and joins again"
     one.leave()
 
 
@@ -340,7 +340,7 @@ def the_server_restarts(scene: Scene) -> None:
 
 
 def the_server_crashes_in_a_rebalance(scene: Scene) -> None:
-    """What was announced and never took effect stays visible as such; the rebalance begins anew."""
+    """What was announced and never took effect stays visible as such; the rebalance begins again."""
     options = {"session_timeout_ms": 20_000, "max_poll_interval_ms": 20_000}
     one, two, _ = two_members(scene, **options)
     two.driver.stop()
