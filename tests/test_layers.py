@@ -13,8 +13,9 @@ FREE_TO_ALL: Final = (
     "coordinator.internal_topics",
     "coordinator.deadlines",
     "coordinator.printable",
+    "coordinator.logger",
 )
-"""Version, names of topics, an addition without overflow, quoting: they import nothing, and all may import them."""
+"""Version, names of topics, an addition without overflow, quoting, the logger: all may import them."""
 
 ANYTHING: Final = None
 
@@ -25,37 +26,35 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.timers": "",
         "coordinator.config": "",
         "coordinator.core": "_wire coordinator.config",
-        "coordinator.log": "_wire coordinator.config structlog",
+        "coordinator.log": "_wire coordinator.config",
         "coordinator.metadata": "_wire coordinator.log msgspec",
         "coordinator.audit": "_wire coordinator.core msgspec",
         "coordinator.runtime": "_wire coordinator.core coordinator.audit coordinator.log coordinator.timers"
-        " coordinator.config structlog",
-        "coordinator.broker": "_wire coordinator.log coordinator.metadata coordinator.timers coordinator.config"
-        " structlog",
+        " coordinator.config",
+        "coordinator.broker": "_wire coordinator.log coordinator.metadata coordinator.timers coordinator.config",
         "coordinator.metrics": "_wire coordinator.core coordinator.runtime coordinator.timers coordinator.config"
         " prometheus_client",
-        "coordinator.admin": "coordinator.metrics coordinator.server.listeners coordinator.config starlette uvicorn"
-        " structlog",
+        "coordinator.admin": "coordinator.metrics coordinator.server.listeners coordinator.config starlette uvicorn",
         "coordinator.server": "_wire coordinator.metrics coordinator.admin coordinator.runtime coordinator.broker"
         " coordinator.audit coordinator.metadata coordinator.core coordinator.log coordinator.timers coordinator.config"
-        " structlog uvloop",
+        " uvloop",
         "coordinator.client": "_wire coordinator.core coordinator.audit.schema msgspec kafka",
         "coordinator.explain": "coordinator.audit.schema coordinator.core.causes",
         "coordinator.pipeline": "_wire coordinator.audit.schema coordinator.core.causes"
         " coordinator.core.consumer_protocol coordinator.client coordinator.explain msgspec"
         " pyarrow deltalake pyspark py4j delta rich",
-        "coordinator.dashboard": "coordinator.audit.schema coordinator.client coordinator.explain msgspec starlette"
-        " structlog",
+        "coordinator.dashboard": "coordinator.audit.schema coordinator.client coordinator.explain msgspec starlette",
         "coordinator.faults": "_wire coordinator.server coordinator.runtime coordinator.core coordinator.config"
         " msgspec",
         "coordinator.testing": "_wire coordinator.faults coordinator.server coordinator.explain coordinator.client"
         " coordinator.audit coordinator.broker coordinator.core coordinator.log coordinator.timers coordinator.config"
-        " msgspec pytest starlette structlog uvloop",
+        " msgspec pytest starlette uvloop",
         "coordinator.demo": ANYTHING,
         "coordinator.cli": ANYTHING,
         "coordinator.internal_topics": "",
         "coordinator.deadlines": "",
         "coordinator.printable": "",
+        "coordinator.logger": "structlog",
     }.items()
 }
 """Layer → what it imports beside itself and the standard library."""

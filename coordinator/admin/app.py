@@ -5,16 +5,14 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-import structlog
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from coordinator.logger import logger
 from coordinator.metrics.exposition import CONTENT_TYPE, exposition
 from coordinator.metrics.node_metrics import NodeMetrics
-
-log = structlog.get_logger()
 
 NOT_READY = 503
 
@@ -76,5 +74,5 @@ def _json(body: dict[str, Any], status: int = 200) -> Response:
 
 
 def _failed(request: Request, problem: Exception) -> Response:
-    log.error("unhandled exception in a request to the admin port", path=request.url.path, exc_info=problem)
+    logger.error("unhandled exception in a request to the admin port", path=request.url.path, exc_info=problem)
     return PlainTextResponse("internal error; the log of the server says more\n", 500)

@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
-import structlog
-
 from _wire.errors import ErrorCode
 from _wire.messages.fetch import (
     FetchableTopicResponse,
@@ -20,6 +18,7 @@ from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.partitions import Partitions
 from coordinator.log.errors import OffsetOutOfRange
 from coordinator.log.partition_log import PartitionLog
+from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage
 
 TOPIC_ID_VERSION: Final = 13
@@ -170,7 +169,7 @@ def _read_one(
     except (OSError, CorruptBatch) as problem:
         # As on Kafka: its clients report CORRUPT_MESSAGE to the application and retry after KAFKA_STORAGE_ERROR.
         is_corrupt = isinstance(problem, CorruptBatch)
-        structlog.get_logger().error("cannot read the log", log=log.name, problem=str(problem))
+        logger.error("cannot read the log", log=log.name, problem=str(problem))
         error = ErrorCode.CORRUPT_MESSAGE if is_corrupt else ErrorCode.KAFKA_STORAGE_ERROR
         return failed_partition(wanted.partition, error, was_read=True)
     return PartitionData(

@@ -2,8 +2,6 @@
 
 from typing import Final
 
-import structlog
-
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.messages.list_offsets import (
     ListOffsetsPartition,
@@ -14,6 +12,7 @@ from _wire.messages.list_offsets import (
 )
 from coordinator.broker.partitions import LEADER_EPOCH, Partitions
 from coordinator.log.partition_log import PartitionLog
+from coordinator.logger import logger
 
 LATEST: Final = -1
 EARLIEST: Final = -2
@@ -75,7 +74,7 @@ def _list_one(
     try:
         offset, timestamp_ms = _find(log, wanted.timestamp)
     except (OSError, MalformedMessage) as problem:
-        structlog.get_logger().error("cannot read the log", log=log.name, problem=str(problem))
+        logger.error("cannot read the log", log=log.name, problem=str(problem))
         is_corrupt = isinstance(problem, MalformedMessage)
         error = ErrorCode.CORRUPT_MESSAGE if is_corrupt else ErrorCode.KAFKA_STORAGE_ERROR
         return rejected_partition(wanted.partition_index, error)

@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from weakref import WeakKeyDictionary
 
-import structlog
-
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.messages.produce import (
     PartitionProduceData,
@@ -21,6 +19,7 @@ from coordinator.broker.producers import NO_PRODUCER_ID, AppendedBatch, Producer
 from coordinator.internal_topics import READ_ONLY_TOPICS
 from coordinator.log.errors import LogAppendError, RecordBatchTooLarge, RecordListTooLarge
 from coordinator.log.partition_log import PartitionLog
+from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage
 
 NO_OFFSET = -1
@@ -86,7 +85,7 @@ class ProduceService:
             states = self._states_of(log) if header.producer_id != NO_PRODUCER_ID else None
         except (OSError, MalformedMessage) as problem:
             # The log is damaged, not the batch: CORRUPT_MESSAGE would mean that the producer sent a bad batch.
-            structlog.get_logger().error(
+            logger.error(
                 "cannot restore the producer state of a log; rejecting the batch", log=log.name, problem=str(problem)
             )
             return rejected_partition(

@@ -2,8 +2,6 @@
 
 from typing import Final
 
-import structlog
-
 from _wire.errors import ErrorCode
 from coordinator.broker.partitions import Partitions
 from coordinator.config import (
@@ -15,10 +13,9 @@ from coordinator.config import (
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, READ_ONLY_TOPICS, TRANSACTIONS_TOPIC
 from coordinator.log.errors import InvalidTopicName, ReservedTopicName
 from coordinator.log.names import check_topic_name, collide
+from coordinator.logger import logger
 from coordinator.metadata.image import Topic
 from coordinator.metadata.store import MetadataStore
-
-log = structlog.get_logger()
 
 DEFAULT_COUNT: Final = -1
 """The number of partitions or replicas that requests the broker's default (KIP-464)."""
@@ -108,7 +105,7 @@ class Topics:
         try:
             self.create(name, DEFAULT_COUNT, DEFAULT_COUNT, {}, now_ms)
         except TopicError as problem:
-            log.info("topic not created automatically", topic=name, reason=str(problem))
+            logger.info("topic not created automatically", topic=name, reason=str(problem))
 
     def add_partitions(self, name: str, partitions: int, now_ms: int) -> None:
         """Give a topic more partitions, so many in all (KIP-195).

@@ -6,14 +6,11 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Final
 
-import structlog
-
 from coordinator.audit.schema import AuditEvent
 from coordinator.client.audit_topic import EARLIEST, LATEST, AuditRecord, AuditTopic, Offsets
 from coordinator.client.wire import ClientError
 from coordinator.dashboard.board import Board
-
-log = structlog.get_logger()
+from coordinator.logger import logger
 
 APPLIED_AT_ONCE: Final = 500
 """Events that are applied before the loop serves requests again: some 5 ms."""
@@ -126,7 +123,7 @@ class Feed:
         try:
             self._take(self._stored, None)
         except Exception as problem:
-            log.exception("cannot read the tables")
+            logger.exception("cannot read the tables")
             self._queue.note_problem(f"the tables cannot be read: {problem}")
             return
         if self._bootstrap is None:
@@ -145,7 +142,7 @@ class Feed:
         except ClientError as problem:
             self._queue.note_problem(str(problem))
         except Exception:
-            log.exception("unhandled exception while reading the audit topic")
+            logger.exception("unhandled exception while reading the audit topic")
             self._queue.note_problem("the audit topic cannot be read because of an internal error; see the log")
 
     def _read(self, topic: AuditTopic) -> None:

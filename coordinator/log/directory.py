@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Self
 
-import structlog
-
 from coordinator.log.checkpoints import (
     LOG_START_OFFSETS,
     RECOVERY_POINTS,
@@ -28,6 +26,7 @@ from coordinator.log.names import (
     parse_folder_name,
 )
 from coordinator.log.partition_log import PartitionLog
+from coordinator.logger import logger
 
 LOCK = ".lock"
 META_PROPERTIES = "meta.properties"
@@ -44,8 +43,6 @@ Version 2: groups are stored in the same partitions as on Kafka. Version 1 did n
 """
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 CLEAN_SHUTDOWN_CONTENT = b'{"version":0,"brokerEpoch":-1}'
-
-logger = structlog.get_logger()
 
 
 def random_id() -> str:

@@ -1,12 +1,9 @@
 """The offsets from which a start has to read the audit topic, in a file with Kafka's checkpoint format."""
 
-import structlog
-
 from coordinator.internal_topics import AUDIT_TOPIC
 from coordinator.log.checkpoints import CheckpointFile
 from coordinator.log.errors import DataDirectoryError
-
-log = structlog.get_logger()
+from coordinator.logger import logger
 
 
 class AuditCheckpoints:
@@ -24,7 +21,7 @@ class AuditCheckpoints:
         try:
             stored = file.read()
         except (DataDirectoryError, OSError) as problem:
-            log.warning(
+            logger.warning(
                 "cannot read the audit checkpoint; reading the audit topic from its start", problem=str(problem)
             )
         else:
@@ -49,7 +46,7 @@ class AuditCheckpoints:
         try:
             self._file.write({(AUDIT_TOPIC, partition): offset for partition, offset in self._offsets.items()})
         except OSError as problem:
-            log.warning(
+            logger.warning(
                 "cannot write the audit checkpoint; the next start reads more of the audit topic", problem=str(problem)
             )
         else:

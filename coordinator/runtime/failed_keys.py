@@ -5,17 +5,14 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-import structlog
-
 from _wire.errors import ErrorCode, MalformedMessage
 from coordinator.core.decision import NOTHING, Decision
 from coordinator.core.operation import Scope
 from coordinator.deadlines import deadline_after
+from coordinator.logger import logger
 from coordinator.runtime.batch import Batch, QueuedOperation
 from coordinator.runtime.interfaces import Responses, Store, StoreError
 from coordinator.runtime.state_machine import StateMachine
-
-log = structlog.get_logger()
 
 REBUILD_RETRY_MS_AT_FIRST: Final = 100
 REBUILD_RETRY_MS_AT_MOST: Final = 10_000
@@ -76,7 +73,9 @@ class FailedKeys:
         """
         waiting = self._machine.discard(key, batch, len(batch.audit) if audited is None else audited)
         retry_ms = self._schedule(key, now_ms)
-        log.exception("invariant violated; rebuilding the group", partition=self._partition, key=key, retry_ms=retry_ms)
+        logger.exception(
+            "invariant violated; rebuilding the group", partition=self._partition, key=key, retry_ms=retry_ms
+        )
         for request_id in (*waiting, *(reply.request_id for reply in decision.replies)):
             self._responses.fail(request_id, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
@@ -131,10 +130,10 @@ class FailedKeys:
                 return False
             self.rebuilt = self._being_rebuilt
         except (StoreError, MalformedMessage) as problem:
-            log.error("cannot rebuild groups", **self._described(), problem=str(problem))
+            logger.error("cannot rebuild groups", **self._described(), problem=str(problem))
             self._try_again(now_ms)
         except Exception:
-            log.exception("invariant violated while rebuilding groups", **self._described())
+            logger.exception("invariant violated while rebuilding groups", **self._described())
             self._try_again(now_ms)
         if not self.rebuilt:
             self._machine.end_rebuild()

@@ -10,19 +10,16 @@ from functools import partial
 from itertools import islice
 from typing import Any, Final, Generic, TypeVar
 
-import structlog
-
 from _wire.errors import ErrorCode, MalformedMessage
 from coordinator.core.causes import Cause
 from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply
 from coordinator.core.events import Event
 from coordinator.core.stored_batch import StoredBatch
+from coordinator.logger import logger
 from coordinator.runtime.batch import AuditWrite, Batch, QueuedOperation, RecordsTooLarge
 from coordinator.runtime.failed_keys import FailedKeys
 from coordinator.runtime.interfaces import Responses, Store, StoreError
 from coordinator.runtime.state_machine import StateMachine
-
-log = structlog.get_logger()
 
 LOAD_RETRY_MS_AT_FIRST: Final = 100
 LOAD_RETRY_MS_AT_MOST: Final = 10_000
@@ -185,7 +182,7 @@ class Shard(Generic[Machine]):
         self.state, self.retry_ms = ShardState.ACTIVE, LOAD_RETRY_MS_AT_FIRST
 
     def _loading_failed(self, problem: Exception) -> None:
-        log.error("cannot load partition", partition=self.partition, problem=str(problem), retry_ms=self.retry_ms)
+        logger.error("cannot load partition", partition=self.partition, problem=str(problem), retry_ms=self.retry_ms)
         self._load = iter(())
         self.machine.unload()
         self.state, self.needs_retry = ShardState.FAILED, True
@@ -223,7 +220,7 @@ class Shard(Generic[Machine]):
                 else:
                     self._handle(queued, now_ms, batch)
         except Exception:
-            log.exception("unhandled exception in a batch; reloading the partition", partition=self.partition)
+            logger.exception("unhandled exception in a batch; reloading the partition", partition=self.partition)
             self._fail_batch(batch)
             return
         if not batch.audit and not batch.stored:
@@ -249,7 +246,7 @@ class Shard(Generic[Machine]):
         if problem is None:
             self._appended = batch
         else:
-            log.error("cannot append; reloading the partition", partition=self.partition, problem=str(problem))
+            logger.error("cannot append; reloading the partition", partition=self.partition, problem=str(problem))
             self._load_cause = Cause.STORE_FAILED
             self._fail_batch(batch)
         if not self._is_appending:
@@ -265,7 +262,7 @@ class Shard(Generic[Machine]):
             try:
                 self._responses.reply(reply.request_id, reply.response)
             except Exception:
-                log.exception("unhandled exception while sending a response", partition=self.partition)
+                logger.exception("unhandled exception while sending a response", partition=self.partition)
 
     def _handle(self, queued: QueuedOperation, now_ms: int, batch: Batch) -> None:
         context, key = queued.context, queued.key
@@ -314,7 +311,7 @@ class Shard(Generic[Machine]):
                 records = self.machine.records(key, part)
                 batch.check(records)
             except Exception:
-                log.exception("unhandled exception in operation", operation=queued.operation.name, key=key)
+                logger.exception("unhandled exception in operation", operation=queued.operation.name, key=key)
                 continue
             if self._apply(key, (part, records), context.now_ms, batch):
                 self._advance(key, context, batch)
@@ -337,12 +334,12 @@ class Shard(Generic[Machine]):
             batch.check(records)
             return decision, records
         except RecordsTooLarge as problem:
-            log.warning("rejected: " + str(problem), operation=queued.operation.name, key=queued.key)
+            logger.warning("rejected: " + str(problem), operation=queued.operation.name, key=queued.key)
             instead = self.machine.decide_too_large(queued)
             if instead is not None:
                 return instead, ()
         except Exception:
-            log.exception("unhandled exception in operation", operation=queued.operation.name, key=queued.key)
+            logger.exception("unhandled exception in operation", operation=queued.operation.name, key=queued.key)
         if queued.context.request_id is not None:
             error = queued.error_response(ErrorCode.UNKNOWN_SERVER_ERROR)
             batch.replies.append(Reply(queued.context.request_id, error))

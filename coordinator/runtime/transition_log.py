@@ -4,8 +4,6 @@ from collections.abc import Callable
 from logging import INFO
 from typing import Any, Final
 
-import structlog
-
 from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.events import (
     Event,
@@ -16,8 +14,7 @@ from coordinator.core.events import (
     RebalanceStarted,
 )
 from coordinator.core.states import GroupState
-
-log = structlog.get_logger()
+from coordinator.logger import logger
 
 
 def _why_rebalance(event: RebalanceStarted) -> str:
@@ -38,9 +35,9 @@ REASONS: Final[dict[type, Callable[[Any], str]]] = {
 
 def log_transition(event: Event, group: ClassicGroup, before: GroupState) -> None:
     """Log that an event has changed the state of a group, at level INFO (`--log-level`)."""
-    if not log.is_enabled_for(INFO):
+    if not logger.is_enabled_for(INFO):
         return
-    log.info(
+    logger.info(
         "group transition",
         group=group.group_id,
         before=before.value,

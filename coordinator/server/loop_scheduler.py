@@ -4,11 +4,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-import structlog
-
+from coordinator.logger import logger
 from coordinator.timers.wheel import TimerWheel
-
-log = structlog.get_logger()
 
 STALL_MS: Final = 250
 """If the loop is late by more than this, data that clients sent meanwhile is read before any timer fires."""
@@ -102,7 +99,7 @@ class LoopScheduler:
                 step(now_ms)
             except Exception:
                 # The other steps, and the timer for the next wake-up, must not be lost.
-                log.exception("unhandled exception in an end-of-iteration step; continuing with the next step")
+                logger.exception("unhandled exception in an end-of-iteration step; continuing with the next step")
         self._set_timer(now_ms)
 
     def _set_timer(self, now_ms: int) -> None:
@@ -134,5 +131,5 @@ class LoopScheduler:
                 try:
                     handler(key, now_ms)
                 except Exception:
-                    log.exception("unhandled exception in a timer handler; the timer is lost", key=str(key))
+                    logger.exception("unhandled exception in a timer handler; the timer is lost", key=str(key))
         self._end()

@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import structlog
-
 from _wire.compression import COMPRESSIONS
 from coordinator import __version__
 from coordinator.audit.projector import AuditProjector
@@ -38,6 +36,7 @@ from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
 from coordinator.log.errors import LogFlushError
 from coordinator.log.files import FileSystem
+from coordinator.logger import logger
 from coordinator.metadata.leadership import Leadership, SingleNode
 from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.audit_checkpoints import AuditCheckpoints
@@ -65,8 +64,6 @@ from coordinator.timers.wheel import TimerWheel
 if TYPE_CHECKING:
     from coordinator.admin.port import AdminPort
     from coordinator.metrics.node_metrics import NodeMetrics
-
-log = structlog.get_logger()
 
 DRAIN_SECONDS: Final = 2
 """How long a stop waits for responses to be sent."""
@@ -130,9 +127,9 @@ class Node:
             self._directory.close(clean=False)
             raise
         if checks_are_armed():
-            log.warning("the checks of the coordinator are armed; it is slow", switch=SWITCH)
+            logger.warning("the checks of the coordinator are armed; it is slow", switch=SWITCH)
         admin = {} if self.admin is None else {"admin": self.admin}
-        log.info("serving", bootstrap=self.bootstrap, **admin, data=str(self._directory.root))
+        logger.info("serving", bootstrap=self.bootstrap, **admin, data=str(self._directory.root))
 
     async def _start(self, config: Config) -> None:
         now_ms = self._clock.now_ms
@@ -297,7 +294,7 @@ class Node:
         )
         self._coordinator.stop(self._clock.now_ms(), stopped)
         self._directory.close()
-        log.info("stopped")
+        logger.info("stopped")
 
 
 def _bind_admin(config: Config, log_lines_dropped: Callable[[], int]) -> "tuple[AdminPort, NodeMetrics]":

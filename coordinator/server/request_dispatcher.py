@@ -3,21 +3,18 @@
 from collections.abc import Callable
 from typing import Any
 
-import structlog
-
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import RequestHeader, decode_request_header
 from _wire.messages.api_versions import ApiVersionsRequest
 from coordinator.core.decision import Environment
 from coordinator.log.errors import LogFlushError
+from coordinator.logger import logger
 from coordinator.server.connection import Connection
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable, Handler, Route
 from coordinator.server.handlers.cluster import ClusterHandlers
 from coordinator.server.limits import ConnectionLimits
 from coordinator.server.pending_requests import PendingRequests
 from coordinator.server.request_context import RequestContext
-
-log = structlog.get_logger()
 
 
 class RequestDispatcher:
@@ -55,7 +52,7 @@ class RequestDispatcher:
             self._pending.forget(connection.call.request_id)
 
     def rejected(self, connection: Connection, reason: str) -> None:
-        log.warning("connection closed", client=connection.client_host, reason=reason)
+        logger.warning("connection closed", client=connection.client_host, reason=reason)
 
     def serve(self, connection: Connection, frame: bytes) -> None:
         """Handle one request; the connection stays busy until it is answered."""
@@ -81,7 +78,7 @@ class RequestDispatcher:
             self._on_flush_failure(problem)
             return
         except Exception:
-            log.exception("unhandled exception in request", api=call.route.api.name, version=call.api_version)
+            logger.exception("unhandled exception in request", api=call.route.api.name, version=call.api_version)
             response = call.route.error_response(request, ErrorCode.UNKNOWN_SERVER_ERROR, call.api_version)
         if response is NO_RESPONSE:
             connection.finish()
