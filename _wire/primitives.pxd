@@ -13,7 +13,7 @@ from cpython.list cimport PyList_SET_ITEM
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport (
-    INT16_MAX, INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
+    INT16_MAX, INT32_MAX, INT64_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
 )
 from libc.string cimport memcpy
 
@@ -47,6 +47,7 @@ cdef struct Reader:
     const char *field
     PyObject *target                    # for errors only: the Message that is filled, borrowed; NULL if there is none
     int16_t version
+    int64_t elements_left               # how many elements all arrays that are still to come may have together
     Py_buffer view                      # held between open_reader and close_reader
 
 
@@ -55,6 +56,7 @@ cdef int raise_truncated(Reader *r, Py_ssize_t wanted) except -1
 cdef int raise_malformed(Reader *r, str why) except -1
 cdef int raise_bad_length(Reader *r, int64_t length) except -1
 cdef int raise_bad_count(Reader *r, int64_t count, Py_ssize_t element_bytes_min) except -1
+cdef int raise_too_many(Reader *r) except -1
 cdef int raise_bad_utf8(Reader *r, object error) except -1
 cdef str decode_non_ascii(Reader *r, const uint8_t *text, Py_ssize_t size)
 
@@ -76,6 +78,7 @@ cdef inline void reader_over(
     r.field = b""
     r.target = NULL
     r.version = version
+    r.elements_left = INT64_MAX
 
 
 cdef inline Reader *at(Reader *r, const char *field) noexcept:
@@ -267,11 +270,20 @@ cdef inline bytes read_nullable_bytes(Reader *r, bint flexible):
     return None if length < 0 else PyBytes_FromStringAndSize(<const char *>take(r, length), length)
 
 
+cdef inline int count_elements(Reader *r, Py_ssize_t count) except -1:
+    r.elements_left -= count
+    if r.elements_left < 0:
+        raise_too_many(r)
+    return 0
+
+
 cdef inline Py_ssize_t read_nullable_count(Reader *r, bint flexible, Py_ssize_t element_bytes_min) except? -2:
     """Read the count of an array, -1 for null; reject it if the remaining bytes cannot hold that many elements."""
     cdef int64_t count = <int64_t>read_uvarint(r) - 1 if flexible else read_int32(r)
     if count < -1 or count > (r.end - r.position) // element_bytes_min:
         raise_bad_count(r, count, element_bytes_min)
+    if count > 0:
+        count_elements(r, count)
     return count
 
 
@@ -294,6 +306,7 @@ cdef inline uint32_t read_tag_count(Reader *r) except? 0xFFFFFFFF:
     cdef uint32_t count = read_uvarint(r)
     if count > (r.end - r.position) // 2:
         raise_bad_count(r, count, 2)
+    count_elements(r, count)
     return count
 
 

@@ -17,8 +17,8 @@ class Message(Struct):
     FLEXIBLE_FROM: ClassVar[int]
 
     @classmethod
-    def decode(cls, data: Buffer, version: int, start: int = 0, whole: bool = True) -> Self:
-        """Decode data[start:] in `version`.
+    def decode(cls, data: Buffer, version: int, start: int = 0, whole: bool = True, elements_max: int = -1) -> Self:
+        """Decode data[start:] in `version`. All arrays together may have `elements_max` elements; -1: no limit.
 
         Raises MalformedMessage if it is none, or (where `whole`) if bytes follow it; ValueError for a version that
         does not exist.

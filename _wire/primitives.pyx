@@ -47,6 +47,10 @@ cdef int raise_bad_count(Reader *r, int64_t count, Py_ssize_t element_bytes_min)
     )
 
 
+cdef int raise_too_many(Reader *r) except -1:
+    return raise_malformed(r, "more elements in all arrays together than allowed")
+
+
 cdef str decode_non_ascii(Reader *r, const uint8_t *text, Py_ssize_t size):
     try:
         return <str>PyUnicode_DecodeUTF8(<const char *>text, size, NULL)

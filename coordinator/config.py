@@ -92,6 +92,22 @@ SOCKET_REQUEST_MAX_BYTES = ConfigKey(
     1,
     INT32_MAX,
 )
+SOCKET_REQUEST_MAX_ELEMENTS = ConfigKey(
+    "socket.request.max.elements",
+    250_000,
+    "The maximum number of elements that all arrays of a request have together. A request with more closes its "
+    "connection. Kafka has no such limit.",
+    1,
+    INT32_MAX,
+)
+MAX_BROKER_PARTITIONS = ConfigKey(
+    "max.broker.partitions",
+    100_000,
+    "The maximum number of partitions of all topics together, internal ones included. A request for more is rejected "
+    "with POLICY_VIOLATION. Kafka has no such limit; the name is that of KIP-578.",
+    1,
+    INT32_MAX,
+)
 MAX_CONNECTIONS = ConfigKey(
     "max.connections",
     INT32_MAX,

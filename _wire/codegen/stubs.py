@@ -27,7 +27,8 @@ def class_stub(definition: Definition, struct: Struct) -> list[str]:
     else:
         body += ["def __init__(self) -> None: ..."]
     if is_message:
-        decode = f"def decode(data: Buffer, version: int, start: int = 0, whole: bool = True) -> {struct.name}:"
+        inputs = "data: Buffer, version: int, start: int = 0, whole: bool = True, elements_max: int = -1"
+        decode = f"def decode({inputs}) -> {struct.name}:"
         why = '"""As Message.decode. Raises MalformedMessage, and ValueError for an unknown version."""'
         body += ["@staticmethod", decode, f"    {why}"]
     return [f"class {struct.name}({'Message' if is_message else 'Struct'}):", *indented(body)]

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable
 
 from coordinator.log.partition_log import PartitionLog
 
-Listener = Callable[[], None]
+Listener = Callable[[PartitionLog], None]
+"""Gets the log that changed."""
 
 
 class AppendNotifier:
@@ -44,9 +45,11 @@ class AppendNotifier:
             self._changed[log] = None
 
     def notify(self, now_ms: int) -> None:
-        """Call each listener of the changed logs once."""
+        """Call the listeners of each changed log, with this log; one that is removed meanwhile is not called."""
         if not self._changed:
             return
         changed, self._changed = self._changed, {}
-        for listener in {listener: None for log in changed for listener in self._listeners.get(log, ())}:
-            listener()
+        for log in changed:
+            for listener in list(self._listeners.get(log, ())):
+                if listener in self._listeners.get(log, ()):
+                    listener(log)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, NamedTuple, Protocol
 
 from _wire.errors import ErrorCode
@@ -14,8 +15,9 @@ from _wire.messages.fetch import (
     PartitionData,
 )
 from _wire.records import CorruptBatch
-from coordinator.broker.append_notifier import AppendNotifier
+from coordinator.broker.append_notifier import AppendNotifier, Listener
 from coordinator.broker.partitions import Partitions
+from coordinator.broker.slices import SlicedWork, Slices, Steps
 from coordinator.log.errors import OffsetOutOfRange
 from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
@@ -44,16 +46,38 @@ class Timers(Protocol):
     def cancel(self, timer: int) -> bool: ...
 
 
+@dataclass(slots=True)
+class Available:
+    """What a delayed fetch would get of one partition."""
+
+    at_most_bytes: int
+    """The limit of the partition."""
+    skipped_bytes: int
+    """The bytes of the log before the position of the fetch, of all that were ever appended to it."""
+    bytes: int = 0
+
+    def update(self, log: PartitionLog) -> int:
+        """Look at the log again; return how many bytes more there are."""
+        before, self.bytes = self.bytes, min(log.appended_bytes - self.skipped_bytes, self.at_most_bytes)
+        return self.bytes - before
+
+
 @dataclass(eq=False, slots=True)
 class DelayedFetch:
-    """A fetch that waits for `min_bytes`. `respond` is called once, unless the fetch is cancelled."""
+    """A fetch that waits for `min_bytes`. `respond` is called once, unless the fetch is cancelled.
+
+    The records are counted while it waits, and read once, at its end.
+    """
 
     request: FetchRequest
     api_version: int
-    logs: list[PartitionLog]
+    available: dict[PartitionLog, Available]
     respond: Callable[[FetchResponse], None]
+    available_bytes: int = 0
     timer: int = 0
-    listener: Callable[[], None] | None = None
+    listener: Listener | None = None
+    reading: SlicedWork | None = None
+    """The read at its end, if that takes long."""
 
 
 class FetchService:
@@ -62,8 +86,11 @@ class FetchService:
     There are no fetch sessions (KIP-227): session id 0 in the response makes the client list all partitions each time.
     """
 
-    def __init__(self, image: MetadataImage, partitions: Partitions, notifier: AppendNotifier, timers: Timers) -> None:
+    def __init__(
+        self, image: MetadataImage, partitions: Partitions, notifier: AppendNotifier, timers: Timers, slices: Slices
+    ) -> None:
         self._image = image
+        self._slices = slices
         self._partitions = partitions
         self._notifier = notifier
         self._timers = timers
@@ -72,40 +99,56 @@ class FetchService:
 
     def fetch(
         self, request: FetchRequest, api_version: int, now_ms: int, respond: Callable[[FetchResponse], None]
-    ) -> FetchResponse | DelayedFetch:
+    ) -> Steps[FetchResponse | DelayedFetch]:
         """Return the response, or a DelayedFetch that waits for `min_bytes`, `max_wait_ms` or an error.
 
         The response to a delayed fetch is passed to `respond`. The caller must `cancel` it if its client disconnects.
         """
-        response, size_bytes, final = self.read(request, api_version)
+        response, size_bytes, final = yield from self.read(request, api_version)
         if final or size_bytes >= request.min_bytes or request.max_wait_ms <= 0:
             return response
-        delayed = DelayedFetch(request, api_version, self._logs(request, api_version), respond)
-        delayed.listener = lambda: self._try_complete(delayed)
+        delayed = DelayedFetch(request, api_version, {}, respond)
+        self._count_available(delayed)
+        # An append may have come between two steps of the read.
+        if delayed.available_bytes >= request.min_bytes:
+            return (yield from self.read(request, api_version, was_delayed=True))[0]
         delayed.timer = self._timers.start(FetchTimeoutKey(delayed), now_ms + request.max_wait_ms)
-        self._notifier.add_listener(delayed.logs, delayed.listener)
+        delayed.listener = partial(self._log_changed, delayed)
+        self._notifier.add_listener(delayed.available, delayed.listener)
         return delayed
 
     def expire(self, delayed: DelayedFetch) -> None:
         """Complete a delayed fetch after `max_wait_ms`, with the records that are available."""
-        self.cancel(delayed)
-        delayed.respond(self.read(delayed.request, delayed.api_version, was_delayed=True)[0])
+        self._complete(delayed)
 
     def cancel(self, delayed: DelayedFetch) -> None:
         """Remove a delayed fetch without a response."""
         assert delayed.listener is not None
         self._timers.cancel(delayed.timer)
-        self._notifier.remove_listener(delayed.logs, delayed.listener)
+        self._notifier.remove_listener(delayed.available, delayed.listener)
+        if delayed.reading is not None:
+            delayed.reading.cancel()
 
-    def _try_complete(self, delayed: DelayedFetch) -> None:
-        response, size_bytes, final = self.read(delayed.request, delayed.api_version, was_delayed=True)
-        if final or size_bytes >= delayed.request.min_bytes:
-            self.cancel(delayed)
-            delayed.respond(response)
+    def _log_changed(self, delayed: DelayedFetch, log: PartitionLog) -> None:
+        """Complete a delayed fetch if there is enough for it now, or if the log has been deleted."""
+        delayed.available_bytes += delayed.available[log].update(log)
+        is_deleted = self._partitions.locate(log.topic, log.partition) is not log
+        if is_deleted or delayed.available_bytes >= delayed.request.min_bytes:
+            self._complete(delayed)
+
+    def _complete(self, delayed: DelayedFetch) -> None:
+        self.cancel(delayed)
+
+        def failed(problem: Exception) -> None:
+            logger.error("unhandled exception in a delayed fetch", problem=repr(problem))
+            delayed.respond(FetchResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR))
+
+        read = self.read(delayed.request, delayed.api_version, was_delayed=True)
+        delayed.reading = self._slices.start(read, lambda result: delayed.respond(result[0]), failed)
 
     def read(
         self, request: FetchRequest, api_version: int, *, was_delayed: bool = False
-    ) -> tuple[FetchResponse, int, bool]:
+    ) -> Steps[tuple[FetchResponse, int, bool]]:
         """Read what is available now.
 
         The session id is ignored in a full fetch. Any other epoch belongs to a session, which does not exist here.
@@ -133,19 +176,21 @@ class FetchService:
                 size_bytes, left_bytes = size_bytes + taken, max(left_bytes - taken, 0)
                 failed = failed or data.error_code != ErrorCode.NONE
                 partition_responses.append(data)
+                yield
             response.responses.append(
                 FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id, partitions=partition_responses)
             )
         return response, size_bytes, failed
 
-    def _logs(self, request: FetchRequest, api_version: int) -> list[PartitionLog]:
-        found = (
-            self._partitions.locate(name, wanted.partition)
-            for topic in request.topics
-            if (name := self._name(topic, api_version)) is not None
-            for wanted in topic.partitions
-        )
-        return [log for log in found if isinstance(log, PartitionLog)]
+    def _count_available(self, delayed: DelayedFetch) -> None:
+        for topic, partitions in _once_each(delayed.request.topics):
+            name = self._name(topic, delayed.api_version)
+            for wanted in partitions:
+                log = None if name is None else self._partitions.locate(name, wanted.partition)
+                if isinstance(log, PartitionLog):
+                    skipped_bytes = log.appended_bytes - log.bytes_from(wanted.fetch_offset)
+                    available = delayed.available[log] = Available(max(wanted.partition_max_bytes, 0), skipped_bytes)
+                    delayed.available_bytes += available.update(log)
 
     def _name(self, topic: FetchTopic, api_version: int) -> str | None:
         if api_version < TOPIC_ID_VERSION:

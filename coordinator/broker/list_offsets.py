@@ -11,6 +11,7 @@ from _wire.messages.list_offsets import (
     ListOffsetsTopicResponse,
 )
 from coordinator.broker.partitions import LEADER_EPOCH, Partitions
+from coordinator.broker.slices import Steps
 from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
 
@@ -37,7 +38,7 @@ FIRST_VERSION_OF: Final = {
 NOTHING_FOUND: Final = (-1, -1)
 
 
-def list_offsets(request: ListOffsetsRequest, api_version: int, partitions: Partitions) -> ListOffsetsResponse:
+def list_offsets(request: ListOffsetsRequest, api_version: int, partitions: Partitions) -> Steps[ListOffsetsResponse]:
     """Look up the offset and timestamp for the target timestamp of each partition.
 
     The response has one entry per topic, none for a topic without partitions. As on Kafka, a partition that is listed
@@ -51,6 +52,7 @@ def list_offsets(request: ListOffsetsRequest, api_version: int, partitions: Part
                 responses[index] = rejected_partition(index, ErrorCode.INVALID_REQUEST)
             else:
                 responses[index] = _list_one(partitions.locate(topic.name, index), wanted, api_version)
+            yield
     return ListOffsetsResponse(
         topics=[
             ListOffsetsTopicResponse(name=name, partitions=list(responses.values()))

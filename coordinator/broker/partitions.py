@@ -1,8 +1,10 @@
 """The partition logs that this node leads."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 from _wire.errors import ErrorCode
+from coordinator.broker.slices import Slices, Steps
 from coordinator.config import (
     LOG_INDEX_INTERVAL_BYTES,
     LOG_ROLL_MS,
@@ -15,7 +17,9 @@ from coordinator.config import (
 from coordinator.internal_topics import OFFSETS_TOPIC, READ_ONLY_TOPICS
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
+from coordinator.log.names import METADATA_LOG
 from coordinator.log.partition_log import PartitionLog
+from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.metadata.leadership import Leadership
 
@@ -26,18 +30,38 @@ LEADER_EPOCH = 0
 class Partitions:
     """Topic and partition → log. A log is opened at its first use."""
 
-    def __init__(self, directory: LogDirectory, image: MetadataImage, config: Config, leadership: Leadership) -> None:
+    def __init__(
+        self, directory: LogDirectory, image: MetadataImage, config: Config, leadership: Leadership, slices: Slices
+    ) -> None:
         self._directory = directory
         self._image = image
         self._config = config
         self._leadership = leadership
         self._node_id = config[NODE_ID]
         self._logs: dict[tuple[str, int], PartitionLog] = {}
+        self._slices = slices
+        self._deleting: dict[str, set[int]] = {}
+        """Name of a deleted topic → partitions whose logs are still there."""
         self._removal_listeners: list[Callable[[PartitionLog], None]] = []
 
     def add_removal_listener(self, listener: Callable[[PartitionLog], None]) -> None:
         """Call `listener` with each open log that is deleted with its topic."""
         self._removal_listeners.append(listener)
+
+    def set_strays_aside(self) -> None:
+        """Rename the directories of partitions that no topic has, so that a later topic of this name is empty.
+
+        They are left over when the process is killed while it deletes a topic. To be called before any log is opened.
+
+        Raises:
+            OSError: a directory cannot be renamed.
+        """
+        for topic, partition in self._directory.stored_partitions():
+            if topic != METADATA_LOG and not self._image.has_partition(topic, partition):
+                aside = self._directory.set_aside(topic, partition)
+                logger.warning(
+                    "set aside a partition that no topic has; delete it if it is not needed", path=str(aside)
+                )
 
     def leads(self, topic: str, partition: int) -> bool:
         """Whether this node leads a partition that exists."""
@@ -69,15 +93,34 @@ class Partitions:
         return None if log is None else log.log_end_offset
 
     def delete_logs(self, topic: Topic) -> None:
-        """Close and delete the logs of a topic that has been deleted from the metadata."""
-        for partition in range(topic.partitions):
-            log = self._logs.pop((topic.name, partition), None)
-            self._directory.delete_log(topic.name, partition)
-            if log is not None:
-                for listener in self._removal_listeners:
-                    listener(log)
+        """Close and delete the logs of a topic that has been deleted from the metadata, in slices."""
+        self._deleting.setdefault(topic.name, set()).update(range(topic.partitions))
+        self._slices.start(self._delete_next(topic), lambda _: None, _deletion_failed)
+
+    def _delete_next(self, topic: Topic) -> Steps[None]:
+        """The folders are renamed first, so that a topic of this name that is created meanwhile has its own."""
+        waiting = self._deleting[topic.name]
+        renamed = []
+        while waiting:
+            renamed += self._rename_log(topic.name, waiting.pop())
+            yield
+        if self._deleting.get(topic.name) is waiting:
+            del self._deleting[topic.name]
+        yield from self._directory.remove_renamed(renamed)
+
+    def _rename_log(self, topic: str, partition: int) -> list[Path]:
+        log = self._logs.pop((topic, partition), None)
+        renamed = self._directory.rename_log(topic, partition)
+        if log is not None:
+            for listener in self._removal_listeners:
+                listener(log)
+        return renamed
 
     def _open(self, topic: Topic, partition: int) -> PartitionLog:
+        if partition in self._deleting.get(topic.name, ()):
+            # The log of an earlier topic of this name. It is removed at the next start.
+            self._deleting[topic.name].discard(partition)
+            self._rename_log(topic.name, partition)
         segment_bytes = OFFSETS_TOPIC_SEGMENT_BYTES if topic.name == OFFSETS_TOPIC else LOG_SEGMENT_BYTES
         config = LogConfig(
             segment_bytes=self._config[segment_bytes],
@@ -88,3 +131,7 @@ class Partitions:
         log = self._directory.open_log(topic.name, partition, config, lazy=topic.name in READ_ONLY_TOPICS)
         self._logs[topic.name, partition] = log
         return log
+
+
+def _deletion_failed(problem: Exception) -> None:
+    logger.error("cannot delete the logs of a topic; what is left is set aside at the next start", problem=str(problem))

@@ -16,6 +16,7 @@ from _wire.records import BatchHeader, batch_headers
 from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.partitions import LEADER_EPOCH, Partitions
 from coordinator.broker.producers import NO_PRODUCER_ID, AppendedBatch, ProducerStates
+from coordinator.broker.slices import Steps
 from coordinator.internal_topics import READ_ONLY_TOPICS
 from coordinator.log.errors import LogAppendError, RecordBatchTooLarge, RecordListTooLarge
 from coordinator.log.partition_log import PartitionLog
@@ -37,7 +38,7 @@ class ProduceService:
         self._notifier = notifier
         self._states: WeakKeyDictionary[PartitionLog, ProducerStates] = WeakKeyDictionary()
 
-    def produce(self, request: ProduceRequest, api_version: int, now_ms: int) -> ProduceResponse:
+    def produce(self, request: ProduceRequest, api_version: int, now_ms: int) -> Steps[ProduceResponse]:
         """Append the batch of each partition. Each partition has its own error code in the response."""
         response = ProduceResponse()
         for topic, partition_data in _once_each(request.topic_data):
@@ -45,7 +46,10 @@ class ProduceService:
             if api_version >= TOPIC_ID_VERSION:
                 known = self._image.topics_by_id.get(topic.topic_id)
                 name = None if known is None else known.name
-            partition_responses = [self._produce_one(request, name, data, now_ms) for data in partition_data]
+            partition_responses = []
+            for data in partition_data:
+                partition_responses.append(self._produce_one(request, name, data, now_ms))
+                yield
             response.responses.append(
                 TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=partition_responses)
             )

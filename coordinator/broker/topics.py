@@ -1,10 +1,12 @@
 """Creation, growth and deletion of topics."""
 
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from _wire.errors import ErrorCode
 from coordinator.broker.partitions import Partitions
 from coordinator.config import (
+    MAX_BROKER_PARTITIONS,
     NUM_PARTITIONS,
     OFFSETS_TOPIC_NUM_PARTITIONS,
     TRANSACTION_STATE_LOG_NUM_PARTITIONS,
@@ -12,10 +14,10 @@ from coordinator.config import (
 )
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, READ_ONLY_TOPICS, TRANSACTIONS_TOPIC
 from coordinator.log.errors import InvalidTopicName, ReservedTopicName
-from coordinator.log.names import check_topic_name, collide
+from coordinator.log.names import check_topic_name, collision_key
 from coordinator.logger import logger
 from coordinator.metadata.image import Topic
-from coordinator.metadata.store import MetadataStore
+from coordinator.metadata.store import MetadataStore, NewTopic
 
 DEFAULT_COUNT: Final = -1
 """The number of partitions or replicas that requests the broker's default (KIP-464)."""
@@ -30,6 +32,20 @@ class TopicError(ValueError):
     def __init__(self, error: ErrorCode, message: str) -> None:
         super().__init__(message)
         self.error = error
+
+
+class Plan:
+    """Topics that are to be created together."""
+
+    def __init__(self) -> None:
+        self.topics: list[NewTopic] = []
+        self.names_by_collision_key: dict[str, str] = {}
+        self.partitions = 0
+
+    def add(self, topic: NewTopic) -> None:
+        self.topics.append(topic)
+        self.names_by_collision_key[collision_key(topic.name)] = topic.name
+        self.partitions += topic.partitions
 
 
 class Topics:
@@ -68,20 +84,24 @@ class Topics:
         Raises:
             TopicError: the name or a number is not allowed, or the topic exists.
         """
-        self.validate_new(name, partitions, replication_factor)
-        count = self._config[NUM_PARTITIONS] if partitions == DEFAULT_COUNT else partitions
-        return self._store.create_topic(name, count, configs, now_ms)
+        plan = Plan()
+        self.plan(plan, name, partitions, replication_factor, configs)
+        self.create_planned(plan, now_ms)
+        return self._store.image.topics[name]
 
-    def validate_new(self, name: str, partitions: int, replication_factor: int) -> None:
-        """Check the arguments of `create`, in Kafka's order.
+    def plan(
+        self, plan: Plan, name: str, partitions: int, replication_factor: int, configs: dict[str, str] | None = None
+    ) -> int:
+        """Check the arguments of `create`, in Kafka's order, and plan the topic; return how many partitions it gets.
 
         Raises:
             TopicError: the name or a number is not allowed, or the topic exists.
         """
         _check_name(name)
-        if name in self._store.image.topics:
+        image, key = self._store.image, collision_key(name)
+        same = image.names_by_collision_key.get(key) or plan.names_by_collision_key.get(key)
+        if same == name:
             raise TopicError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
-        same = next((other for other in self._store.image.topics if collide(name, other)), None)
         if same is not None:
             raise TopicError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {same}")
         if partitions != DEFAULT_COUNT and not 1 <= partitions <= PARTITIONS_AT_MOST:
@@ -93,19 +113,40 @@ class Topics:
                 ErrorCode.INVALID_REPLICATION_FACTOR,
                 f"Replication factor {replication_factor} is not possible: there is 1 broker.",
             )
+        count = self._config[NUM_PARTITIONS] if partitions == DEFAULT_COUNT else partitions
+        self._check_room(name, image.partitions + plan.partitions + count)
+        plan.add(NewTopic(name, count, configs or {}))
+        return count
 
-    def create_automatically(self, name: str, now_ms: int) -> None:
-        """Create a topic with the defaults because a client asked for its metadata (`auto.create.topics.enable`).
+    def _check_room(self, name: str, partitions: int) -> None:
+        """Raises TopicError if the broker would have so many partitions, too many."""
+        at_most = self._config[MAX_BROKER_PARTITIONS]
+        if partitions > at_most:
+            raise TopicError(
+                ErrorCode.POLICY_VIOLATION,
+                f"With topic '{name}' this broker would have {partitions} partitions; max.broker.partitions is "
+                f"{at_most}.",
+            )
+
+    def create_planned(self, plan: Plan, now_ms: int) -> None:
+        """Create the topics of a plan with one flush. Nothing may have changed since they were planned."""
+        self._store.create_topics(plan.topics, now_ms)
+
+    def create_automatically(self, names: Iterable[str], now_ms: int) -> None:
+        """Create topics with the defaults because a client asked for their metadata (`auto.create.topics.enable`).
 
         As on Kafka, an invalid name stays unknown and the client does not get a reason.
         """
-        if name == TRANSACTIONS_TOPIC:
-            self.create_transactions_topic(now_ms)
-            return
-        try:
-            self.create(name, DEFAULT_COUNT, DEFAULT_COUNT, {}, now_ms)
-        except TopicError as problem:
-            logger.info("topic not created automatically", topic=name, reason=str(problem))
+        plan = Plan()
+        for name in names:
+            if name == TRANSACTIONS_TOPIC:
+                self.create_transactions_topic(now_ms)
+                continue
+            try:
+                self.plan(plan, name, DEFAULT_COUNT, DEFAULT_COUNT)
+            except TopicError as problem:
+                logger.info("topic not created automatically", topic=name, reason=str(problem))
+        self.create_planned(plan, now_ms)
 
     def add_partitions(self, name: str, partitions: int, now_ms: int) -> None:
         """Give a topic more partitions, so many in all (KIP-195).
@@ -140,20 +181,25 @@ class Topics:
             )
         if partitions > PARTITIONS_AT_MOST:
             raise TopicError(ErrorCode.INVALID_PARTITIONS, f"A topic has at most {PARTITIONS_AT_MOST} partitions.")
+        self._check_room(name, self._store.image.partitions - topic.partitions + partitions)
 
-    def delete(self, name: str, now_ms: int) -> None:
-        """Delete a topic with its records.
+    def check_deletion(self, name: str) -> None:
+        """Check that a topic can be deleted.
 
         Raises:
             TopicError: the topic does not exist, or only the coordinator may write to it.
         """
-        topic = self._store.image.topics.get(name)
-        if topic is None:
+        if name not in self._store.image.topics:
             raise TopicError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic '{name}' does not exist.")
         if name in READ_ONLY_TOPICS:
             raise TopicError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' is internal and cannot be deleted.")
-        self._store.remove_topic(name, now_ms)
-        self._partitions.delete_logs(topic)
+
+    def delete(self, names: Sequence[str], now_ms: int) -> None:
+        """Delete topics, each of which `check_deletion` allows, with one flush; their records go in slices after it."""
+        topics = [self._store.image.topics[name] for name in names]
+        self._store.remove_topics(names, now_ms)
+        for topic in topics:
+            self._partitions.delete_logs(topic)
 
 
 def _check_name(name: str) -> None:

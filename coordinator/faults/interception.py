@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from types import GeneratorType
 from typing import Any, Protocol
 
 from _wire.apis import APIS
+from coordinator.broker.slices import at_once
 from coordinator.faults.specs import FaultError
 from coordinator.server.dispatch import DispatchTable, Route
 from coordinator.server.request_context import RequestContext
@@ -54,8 +56,14 @@ class Interception:
             self._table.routes[key] = self._originals.pop(key)
 
     def _handle(self, key: int, request: Any, context: RequestContext) -> Any:
-        handler = self._originals[key].handler
+        handler = partial(_at_once, self._originals[key].handler)
         return _through(tuple(self._interceptors[key]), 0, handler, request, context)
+
+
+def _at_once(handler: Callable[[Any, RequestContext], Any], request: Any, context: RequestContext) -> Any:
+    """Handle a request without a break, so that a fault comes before or after all of it."""
+    response = handler(request, context)
+    return at_once(response) if isinstance(response, GeneratorType) else response
 
 
 def _through(

@@ -3,7 +3,7 @@
 import base64
 import errno
 import uuid
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Self
 
@@ -21,9 +21,11 @@ from coordinator.log.files import DiskFileSystem, FileLock, FileSystem, read_fil
 from coordinator.log.names import (
     DELETED_SUFFIX,
     METADATA_LOG,
+    STRAY_SUFFIX,
     check_topic_name,
     folder_name,
     parse_folder_name,
+    renamed_folder,
 )
 from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
@@ -161,11 +163,21 @@ class LogDirectory:
     def delete_log(self, topic: str, partition: int) -> None:
         """Close and delete a log, if it exists.
 
-        Its directory is renamed first. After a crash in between, the next `open` removes the renamed directory.
-
         Raises:
             InvalidTopicName: no topic may have this name, or it is the name of the metadata log.
             OSError: the directory cannot be renamed or removed.
+        """
+        for _ in self.remove_renamed(self.rename_log(topic, partition)):
+            continue
+
+    def rename_log(self, topic: str, partition: int) -> list[Path]:
+        """Close a log and rename its directory, if there is one; return the new name for `remove_renamed`.
+
+        A renamed directory that is left over is removed by the next `open`.
+
+        Raises:
+            InvalidTopicName: no topic may have this name, or it is the name of the metadata log.
+            OSError: the directory cannot be renamed.
         """
         check_topic_name(topic)
         key = (topic, partition)
@@ -174,11 +186,35 @@ class LogDirectory:
         self._recovery_points.pop(key, None)
         self._log_start_offsets.pop(key, None)
         folder = self.root / folder_name(topic, partition)
-        if self._fs.is_directory(folder):
-            deleted = self.root / f"{folder.name}.{uuid.uuid4().hex}{DELETED_SUFFIX}"
-            self._fs.rename(folder, deleted)
+        if not self._fs.is_directory(folder):
+            return []
+        deleted = self.root / renamed_folder(folder.name, uuid.uuid4().hex, DELETED_SUFFIX)
+        self._fs.rename(folder, deleted)
+        return [deleted]
+
+    def remove_renamed(self, folders: Sequence[Path]) -> Generator[None, None, None]:
+        """Remove directories that `rename_log` has renamed, one in each step.
+
+        Raises:
+            OSError: a directory cannot be removed.
+        """
+        if folders:
             self._fs.flush_directory(self.root)
-            self._fs.remove_tree(deleted)
+        for folder in folders:
+            yield
+            self._fs.remove_tree(folder)
+
+    def set_aside(self, topic: str, partition: int) -> Path:
+        """Rename the directory of a log that belongs to no topic, as Kafka does with stray partitions.
+
+        Raises:
+            OSError: the directory cannot be renamed.
+        """
+        folder = self.root / folder_name(topic, partition)
+        aside = self.root / renamed_folder(folder.name, uuid.uuid4().hex, STRAY_SUFFIX)
+        self._fs.rename(folder, aside)
+        self._fs.flush_directory(self.root)
+        return aside
 
     def write_checkpoints(self) -> None:
         """Store the recovery point and the start offset of each log.

@@ -5,10 +5,12 @@ from typing import Final
 
 from coordinator.log.errors import InvalidTopicName, ReservedTopicName
 
-TOPIC_NAME_LENGTH_MAX = 249  # so that `<topic>-<partition>.<32 hex digits>-delete` is still a file name
+TOPIC_NAME_LENGTH_MAX = 249
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 _FOLDER = re.compile(r"(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>0|[1-9][0-9]{0,9})")
 DELETED_SUFFIX = "-delete"
+STRAY_SUFFIX = "-stray"
+FILE_NAME_LENGTH_MAX = 255
 
 METADATA_LOG: Final = "__cluster_metadata"
 """The name of the metadata log. It is stored like the log of a partition, but no topic may have its name: otherwise
@@ -43,12 +45,12 @@ def check_legal_name(name: str) -> None:
         raise InvalidTopicName(f"topic name {name!r} contains characters other than a-z, A-Z, 0-9, '.', '_' and '-'")
 
 
-def collide(one: str, other: str) -> bool:
-    """Return whether the names differ only in '.' and '_', which Kafka's metric names map to '_' (Topic.hasCollision).
+def collision_key(name: str) -> str:
+    """Topics whose names have the same key may not exist side by side (Topic.hasCollision).
 
-    Such topics may not exist side by side.
+    They differ only in '.' and '_', which Kafka's metric names map to '_'.
     """
-    return one.replace(".", "_") == other.replace(".", "_")
+    return name.replace(".", "_")
 
 
 def folder_name(log: str, partition: int) -> str:
@@ -59,6 +61,12 @@ def folder_name(log: str, partition: int) -> str:
     """
     check_legal_name(log)
     return f"{log}-{partition}"
+
+
+def renamed_folder(name: str, unique: str, suffix: str) -> str:
+    """Return the name of a folder that is set aside; it is cut off where it would be too long for a file system."""
+    ending = f".{unique}{suffix}"
+    return name[: FILE_NAME_LENGTH_MAX - len(ending)] + ending
 
 
 def parse_folder_name(name: str) -> tuple[str, int] | None:

@@ -83,6 +83,8 @@ class PartitionLog:
         self.folder = directory / self.name
         self.log_start_offset = 0
         self.log_end_offset = 0
+        self.appended_bytes = 0
+        """Bytes appended since the log was opened; what retention removes is not subtracted."""
         self.recovery_point = 0
         self.recovery = Recovery()
         self._fs = fs
@@ -175,6 +177,7 @@ class PartitionLog:
             raise LogAppendError(f"{self.name}: {error}") from error
         base_offset = self.log_end_offset
         self.log_end_offset = last_offset + 1
+        self.appended_bytes += len(batches)
         return AppendResult(base_offset, last_offset, len(headers), log_append_time_ms)
 
     def append_prebuilt(self, batches: Sequence[PrebuiltBatch], max_timestamp_ms: int) -> None:
@@ -195,6 +198,7 @@ class PartitionLog:
         except OSError as error:
             raise LogAppendError(f"{self.name}: {error}") from error
         self.log_end_offset = last_offset + 1
+        self.appended_bytes += len(data)
 
     def _check_size(self, size_bytes: int) -> None:
         if size_bytes > self.config.segment_bytes:
@@ -267,6 +271,22 @@ class PartitionLog:
             if data or segment.position_of(offset) < segment.size_bytes:
                 return data
         return b""
+
+    def bytes_from(self, offset: int) -> int:
+        """Return the bytes of the batches from the one that contains `offset` to the end of the log.
+
+        Raises:
+            CorruptBatch: a batch on the way to the offset is damaged.
+            OffsetOutOfRange: `offset` is before `log_start_offset` or after `log_end_offset`.
+            OSError: the log cannot be read.
+        """
+        if not self.log_start_offset <= offset <= self.log_end_offset:
+            raise OffsetOutOfRange(self.name, offset, self.log_start_offset, self.log_end_offset)
+        if offset == self.log_end_offset:
+            return 0
+        first = self._segment_position(offset)
+        size_bytes = sum(segment.size_bytes for segment in self._segments[first:])
+        return size_bytes - self._segments[first].position_of(offset)
 
     def batches(self, from_offset: int, read_bytes: int = REPLAY_BYTES) -> Iterator[tuple[BatchHeader, bytes]]:
         """Iterate over the batches, from the one that contains `from_offset` to the end of the log.

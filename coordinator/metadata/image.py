@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from coordinator.internal_topics import INTERNAL_TOPICS
-from coordinator.log.names import check_topic_name
+from coordinator.log.names import check_topic_name, collision_key
 from coordinator.metadata.records import (
     MetadataRecord,
     PartitionsRecord,
@@ -34,6 +34,9 @@ class MetadataImage:
     def __init__(self) -> None:
         self.topics: dict[str, Topic] = {}
         self.topics_by_id: dict[bytes, Topic] = {}
+        self.names_by_collision_key: dict[str, str] = {}
+        self.partitions = 0
+        """Of all topics together."""
         self.next_producer_id = 0
 
     def apply(self, record: MetadataRecord) -> None:
@@ -50,12 +53,18 @@ class MetadataImage:
                 topic_id = bytes.fromhex(record.topic_id)
                 topic = Topic(record.name, topic_id, record.partitions, dict(record.configs))
                 self.topics[topic.name] = self.topics_by_id[topic_id] = topic
+                self.names_by_collision_key[collision_key(topic.name)] = topic.name
+                self.partitions += topic.partitions
             case PartitionsRecord():
-                topic = replace(self.topics[record.name], partitions=record.partitions)
+                before = self.topics[record.name]
+                topic = replace(before, partitions=record.partitions)
+                self.partitions += topic.partitions - before.partitions
                 self.topics[topic.name] = self.topics_by_id[topic.topic_id] = topic
             case RemoveTopicRecord():
                 topic = self.topics.pop(record.name)
                 del self.topics_by_id[topic.topic_id]
+                self.names_by_collision_key.pop(collision_key(topic.name), None)
+                self.partitions -= topic.partitions
             case ProducerIdsRecord():
                 self.next_producer_id = record.next_producer_id
 

@@ -1,7 +1,7 @@
 """The metadata log. A change is appended first, then applied to the image. All of it is replayed at start."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -22,6 +22,14 @@ from coordinator.metadata.records import (
 
 PRODUCER_IDS_PER_BLOCK: Final = 1000
 """Producer ids that are reserved at a time, as in Kafka's controller (KIP-730). A crash loses at most this many ids."""
+
+
+class NewTopic(NamedTuple):
+    """A topic to be created."""
+
+    name: str
+    partitions: int
+    configs: dict[str, str]
 
 
 class MetadataError(ValueError):
@@ -61,18 +69,30 @@ class MetadataStore:
         Raises:
             InvalidTopicName: no topic may have this name.
         """
-        check_topic_name(name)
-        assert name not in self.image.topics, name
-        self._append((TopicRecord(name, self._new_topic_id().hex(), partitions, configs),), now_ms)
+        self.create_topics([NewTopic(name, partitions, configs)], now_ms)
         return self.image.topics[name]
+
+    def create_topics(self, topics: Sequence[NewTopic], now_ms: int) -> None:
+        """Create topics, none of which may exist, with one append and one flush.
+
+        Raises:
+            InvalidTopicName: no topic may have one of the names; none was created.
+        """
+        for topic in topics:
+            check_topic_name(topic.name)
+            assert topic.name not in self.image.topics, topic.name
+        if topics:
+            self._append([TopicRecord(each.name, self._new_topic_id().hex(), *each[1:]) for each in topics], now_ms)
 
     def add_partitions(self, name: str, partitions: int, now_ms: int) -> None:
         """Give a topic more partitions, so many in all."""
         assert partitions > self.image.topics[name].partitions, (name, partitions)
         self._append((PartitionsRecord(name, partitions),), now_ms)
 
-    def remove_topic(self, name: str, now_ms: int) -> None:
-        self._append((RemoveTopicRecord(name),), now_ms)
+    def remove_topics(self, names: Sequence[str], now_ms: int) -> None:
+        """Remove topics, which must exist, with one append and one flush."""
+        if names:
+            self._append([RemoveTopicRecord(name) for name in names], now_ms)
 
     def allocate_producer_id(self, now_ms: int) -> int:
         """Return a new producer id. An id is never returned twice, also after a restart."""

@@ -37,8 +37,8 @@ class Route:
     """How one API is served, in the versions `min_version` to `max_version`."""
 
     api: Api
-    decode: Callable[[bytes, int, int], Any]
-    """(frame, version, where the body begins) → request.
+    decode: Callable[..., Any]
+    """(frame, version, where the body begins, elements_max=…) → request.
 
     Bytes after the last field are ignored, as Kafka ignores them for every API: librdkafka appends three to each
     Metadata request for all topics from version 9 on.

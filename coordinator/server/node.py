@@ -17,6 +17,7 @@ from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.fetch import FetchService, FetchTimeoutKey
 from coordinator.broker.partitions import LEADER_EPOCH, Partitions
 from coordinator.broker.produce import ProduceService
+from coordinator.broker.slices import Slices
 from coordinator.broker.topics import Topics
 from coordinator.config import (
     ADMIN_LISTENER,
@@ -137,7 +138,9 @@ class Node:
         self.scheduler = LoopScheduler(asyncio.get_running_loop(), wheel, now_ms)
         notifier = AppendNotifier(self.scheduler.request_iteration)
         metadata = MetadataStore(self._directory.open_metadata_log(LogConfig()), lambda: uuid.uuid4().bytes)
-        partitions = Partitions(self._directory, metadata.image, config, self._leadership)
+        slices = Slices(asyncio.get_running_loop().call_soon)
+        partitions = Partitions(self._directory, metadata.image, config, self._leadership, slices)
+        partitions.set_strays_aside()
         topics = Topics(metadata, partitions, config)
         topics.create_internal_topics(now_ms())
         pending = PendingRequests()
@@ -157,7 +160,7 @@ class Node:
                 software_version=__version__,
             )
         )
-        fetch_service = FetchService(metadata.image, partitions, notifier, self.scheduler)
+        fetch_service = FetchService(metadata.image, partitions, notifier, self.scheduler, slices)
         produce_service = ProduceService(metadata.image, partitions, notifier)
         self.parts = broker = NodeContext(
             config=config,
@@ -185,7 +188,7 @@ class Node:
         limits = ConnectionLimits(config, self.scheduler)
         self.scheduler.on_due(limits.due)
         self.table = table
-        self.dispatcher = RequestDispatcher(table, cluster, pending, limits, environment, self._flush_failed)
+        self.dispatcher = RequestDispatcher(table, cluster, pending, limits, environment, slices, self._flush_failed)
         # Connections that know no session leave every heartbeat to the core.
         quick_sessions = sessions if self._testing is None else SessionTable(wheel, 0)
         self._listeners = Listeners(config, self.dispatcher, quick_sessions, now_ms, self._metrics)

@@ -1,11 +1,15 @@
 """Handles the requests that a connection does not answer itself: decodes them and calls their handlers."""
 
 from collections.abc import Callable
+from functools import partial
+from types import GeneratorType
 from typing import Any
 
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import RequestHeader, decode_request_header
 from _wire.messages.api_versions import ApiVersionsRequest
+from coordinator.broker.slices import Slices
+from coordinator.config import SOCKET_REQUEST_MAX_ELEMENTS
 from coordinator.core.decision import Environment
 from coordinator.log.errors import LogFlushError
 from coordinator.logger import logger
@@ -27,9 +31,12 @@ class RequestDispatcher:
         pending: PendingRequests,
         limits: ConnectionLimits,
         environment: Environment,
+        slices: Slices,
         on_flush_failure: Callable[[LogFlushError], None],
     ) -> None:
         """`on_flush_failure` is called when an fsync failed: the process has to stop."""
+        self._slices = slices
+        self._elements_max = environment.config[SOCKET_REQUEST_MAX_ELEMENTS]
         self._routes = table.routes
         self._cluster = cluster
         self._pending = pending
@@ -62,7 +69,7 @@ class RequestDispatcher:
             if route is None or not route.min_version <= version <= route.max_version:
                 self._reject_unsupported(connection, header, route)
                 return
-            request: Any = route.decode(frame, version, body_start)
+            request: Any = route.decode(frame, version, body_start, elements_max=self._elements_max)
         except MalformedMessage as problem:
             connection.reject(str(problem))
             return
@@ -71,19 +78,33 @@ class RequestDispatcher:
 
     def handle(self, handler: Handler, request: Any, call: RequestContext) -> None:
         """Call a handler, and send its response if there is one already."""
-        connection = call.connection
         try:
             response = handler(request, call)
-        except LogFlushError as problem:
+        except Exception as problem:
+            self._failed(request, call, problem)
+            return
+        if type(response) is GeneratorType:
+            answer, failed = partial(self._answer, call), partial(self._failed, request, call)
+            work = self._slices.start(response, answer, failed)
+            if work is not None:
+                call.connection.on_close = work.cancel
+        else:
+            self._answer(call, response)
+
+    def _answer(self, call: RequestContext, response: Any) -> None:
+        if response is NO_RESPONSE:
+            call.connection.finish()
+        elif response is not DEFERRED:
+            call.connection.send_response(response)
+
+    def _failed(self, request: Any, call: RequestContext, problem: Exception) -> None:
+        """Called while the exception of a handler is being handled."""
+        if isinstance(problem, LogFlushError):
             self._on_flush_failure(problem)
             return
-        except Exception:
-            logger.exception("unhandled exception in request", api=call.route.api.name, version=call.api_version)
-            response = call.route.error_response(request, ErrorCode.UNKNOWN_SERVER_ERROR, call.api_version)
-        if response is NO_RESPONSE:
-            connection.finish()
-        elif response is not DEFERRED:
-            connection.send_response(response)
+        logger.exception("unhandled exception in request", api=call.route.api.name, version=call.api_version)
+        response = call.route.error_response(request, ErrorCode.UNKNOWN_SERVER_ERROR, call.api_version)
+        call.connection.send_response(response)
 
     def _reject_unsupported(self, connection: Connection, header: RequestHeader, route: Route | None) -> None:
         """Close the connection; but answer ApiVersions of a newer client with the versions that are served."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from _wire.records import build_batch
 from coordinator.audit.schema import AuditEvent
+from coordinator.broker.slices import at_once
 from coordinator.broker.topics import TopicError
 from coordinator.core.classic_group import Member
 from coordinator.explain.words import counted, plain, were
@@ -91,7 +92,7 @@ class Control:
             name=topic, partition_data=[PartitionProduceData(index=partition, records=bytes(batch))]
         )
         request = ProduceRequest(acks=-1, timeout_ms=0, topic_data=[data])
-        response = self._parts.produce_service.produce(request, FIRST_TOPIC_ID_VERSION - 1, now_ms)
+        response = at_once(self._parts.produce_service.produce(request, FIRST_TOPIC_ID_VERSION - 1, now_ms))
         (answer,) = response.responses[0].partition_responses
         if answer.error_code:
             why = answer.error_message or f"error {answer.error_code}"

@@ -128,7 +128,7 @@ def test_every_fetch_that_waits_for_a_log_is_answered(broker):
 def test_a_deletion_of_its_topic_completes_it_with_an_error(broker):
     broker.create_topic("gone")
     fetched = waiting(broker, topic="gone")
-    broker.topics.delete("gone", broker.clock.now_ms())
+    broker.topics.delete(["gone"], broker.clock.now_ms())
     broker.end_iteration()
     assert fetched.partition.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert fetched.partition.aborted_transactions is None, "as on Kafka"
@@ -139,7 +139,7 @@ def test_a_deletion_completes_it_also_where_the_topic_is_named_by_id(broker):
     topic_id = broker.create_topic("gone")
     fetched = broker.fetch(fetch_request("", topic_id=topic_id, max_wait_ms=WAIT_MS), BY_ID)
     assert fetched.is_waiting
-    broker.topics.delete("gone", broker.clock.now_ms())
+    broker.topics.delete(["gone"], broker.clock.now_ms())
     broker.end_iteration()
     assert fetched.partition.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -147,7 +147,7 @@ def test_a_deletion_completes_it_also_where_the_topic_is_named_by_id(broker):
 def test_a_topic_that_is_deleted_and_created_again_is_not_that_of_a_fetch_by_id(broker):
     topic_id = broker.create_topic("gone")
     fetched = broker.fetch(fetch_request("", topic_id=topic_id, max_wait_ms=WAIT_MS), BY_ID)
-    broker.topics.delete("gone", broker.clock.now_ms())
+    broker.topics.delete(["gone"], broker.clock.now_ms())
     assert broker.create_topic("gone") != topic_id
     broker.produce("gone", batch(b"new"))
     broker.end_iteration()
@@ -157,7 +157,7 @@ def test_a_topic_that_is_deleted_and_created_again_is_not_that_of_a_fetch_by_id(
 def test_a_deletion_of_another_topic_does_not_complete_it(broker):
     broker.create_topic("gone")
     fetched = waiting(broker)
-    broker.topics.delete("gone", broker.clock.now_ms())
+    broker.topics.delete(["gone"], broker.clock.now_ms())
     broker.end_iteration()
     assert fetched.is_waiting
 

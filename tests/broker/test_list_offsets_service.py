@@ -12,6 +12,7 @@ from _wire.messages.list_offsets import (
     ListOffsetsTopic,
 )
 from coordinator.broker.list_offsets import EARLIEST, LATEST, MAX_TIMESTAMP, list_offsets
+from coordinator.broker.slices import at_once
 from tests.broker.virtual_broker import START_MS, VirtualBroker, batch
 
 NEWEST: Final = 11
@@ -33,7 +34,7 @@ def answers(
         ListOffsetsTopic(name=name, partitions=[ListOffsetsPartition(partition_index=index, timestamp=timestamp)])
         for name, index, timestamp in wanted
     ]
-    response = list_offsets(ListOffsetsRequest(replica_id=-1, topics=topics), version, broker.partitions)
+    response = at_once(list_offsets(ListOffsetsRequest(replica_id=-1, topics=topics), version, broker.partitions))
     return [(topic.name, topic.partitions) for topic in response.topics]
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from _wire.errors import ErrorCode
 from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from coordinator.broker.slices import at_once
 from tests.broker.virtual_broker import BY_NAME, VirtualBroker, batch
 from tests.wire_client import fetch_request
 
@@ -157,7 +158,7 @@ def test_a_restart_reads_the_producers_from_the_log(broker, producer, clean):
 
 def test_producers_of_a_deleted_topic_are_forgotten(broker, producer):
     producer.send(0, 5)
-    broker.topics.delete("orders", broker.clock.now_ms())
+    broker.topics.delete(["orders"], broker.clock.now_ms())
     broker.create_topic("orders")
     assert producer.send(0) == (NONE, 0)
 
@@ -211,7 +212,7 @@ def test_of_a_partition_that_is_named_twice_the_last_batch_is_appended(broker):
         return PartitionProduceData(index=0, records=batch(*values))
 
     topics = [TopicProduceData(name="orders", partition_data=[data(b"a"), data(b"b", b"c")])]
-    response = broker.produce_service.produce(ProduceRequest(acks=-1, topic_data=topics), BY_NAME, 0)
+    response = at_once(broker.produce_service.produce(ProduceRequest(acks=-1, topic_data=topics), BY_NAME, 0))
     assert [len(topic.partition_responses) for topic in response.responses] == [1]
     assert records_in(broker) == 2
 

@@ -68,7 +68,7 @@ def test_a_removed_topic_leaves_nothing_on_the_disk(broker):
     for partition in (0, 1):
         broker.produce("orders", batch(b"a"), partition)
     assert [name for name in broker.fs.names(DATA) if "orders" in name] == ["orders-0", "orders-1"]
-    broker.topics.delete("orders", 0)
+    broker.topics.delete(["orders"], 0)
     assert [name for name in broker.fs.names(DATA) if "orders" in name] == []
     assert broker.produce("orders", batch(b"a")).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -76,7 +76,7 @@ def test_a_removed_topic_leaves_nothing_on_the_disk(broker):
 def test_a_topic_that_is_created_again_is_empty_and_another_one(broker):
     first = broker.create_topic("orders")
     broker.produce("orders", batch(b"a"))
-    broker.topics.delete("orders", 0)
+    broker.topics.delete(["orders"], 0)
     assert broker.create_topic("orders") != first
     assert broker.produce("orders", batch(b"b")).base_offset == 0
 
@@ -92,7 +92,7 @@ def test_a_topic_that_is_created_again_is_empty_and_another_one(broker):
 def test_a_topic_that_cannot_be_removed_is_rejected(broker, name, error):
     broker.topics.create_internal_topics(0)
     with pytest.raises(TopicError) as refused:
-        broker.topics.delete(name, 0)
+        broker.topics.delete([name], 0)
     assert refused.value.error == error
 
 
@@ -108,7 +108,7 @@ def test_internal_topics_are_created_once_and_with_the_same_number_of_partitions
 
 
 def test_automatic_creation_skips_invalid_names(broker):
-    broker.topics.create_automatically("il legal", 0)
-    broker.topics.create_automatically("orders", 0)
+    broker.topics.create_automatically(["il legal"], 0)
+    broker.topics.create_automatically(["orders"], 0)
     assert broker.partitions.locate("il legal", 0) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert isinstance(broker.partitions.locate("orders", 2), PartitionLog)

@@ -1,6 +1,6 @@
 """The services of the data plane on a virtual clock and a disk in memory: no sockets, no threads, no waiting."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +12,7 @@ from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.fetch import DelayedFetch, FetchService, FetchTimeoutKey
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.produce import ProduceService
+from coordinator.broker.slices import Slices, at_once
 from coordinator.broker.topics import Topics
 from coordinator.config import LOG_DIRS, NODE_ID, Config
 from coordinator.log.config import LogConfig
@@ -39,10 +40,12 @@ class VirtualBroker:
         config = Config({LOG_DIRS.name: str(DATA)} | dict(settings or {}))
         self._directory = LogDirectory.open(DATA, fs=self.fs)
         metadata = MetadataStore(self._directory.open_metadata_log(LogConfig()), lambda: next(ids).to_bytes(16, "big"))
-        self.partitions = Partitions(self._directory, metadata.image, config, SingleNode(config[NODE_ID]))
+        self._callbacks: list[Callable[[], None]] = []
+        self.slices = Slices(self._callbacks.append)
+        self.partitions = Partitions(self._directory, metadata.image, config, SingleNode(config[NODE_ID]), self.slices)
         self.topics = Topics(metadata, self.partitions, config)
         self.notifier = AppendNotifier(self._request_iteration)
-        self.fetch_service = FetchService(metadata.image, self.partitions, self.notifier, self.wheel)
+        self.fetch_service = FetchService(metadata.image, self.partitions, self.notifier, self.wheel, self.slices)
         self.produce_service = ProduceService(metadata.image, self.partitions, self.notifier)
 
     def _request_iteration(self) -> None:
@@ -55,6 +58,14 @@ class VirtualBroker:
     def end_iteration(self) -> None:
         """What the scheduler does at the end of a loop iteration."""
         self.notifier.notify(self.clock.now_ms())
+        self._next_iterations()
+
+    def _next_iterations(self) -> None:
+        """Run what waits for the next iteration of the loop, until nothing does."""
+        while self._callbacks:
+            callbacks, self._callbacks = self._callbacks, []
+            for callback in callbacks:
+                callback()
 
     def advance(self, ms: int) -> None:
         """Let time pass and expire the fetches that are due."""
@@ -62,6 +73,7 @@ class VirtualBroker:
         for key in self.wheel.advance(self.clock.now_ms()):
             assert isinstance(key, FetchTimeoutKey)
             self.fetch_service.expire(key.fetch)
+        self._next_iterations()
 
     def close(self, *, clean: bool) -> None:
         self._directory.close(clean=clean)
@@ -73,7 +85,7 @@ class VirtualBroker:
         request = ProduceRequest(
             topic_data=[TopicProduceData(name=topic, partition_data=[data])], **({"acks": -1} | fields)
         )
-        response = self.produce_service.produce(request, BY_NAME, self.clock.now_ms())
+        response = at_once(self.produce_service.produce(request, BY_NAME, self.clock.now_ms()))
         ((answer,),) = (each.partition_responses for each in response.responses)
         assert answer.index == partition
         return answer
@@ -87,7 +99,8 @@ class Fetched:
 
     def __init__(self, broker: VirtualBroker, request: Any, api_version: int) -> None:
         self.responses: list[FetchResponse] = []
-        result = broker.fetch_service.fetch(request, api_version, broker.clock.now_ms(), self.responses.append)
+        steps = broker.fetch_service.fetch(request, api_version, broker.clock.now_ms(), self.responses.append)
+        result = at_once(steps)
         self.delayed = result if isinstance(result, DelayedFetch) else None
         if not isinstance(result, DelayedFetch):
             self.responses.append(result)

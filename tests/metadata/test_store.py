@@ -55,7 +55,7 @@ def test_topics_survive_a_restart(disk):
     store = disk.start()
     made = store.create_topic("orders", 3, {"cleanup.policy": "compact"}, NOW_MS)
     store.create_topic("gone", 1, {}, NOW_MS)
-    store.remove_topic("gone", NOW_MS)
+    store.remove_topics(["gone"], NOW_MS)
     image = disk.start().image
     assert image.topics == {"orders": made}
     assert image.topics_by_id == {made.topic_id: made}
@@ -65,7 +65,7 @@ def test_topics_survive_a_restart(disk):
 def test_a_recreated_topic_has_another_id(disk):
     store = disk.start()
     first = store.create_topic("orders", 1, {}, NOW_MS)
-    store.remove_topic("orders", NOW_MS)
+    store.remove_topics(["orders"], NOW_MS)
     second = store.create_topic("orders", 2, {}, NOW_MS)
     assert first.topic_id != second.topic_id
     assert disk.start().image.topics_by_id == {second.topic_id: second}
@@ -130,7 +130,7 @@ def test_replaying_any_history_gives_the_same_image(history):
         name, partitions = step
         if partitions is None:
             if model.pop(name, None):
-                store.remove_topic(name, NOW_MS)
+                store.remove_topics([name], NOW_MS)
         elif name not in model:
             store.create_topic(name, partitions, {}, NOW_MS)
             model[name] = partitions

@@ -1,7 +1,8 @@
 """ApiVersions, Metadata, DescribeCluster, FindCoordinator."""
 
 import re
-from typing import Any, Final
+from collections.abc import Callable, Iterable
+from typing import Any, Final, TypeVar
 
 from _wire.errors import ErrorCode
 from _wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
@@ -16,6 +17,7 @@ from _wire.messages.metadata import (
     MetadataResponseTopic,
 )
 from coordinator.broker.partitions import LEADER_EPOCH
+from coordinator.broker.slices import Steps
 from coordinator.config import AUTO_CREATE_TOPICS_ENABLE
 from coordinator.core.admin import NO_AUTHORIZED_OPERATIONS
 from coordinator.core.partitioning import partition_for
@@ -45,6 +47,8 @@ KEYS_VERSION: Final = 4
 """From this version on FindCoordinator asks for many keys at once (KIP-699)."""
 
 NO_ID: Final = bytes(16)
+TOPICS_AT_ONCE: Final = 100
+"""Topics that one request creates before other requests have their turn, with one flush."""
 NULL_MEANS_ALL_VERSION: Final = 1
 """Before it, an empty list of topics asks for all; from it on null does."""
 IDS_VERSION: Final = 12
@@ -58,6 +62,9 @@ CLUSTER_OPERATIONS: Final = sum(1 << operation for operation in (5, 7, 8, 9, 10,
 may do with the cluster where no authorizer forbids it (KIP-430, `AclEntry.supportedOperations`)."""
 TOPIC_OPERATIONS: Final = sum(1 << operation for operation in (3, 4, 5, 6, 7, 8, 10, 11))
 """READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS: the same for a topic."""
+
+
+K = TypeVar("K")
 
 
 class ClusterHandlers:
@@ -88,23 +95,24 @@ class ClusterHandlers:
         own = _served(self._routes[ApiVersionsRequest.API_KEY])
         return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[own])
 
-    def metadata(self, request: MetadataRequest, call: RequestContext) -> MetadataResponse:
+    def metadata(self, request: MetadataRequest, call: RequestContext) -> Steps[MetadataResponse]:
         wanted = request.topics
         if wanted and call.api_version < IDS_VERSION and any(_is_by_id(topic) for topic in wanted):
             return _metadata_error(request, ErrorCode.INVALID_REQUEST, call.api_version)
         if wanted is None or (call.api_version < NULL_MEANS_ALL_VERSION and not wanted):
-            topics = [self._described(topic) for topic in self._node.image.topics.values()]
+            topics = yield from self._each(self._described, list(self._node.image.topics.values()))
         elif any(topic.topic_id != NO_ID for topic in wanted):
             # A single id is enough for Kafka to ignore all names.
             ids = dict.fromkeys(topic.topic_id for topic in wanted if topic.topic_id != NO_ID)
-            topics = [self._find_by_id(topic_id) for topic_id in ids]
+            topics = yield from self._each(self._find_by_id, ids)
         else:
             names = [topic.name for topic in wanted if topic.name is not None]
             if len(names) < len(wanted):
                 # Neither a name nor an id: what Kafka answers, from a null pointer.
                 return _metadata_error(request, ErrorCode.UNKNOWN_SERVER_ERROR, call.api_version)
-            may_create = request.allow_auto_topic_creation and self._node.config[AUTO_CREATE_TOPICS_ENABLE]
-            topics = [self._find_by_name(name, may_create) for name in dict.fromkeys(names)]
+            topics = yield from self._each(self._find_by_name, dict.fromkeys(names))
+            if request.allow_auto_topic_creation and self._node.config[AUTO_CREATE_TOPICS_ENABLE]:
+                yield from self._create_unknown(topics)
         if request.include_topic_authorized_operations:
             for each in topics:
                 if each.name is not None:
@@ -131,8 +139,26 @@ class ClusterHandlers:
             return self._described(known)
         return MetadataResponseTopic(name=None, topic_id=topic_id, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
 
-    def _find_by_name(self, name: str, may_create: bool) -> MetadataResponseTopic:
-        """A topic that is created by this is unknown in this response and described in the next one, as on Kafka."""
+    @staticmethod
+    def _each(find: Callable[[K], MetadataResponseTopic], keys: Iterable[K]) -> Steps[list[MetadataResponseTopic]]:
+        found = []
+        for key in keys:
+            found.append(find(key))
+            yield
+        return found
+
+    def _create_unknown(self, topics: list[MetadataResponseTopic]) -> Steps[None]:
+        """Create the topics that were not found: unknown in this response and described in the next, as on Kafka."""
+        unknown = [
+            topic.name
+            for topic in topics
+            if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and topic.name is not None
+        ]
+        for first in range(0, len(unknown), TOPICS_AT_ONCE):
+            self._node.topics.create_automatically(unknown[first : first + TOPICS_AT_ONCE], self._node.now_ms())
+            yield
+
+    def _find_by_name(self, name: str) -> MetadataResponseTopic:
         topic = self._node.image.topics.get(name)
         if topic is not None:
             return self._described(topic)
@@ -145,9 +171,6 @@ class ClusterHandlers:
             check_legal_name(name)
         except InvalidTopicName:
             unknown.error_code = ErrorCode.INVALID_TOPIC_EXCEPTION
-            return unknown
-        if may_create:
-            self._node.topics.create_automatically(name, self._node.now_ms())
         return unknown
 
     def _described(self, topic: Topic) -> MetadataResponseTopic:
@@ -185,9 +208,12 @@ class ClusterHandlers:
             cluster_authorized_operations=_cluster_operations(request.include_cluster_authorized_operations),
         )
 
-    def find_coordinator(self, request: FindCoordinatorRequest, call: RequestContext) -> FindCoordinatorResponse:
+    def find_coordinator(self, request: FindCoordinatorRequest, call: RequestContext) -> Steps[FindCoordinatorResponse]:
         if call.api_version >= KEYS_VERSION:
-            found = [self._coordinator(key, request.key_type, call) for key in request.coordinator_keys]
+            found = []
+            for key in request.coordinator_keys:
+                found.append(self._coordinator(key, request.key_type, call))
+                yield
             return FindCoordinatorResponse(coordinators=found)
         one = self._coordinator(request.key, request.key_type, call)
         return FindCoordinatorResponse(

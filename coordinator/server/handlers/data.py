@@ -26,6 +26,7 @@ from coordinator.broker.list_offsets import list_offsets
 from coordinator.broker.list_offsets import rejected_partition as rejected_list_offsets
 from coordinator.broker.partitions import LEADER_EPOCH
 from coordinator.broker.produce import rejected_partition as rejected_produce
+from coordinator.broker.slices import Steps
 from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable
 from coordinator.server.node_context import NodeContext
@@ -61,8 +62,8 @@ class DataHandlers:
         table.add("InitProducerId", self.init_producer_id, versions=(0, LAST_STABLE_INIT_PRODUCER_ID))
         table.add("OffsetForLeaderEpoch", self.offset_for_leader_epoch, EPOCH_ERROR, versions=(0, 4))
 
-    def produce(self, request: ProduceRequest, call: RequestContext) -> Any:
-        response = self._node.produce_service.produce(request, call.api_version, self._node.now_ms())
+    def produce(self, request: ProduceRequest, call: RequestContext) -> Steps[Any]:
+        response = yield from self._node.produce_service.produce(request, call.api_version, self._node.now_ms())
         if request.acks != 0:
             return response
         rejected = next(
@@ -73,15 +74,17 @@ class DataHandlers:
             call.connection.reject(f"a Produce with acks=0 failed: {ErrorCode(rejected).name}")
         return NO_RESPONSE
 
-    def fetch(self, request: FetchRequest, call: RequestContext) -> Any:
+    def fetch(self, request: FetchRequest, call: RequestContext) -> Steps[Any]:
         connection, fetch_service = call.connection, self._node.fetch_service
-        fetched = fetch_service.fetch(request, call.api_version, self._node.now_ms(), connection.send_response)
+        fetched = yield from fetch_service.fetch(
+            request, call.api_version, self._node.now_ms(), connection.send_response
+        )
         if isinstance(fetched, DelayedFetch):
             connection.on_close = lambda: fetch_service.cancel(fetched)
             return DEFERRED
         return fetched
 
-    def list_offsets(self, request: ListOffsetsRequest, call: RequestContext) -> ListOffsetsResponse:
+    def list_offsets(self, request: ListOffsetsRequest, call: RequestContext) -> Steps[ListOffsetsResponse]:
         return list_offsets(request, call.api_version, self._node.partitions)
 
     def init_producer_id(self, request: InitProducerIdRequest, call: RequestContext) -> InitProducerIdResponse:
@@ -93,7 +96,7 @@ class DataHandlers:
 
     def offset_for_leader_epoch(
         self, request: OffsetForLeaderEpochRequest, call: RequestContext
-    ) -> OffsetForLeaderEpochResponse:
+    ) -> Steps[OffsetForLeaderEpochResponse]:
         """There is one epoch: it ends where the log does."""
         response = OffsetForLeaderEpochResponse()
         for topic in request.topics:
@@ -109,6 +112,7 @@ class DataHandlers:
                     )
                 else:
                     answers.append(EpochEndOffset(partition=wanted.partition))
+                yield
             response.topics.append(OffsetForLeaderTopicResult(topic=topic.topic, partitions=answers))
         return response
 

@@ -1,6 +1,7 @@
 """CreateTopics, CreatePartitions and DeleteTopics."""
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Final
 
 from _wire.errors import ErrorCode
@@ -22,13 +23,15 @@ from _wire.messages.delete_topics import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
-from coordinator.broker.topics import DEFAULT_COUNT, TopicError
-from coordinator.config import NUM_PARTITIONS
+from coordinator.broker.slices import Steps
+from coordinator.broker.topics import DEFAULT_COUNT, Plan, TopicError
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 
 NO_ID: Final = bytes(16)
+TOPICS_AT_ONCE: Final = 100
+"""Topics of one request that are created or deleted before other requests have their turn, with one flush."""
 STATES_VERSION = 6
 """From this version on DeleteTopics names topics by name or id (KIP-516)."""
 
@@ -44,42 +47,41 @@ class TopicHandlers:
         table.add("CreatePartitions", self.add_partitions, _add_partitions_error, versions=(0, 3))
         table.add("DeleteTopics", self.delete, _delete_error, versions=(0, 6))
 
-    def create(self, request: CreateTopicsRequest, call: RequestContext) -> CreateTopicsResponse:
+    def create(self, request: CreateTopicsRequest, call: RequestContext) -> Steps[CreateTopicsResponse]:
         times = Counter(topic.name for topic in request.topics)
-        topics = {topic.name: topic for topic in request.topics}
-        results = []
-        for name, topic in topics.items():
-            if times[name] > 1:
-                results.append(_not_created(topic, ErrorCode.INVALID_REQUEST, "Duplicate topic name."))
-            else:
-                results.append(self._create_one(topic, request.validate_only))
-        return CreateTopicsResponse(topics=results)
+        once = list({topic.name: topic for topic in request.topics}.values())
+        response = CreateTopicsResponse()
+        for first in range(0, len(once), TOPICS_AT_ONCE):
+            plan = Plan()
+            results = [self._plan_one(topic, times, plan) for topic in once[first : first + TOPICS_AT_ONCE]]
+            if not request.validate_only:
+                self._node.topics.create_planned(plan, self._node.now_ms())
+                for result in results:
+                    if result.error_code == ErrorCode.NONE:
+                        result.topic_id = self._node.image.topic_id(result.name)
+            response.topics += results
+            yield
+        return response
 
-    def _create_one(self, wanted: CreatableTopic, validate_only: bool) -> CreatableTopicResult:
+    def _plan_one(self, wanted: CreatableTopic, times: Mapping[str, int], plan: Plan) -> CreatableTopicResult:
+        if times[wanted.name] > 1:
+            return _not_created(wanted, ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+        configs = {config.name: config.value for config in wanted.configs if config.value is not None}
         try:
             partitions, replication_factor = _counts(wanted, self._node.node_id)
-            topic_id = NO_ID
-            if validate_only:
-                self._node.topics.validate_new(wanted.name, partitions, replication_factor)
-            else:
-                configs = {config.name: config.value for config in wanted.configs if config.value is not None}
-                made = self._node.topics.create(
-                    wanted.name, partitions, replication_factor, configs, self._node.now_ms()
-                )
-                topic_id = made.topic_id
+            count = self._node.topics.plan(plan, wanted.name, partitions, replication_factor, configs)
         except TopicError as problem:
             return _not_created(wanted, problem.error, str(problem))
-        count = self._node.config[NUM_PARTITIONS] if partitions == DEFAULT_COUNT else partitions
         return CreatableTopicResult(
             name=wanted.name,
-            topic_id=topic_id,
+            topic_id=NO_ID,
             error_message=None,
             num_partitions=count,
             replication_factor=1,
             configs=[],
         )
 
-    def add_partitions(self, request: CreatePartitionsRequest, call: RequestContext) -> CreatePartitionsResponse:
+    def add_partitions(self, request: CreatePartitionsRequest, call: RequestContext) -> Steps[CreatePartitionsResponse]:
         times = Counter(topic.name for topic in request.topics)
         topics = {topic.name: topic for topic in request.topics}
         results = []
@@ -88,6 +90,7 @@ class TopicHandlers:
                 results.append(_not_grown(name, ErrorCode.INVALID_REQUEST, "Duplicate topic name."))
             else:
                 results.append(self._add_partitions(topic, request.validate_only))
+            yield
         return CreatePartitionsResponse(results=results)
 
     def _add_partitions(self, wanted: CreatePartitionsTopic, validate_only: bool) -> CreatePartitionsTopicResult:
@@ -103,39 +106,47 @@ class TopicHandlers:
             return _not_grown(wanted.name, problem.error, str(problem))
         return CreatePartitionsTopicResult(name=wanted.name)
 
-    def delete(self, request: DeleteTopicsRequest, call: RequestContext) -> DeleteTopicsResponse:
+    def delete(self, request: DeleteTopicsRequest, call: RequestContext) -> Steps[DeleteTopicsResponse]:
         wanted = request.topics
         if call.api_version < STATES_VERSION:
             wanted = [DeleteTopicState(name=name) for name in request.topic_names]
         valid, responses = _split_valid(wanted)
-        return DeleteTopicsResponse(responses=responses + self._delete_each_once(valid))
+        yield
+        responses += yield from self._delete_each_once(valid)
+        return DeleteTopicsResponse(responses=responses)
 
-    def _delete_each_once(self, wanted: list[DeleteTopicState]) -> list[DeletableTopicResult]:
+    def _delete_each_once(self, wanted: list[DeleteTopicState]) -> Steps[list[DeletableTopicResult]]:
         """Delete topics that are named by name or by id, each at most once; one that is named by both stays."""
         image = self._node.image
         named = [(each, image.topics_by_id.get(each.topic_id) if each.name is None else None) for each in wanted]
         names = Counter(each.name if topic is None else topic.name for each, topic in named)
-        responses = []
-        for each, topic in named:
-            name = each.name if topic is None else topic.name
-            if name is None:
-                unknown = ErrorCode.UNKNOWN_TOPIC_ID
-                responses.append(_not_deleted(None, each.topic_id, unknown, unknown.description))
-            elif names[name] == 1:
-                responses.append(self._delete_one(name))
-            elif topic is not None:
-                message = "The topic is named by its name and by its id."
-                responses.append(_not_deleted(name, topic.topic_id, ErrorCode.INVALID_REQUEST, message))
+        responses: list[DeletableTopicResult] = []
+        for first in range(0, len(named), TOPICS_AT_ONCE):
+            yield
+            allowed: list[str] = []
+            for each, topic in named[first : first + TOPICS_AT_ONCE]:
+                name = each.name if topic is None else topic.name
+                if name is None:
+                    unknown = ErrorCode.UNKNOWN_TOPIC_ID
+                    responses.append(_not_deleted(None, each.topic_id, unknown, unknown.description))
+                elif names[name] == 1:
+                    responses.append(self._check_deletion(name, allowed))
+                elif topic is not None:
+                    message = "The topic is named by its name and by its id."
+                    responses.append(_not_deleted(name, topic.topic_id, ErrorCode.INVALID_REQUEST, message))
+            if allowed:
+                self._node.topics.delete(allowed, self._node.now_ms())
+                self._node.coordinator.topics_deleted(allowed)
         return responses
 
-    def _delete_one(self, name: str) -> DeletableTopicResult:
-        topic = self._node.image.topics.get(name)
-        topic_id = NO_ID if topic is None else topic.topic_id
+    def _check_deletion(self, name: str, allowed: list[str]) -> DeletableTopicResult:
+        """The answer for a topic, which joins the `allowed` ones if it can be deleted."""
+        topic_id = self._node.image.topic_id(name)
         try:
-            self._node.topics.delete(name, self._node.now_ms())
+            self._node.topics.check_deletion(name)
         except TopicError as problem:
             return _not_deleted(name, topic_id, problem.error, str(problem))
-        self._node.coordinator.topics_deleted([name])
+        allowed.append(name)
         return DeletableTopicResult(name=name, topic_id=topic_id)
 
 

@@ -1,0 +1,140 @@
+"""Attacks with many requests or connections: peers that do not read, half frames, state without end."""
+
+import struct
+from collections.abc import Iterator
+from typing import Final
+
+from _wire.messages.init_producer_id import InitProducerIdRequest
+from _wire.records import build_batch
+from coordinator.client.wire import ClientError
+from tests.hostile.attack import Attack
+from tests.hostile.target import MIB, Target
+from tests.wire_client import fetch_request, join_request
+
+PIPELINED: Final = 500
+
+
+def _fill(target: Target, topic: str, size_bytes: int) -> None:
+    with target.client() as client:
+        client.create_topic(topic)
+        batch = build_batch([(None, bytes(1_000_000), [])], timestamp_ms=1)
+        for _ in range(size_bytes // 1_000_000):
+            client.produce(topic, batch)
+
+
+def _parked_fetches(target: Target, scale: float) -> Iterator[None]:
+    """Each append looks at all fetches that wait for more than there is."""
+    _fill(target, "parked", int(50_000_000 * scale))
+    yield
+    clients = [target.client() for _ in range(int(100 * scale))]
+    request = fetch_request("parked", max_wait_ms=30_000, min_bytes=(1 << 31) - 1, max_bytes=(1 << 31) - 1)
+    for client in clients:
+        client.send(request, 11)
+    batch = build_batch([(None, b"x", [])], timestamp_ms=1)
+    with target.client() as client:
+        for _ in range(10):
+            client.produce("parked", batch)
+    for client in clients:
+        client.socket.close()
+
+
+def _unread_fetches(target: Target, scale: float) -> Iterator[None]:
+    _fill(target, "unread", int(50_000_000 * scale))
+    yield
+    clients = [target.client() for _ in range(10)]
+    for client in clients:
+        for _ in range(20):
+            client.send(fetch_request("unread", max_bytes=(1 << 31) - 1), 11)
+    with target.client() as client:
+        client.request(fetch_request("unread", max_bytes=1), 11)
+    for client in clients:
+        client.socket.close()
+
+
+def _half_frames(target: Target, scale: float) -> Iterator[None]:
+    """Each connection announces a request of 100 MiB and sends most of it."""
+    yield
+    part = bytes(MIB)
+    sockets = [target.connect() for _ in range(10)]
+    for each in sockets:
+        try:
+            each.sendall(struct.pack(">i", 100 * MIB))
+            for _ in range(int(99 * scale)):
+                each.sendall(part)
+                target.sent_bytes += len(part)
+        except OSError:
+            continue
+    for each in sockets:
+        each.close()
+
+
+def _many_member_ids(target: Target, scale: float) -> Iterator[None]:
+    """JoinGroup without a member id reserves one, in a group that is made for it."""
+    yield
+    _pipeline(target, (join_request(f"reserved-{number}") for number in range(int(100_000 * scale))), 9)
+
+
+def _many_member_ids_of_one_group(target: Target, scale: float) -> Iterator[None]:
+    yield
+    _pipeline(target, (join_request("reserved") for _ in range(int(100_000 * scale))), 9)
+
+
+def _many_groups(target: Target, scale: float) -> Iterator[None]:
+    """Each connection makes groups of one and goes away."""
+    yield
+    _pipeline(
+        target,
+        (
+            join_request(f"group-{number}", instance_id="one", timeout_ms=60_000)
+            for number in range(int(20_000 * scale))
+        ),
+        5,
+        clients=100,
+    )
+
+
+def _many_producer_ids(target: Target, scale: float) -> Iterator[None]:
+    yield
+    _pipeline(target, (InitProducerIdRequest(transaction_timeout_ms=1_000) for _ in range(int(100_000 * scale))), 4)
+
+
+def _pipeline(target: Target, requests: Iterator[object], version: int, clients: int = 4) -> None:
+    connections = [target.client() for _ in range(clients)]
+    waiting: list[tuple[object, object]] = []
+    try:
+        for number, request in enumerate(requests):
+            client = connections[number % clients]
+            waiting.append((client, client.send(request, version)))  # type: ignore[arg-type]
+            if len(waiting) >= PIPELINED:
+                for each, sent in waiting:
+                    each.receive(sent)  # type: ignore[attr-defined]
+                waiting.clear()
+        for each, sent in waiting:
+            each.receive(sent)  # type: ignore[attr-defined]
+    except ClientError:
+        return
+    finally:
+        for client in connections:
+            client.socket.close()
+
+
+def _bad_connections(target: Target, scale: float) -> Iterator[None]:
+    """What is no request of Kafka: each leaves a line in the log."""
+    yield
+    for _ in range(int(5_000 * scale)):
+        each = target.connect()
+        each.sendall(b"\x7f\xff\xff\xffGET / HTTP/1.1\r\n\r\n")
+        target.sent_bytes += 22
+        each.close()
+
+
+ATTACKS: Final = (
+    Attack("100 fetches parked over 50 MB, 10 records appended", _parked_fetches),
+    Attack("10 connections that fetch 20 times 50 MB and read nothing", _unread_fetches),
+    Attack("10 requests of 100 MiB that never end", _half_frames),
+    Attack("100,000 member ids reserved, each in a new group", _many_member_ids),
+    Attack("100,000 member ids reserved in one group", _many_member_ids_of_one_group),
+    Attack("20,000 groups of one static member", _many_groups),
+    Attack("100,000 producer ids", _many_producer_ids),
+    Attack("5,000 connections that do not speak Kafka", _bad_connections),
+)

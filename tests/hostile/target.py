@@ -1,0 +1,124 @@
+"""A server under attack, with a victim beside the attacker."""
+
+import json
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from _wire.primitives import Message
+from coordinator.client.wire import Sent
+from tests.servers import RunningServer
+from tests.wire_client import WireClient
+
+SETTINGS: Final = {"group.initial.rebalance.delay.ms": "0"}
+MIB: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Harm:
+    """What an attack did. Waits are those of the victim's requests."""
+
+    sent_bytes: int
+    memory_bytes: int
+    """The most memory that the server had during the attack, less what it had before."""
+    longest_wait_ms: float
+    waits_ms: Mapping[str, float]
+
+
+class Target:
+    """A server with the settings of production. Leaving its context stops it with the victim."""
+
+    def __init__(self, folder: Path, settings: Mapping[str, str] | None = None) -> None:
+        self._server = RunningServer(folder, {**SETTINGS, **(settings or {})}, log_level="warning")
+        self._sockets: list[socket.socket] = []
+        self.sent_bytes = 0
+
+    def __enter__(self) -> Self:
+        self._server.__enter__()
+        self._victim = subprocess.Popen(
+            [sys.executable, "-m", "tests.hostile.victim", self.bootstrap],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._ask_victim(None) == "ready\n"
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for each in self._sockets:
+            each.close()
+        self._victim.kill()
+        self._victim.wait()
+        self._server.__exit__(kind, problem, trace)
+
+    @property
+    def bootstrap(self) -> str:
+        return self._server.bootstrap
+
+    @property
+    def pid(self) -> int:
+        return self._server.pid
+
+    @property
+    def logged(self) -> str:
+        return self._server.log.read_text(encoding="utf-8", errors="replace")
+
+    def client(self) -> "CountingClient":
+        return CountingClient(self)
+
+    def connect(self) -> socket.socket:
+        """A bare connection, closed at the end."""
+        host, _, port = self.bootstrap.rpartition(":")
+        made = socket.create_connection((host, int(port)), timeout=120)
+        self._sockets.append(made)
+        return made
+
+    def begin(self) -> None:
+        """Forget what was measured before."""
+        self.sent_bytes = 0
+        Path(f"/proc/{self.pid}/clear_refs").write_text("5", encoding="ascii")  # resets the peak of the memory
+        self._before_bytes = self._memory("VmRSS")
+        self._ask_victim("measure\n")
+
+    def harm(self) -> Harm:
+        """What has happened since `begin`."""
+        waits = json.loads(self._ask_victim("measure\n"))
+        memory = max(self._memory("VmHWM") - self._before_bytes, 0)
+        return Harm(self.sent_bytes, memory, max(waits.values()), waits)
+
+    def _memory(self, name: str) -> int:
+        status = Path(f"/proc/{self.pid}/status").read_text(encoding="ascii")
+        found = re.search(rf"^{name}:\s+(\d+) kB", status, re.MULTILINE)
+        assert found, status
+        return int(found[1]) * 1024
+
+    def _ask_victim(self, line: str | None) -> str:
+        assert self._victim.stdin is not None and self._victim.stdout is not None
+        if line is not None:
+            self._victim.stdin.write(line)
+            self._victim.stdin.flush()
+        answer = self._victim.stdout.readline()
+        assert answer, "the victim was refused or waited too long"
+        return answer
+
+
+class CountingClient(WireClient):
+    """Counts what it sends as the attacker's."""
+
+    def __init__(self, target: Target) -> None:
+        super().__init__(target.bootstrap, "attacker")
+        self.socket.settimeout(120)
+        self._target = target
+
+    def frame(self, message: Message, version: int) -> tuple[bytes, Sent]:
+        data, sent = super().frame(message, version)
+        self._target.sent_bytes += len(data)
+        return data, sent
