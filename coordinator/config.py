@@ -97,7 +97,7 @@ SOCKET_REQUEST_MAX_ELEMENTS = ConfigKey(
     250_000,
     "The maximum number of elements that all arrays of a request have together. A request with more closes its "
     "connection. Kafka has no such limit.",
-    1,
+    100,
     INT32_MAX,
 )
 MAX_BROKER_PARTITIONS = ConfigKey(
@@ -105,7 +105,7 @@ MAX_BROKER_PARTITIONS = ConfigKey(
     100_000,
     "The maximum number of partitions of all topics together, internal ones included. A request for more is rejected "
     "with POLICY_VIOLATION. Kafka has no such limit; the name is that of KIP-578.",
-    1,
+    1_000,
     INT32_MAX,
 )
 MAX_CONNECTIONS = ConfigKey(

@@ -104,14 +104,11 @@ class FetchService:
 
         The response to a delayed fetch is passed to `respond`. The caller must `cancel` it if its client disconnects.
         """
-        response, size_bytes, final = yield from self.read(request, api_version)
-        if final or size_bytes >= request.min_bytes or request.max_wait_ms <= 0:
-            return response
-        delayed = DelayedFetch(request, api_version, {}, respond)
-        self._count_available(delayed)
-        # An append may have come between two steps of the read.
-        if delayed.available_bytes >= request.min_bytes:
-            return (yield from self.read(request, api_version, was_delayed=True))[0]
+        delayed = None
+        if request.min_bytes > 0 and request.max_wait_ms > 0 and request.session_epoch in FULL_FETCH_EPOCHS:
+            delayed = yield from self._count_available(request, api_version, respond)
+        if delayed is None or delayed.available_bytes >= request.min_bytes:
+            return (yield from self.read(request, api_version))[0]
         delayed.timer = self._timers.start(FetchTimeoutKey(delayed), now_ms + request.max_wait_ms)
         delayed.listener = partial(self._log_changed, delayed)
         self._notifier.add_listener(delayed.available, delayed.listener)
@@ -182,15 +179,26 @@ class FetchService:
             )
         return response, size_bytes, failed
 
-    def _count_available(self, delayed: DelayedFetch) -> None:
-        for topic, partitions in _once_each(delayed.request.topics):
-            name = self._name(topic, delayed.api_version)
+    def _count_available(
+        self, request: FetchRequest, api_version: int, respond: Callable[[FetchResponse], None]
+    ) -> Steps[DelayedFetch | None]:
+        """Count what there is for a fetch; None if it has no partitions or one of them has an error."""
+        delayed = DelayedFetch(request, api_version, {}, respond)
+        for topic, partitions in _once_each(request.topics):
+            name = self._name(topic, api_version)
             for wanted in partitions:
                 log = None if name is None else self._partitions.locate(name, wanted.partition)
-                if isinstance(log, PartitionLog):
+                if not isinstance(log, PartitionLog):
+                    return None
+                try:
                     skipped_bytes = log.appended_bytes - log.bytes_from(wanted.fetch_offset)
-                    available = delayed.available[log] = Available(max(wanted.partition_max_bytes, 0), skipped_bytes)
-                    delayed.available_bytes += available.update(log)
+                except (OffsetOutOfRange, OSError, CorruptBatch):
+                    return None
+                delayed.available[log] = Available(max(wanted.partition_max_bytes, 0), skipped_bytes)
+                yield
+        # Counted after the last step: an append that comes later is told to the listener.
+        delayed.available_bytes = sum(available.update(log) for log, available in delayed.available.items())
+        return delayed if delayed.available else None
 
     def _name(self, topic: FetchTopic, api_version: int) -> str | None:
         if api_version < TOPIC_ID_VERSION:

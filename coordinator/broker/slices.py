@@ -13,7 +13,7 @@ T = TypeVar("T")
 Steps = Generator[None, None, T]
 
 TURN_SECONDS: Final = 0.005
-"""How long all sliced work together may take in one iteration of the event loop, if no single step takes longer."""
+"""How long new work, and work that goes on, may each take in one iteration of the event loop, in steps of any length."""
 
 
 class SlicedWork:
@@ -52,44 +52,53 @@ class SlicedWork:
 
 
 class Slices:
-    """Runs sliced work, in turn. Work that ends within its first slice is not put off."""
+    """Runs sliced work. What is new begins at once; what takes longer than a slice goes on in turn.
+
+    Work that has begun is ended before the next one goes on, because it may hold what it has read so far.
+    """
 
     def __init__(self, call_soon: Callable[[Callable[[], None]], object]) -> None:
         """`call_soon` calls back in the next iteration of the event loop."""
         self._call_soon = call_soon
         self._waiting: deque[SlicedWork] = deque()
-        self._until = 0.0
-        """When the turn of this iteration ends, as `perf_counter` counts; 0 before it has begun."""
+        self._new_until = 0.0
+        """Until when new work is begun in this iteration, as `perf_counter` counts; 0 if there was none yet."""
+        self._is_turn_requested = False
 
     def start(
         self, steps: Steps[T], done: Callable[[T], None], failed: Callable[[Exception], None]
     ) -> SlicedWork | None:
         """Begin with the work; return it if it has not ended yet. Then `done` or `failed` is called later.
 
-        When the turn of this iteration is over, it begins in a later one.
+        When too much was begun in this iteration already, it begins in a later one.
         """
         work = SlicedWork(steps, done, failed)
         now = perf_counter()
-        if not self._until:
-            self._until = now + TURN_SECONDS
-            self._call_soon(self._next_turn)
-        if now < self._until and work.run(self._until):
+        if not self._new_until:
+            self._new_until = now + TURN_SECONDS
+            self._request_turn()
+        if now < self._new_until and work.run(self._new_until):
             return None
         self._waiting.append(work)
         return work
 
-    def _next_turn(self) -> None:
-        self._until = 0.0
-        if not self._waiting:
-            return
-        self._until = perf_counter() + TURN_SECONDS
-        self._call_soon(self._next_turn)
+    def _request_turn(self) -> None:
+        if not self._is_turn_requested:
+            self._is_turn_requested = True
+            self._call_soon(self._turn)
+
+    def _turn(self) -> None:
+        self._is_turn_requested = False
+        self._new_until = 0.0
+        until = perf_counter() + TURN_SECONDS
         while self._waiting:
-            work = self._waiting.popleft()
-            if not work.run(self._until):
-                self._waiting.append(work)
-            if perf_counter() >= self._until:
-                return
+            if not self._waiting[0].run(until):
+                break
+            self._waiting.popleft()
+            if perf_counter() >= until:
+                break
+        if self._waiting:
+            self._request_turn()
 
 
 def at_once(steps: Steps[T]) -> T:

@@ -59,14 +59,14 @@ def _only_group(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:
     return OffsetFetchRequestGroup(group_id=request.group_id, topics=topics)
 
 
-def per_group(request: OffsetFetchRequest) -> list[tuple[str, OffsetFetchRequest]]:
+def per_group(request: OffsetFetchRequest) -> Iterable[tuple[str, OffsetFetchRequest]]:
     """Split a prepared request: group id and the request for that group alone."""
     if len(request.groups) == 1:
         return [(request.groups[0].group_id, request)]
-    return [
+    return (
         (group.group_id, OffsetFetchRequest(groups=[group], require_stable=request.require_stable))
         for group in request.groups
-    ]
+    )
 
 
 def merge(responses: Iterable[OffsetFetchResponse]) -> OffsetFetchResponse:

@@ -39,6 +39,8 @@ from coordinator.runtime.timer_keys import (
 )
 from coordinator.timers.wheel import TimerWheel
 
+OPERATIONS_AT_ONCE: Final = 1_000
+"""Operations that are handled before other work of the event loop has its turn: 10 to 40 ms."""
 GROUPS_CHECKED_AT_ONCE: Final = 1_000
 """Groups whose offsets are checked for their age before other work has its turn."""
 
@@ -148,6 +150,8 @@ class GroupCoordinator:
     def drain(self, now_ms: int) -> None:
         """Handle what is queued. Call it once per loop iteration when `request_iteration` was called.
 
+        What is more than about `OPERATIONS_AT_ONCE` operations is left for the next iteration, in its order.
+
         Responses leave when all shards have appended: one after the other they wake a client once. Sent between the
         work of the shards, each would wake it, which costs a tenth of a commit.
         """
@@ -155,12 +159,18 @@ class GroupCoordinator:
             self._load_next_slice(now_ms)
         if self._rebuilding:
             self._rebuild_next_slice(now_ms)
+        left = OPERATIONS_AT_ONCE
         while self._dirty:
+            if left <= 0:
+                self._request_iteration()
+                return
             shards, self._dirty = self._dirty, {}
             for shard in shards.values():
-                shard.drain(now_ms)
+                left -= shard.drain(now_ms, max(left, 1))
             for shard in shards.values():
                 shard.release()
+                if shard.queue_size and not shard.is_in_flight:
+                    self._dirty[shard.partition] = shard
                 if shard.failed_keys.due:
                     self._rebuilding[shard.partition] = shard
                     self._request_iteration()

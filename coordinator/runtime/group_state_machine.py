@@ -55,6 +55,10 @@ class GroupStateMachine:
 
     # ------------------------------------------------------------------------------------------------------- operations
 
+    @property
+    def key_count(self) -> int:
+        return len(self.groups)
+
     def decide(self, queued: QueuedOperation) -> Decision:
         key = queued.key
         target = self.groups if key is None else self.groups.get(key)

@@ -24,6 +24,9 @@ from coordinator.runtime.state_machine import StateMachine
 LOAD_RETRY_MS_AT_FIRST: Final = 100
 LOAD_RETRY_MS_AT_MOST: Final = 10_000
 
+KEYS_PER_OPERATION: Final = 8
+"""An operation over the whole shard takes about as long as one on a single key for each so many of its keys."""
+
 LOAD_STEPS_AT_ONCE: Final = 2_000
 """Batches of `__consumer_offsets` or records of the audit topic that are read before other work has its turn."""
 
@@ -197,39 +200,43 @@ class Shard(Generic[Machine]):
 
     # ------------------------------------------------------------------------------------------------------- operations
 
-    def drain(self, now_ms: int) -> None:
-        """Handle all that is queued as one batch, and append it; `release` does the rest once it is appended.
+    def drain(self, now_ms: int, operations_max: int) -> int:
+        """Handle what is queued as one batch, and append it; `release` does the rest once it is appended.
+
+        Returns how many of the `operations_max` were used; one over the whole shard counts as many.
 
         When that fails the state is FAILED, and the caller loads the partition again after a while.
         """
         if not self.is_active:
-            self._refuse_all()
-            return
+            return self._refuse_all()
         if self._in_flight is not None:
-            return
+            return 0
         if self._appended is not None:
             self.release()  # a batch that was appended since the last call
         batch = Batch(self.store.batch_bytes_max)
+        used = 0
         try:
             if self.failed_keys.rebuilt:
                 self._serve_rebuilt(now_ms, batch)
-            while self._queue:
+            while self._queue and used < operations_max:
                 queued = self._queue.popleft()
                 if isinstance(queued, AuditWrite):
                     batch.audit.extend(self.machine.write_audit(queued, now_ms))
                 else:
                     self._handle(queued, now_ms, batch)
+                    used += 1 if queued.key is not None else 1 + self.machine.key_count // KEYS_PER_OPERATION
         except Exception:
             logger.exception("unhandled exception in a batch; reloading the partition", partition=self.partition)
             self._fail_batch(batch)
-            return
+            return used
         if not batch.audit and not batch.stored:
             self._appended = batch
-            return
+            return used
         self._in_flight = batch
         self._is_appending = True
         self.store.append(batch.audit, batch.stored, now_ms, partial(self._append_completed, batch))
         self._is_appending = False
+        return used
 
     def _serve_rebuilt(self, now_ms: int, batch: Batch) -> None:
         """Serve the keys that were rebuilt since the last batch; what they missed comes before all other operations."""
@@ -363,11 +370,14 @@ class Shard(Generic[Machine]):
             if not self._apply(key, (decision, records), context.now_ms, batch):
                 return
 
-    def _refuse_all(self) -> None:
+    def _refuse_all(self) -> int:
+        """Refuse all that is queued; return how much that was."""
+        refused = len(self._queue)
         while self._queue:
             queued = self._queue.popleft()
             if not isinstance(queued, AuditWrite):
                 self._fail(queued, REFUSALS[self.state])
+        return refused
 
     def _fail(self, queued: QueuedOperation, error: ErrorCode) -> None:
         if queued.context.request_id is not None:

@@ -16,6 +16,10 @@ from coordinator.runtime.interfaces import AuditRecord, Store
 class StateMachine(Protocol):
     """The state of one partition, by key. Only `apply`, `discard` and the end of a load or rebuild change it."""
 
+    @property
+    def key_count(self) -> int:
+        """How many keys have a state."""
+
     def decide(self, queued: QueuedOperation) -> Decision:
         """What the operation comes to; nothing changes. May raise anything: the operation alone then fails."""
 

@@ -92,7 +92,7 @@ def test_a_topic_that_is_created_again_is_empty_and_another_one(broker):
 def test_a_topic_that_cannot_be_removed_is_rejected(broker, name, error):
     broker.topics.create_internal_topics(0)
     with pytest.raises(TopicError) as refused:
-        broker.topics.delete([name], 0)
+        broker.topics.check_deletion(name)
     assert refused.value.error == error
 
 

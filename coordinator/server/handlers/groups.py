@@ -3,11 +3,13 @@
 This module has no rules about groups; `coordinator/core/operations.py` is the table of them.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import chain, islice
 from typing import Any, Final, NamedTuple
 
 from _wire.errors import ErrorCode
+from coordinator.config import SOCKET_REQUEST_MAX_BYTES
 from coordinator.core import admin, joining, offset_commit, offset_fetch, operations
 from coordinator.core.decision import OperationContext
 from coordinator.core.operation import Answer, Operation
@@ -15,6 +17,9 @@ from coordinator.core.rejections import RejectedRequest
 from coordinator.server.dispatch import DEFERRED, DispatchTable, Downgrade, ErrorResponse
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
+
+GROUPS_AT_ONCE: Final = 500
+"""Groups of one request that are asked before other requests have their turn."""
 
 
 class OneGroup(NamedTuple):
@@ -108,18 +113,17 @@ class GroupHandlers:
             request = operation.prepare(request, context)
             if isinstance(request, Answer):
                 return request.response
-        parts = list(api.per_group(request))
+        all_parts = iter(api.per_group(request))
+        parts = list(islice(all_parts, GROUPS_AT_ONCE))
         if not parts:
             return api.merge(())
-        request_id = context.request_id = self._node.pending.register(context.connection)
+        context.request_id = self._node.pending.register(context.connection)
         if len(parts) == 1:
             # What nearly every client sends: the response needs no merging.
             ((group_id, part),) = parts
             self._node.coordinator.enqueue(operation, group_id, part, context)
-            return DEFERRED
-        part_ids = self._node.pending.fan_out(request_id, len(parts), api.merge)
-        for part_id, (group_id, part) in zip(part_ids, parts, strict=True):
-            self._node.coordinator.enqueue(operation, group_id, part, _part_of(context, part_id))
+        else:
+            _Portions(self._node, api, context, chain(parts, all_parts)).begin()
         return DEFERRED
 
     def _list(self, request: Any, context: RequestContext) -> Any:
@@ -130,6 +134,53 @@ class GroupHandlers:
             part = _part_of(context, part_id)
             self._node.coordinator.enqueue_for_shard(operations.LIST_GROUPS, shard.partition, request, part)
         return DEFERRED
+
+
+class _Portions:
+    """A request about many groups, of which a portion is asked at a time, so that others have their turn between."""
+
+    def __init__(
+        self, node: NodeContext, api: ManyGroups, context: RequestContext, parts: Iterator[tuple[str, Any]]
+    ) -> None:
+        self._node = node
+        self._api = api
+        self._context = context
+        self._parts = parts
+        self._responses: list[Any] = []
+        self._response_bytes = 0
+
+    def begin(self) -> None:
+        """Ask the next groups."""
+        parts = list(islice(self._parts, GROUPS_AT_ONCE))
+        request_id = self._context.request_id
+        assert request_id is not None
+        pending = self._node.pending
+        if not parts:
+            pending.reply(request_id, self._api.merge(self._responses))
+            return
+        part_ids = pending.fan_out(pending.register(self), len(parts), self._api.merge)
+        for part_id, (group_id, part) in zip(part_ids, parts, strict=True):
+            self._node.coordinator.enqueue(self._api.operation, group_id, part, _part_of(self._context, part_id))
+
+    def send_response(self, response: Any) -> None:
+        """Take the merged responses of one portion."""
+        context = self._context
+        if context.request_id not in self._node.pending.unanswered:
+            return  # the client has disconnected
+        self._responses.append(response)
+        if len(self._responses) > 1:
+            # Only of a request for very many groups is the size looked at before the end.
+            self._response_bytes += len(response.encode(context.api_version))
+        if self._response_bytes > self._node.config[SOCKET_REQUEST_MAX_BYTES]:
+            context.connection.reject(
+                f"the response to {self._api.operation.name} is larger than socket.request.max.bytes"
+            )
+            return
+        self.begin()
+
+    def send_error_response(self, error: ErrorCode) -> None:
+        """Portions are merged from responses of their own, and never fail as a whole."""
+        raise AssertionError(f"a portion failed with {error.name}")
 
 
 def _part_of(context: RequestContext, part_id: int) -> OperationContext:

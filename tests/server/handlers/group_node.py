@@ -4,6 +4,7 @@ Connections, dispatcher, handlers, coordinator, shards and logs are those of the
 connection and the disk are replaced.
 """
 
+from collections.abc import Callable
 from itertools import count
 from types import SimpleNamespace
 from typing import Any, Final, NamedTuple, cast
@@ -14,6 +15,7 @@ from _wire.frames import FrameSplitter
 from _wire.headers import decode_response_header, encode_request
 from _wire.messages.sync_group import SyncGroupRequest
 from _wire.primitives import Message
+from coordinator.broker.slices import Slices
 from coordinator.config import Config
 from coordinator.core.partitioning import partition_for
 from coordinator.runtime import shard as shard_module
@@ -54,13 +56,23 @@ class GroupNode:
         self.server = SimulatedServer(config, partitions=PARTITIONS)
         self.coordinator = self.server.coordinator
         self.pending = self.server.pending
-        parts = cast(NodeContext, SimpleNamespace(coordinator=self.coordinator, pending=self.pending))
+        parts = cast(NodeContext, SimpleNamespace(coordinator=self.coordinator, pending=self.pending, config=config))
         table = DispatchTable()
         GroupHandlers(parts).add_to(table)
         limits = ConnectionLimits(config, cast(LoopScheduler, self.server.wheel))
         self.dispatcher = RequestDispatcher(
-            table, ClusterHandlers(parts), self.pending, limits, self.server.environment, self._flush_failed
+            table,
+            ClusterHandlers(parts),
+            self.pending,
+            limits,
+            self.server.environment,
+            Slices(self._no_callback),
+            self._flush_failed,
         )
+
+    @staticmethod
+    def _no_callback(callback: Callable[[], None]) -> None:
+        """Nothing that the group APIs do is sliced."""
 
     @staticmethod
     def _flush_failed(problem: Exception) -> None:
