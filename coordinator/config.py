@@ -100,6 +100,30 @@ SOCKET_REQUEST_MAX_ELEMENTS = ConfigKey(
     100,
     INT32_MAX,
 )
+QUEUED_MAX_REQUEST_BYTES = ConfigKey(
+    "queued.max.request.bytes",
+    536_870_912,
+    "The maximum number of bytes of requests that all connections together hold, unfinished or not handled yet; -1: no "
+    "limit. Above it the connection that holds the most is closed. Kafka's default is -1, and it stops reading instead.",
+    -1,
+    INT64_MAX,
+)
+CONNECTIONS_MAX_UNSENT_BYTES = ConfigKey(
+    "connections.max.unsent.bytes",
+    536_870_912,
+    "The maximum number of bytes of responses that all clients together have not read yet. Above it the connection with "
+    "the most is closed. Kafka has no such limit.",
+    1_048_576,
+    INT64_MAX,
+)
+CONNECTIONS_MAX_STALLED_MS = ConfigKey(
+    "connections.max.stalled.ms",
+    60_000,
+    "How long a client may take to send a request to its end, or to read its responses, beside the time for 16 kB a "
+    "second. A connection that takes longer is closed. Kafka has no such limit.",
+    1_000,
+    INT32_MAX,
+)
 MAX_BROKER_PARTITIONS = ConfigKey(
     "max.broker.partitions",
     100_000,

@@ -12,6 +12,10 @@ class Connection(Protocol):
 
     client_host: str
     last_heard_ms: int
+    begun_ms: int
+    """When the first bytes of a request came that is not complete yet; 0 if there is none."""
+    congested_ms: int
+    """Since when the client has not read what it was sent; meaningless while it reads."""
     endpoint: Endpoint
     call: RequestContext | None
     on_close: Callable[[], object] | None
@@ -36,5 +40,9 @@ class Connection(Protocol):
         """Complete the request in progress: its response has been sent, or it has none."""
     def reject(self, reason: str) -> None:
         """Close the connection because of `reason`, which is logged."""
+    def unsent_bytes(self) -> int:
+        """How many bytes of responses the client has not read yet."""
+    def abort(self, reason: str) -> None:
+        """Close the connection at once because of `reason`, which is logged; what is unsent is dropped."""
     def close(self) -> None:
         """Close the connection after the buffered responses have been sent."""

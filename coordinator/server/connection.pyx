@@ -24,6 +24,7 @@ from _wire.frames import FrameTooLarge
 cdef enum:
     FRAMES_QUEUED_AT_MOST = 1000        # above this, reading pauses until responses have been sent
     BYTES_QUEUED_AT_MOST = 1 << 20      # of these frames; a single frame may be larger
+    BYTES_REPORTED_FROM = 1 << 16       # of requests held here; fewer are not told to the dispatcher
     BYTES_HELD_AT_MOST = 1 << 16        # of buffered responses; above this they are written before the iteration ends
     HEARTBEAT_ANSWERS_BYTES = 4096      # the size of the buffer for heartbeat responses
     LENGTH_BYTES = 4
@@ -51,6 +52,9 @@ cdef class Connection:
     cdef int64_t began_ns               # when the request in progress came
     cdef readonly str client_host
     cdef readonly int64_t last_heard_ms
+    cdef readonly int64_t begun_ms      # when the first bytes of the unfinished request came; 0: there is none
+    cdef readonly int64_t congested_ms  # since when the client has not read what it was sent
+    cdef bint is_reported               # the dispatcher knows that requests are held here
     cdef readonly object endpoint
     cdef public object call             # the RequestContext of the request in progress
     cdef public object on_close         # called once if the client disconnects before the response
@@ -82,6 +86,7 @@ cdef class Connection:
     def connection_lost(self, problem):
         self.closing = True
         self.discard_frames()
+        self.splitter = None
         if self.meter is not None:
             self.meter.closed += 1
         self.dispatcher.closed(self)
@@ -119,12 +124,36 @@ cdef class Connection:
         if self.has_queued_over(1) and not self.reading_stopped and not self.closing:
             self.reading_stopped = True
             self.transport.pause_reading()
+        if self.splitter is not None and (self.splitter.has_begun() or self.begun_ms or self.is_reported):
+            self.note_unfinished()
+
+    cdef note_unfinished(self):
+        """Keep the time since when a request is unfinished, and report what is held here."""
+        cdef Py_ssize_t held = self.splitter.begun_bytes + self.frames_bytes
+        if not self.splitter.has_begun():
+            self.begun_ms = 0
+        elif not self.begun_ms:
+            self.begun_ms = self.last_heard_ms
+        if self.closing or not held:
+            if self.is_reported:
+                self.is_reported = False
+                self.dispatcher.holds_requests(self, 0)
+        elif self.begun_ms or held > BYTES_REPORTED_FROM or self.is_reported:
+            self.is_reported = True
+            self.dispatcher.holds_requests(self, held)
+
+    def unsent_bytes(self):
+        """How many bytes of responses the client has not read yet."""
+        return self.transport.get_write_buffer_size()
 
     def pause_writing(self):
         self.congested = True
+        self.congested_ms = self.now_ms()
+        self.dispatcher.holds_responses(self, self.transport.get_write_buffer_size())
 
     def resume_writing(self):
         self.congested = False
+        self.dispatcher.holds_responses(self, 0)
         self.read_clock()
         self.run(self.now_ms())
 
@@ -177,6 +206,15 @@ cdef class Connection:
             self.flush()
             self.transport.close()
 
+    def abort(self, str reason):
+        """Close the connection at once because of `reason`, which is logged; what is unsent is dropped."""
+        self.closing = True
+        self.discard_frames()
+        if self.meter is not None:
+            self.meter.rejected += 1
+        self.dispatcher.rejected(self, reason)
+        self.transport.abort()
+
     def close(self):
         """Close the connection after the buffered responses have been sent."""
         self.closing = True
@@ -206,6 +244,8 @@ cdef class Connection:
         finally:
             self.running = False
         self.flush()
+        if self.is_reported and self.splitter is not None:
+            self.note_unfinished()
         if self.reading_stopped and not self.has_queued_over(2) and not self.closing:
             self.reading_stopped = False
             self.transport.resume_reading()

@@ -58,6 +58,7 @@ from coordinator.server.loop_scheduler import LoopScheduler
 from coordinator.server.node_context import NodeContext
 from coordinator.server.pending_requests import PendingRequests
 from coordinator.server.request_dispatcher import RequestDispatcher
+from coordinator.server.slow_peers import SlowPeers
 from coordinator.timers.clock import Clock
 from coordinator.timers.system_clock import SystemClock
 from coordinator.timers.wheel import TimerWheel
@@ -187,8 +188,12 @@ class Node:
         table, cluster = dispatch_table(broker)
         limits = ConnectionLimits(config, self.scheduler)
         self.scheduler.on_due(limits.due)
+        slow_peers = SlowPeers(config, self.scheduler, now_ms)
+        self.scheduler.on_due(slow_peers.due)
         self.table = table
-        self.dispatcher = RequestDispatcher(table, cluster, pending, limits, environment, slices, self._flush_failed)
+        self.dispatcher = RequestDispatcher(
+            table, cluster, pending, limits, slow_peers, environment, slices, self._flush_failed
+        )
         # Connections that know no session leave every heartbeat to the core.
         quick_sessions = sessions if self._testing is None else SessionTable(wheel, 0)
         self._listeners = Listeners(config, self.dispatcher, quick_sessions, now_ms, self._metrics)

@@ -19,6 +19,7 @@ from coordinator.server.handlers.cluster import ClusterHandlers
 from coordinator.server.limits import ConnectionLimits
 from coordinator.server.pending_requests import PendingRequests
 from coordinator.server.request_context import RequestContext
+from coordinator.server.slow_peers import SlowPeers
 
 
 class RequestDispatcher:
@@ -30,6 +31,7 @@ class RequestDispatcher:
         cluster: ClusterHandlers,
         pending: PendingRequests,
         limits: ConnectionLimits,
+        slow_peers: SlowPeers,
         environment: Environment,
         slices: Slices,
         on_flush_failure: Callable[[LogFlushError], None],
@@ -41,6 +43,7 @@ class RequestDispatcher:
         self._cluster = cluster
         self._pending = pending
         self._limits = limits
+        self._slow_peers = slow_peers
         self._environment = environment
         self._on_flush_failure = on_flush_failure
         self.connections: set[Connection] = set()
@@ -55,11 +58,18 @@ class RequestDispatcher:
     def closed(self, connection: Connection) -> None:
         self.connections.discard(connection)
         self._limits.closed(connection)
+        self._slow_peers.closed(connection)
         if connection.call is not None and connection.call.request_id is not None:
             self._pending.forget(connection.call.request_id)
 
     def rejected(self, connection: Connection, reason: str) -> None:
         logger.warning("connection closed", client=connection.client_host, reason=reason)
+
+    def holds_requests(self, connection: Connection, size_bytes: int) -> None:
+        self._slow_peers.holds_requests(connection, size_bytes)
+
+    def holds_responses(self, connection: Connection, size_bytes: int) -> None:
+        self._slow_peers.holds_responses(connection, size_bytes)
 
     def serve(self, connection: Connection, frame: bytes) -> None:
         """Handle one request; the connection stays busy until it is answered."""

@@ -110,16 +110,20 @@ class TopicHandlers:
         wanted = request.topics
         if call.api_version < STATES_VERSION:
             wanted = [DeleteTopicState(name=name) for name in request.topic_names]
-        valid, responses = _split_valid(wanted)
-        yield
+        valid, responses = yield from _split_valid(wanted)
         responses += yield from self._delete_each_once(valid)
         return DeleteTopicsResponse(responses=responses)
 
     def _delete_each_once(self, wanted: list[DeleteTopicState]) -> Steps[list[DeletableTopicResult]]:
         """Delete topics that are named by name or by id, each at most once; one that is named by both stays."""
         image = self._node.image
-        named = [(each, image.topics_by_id.get(each.topic_id) if each.name is None else None) for each in wanted]
-        names = Counter(each.name if topic is None else topic.name for each, topic in named)
+        named = []
+        names: Counter[str | None] = Counter()
+        for each in wanted:
+            topic = image.topics_by_id.get(each.topic_id) if each.name is None else None
+            named.append((each, topic))
+            names[each.name if topic is None else topic.name] += 1
+            yield
         responses: list[DeletableTopicResult] = []
         for first in range(0, len(named), TOPICS_AT_ONCE):
             yield
@@ -188,11 +192,15 @@ def _not_created(wanted: CreatableTopic, error: ErrorCode, message: str) -> Crea
     return CreatableTopicResult(name=wanted.name, error_code=error, error_message=message)
 
 
-def _split_valid(wanted: list[DeleteTopicState]) -> tuple[list[DeleteTopicState], list[DeletableTopicResult]]:
+def _split_valid(wanted: list[DeleteTopicState]) -> Steps[tuple[list[DeleteTopicState], list[DeletableTopicResult]]]:
     """The topics that are named once, by a name or an id, and the answers for the others."""
-    times = Counter((each.name, each.topic_id) for each in wanted)
+    times: Counter[tuple[str | None, bytes]] = Counter()
+    for each in wanted:
+        times[each.name, each.topic_id] += 1
+        yield
     valid, rejected = [], []
     for (name, topic_id), count in times.items():
+        yield
         if name is not None and topic_id != NO_ID:
             problem = "A topic is named by its name or by its id, not by both."
         elif name is None and topic_id == NO_ID:

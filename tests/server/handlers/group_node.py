@@ -29,6 +29,7 @@ from coordinator.server.loop_scheduler import LoopScheduler
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import Endpoint
 from coordinator.server.request_dispatcher import RequestDispatcher
+from coordinator.server.slow_peers import SlowPeers
 from tests.server.handlers.group_messages import commit_request
 from tests.simulation.server import SimulatedServer
 from tests.wire_client import BEFORE_MEMBER_ID_REQUIRED, join_request
@@ -65,6 +66,7 @@ class GroupNode:
             ClusterHandlers(parts),
             self.pending,
             limits,
+            SlowPeers(config, cast(LoopScheduler, self.server.wheel), lambda: self.server.now_ms),
             self.server.environment,
             Slices(self._no_callback),
             self._flush_failed,
