@@ -100,7 +100,7 @@ class _Filled:
         return self._fault.hits
 
     def takes(self, request: Any, context: Any) -> bool:
-        return True
+        return self._fault.takes(request, context)
 
     def act(self, request: Any, context: Any, proceed: Callable[[], Any]) -> Any:
         return self._fault.act(request, context, proceed)

@@ -1,12 +1,13 @@
 """Which requests a fault takes."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.decision import OperationContext
 from coordinator.deadlines import deadline_after
+from coordinator.faults.named import groups_of, members_of
 from coordinator.faults.specs import RequestSpec
 
 GroupOf = Callable[[str], ClassicGroup | None]
@@ -51,21 +52,9 @@ class Matcher:
         return spec.leader is None or spec.leader is self._is_of_leader(request)
 
     def _is_of_member(self, wanted: str, request: Any, context: OperationContext) -> bool:
-        member_id, instance_id = getattr(request, "member_id", ""), getattr(request, "group_instance_id", None)
-        return wanted in (member_id, instance_id, context.client_id)
+        return wanted == context.client_id or any(wanted in each for each in members_of(request))
 
     def _is_of_leader(self, request: Any) -> bool:
         group_id, member_id = getattr(request, "group_id", ""), getattr(request, "member_id", "")
         group = self._group_of(group_id) if group_id and member_id else None
         return group is not None and group.leader == member_id
-
-
-def groups_of(request: Any) -> Iterator[str]:
-    """The ids of the groups that a request is about, of whichever API."""
-    for name in ("group_id", "key"):
-        found = getattr(request, name, None)
-        if isinstance(found, str):
-            yield found
-    for name in ("groups", "groups_names", "coordinator_keys"):
-        for each in getattr(request, name, None) or ():
-            yield each if isinstance(each, str) else getattr(each, "group_id", "")
