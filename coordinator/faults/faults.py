@@ -118,9 +118,14 @@ class _Unavailable:
 
 
 class Faults:
-    """Injects faults into a node."""
+    """Injects faults into a node.
 
-    def __init__(self, around: Surroundings, table: DispatchTable) -> None:
+    They are no state that is stored: all end with the node. After a restart they are known as removed ones, with their
+    hits, and no number is given twice.
+    """
+
+    def __init__(self, around: Surroundings, table: DispatchTable, before: "Faults | None" = None) -> None:
+        """`before` are the faults of the same node before a restart."""
         self._around = around
         self._interception = Interception(table)
         self._specs: dict[int, AnySpec] = {}
@@ -128,6 +133,9 @@ class Faults:
         self._removed: dict[int, int] = {}
         """Number of a removed fault → how often it was hit."""
         self._next_id = 1
+        if before is not None:
+            self._specs, self._next_id = dict(before._specs), before._next_id
+            self._removed = {each.fault_id: each.hits for each in before.reports()}
         around.scheduler.on_due(_due)
 
     def add(self, fields: dict[str, Any]) -> FaultReport:

@@ -38,7 +38,8 @@ Records = Sequence[tuple[bytes | None, bytes | None]]
 class Control:
     """Of one started node. Ends with it."""
 
-    def __init__(self, node: Node, clock: AdvanceableClock) -> None:
+    def __init__(self, node: Node, clock: AdvanceableClock, faults_before: Faults | None = None) -> None:
+        """`faults_before` are those of the same node before a restart."""
         self._node = node
         self._clock = clock
         self._parts = node.parts
@@ -47,8 +48,13 @@ class Control:
         self._presence.watch(node.table)
         self._audit = AuditLog(self._parts.partitions)
         self._unkeyed: defaultdict[str, count[int]] = defaultdict(count)
-        self.faults = Faults(Surroundings(self._parts, node.scheduler, node.dispatcher), node.table)
+        around = Surroundings(self._parts, node.scheduler, node.dispatcher)
+        self.faults = Faults(around, node.table, faults_before)
         node.scheduler.on_iteration_end(self._waiters.check)
+
+    async def end(self) -> None:
+        """The node stops: who waits for it is told so."""
+        await self._waiters.end(TestingError("the coordinator was stopped or restarted meanwhile"))
 
     # ---- topics
 

@@ -52,7 +52,10 @@ class Coordinator:
         self._node.stop()
 
     def restart(self, clean: bool = False) -> None:
-        """Start again on the same port and logs: as after `kill -9`, or after a clean stop. Faults end."""
+        """Start again on the same port and logs: as after `kill -9`, or after a clean stop.
+
+        All faults end, as if each had been removed: their hits are still known, also to `faults.assert_all_hit()`.
+        """
         self._node.restart(clean).result()
 
     @property
