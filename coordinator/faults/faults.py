@@ -178,9 +178,11 @@ class Faults:
         """Let requests at a barrier go on (`HoldFault.release`).
 
         Raises:
-            FaultError: there is no such fault, or it is no barrier.
+            FaultError: there is no such fault, it is no barrier, or the count is no positive number.
         """
         self.report(fault_id)
+        if count is not None and (not isinstance(count, int) or count < 1):
+            raise FaultError(f"count={count!r}: expected a whole number from 1 on, or none for all requests")
         installed = self._installed.get(fault_id)
         if not isinstance(installed, _OfRequests) or not isinstance(installed.fault, HoldFault):
             raise FaultError(f"fault {fault_id} is no barrier, or it was removed")

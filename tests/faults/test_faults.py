@@ -1,11 +1,16 @@
 """The list of faults: numbers, reports, and what a restart of the server leaves of them."""
 
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
 import pytest
 
 from _wire.errors import ErrorCode
 from coordinator.faults.faults import FAULTS_MAX
 from coordinator.faults.specs import FaultError
 from coordinator.testing import Coordinator, TestingError
+from coordinator.testing.control import Control
 from tests.wire_client import WireClient, join_request
 
 
@@ -33,7 +38,7 @@ def test_a_fault_after_a_restart_is_not_taken_for_one_before_it(server: Coordina
     server.restart()
     after = server.faults.answer("Heartbeat", "UNKNOWN_MEMBER_ID")
     assert after.id != before.id
-    with pytest.raises(FaultError, match=f"^there is no fault {before.id}$"):
+    with pytest.raises(FaultError, match=rf"^there is no fault {before.id}$"):
         before.remove()
     with WireClient(server.bootstrap) as client:
         assert client.heartbeat_error("g", "m") == ErrorCode.UNKNOWN_MEMBER_ID
@@ -56,14 +61,15 @@ def test_a_restart_ends_a_barrier_and_an_unavailable_partition(server: Coordinat
 
 def test_who_waits_during_a_restart_or_a_stop_is_told_so(server: Coordinator) -> None:
     barrier = server.faults.hold("JoinGroup")
-    for end in (server.restart, server.stop):
-        waits = [
+    ends: tuple[Callable[[], None], ...] = (server.restart, server.stop)
+    for end in ends:
+        waits: list[Future[Any]] = [
             server._node.wait(lambda control: control.wait_for_group("g", "Stable")),
             server._node.wait(lambda control: control.wait_for_held(barrier.id)),
         ]
         end()
         for each in waits:
-            with pytest.raises(TestingError, match="^the coordinator was stopped or restarted meanwhile$"):
+            with pytest.raises(TestingError, match=r"^the coordinator was stopped or restarted meanwhile$"):
                 each.result(timeout=5)
 
 
@@ -81,12 +87,12 @@ def test_faults_are_numbered_and_reported_until_they_are_cleared(server: Coordin
 
 
 def test_the_number_of_faults_is_bounded(server: Coordinator) -> None:
-    def fill(control) -> None:
+    def fill(control: Control) -> None:
         for _ in range(FAULTS_MAX):
             control.faults.add({"do": "drop", "api": "Fetch"})
 
     server._node.ask(fill).result()
-    with pytest.raises(FaultError, match="^there are 10000 faults already: clear them$"):
+    with pytest.raises(FaultError, match=r"^there are 10000 faults already: clear them$"):
         server.faults.drop("Fetch")
     server.faults.clear()
     server.faults.drop("Fetch")

@@ -200,6 +200,18 @@ def test_bad_calls_get_one_line(server):
         (lambda: server.produce("nowhere", [1]), "1 is neither text nor bytes nor None"),
         (lambda: server.create_topic("a/b"), "cannot create topic"),
         (lambda: server.create_topic("none", partitions=0), "cannot create topic none"),
+        (lambda: server.create_topic("none", partitions="1"), "partitions='1': expected a whole number from -1 on"),
+        (lambda: server.create_topic("many", partitions=10**9), "cannot create topic many"),
+        (lambda: server.create_topic(None), "the name of a topic is text, not None"),
+        (lambda: server.produce("nowhere", ["1"], partition="0"), "partition='0': expected a whole number from 0 on"),
+        (lambda: server.group(None), "the id of a group is text, not None"),
+        (lambda: server.group("g").wait_for(members="3"), "members='3': expected a whole number from 0 on"),
+        (lambda: server.group("g").wait_for(generation=-1), "generation=-1: expected a whole number from 0 on"),
+        (lambda: server.group("g").wait_for("Stable", timeout="1"), "timeout='1': expected a number of seconds"),
+        (lambda: server.faults.hold("Fetch").wait_for(0), "requests=0: expected a whole number from 1 on"),
+        (lambda: server.advance("45"), "seconds='45': expected a number of seconds"),
+        (lambda: server.assert_rebalances("g"), "nothing is expected: give at_most, at_least or causes"),
+        (lambda: server.assert_rebalances("g", at_most=-1), "at_most=-1: expected a whole number from 0 on"),
         (server.start, "started once"),
     ):
         with pytest.raises(TestingError) as failed:
