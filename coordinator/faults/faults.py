@@ -201,9 +201,6 @@ class Faults:
         """Of all faults since the last `clear`, also of those that were removed."""
         return [self.report(each) for each in self._specs]
 
-    def unhit(self) -> list[FaultReport]:
-        return [each for each in self.reports() if not each.hits]
-
     def clear(self) -> None:
         """Remove all faults and forget them."""
         for fault_id in list(self._installed):

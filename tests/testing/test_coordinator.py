@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -16,12 +15,6 @@ from coordinator.testing import Coordinator, TestingError, WaitTimeout
 from tests.testing.consumers import consumers
 from tests.waiting import wait_for
 from tests.wire_client import WireClient
-
-
-@pytest.fixture
-def server() -> Iterator[Coordinator]:
-    with Coordinator() as running:
-        yield running
 
 
 def wire_member(server: Coordinator, group_id: str, timeout_ms: int = 10_000) -> tuple[WireClient, str]:

@@ -134,21 +134,21 @@ def test_workers_of_xdist_have_a_server_each(run):
     result.assert_outcomes(passed=4)
 
 
-CTRL_C = "threading.Timer(0.2, signal.raise_signal, [signal.SIGINT]).start()"
+CTRL_C = "threading.Timer(0.2, signal.pthread_kill, [threading.main_thread().ident, signal.SIGINT]).start()"
 
 
 @pytest.mark.parametrize(
-    "ending",
+    ("ending", "status"),
     [
-        "assert False",
-        "raise KeyboardInterrupt",
-        f"{CTRL_C}; own.group('g').wait_for('Stable', timeout=30)",
-        f"{CTRL_C}; own.faults.hold('JoinGroup').wait_for(timeout=30)",
-        "os._exit(3)",
+        ("assert False", 1),
+        ("raise KeyboardInterrupt", 2),
+        (f"{CTRL_C}; own.group('g').wait_for('Stable', timeout=30)", 2),
+        (f"{CTRL_C}; own.faults.hold('JoinGroup').wait_for(timeout=30)", 2),
+        ("os._exit(3)", 3),
     ],
 )
-def test_nothing_is_left_after_a_test_that_fails_or_is_interrupted(run, pytester, ending):
-    run(
+def test_nothing_is_left_after_a_test_that_fails_or_is_interrupted(run, pytester, ending, status):
+    result = run(
         f"""
         import json, os, pathlib, signal, threading
 
@@ -158,6 +158,7 @@ def test_nothing_is_left_after_a_test_that_fails_or_is_interrupted(run, pytester
             {ending}
         """
     )
+    assert result.ret == status
     for bootstrap in json.loads((pytester.path / "ports.json").read_text()):
         with pytest.raises(Exception, match="cannot reach"):
             WireClient(bootstrap)
