@@ -143,10 +143,11 @@ def test_a_full_group_takes_nobody_more(server):
 
 def test_a_full_group_counts_only_whom_it_refuses(server):
     with WireClient(server.bootstrap) as client, WireClient(server.bootstrap, "new") as another:
-        client.join_alone("g")
+        member_id = client.join_alone("g")
         fault = server.faults.fill("g", size=2)
         another.send(join_request("g"), 3)
         server.group("g").wait_for("PreparingRebalance", members=2)
+        assert client.request(join_request("g", member_id), 3).generation_id == 2
         assert fault.hits == 0
 
 

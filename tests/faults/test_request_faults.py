@@ -43,6 +43,7 @@ def test_an_error_is_answered_without_the_group_and_told_as_injected(server):
         fault = server.faults.answer("Heartbeat", "ILLEGAL_GENERATION", group="g", times=2)
         answers = [client.heartbeat_error("g", member_id) for _ in range(3)]
         assert answers == [ErrorCode.ILLEGAL_GENERATION, ErrorCode.ILLEGAL_GENERATION, ErrorCode.NONE]
+        fault.remove()
         assert fault.hits == 2
         assert told(server, "g") == [("Heartbeat", "ILLEGAL_GENERATION", member_id)] * 2
         assert server.group("g").state == "Stable"
@@ -242,10 +243,12 @@ def test_a_barrier_lets_as_many_go_on_as_it_is_told(server):
     assert barrier.wait_for(3) == 3
     assert barrier.release(2) == 2
     assert barrier.waiting == 1
-    barrier.remove()
+    assert barrier.release() == 1
     for client, each in zip(clients, sent, strict=True):
         client.receive(each)
+        client.request(MetadataRequest(topics=[]), 8)  # it is open now
         client.socket.close()
+    assert barrier.waiting == 0
 
 
 def test_a_request_of_a_client_that_is_gone_is_not_let_through(server):
@@ -256,6 +259,7 @@ def test_a_request_of_a_client_that_is_gone_is_not_let_through(server):
     client.socket.close()
     with WireClient(server.bootstrap) as another:  # the server has seen the first one go when this is answered
         another.request(MetadataRequest(topics=[]), 8)
+    assert barrier.waiting == 0
     assert barrier.release() == 0
     assert server.group("g").state == "Dead"
 

@@ -14,7 +14,7 @@ from coordinator.config import ConfigError
 from coordinator.testing import Coordinator, TestingError, WaitTimeout
 from tests.testing.consumers import consumers
 from tests.waiting import wait_for
-from tests.wire_client import WireClient
+from tests.wire_client import WireClient, join_request
 
 
 def wire_member(server: Coordinator, group_id: str, timeout_ms: int = 10_000) -> tuple[WireClient, str]:
@@ -91,7 +91,31 @@ def test_a_wait_in_vain_says_how_the_group_is(server):
         server.group("g").wait_for("stable")
 
 
+def test_a_wait_is_for_the_generation_or_a_later_one_and_for_the_number_of_partitions(server):
+    client, member_id = wire_member(server, "g")
+    with client:
+        client.request(join_request("g", member_id), 3)
+        group = server.group("g")
+        assert group.wait_for(generation=1).generation_id == group.wait_for(generation=2).generation_id == 2
+        with pytest.raises(WaitTimeout, match=r"waited 0.01 s for group g to have generation 3; it is Completing"):
+            group.wait_for(generation=3, timeout=0.01)
+        with pytest.raises(WaitTimeout, match="to have 1 partition assigned; it is"):
+            group.wait_for(partitions=1, timeout=0.01)
+        assert group.wait_for(partitions=0, members=1).leader == member_id
+
+
 # ---- time
+
+
+def test_the_clock_goes_on_after_a_jump(server):
+    def now_ms() -> int:
+        return server._node.ask(lambda control: control._parts.now_ms()).result()
+
+    before_ms = now_ms()
+    server.advance(seconds=60)
+    after_ms = now_ms()
+    assert 60_000 <= after_ms - before_ms < 70_000
+    wait_for(lambda: now_ms() > after_ms, 10, "the clock to go on")
 
 
 def test_a_jump_ends_the_session_of_a_client_that_is_gone_and_of_no_other(server):
