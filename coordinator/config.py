@@ -359,12 +359,6 @@ class Config:
                 f"must not be above {GROUP_MAX_SESSION_TIMEOUT_MS.name}={self[GROUP_MAX_SESSION_TIMEOUT_MS]}"
             )
 
-    def having(self, key: ConfigKey[T], value: T) -> "Config":
-        """The same settings, with another value of one of them."""
-        other = Config()
-        other._values = self._values | {key: value}
-        return other
-
     def __getitem__(self, key: ConfigKey[T]) -> T:
         value: T = self._values[key]
         return value

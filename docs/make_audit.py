@@ -120,7 +120,7 @@ FIELDS: Final[dict[str, str]] = {
     "api": "the request",
     "error": "Kafka's name of the error",
     "holder": "the member that has the instance id",
-    "injected": "whether a fault that a test injected gave the answer",
+    "injected": "whether a fault that a test injected is the reason",
     "count": "how often it happened so far",
     "software_version": "version of this server",
     "groups": "number of groups; null if they are not loaded yet",

@@ -44,8 +44,8 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " coordinator.core.consumer_protocol coordinator.client coordinator.explain msgspec"
         " pyarrow deltalake pyspark py4j delta rich",
         "coordinator.dashboard": "coordinator.audit.schema coordinator.client coordinator.explain msgspec starlette",
-        "coordinator.faults": "_wire coordinator.server coordinator.runtime coordinator.core coordinator.config"
-        " msgspec",
+        "coordinator.faults": "_wire coordinator.broker.slices coordinator.server coordinator.runtime coordinator.core"
+        " coordinator.config msgspec",
         "coordinator.testing": "_wire coordinator.faults coordinator.server coordinator.explain coordinator.client"
         " coordinator.audit coordinator.broker coordinator.core coordinator.log coordinator.timers coordinator.config"
         " msgspec pytest starlette uvloop",

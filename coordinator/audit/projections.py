@@ -140,7 +140,7 @@ def _replaced(
     known = state.subscribe(event.new_member_id, group.protocol_type, event.protocols[0].metadata)
     if event.request_id is not None:
         state.note_join(known, group.generation_id + 1, event.at_ms)
-        state.note_trigger(Cause.STATIC_REPLACED, member, event.reason, event.at_ms)
+        state.note_trigger(event.cause, member, event.reason, event.at_ms)
     return {
         "member": schema.MemberRef(
             event.new_member_id,
@@ -159,6 +159,7 @@ def _replaced(
         "subscribed_topics": known.topics,
         "old_subscribed_topics": old.topics,
         "unnamed_topics": known.unnamed_topics + old.unnamed_topics,
+        "cause": event.cause,
     }
 
 

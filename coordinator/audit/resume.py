@@ -239,8 +239,9 @@ def resume(
 ) -> list[Record]:
     """Set the audit state of each loaded group in `projector`; return records for the groups that differ.
 
-    `always`: for the others too.
+    `always`: for the others too, as after a fault of a test, which is told whatever it changed.
     """
+    always = always or cause is Cause.FAULT
     records = []
     for group_id, group in groups.items():
         cursor = cursors.get(group_id)

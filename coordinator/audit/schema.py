@@ -207,7 +207,7 @@ class StaticMemberReplaced(AuditEvent, frozen=True, kw_only=True, tag="static_me
     `member` names the client that came, with its own client id and host. DescribeGroups goes on to show those of the
     client before, as on Kafka: `described_client_id` and `described_client_host`. `old_client_id` and `old_client_host`
     are those of the client whose place it took. `unnamed_topics` is as in `member.joined`, and counts the topics of
-    both subscriptions.
+    both subscriptions. `cause` is `static_replaced`, or `fault` if a fault that a test injected took the place.
     """
 
     member: MemberRef
@@ -220,6 +220,7 @@ class StaticMemberReplaced(AuditEvent, frozen=True, kw_only=True, tag="static_me
     subscribed_topics: list[str] = []
     old_subscribed_topics: list[str] = []
     unnamed_topics: int = 0
+    cause: Cause = Cause.STATIC_REPLACED
 
 
 class RebalanceStarted(AuditEvent, frozen=True, kw_only=True, tag="rebalance.started"):
@@ -362,8 +363,9 @@ class GroupLoaded(AuditEvent, frozen=True, kw_only=True, tag="group.loaded"):
     true if none of the events that were read leads to the loaded state. More than the last batch is then missing from
     one of the two topics, which only a power loss can cause. `cause` is `store_failed` if the partition was loaded
     again because an append failed, and `invariant_violated` if the group alone was loaded again because of a defect of
-    the coordinator, in whatever state it was. It is null for any other load, such as at a start or a change of the
-    leader.
+    the coordinator, in whatever state it was. It is `fault` if a fault that a test injected made the partition
+    unavailable: each of its groups is then told, in whatever state. It is null for any other load, such as at a start
+    or a change of the leader.
     """
 
     protocol_type: str
@@ -459,8 +461,9 @@ class RequestRejected(AuditEvent, frozen=True, kw_only=True, tag="request.reject
     happened with the same API, error, client id and instance id in this incarnation of the group, or since it was
     loaded: the event is written for the 1st, 10th, 100th, … time.
 
-    `injected` is true if not the coordinator but a fault that a test injected gave the answer, with any error to any
-    request. Each of these is written, and none is counted.
+    `injected` is true if a fault that a test injected is the reason: with any error to any request that names the
+    group, also to one that names no member (`member_id` is then empty). Each of these answers is written, and none is
+    counted. An answer about a group that does not exist has no event.
     """
 
     api: str

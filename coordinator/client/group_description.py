@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from _wire.errors import ErrorCode, MalformedMessage
+from _wire.errors import ErrorCode
 from _wire.messages.describe_groups import DescribeGroupsRequest
 from _wire.messages.list_groups import ListGroupsRequest
 from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
@@ -12,8 +12,7 @@ from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from coordinator.client.groups import DEAD, coordinator_of, raise_for_error
 from coordinator.client.wire import ClientError, WireConnection
-from coordinator.core.assignors.consumer_protocol import decode_assignment
-from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
+from coordinator.core.assignors.consumer_protocol import readable_partitions
 
 CLIENT_ID: Final = "coordinator-groups"
 ANSWER_SECONDS: Final = 4
@@ -123,13 +122,7 @@ def describe_group(bootstrap: str, group_id: str) -> DescribedGroup:
 
 
 def _member(protocol_type: str, described: Any) -> DescribedMember:
-    partitions: dict[str, list[int]] | None = None
-    if protocol_type == CONSUMER_PROTOCOL_TYPE:
-        try:
-            decoded = decode_assignment(described.member_assignment) if described.member_assignment else {}
-            partitions = {topic: sorted(of_topic) for topic, of_topic in decoded.items()}
-        except MalformedMessage:
-            partitions = None  # shown as unreadable; the other members can still be described
+    partitions = readable_partitions(protocol_type, described.member_assignment)
     return DescribedMember(
         described.member_id, described.client_id, described.client_host, described.group_instance_id, partitions
     )

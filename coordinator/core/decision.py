@@ -39,12 +39,16 @@ class SessionTimeouts(Protocol):
 
 
 class Environment(NamedTuple):
-    """What all operations of a coordinator may read. `new_id` returns a random UUID as text."""
+    """What all operations of a coordinator may read. `new_id` returns a random UUID as text.
+
+    `filled_size` is the most members that a fault of a test allows the group of this operation; None: there is none.
+    """
 
     config: Config
     topics: Topics
     sessions: SessionTimeouts
     new_id: Callable[[], str]
+    filled_size: int | None = None
 
 
 @dataclass(slots=True)

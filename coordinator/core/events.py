@@ -67,6 +67,7 @@ class PendingMemberRemoved:
     """A pending member id was removed before its member joined.
 
     One that leaves starts a rebalance in Stable and CompletingRebalance; its mere expiry does not (4.3).
+    `found_no_room`: its JoinGroup was rejected because the group is full.
     """
 
     group_id: str
@@ -76,11 +77,12 @@ class PendingMemberRemoved:
     client_id: str = ""
     client_host: str = ""
     reason: str = ""
+    found_no_room: bool = False
 
     def apply(self, group: Group) -> None:
         classic = group.classic
         del classic.pending_members[self.member_id]
-        if self.cause is Cause.GROUP_MAX_SIZE_REACHED:
+        if self.found_no_room:
             classic.defer_join_completion()
         else:
             classic.allow_join_completion()
@@ -170,6 +172,7 @@ class MemberRemoved:
     """A member was removed: it left, its session expired, it was too late or it was rejected.
 
     `last_heard_ms` is known of a member that did not go by itself; `requested_by` only if another client removed it.
+    `found_no_room`: its JoinGroup was rejected because the group is full.
     """
 
     group_id: str
@@ -179,12 +182,13 @@ class MemberRemoved:
     reason: str
     last_heard_ms: int | None = None
     requested_by: Requester | None = None
+    found_no_room: bool = False
 
     def apply(self, group: Group) -> None:
         classic = group.classic
         member = classic.remove_member(self.member_id)
         classic.request_rebalance(self.cause, member, self.reason)
-        if self.cause is Cause.GROUP_MAX_SIZE_REACHED:
+        if self.found_no_room:
             classic.defer_join_completion()
 
 
@@ -192,7 +196,8 @@ class MemberRemoved:
 class StaticMemberReplaced:
     """A static member came back under a new member id (KIP-345). As on Kafka, client id and host stay the old one's.
 
-    `request_id` is None when it takes over the assignment at once, without a rebalance.
+    `request_id` is None when it takes over the assignment at once, without a rebalance. `cause` is that of the
+    rebalance otherwise.
     """
 
     group_id: str
@@ -209,6 +214,7 @@ class StaticMemberReplaced:
     client_host: str = ""
     client_software_name: str = ""
     client_software_version: str = ""
+    cause: Cause = Cause.STATIC_REPLACED
 
     def replacement(self, old: Member) -> Member:
         """The member that takes the place of `old`."""
@@ -240,7 +246,7 @@ class StaticMemberReplaced:
         if owed_sync:
             classic.pending_sync.add(self.new_member_id)
         if self.request_id is not None:
-            classic.request_rebalance(Cause.STATIC_REPLACED, classic.members[self.new_member_id], self.reason)
+            classic.request_rebalance(self.cause, classic.members[self.new_member_id], self.reason)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 Counterpart in Kafka: `GroupMetadataManager.classicGroupJoin` and what it calls.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from _wire.errors import NONE, ErrorCode
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
@@ -12,6 +12,7 @@ from coordinator.core import static_members
 from coordinator.core.causes import Cause
 from coordinator.core.classic_group import NO_GENERATION, NO_MEMBER_ID, ClassicGroup, Member, Protocol
 from coordinator.core.decision import (
+    NOTHING,
     Decision,
     OperationContext,
     SessionEnded,
@@ -26,6 +27,7 @@ from coordinator.core.events import (
     MemberRemoved,
     PendingMemberAdded,
     PendingMemberRemoved,
+    StaticMemberReplaced,
 )
 from coordinator.core.group import Group
 from coordinator.core.members import check_member
@@ -92,18 +94,55 @@ def join(group: Group | None, request: JoinGroupRequest, context: OperationConte
     decision = _join(group.classic, request, context)
     for reply in decision.replies:
         if reply.request_id == context.request_id and isinstance(reply.response, JoinGroupResponse):
-            return rejecting(group, "JoinGroup", request, ErrorCode(reply.response.error_code), decision, context)
+            error = ErrorCode(reply.response.error_code)
+            is_full = error is ErrorCode.GROUP_MAX_SIZE_REACHED
+            injected = is_full and _why_full(group.classic, request.member_id, context) is Cause.FAULT
+            return rejecting(group, "JoinGroup", request, error, decision, context, injected=injected)
     return decision
 
 
+class TakenInstance(NamedTuple):
+    """The request of `take_instance`."""
+
+    join: JoinGroupRequest
+    cause: Cause
+
+
+def take_instance(group: Group | None, request: TakenInstance, context: OperationContext) -> Decision:
+    """Join with the instance id of a static member, for a cause that is not the member's restart.
+
+    If the instance has gone meanwhile, nothing happens.
+    """
+    if group is None or request.join.group_instance_id not in group.classic.static_members:
+        return NOTHING
+    decision = join(group, request.join, context)
+    for event in decision.events:
+        if isinstance(event, StaticMemberReplaced):
+            event.cause = request.cause
+    return decision
+
+
+def take_instance_error(request: TakenInstance, error: ErrorCode, api_version: int) -> JoinGroupResponse:
+    return error_response(request.join, error, api_version)
+
+
 def _join(group: ClassicGroup, request: JoinGroupRequest, context: OperationContext) -> Decision:
-    if not _has_room(group, request.member_id, context.config[GROUP_MAX_SIZE]):
-        return _reject_and_remove(group, request, context)
+    full = _why_full(group, request.member_id, context)
+    if full is not None:
+        return _reject_and_remove(group, request, context, full)
     if not group.accepts_protocols(request.protocol_type, [protocol.name for protocol in request.protocols]):
         return _reject(context, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
     if request.member_id == NO_MEMBER_ID:
         return _join_new(group, request, context)
     return _join_known(group, request, context)
+
+
+def _why_full(group: ClassicGroup, member_id: str, context: OperationContext) -> Cause | None:
+    """Which limit leaves no room for a member; None: there is room."""
+    if not _has_room(group, member_id, context.config[GROUP_MAX_SIZE]):
+        return Cause.GROUP_MAX_SIZE_REACHED
+    filled_size = context.environment.filled_size
+    return None if filled_size is None or _has_room(group, member_id, filled_size) else Cause.FAULT
 
 
 def _has_room(group: ClassicGroup, member_id: str, max_size: int) -> bool:
@@ -120,7 +159,9 @@ def _has_room(group: ClassicGroup, member_id: str, max_size: int) -> bool:
     return member is not None or len(group.members) < max_size
 
 
-def _reject_and_remove(group: ClassicGroup, request: JoinGroupRequest, context: OperationContext) -> Decision:
+def _reject_and_remove(
+    group: ClassicGroup, request: JoinGroupRequest, context: OperationContext, cause: Cause
+) -> Decision:
     member_id = request.member_id
     rejected = _reject(context, ErrorCode.GROUP_MAX_SIZE_REACHED, NO_MEMBER_ID)
     if member_id in group.members:
@@ -129,12 +170,13 @@ def _reject_and_remove(group: ClassicGroup, request: JoinGroupRequest, context: 
             group_id=group.group_id,
             at_ms=context.now_ms,
             member_id=member_id,
-            cause=Cause.GROUP_MAX_SIZE_REACHED,
+            cause=cause,
             reason=reason,
+            found_no_room=True,
         )
     elif member_id in group.pending_members:
         event = PendingMemberRemoved(
-            group_id=group.group_id, at_ms=context.now_ms, member_id=member_id, cause=Cause.GROUP_MAX_SIZE_REACHED
+            group_id=group.group_id, at_ms=context.now_ms, member_id=member_id, cause=cause, found_no_room=True
         )
     else:
         return rejected

@@ -30,17 +30,27 @@ def rejecting(
     error: ErrorCode,
     decision: Decision,
     context: OperationContext,
+    *,
+    injected: bool = False,
 ) -> Decision:
-    """The decision, with the event that tells of the error that it answers; there is none without a group."""
+    """The decision, with the event that tells of the error that it answers; there is none without a group.
+
+    `injected`: a fault of a test is the reason for the error.
+    """
     if group is None or error in PART_OF_THE_PROTOCOL:
         return decision
     decision.keeps_membership = not decision.events
-    decision.events = (*decision.events, rejection(group, api, request, error, context))
+    decision.events = (*decision.events, rejection(group, api, request, error, context, injected))
     return decision
 
 
 def rejection(
-    group: Group, api: str, request: MemberRequest, error: ErrorCode, context: OperationContext
+    group: Group,
+    api: str,
+    request: MemberRequest,
+    error: ErrorCode,
+    context: OperationContext,
+    injected: bool = False,
 ) -> RequestRejected:
     """The event that tells of an error, whichever it is."""
     is_fenced = error is ErrorCode.FENCED_INSTANCE_ID and request.group_instance_id is not None
@@ -56,6 +66,7 @@ def rejection(
         client_software_name=context.client_software_name,
         client_software_version=context.client_software_version,
         holder_id=group.classic.static_members.get(request.group_instance_id or "") if is_fenced else None,
+        injected=injected,
     )
 
 
@@ -73,7 +84,6 @@ def tell(group: Group | None, rejected: RejectedRequest, context: OperationConte
     if group is None:
         return NOTHING
     if rejected.injected:
-        told = rejection(group, rejected.api, rejected.request, rejected.error, context)
-        told.injected = True
+        told = rejection(group, rejected.api, rejected.request, rejected.error, context, injected=True)
         return Decision((told,), keeps_membership=True)
     return rejecting(group, rejected.api, rejected.request, rejected.error, Decision(), context)

@@ -69,7 +69,7 @@ class Joining:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """A static member whose place a restarted client took (KIP-345)."""
+    """A static member whose place another client took (KIP-345): its own after a restart, unless a fault did it."""
 
     member: MemberRef
     old_member_id: str
@@ -80,6 +80,7 @@ class Replacement:
     reason: str
     subscribed_topics: tuple[str, ...]
     old_subscribed_topics: tuple[str, ...]
+    cause: Cause = Cause.STATIC_REPLACED
 
 
 @dataclass(slots=True)

@@ -225,6 +225,7 @@ class GroupHistory:
             event.reason,
             tuple(event.subscribed_topics),
             tuple(event.old_subscribed_topics),
+            event.cause,
         )
         pending = self._pending
         pending.add(pending.replaced, change)

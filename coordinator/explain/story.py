@@ -316,7 +316,7 @@ def _all_triggers(generation: Generation) -> list[Trigger]:
         trigger = Trigger(Cause.NEW_MEMBER, joined.member, joined.reason, joined.at_ms)
         found.setdefault((trigger.cause, _id_of(trigger)), trigger)
     for replaced in changes.replaced:
-        trigger = Trigger(Cause.STATIC_REPLACED, replaced.member, replaced.reason, replaced.at_ms)
+        trigger = Trigger(replaced.cause, replaced.member, replaced.reason, replaced.at_ms)
         found.setdefault((trigger.cause, _id_of(trigger)), trigger)
     return sorted(found.values(), key=lambda each: each.at_ms)
 

@@ -100,7 +100,7 @@ class _Filled:
         return self._fault.hits
 
     def takes(self, request: Any, context: Any) -> bool:
-        return True
+        return self._fault.takes(request, context)
 
     def act(self, request: Any, context: Any, proceed: Callable[[], Any]) -> Any:
         return self._fault.act(request, context, proceed)
@@ -118,9 +118,14 @@ class _Unavailable:
 
 
 class Faults:
-    """Injects faults into a node."""
+    """Injects faults into a node.
 
-    def __init__(self, around: Surroundings, table: DispatchTable) -> None:
+    They are no state that is stored: all end with the node. After a restart they are known as removed ones, with their
+    hits, and no number is given twice.
+    """
+
+    def __init__(self, around: Surroundings, table: DispatchTable, before: "Faults | None" = None) -> None:
+        """`before` are the faults of the same node before a restart."""
         self._around = around
         self._interception = Interception(table)
         self._specs: dict[int, AnySpec] = {}
@@ -128,6 +133,9 @@ class Faults:
         self._removed: dict[int, int] = {}
         """Number of a removed fault → how often it was hit."""
         self._next_id = 1
+        if before is not None:
+            self._specs, self._next_id = dict(before._specs), before._next_id
+            self._removed = {each.fault_id: each.hits for each in before.reports()}
         around.scheduler.on_due(_due)
 
     def add(self, fields: dict[str, Any]) -> FaultReport:
@@ -170,9 +178,11 @@ class Faults:
         """Let requests at a barrier go on (`HoldFault.release`).
 
         Raises:
-            FaultError: there is no such fault, or it is no barrier.
+            FaultError: there is no such fault, it is no barrier, or the count is no positive number.
         """
         self.report(fault_id)
+        if count is not None and (not isinstance(count, int) or count < 1):
+            raise FaultError(f"count={count!r}: expected a whole number from 1 on, or none for all requests")
         installed = self._installed.get(fault_id)
         if not isinstance(installed, _OfRequests) or not isinstance(installed.fault, HoldFault):
             raise FaultError(f"fault {fault_id} is no barrier, or it was removed")
@@ -190,9 +200,6 @@ class Faults:
     def reports(self) -> list[FaultReport]:
         """Of all faults since the last `clear`, also of those that were removed."""
         return [self.report(each) for each in self._specs]
-
-    def unhit(self) -> list[FaultReport]:
-        return [each for each in self.reports() if not each.hits]
 
     def clear(self) -> None:
         """Remove all faults and forget them."""

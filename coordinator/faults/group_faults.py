@@ -5,15 +5,16 @@ from typing import Any, Final
 
 from _wire.errors import ErrorCode
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from coordinator.config import GROUP_MAX_SIZE
 from coordinator.core import operations
 from coordinator.core.causes import Cause
 from coordinator.core.classic_group import ClassicGroup, Member
 from coordinator.core.decision import OperationContext
+from coordinator.core.joining import TakenInstance
 from coordinator.core.members import SessionExpired
 from coordinator.core.rebalance import ForcedRebalance
 from coordinator.core.states import COMPLETING_REBALANCE, STABLE
 from coordinator.deadlines import deadline_after
+from coordinator.faults.answers import Send, catch_answer
 from coordinator.faults.request_faults import Surroundings
 from coordinator.faults.specs import Expire, FaultError, Fence, Fill, Immediate, Rebalance, Unavailable
 from coordinator.runtime.shard import ShardState
@@ -97,11 +98,12 @@ def _fence(parts: NodeContext, group: ClassicGroup, instance_id: str) -> None:
         group_instance_id=instance_id,
         protocol_type=group.protocol_type or "",
         protocols=[JoinGroupRequestProtocol(name=each.name, metadata=each.metadata) for each in holder.protocols],
-        reason=f"{Cause.FAULT}: fence",
+        reason="fence",
     )
     request_id = parts.pending.register(_Nobody())
     context = OperationContext(request_id, JOIN_VERSION, CLIENT, "", parts.coordinator.environment, 0)
-    parts.coordinator.enqueue(operations.JOIN_GROUP, group.group_id, request, context)
+    taken = TakenInstance(request, Cause.FAULT)
+    parts.coordinator.enqueue(operations.TAKE_INSTANCE, group.group_id, taken, context)
 
 
 class FillFault:
@@ -112,16 +114,20 @@ class FillFault:
     def __init__(self, spec: Fill, parts: NodeContext) -> None:
         self.hits = 0
         self._group_id = spec.group
-        self._size = spec.size or max(1, len(_existing(parts, spec.group).members))
+        group = _existing(parts, spec.group)
+        self._size = spec.size or max(1, len(group.members))
+
+    def takes(self, request: Any, context: RequestContext) -> bool:
+        return bool(request.group_id == self._group_id)
 
     def act(self, request: Any, context: RequestContext, proceed: Callable[[], Any]) -> Any:
-        """Let the request be decided in an environment with the smaller limit. A hit is a request of no member."""
-        if request.group_id == self._group_id:
-            self.hits += not request.member_id
-            environment = context.environment
-            limited = environment.config.having(GROUP_MAX_SIZE, self._size)
-            context.environment = environment._replace(config=limited)
-        return proceed()
+        """Let the request be decided in an environment with the smaller limit. A hit is one that finds no room."""
+        context.environment = context.environment._replace(filled_size=self._size)
+        return catch_answer(context, self._count, proceed)
+
+    def _count(self, response: Any, send: Send) -> None:
+        self.hits += response.error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
+        send(response)
 
 
 class EndUnavailabilityKey:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from _wire.apis import APIS
 from coordinator.broker.slices import at_once
-from coordinator.faults.specs import FaultError
+from coordinator.faults.specs import FaultError, nearest
 from coordinator.server.dispatch import DispatchTable, Route
 from coordinator.server.request_context import RequestContext
 
@@ -37,7 +37,7 @@ class Interception:
         """
         served = {route.api.name: key for key, route in self._table.routes.items()}
         if api not in served:
-            raise FaultError(f"no API {api!r} is served; served are {', '.join(sorted(served))}")
+            raise FaultError(f"no API {api!r} is served; {nearest(api, sorted(served))}")
         return APIS.named(api).key
 
     def install(self, api: str, interceptor: Interceptor) -> None:

@@ -1,12 +1,13 @@
 """Which requests a fault takes."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.decision import OperationContext
 from coordinator.deadlines import deadline_after
+from coordinator.faults.named import groups_of, members_of
 from coordinator.faults.specs import RequestSpec
 
 GroupOf = Callable[[str], ClassicGroup | None]
@@ -46,13 +47,9 @@ class Matcher:
         spec = self._spec
         if spec.group is not None and spec.group not in groups_of(request):
             return False
-        if spec.member is not None and not self._is_of_member(spec.member, request, context):
+        if spec.member is not None and not _is_of(spec.member, request, context):
             return False
         return spec.leader is None or spec.leader is self._is_of_leader(request)
-
-    def _is_of_member(self, wanted: str, request: Any, context: OperationContext) -> bool:
-        member_id, instance_id = getattr(request, "member_id", ""), getattr(request, "group_instance_id", None)
-        return wanted in (member_id, instance_id, context.client_id)
 
     def _is_of_leader(self, request: Any) -> bool:
         group_id, member_id = getattr(request, "group_id", ""), getattr(request, "member_id", "")
@@ -60,12 +57,6 @@ class Matcher:
         return group is not None and group.leader == member_id
 
 
-def groups_of(request: Any) -> Iterator[str]:
-    """The ids of the groups that a request is about, of whichever API."""
-    for name in ("group_id", "key"):
-        found = getattr(request, name, None)
-        if isinstance(found, str):
-            yield found
-    for name in ("groups", "groups_names", "coordinator_keys"):
-        for each in getattr(request, name, None) or ():
-            yield each if isinstance(each, str) else getattr(each, "group_id", "")
+def _is_of(wanted: str, request: Any, context: OperationContext) -> bool:
+    """Whether a member of this id, client id or instance id sent the request, or is named in it."""
+    return wanted == context.client_id or any(wanted in each for each in members_of(request))

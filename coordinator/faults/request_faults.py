@@ -10,6 +10,7 @@ from coordinator.core.rejections import RejectedRequest
 from coordinator.deadlines import deadline_after
 from coordinator.faults.answers import Send, catch_answer, raw_connection
 from coordinator.faults.matching import Matcher
+from coordinator.faults.named import groups_of, members_of
 from coordinator.faults.specs import Answer, Close, Delay, Drop, Hold, RequestSpec, Throttle, error_named
 from coordinator.server.dispatch import DEFERRED
 from coordinator.server.loop_scheduler import LoopScheduler
@@ -60,18 +61,14 @@ class AnswerFault(RequestFault):
 
 
 def tell_injected(parts: NodeContext, request: Any, context: RequestContext, error: ErrorCode) -> None:
-    """Have the audit of the group tell of the error, if the request names a group and a member."""
-    if getattr(request, "group_id", "") and hasattr(request, "member_id"):
-        rejected = RejectedRequest(context.route.api.name, _MemberOf(request), error, injected=True)
-        parts.coordinator.enqueue(operations.TELL_REJECTION, request.group_id, rejected, context)
+    """Have the audit tell of the error, in each group that the request names, for each member that it names there.
 
-
-class _MemberOf:
-    """The member that a request names, in any version of any API."""
-
-    def __init__(self, request: Any) -> None:
-        self.member_id: str = request.member_id
-        self.group_instance_id: str | None = getattr(request, "group_instance_id", None)
+    A group that does not exist is told nothing: its events begin when it is created.
+    """
+    for group_id in dict.fromkeys(groups_of(request)):
+        for member in members_of(request):
+            rejected = RejectedRequest(context.route.api.name, member, error, injected=True)
+            parts.coordinator.enqueue(operations.TELL_REJECTION, group_id, rejected, context)
 
 
 class DelayFault(RequestFault):

@@ -1,6 +1,9 @@
 """What a fault is, as a test writes it: in Python by arguments, elsewhere as JSON with the same names."""
 
-from typing import Annotated, Any, Final, Literal, get_args
+import difflib
+import reprlib
+from collections.abc import Sequence
+from typing import Annotated, Any, Final, Literal, get_args, get_origin
 
 import msgspec
 from msgspec import Meta
@@ -125,12 +128,13 @@ def parse_spec(fields: dict[str, Any]) -> AnySpec:
         FaultError: a field is missing, unknown or not allowed.
     """
     kind = fields.get("do")
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise FaultError(f"there is no fault {kind!r}; there are {', '.join(KINDS)}")
+    given = {name: each for name, each in fields.items() if each is not None}
     try:
-        spec: AnySpec = msgspec.convert({name: each for name, each in fields.items() if each is not None}, KINDS[kind])
-    except (msgspec.ValidationError, TypeError) as problem:
-        raise FaultError(f"{kind}: {problem}") from None
+        spec: AnySpec = msgspec.convert(given, KINDS[kind])
+    except msgspec.ValidationError as problem:
+        raise FaultError(f"{kind}: {_in_words(str(problem), given, KINDS[kind])}") from None
     if isinstance(spec, Answer):
         error_named(spec.error)
     return spec
@@ -138,9 +142,30 @@ def parse_spec(fields: dict[str, Any]) -> AnySpec:
 
 def error_named(name: str) -> ErrorCode:
     """Raises FaultError: Kafka's protocol has no error of this name."""
-    if name not in ErrorCode.__members__ or name == "NONE":
-        raise FaultError(f"{name!r} is no error of Kafka's protocol; UNKNOWN_MEMBER_ID is one")
+    errors = [each for each in ErrorCode.__members__ if each != "NONE"]
+    if name not in errors:
+        raise FaultError(f"{name!r} is no error of Kafka's protocol; {nearest(name, errors)}")
     return ErrorCode[name]
+
+
+def nearest(name: str, names: Sequence[str]) -> str:
+    """Which of the names was probably meant; all of them if none is near."""
+    upper = {each.upper(): each for each in names}
+    near = difflib.get_close_matches(name.upper(), upper, n=1)
+    return f"did you mean {upper[near[0]]!r}?" if near else f"there are {', '.join(names)}"
+
+
+def _in_words(problem: str, given: dict[str, Any], kind: type[Spec]) -> str:
+    """What msgspec says of a field, with its value."""
+    what, _, path = problem.partition(" - at `$.")
+    name = path.rstrip("`")
+    annotations = {each.name: each.type for each in msgspec.structs.fields(kind)}
+    if name not in given:
+        what = what.removeprefix("Object ")
+        return f"{what}; there are {', '.join(annotations)}" if "unknown" in what else what
+    choices = get_args(annotations[name]) if get_origin(annotations[name]) is Literal else ()
+    expected = f"expected {' or '.join(choices)}" if choices else what[0].lower() + what[1:]
+    return f"{name}={reprlib.repr(given[name])}: {expected}"
 
 
 def fields_of(spec: AnySpec) -> dict[str, Any]:

@@ -3,11 +3,12 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from coordinator.faults.specs import FaultError
     from coordinator.testing.aio import AsyncCoordinator
     from coordinator.testing.coordinator import Coordinator
     from coordinator.testing.errors import TestingError, WaitTimeout
 
-__all__ = ["AsyncCoordinator", "Coordinator", "TestingError", "WaitTimeout"]
+__all__ = ["AsyncCoordinator", "Coordinator", "FaultError", "TestingError", "WaitTimeout"]
 
 
 def __getattr__(name: str) -> Any:
@@ -15,11 +16,12 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     modules = {
-        "AsyncCoordinator": "aio",
-        "Coordinator": "coordinator",
-        "TestingError": "errors",
-        "WaitTimeout": "errors",
+        "AsyncCoordinator": "coordinator.testing.aio",
+        "Coordinator": "coordinator.testing.coordinator",
+        "FaultError": "coordinator.faults.specs",
+        "TestingError": "coordinator.testing.errors",
+        "WaitTimeout": "coordinator.testing.errors",
     }
     if name not in modules:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{modules[name]}"), name)
+    return getattr(import_module(modules[name]), name)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Collection, Coroutine, Iterable, Mapping
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from coordinator.audit.schema import AuditEvent
 from coordinator.faults.faults import FaultReport
@@ -73,18 +73,10 @@ class AsyncCoordinator:
         return await self.group(group_id).why(generation)
 
     async def assert_rebalances(
-        self,
-        group_id: str,
-        at_most: int | None = None,
-        *,
-        at_least: int | None = None,
-        causes: Collection[str] | None = None,
-        after_generation: int = 0,
+        self, group_id: str, at_most: int | None = None, **expected: Unpack[requests.Expected]
     ) -> None:
         """As `Group.assert_rebalances`."""
-        await self.group(group_id).assert_rebalances(
-            at_most, at_least=at_least, causes=causes, after_generation=after_generation
-        )
+        await self.group(group_id).assert_rebalances(at_most, **expected)
 
     async def advance(self, seconds: float, silent: Collection[str] = ()) -> None:
         """As `Coordinator.advance`."""
@@ -97,7 +89,7 @@ class AsyncGroup:
 
     def __init__(self, node: NodeThread, group_id: str) -> None:
         self._node = node
-        self.id = group_id
+        self.id = requests.require_group_id(group_id)
 
     def __repr__(self) -> str:
         return f"AsyncGroup({self.id!r})"
@@ -127,17 +119,9 @@ class AsyncGroup:
         """As `Group.why`."""
         return await asyncio.wrap_future(self._node.ask(requests.story(self.id, generation)))
 
-    async def assert_rebalances(
-        self,
-        at_most: int | None = None,
-        *,
-        at_least: int | None = None,
-        causes: Collection[str] | None = None,
-        after_generation: int = 0,
-    ) -> None:
+    async def assert_rebalances(self, at_most: int | None = None, **expected: Unpack[requests.Expected]) -> None:
         """As `Group.assert_rebalances`."""
-        question = requests.rebalances(self.id, at_most, at_least, causes, after_generation)
-        await asyncio.wrap_future(self._node.ask(question))
+        await asyncio.wrap_future(self._node.ask(requests.rebalances(self.id, at_most, **expected)))
 
 
 class AsyncFault:

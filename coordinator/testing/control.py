@@ -16,7 +16,7 @@ from coordinator.faults.faults import Faults
 from coordinator.faults.request_faults import Surroundings
 from coordinator.server.node import Node
 from coordinator.testing.audit_log import AuditLog
-from coordinator.testing.errors import TestingError
+from coordinator.testing.errors import TestingError, require_seconds, require_whole
 from coordinator.testing.partitioner import partition_of_key
 from coordinator.testing.presence import Presence
 from coordinator.testing.snapshots import STATES, GroupSnapshot, snapshot_of
@@ -38,7 +38,8 @@ Records = Sequence[tuple[bytes | None, bytes | None]]
 class Control:
     """Of one started node. Ends with it."""
 
-    def __init__(self, node: Node, clock: AdvanceableClock) -> None:
+    def __init__(self, node: Node, clock: AdvanceableClock, faults_before: Faults | None = None) -> None:
+        """`faults_before` are those of the same node before a restart."""
         self._node = node
         self._clock = clock
         self._parts = node.parts
@@ -47,13 +48,21 @@ class Control:
         self._presence.watch(node.table)
         self._audit = AuditLog(self._parts.partitions)
         self._unkeyed: defaultdict[str, count[int]] = defaultdict(count)
-        self.faults = Faults(Surroundings(self._parts, node.scheduler, node.dispatcher), node.table)
+        around = Surroundings(self._parts, node.scheduler, node.dispatcher)
+        self.faults = Faults(around, node.table, faults_before)
         node.scheduler.on_iteration_end(self._waiters.check)
+
+    async def end(self) -> None:
+        """The node stops: who waits for it is told so."""
+        await self._waiters.end(TestingError("the coordinator was stopped or restarted meanwhile"))
 
     # ---- topics
 
     def create_topic(self, name: str, partitions: int) -> None:
         """Raises TestingError: the name or the number is not allowed, or the topic exists."""
+        if not isinstance(name, str):
+            raise TestingError(f"the name of a topic is text, not {name!r}")
+        require_whole("partitions", partitions, -1)  # as in CreateTopics: `num.partitions`
         try:
             self._parts.topics.create(name, partitions, 1, {}, self._parts.now_ms())
         except TopicError as problem:
@@ -65,6 +74,7 @@ class Control:
         Raises:
             TestingError: there is no such topic or partition, or a record is too large.
         """
+        require_whole("partition", partition)
         known = self._parts.image.topics.get(topic)
         if known is None:
             raise TestingError(f"there is no topic {plain(topic)}; create_topic() makes it")
@@ -129,9 +139,12 @@ class Control:
         `partitions` is how many are assigned, over all members. `timeout` is in seconds of real time.
 
         Raises:
-            TestingError: there is no such state.
+            TestingError: there is no such state, or a number cannot be.
             WaitTimeout: it was not so in time.
         """
+        for name, number in (("members", members), ("generation", generation), ("partitions", partitions)):
+            require_whole(name, number)
+        require_seconds("timeout", timeout)
         if state is not None and state not in STATES:
             raise TestingError(f"there is no state {state!r}; the states are {', '.join(STATES)}")
         found: list[GroupSnapshot] = []
@@ -161,7 +174,10 @@ class Control:
         Raises:
             WaitTimeout: there were not in time.
             FaultError: there is no such fault.
+            TestingError: the number of requests is no positive number.
         """
+        require_whole("requests", requests, 1)
+        require_seconds("timeout", timeout)
         report = self.faults.report(fault_id)
 
         def complaint() -> str:
@@ -183,6 +199,7 @@ class Control:
         Raises:
             TestingError: the time is negative or too long, or `silent` names no member.
         """
+        require_seconds("seconds", seconds)
         if not 0 <= seconds <= ADVANCE_SECONDS_MAX:
             raise TestingError(f"cannot advance by {seconds} s: 0 to {ADVANCE_SECONDS_MAX} s (366 days) are possible")
         heard = self._heard(frozenset(silent))

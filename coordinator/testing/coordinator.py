@@ -1,7 +1,7 @@
 """A coordinator in the process of a test, for code that blocks."""
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from coordinator.audit.schema import AuditEvent
 from coordinator.faults.faults import FaultReport
@@ -52,7 +52,10 @@ class Coordinator:
         self._node.stop()
 
     def restart(self, clean: bool = False) -> None:
-        """Start again on the same port and logs: as after `kill -9`, or after a clean stop. Faults end."""
+        """Start again on the same port and logs: as after `kill -9`, or after a clean stop.
+
+        All faults end, as if each had been removed: their hits are still known, also to `faults.assert_all_hit()`.
+        """
         self._node.restart(clean).result()
 
     @property
@@ -94,18 +97,10 @@ class Coordinator:
         return self.group(group_id).why(generation)
 
     def assert_rebalances(
-        self,
-        group_id: str,
-        at_most: int | None = None,
-        *,
-        at_least: int | None = None,
-        causes: Collection[str] | None = None,
-        after_generation: int = 0,
+        self, group_id: str, at_most: int | None = None, **expected: Unpack[requests.Expected]
     ) -> None:
         """As `Group.assert_rebalances`."""
-        self.group(group_id).assert_rebalances(
-            at_most, at_least=at_least, causes=causes, after_generation=after_generation
-        )
+        self.group(group_id).assert_rebalances(at_most, **expected)
 
     def advance(self, seconds: float, silent: Collection[str] = ()) -> None:
         """Let the server's clock jump: what is due until then happens at once, in order, each at its own time.
@@ -125,7 +120,7 @@ class Group:
 
     def __init__(self, node: NodeThread, group_id: str) -> None:
         self._node = node
-        self.id = group_id
+        self.id = requests.require_group_id(group_id)
 
     def __repr__(self) -> str:
         return f"Group({self.id!r})"

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Callable, Collection, Iterable
 from itertools import count
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from coordinator.audit.schema import AuditEvent
+from coordinator.testing import requests
 from coordinator.testing.coordinator import Barrier, Coordinator, Fault, Group
 from coordinator.testing.fault_fields import FaultMethods
 from coordinator.testing.records import Content
@@ -65,19 +66,9 @@ class IsolatedCoordinator:
         """As `Coordinator.why`."""
         return self.group(group).why(generation)
 
-    def assert_rebalances(
-        self,
-        group: str,
-        at_most: int | None = None,
-        *,
-        at_least: int | None = None,
-        causes: Collection[str] | None = None,
-        after_generation: int = 0,
-    ) -> None:
+    def assert_rebalances(self, group: str, at_most: int | None = None, **expected: Unpack[requests.Expected]) -> None:
         """As `Group.assert_rebalances`."""
-        self.group(group).assert_rebalances(
-            at_most, at_least=at_least, causes=causes, after_generation=after_generation
-        )
+        self.group(group).assert_rebalances(at_most, **expected)
 
     def advance(self, seconds: float, silent: Collection[str] = ()) -> None:
         """As `Coordinator.advance`."""

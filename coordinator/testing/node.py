@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
+from coordinator.faults.faults import Faults
 from coordinator.log.memory_files import MemoryFileSystem
 from coordinator.server.listeners import ListenError
 from coordinator.server.node import Node, TestSupport
@@ -21,7 +22,10 @@ AdminRoutes = Callable[["RestartableNode"], Sequence[Any]]
 
 
 class RestartableNode:
-    """Its files, its clock and its ports outlive a restart; connections and faults do not. Lives in one loop."""
+    """Its files, its clock and its ports outlive a restart; connections and faults do not. Lives in one loop.
+
+    What is known of the faults that ended outlives it too.
+    """
 
     def __init__(
         self,
@@ -44,6 +48,7 @@ class RestartableNode:
         self._support = TestSupport(clock, MemoryFileSystem(), lambda node: admin_routes(self))
         self._node: Node | None = None
         self._control: Control | None = None
+        self._faults: Faults | None = None
         self.bootstrap = ""
         self.admin: str | None = None
 
@@ -55,7 +60,8 @@ class RestartableNode:
         """
         node = Node(self._config, testing=self._support)
         await node.start()
-        self._node, self._control = node, Control(node, self._clock)
+        self._node, self._control = node, Control(node, self._clock, self._faults)
+        self._faults = self._control.faults
         self.bootstrap, self.admin = node.bootstrap, node.admin
         self._port = int(self.bootstrap.rpartition(":")[2])
         if self.admin is not None:
@@ -76,9 +82,10 @@ class RestartableNode:
                 await asyncio.sleep(0.001)
 
     async def stop(self, clean: bool = True) -> None:
-        node, self._node, self._control = self._node, None, None
-        if node is None:
+        node, control, self._node, self._control = self._node, self._control, None, None
+        if node is None or control is None:
             return
+        await control.end()
         if clean:
             await node.stop()
         else:

@@ -34,7 +34,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def coordinator_server(pytestconfig: pytest.Config) -> Iterator[Coordinator]:
-    """The one server of this process, shared by the tests that use `coordinator`. Each worker of xdist has its own."""
+    """The one server of this process, shared by the tests that use `coordinator`. Each worker of xdist has its own.
+
+    For fixtures of a class, a module or the session, which cannot use `coordinator`. Names have no prefix here, and the
+    next test that uses `coordinator` removes all faults.
+    """
     from coordinator.config import parse_settings
     from coordinator.testing.coordinator import Coordinator
 

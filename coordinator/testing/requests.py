@@ -1,18 +1,23 @@
 """What can be asked of a coordinator in a test, the same for blocking and for async code: questions to its control."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable
-from typing import Any
+from typing import TypedDict
 
 from coordinator.audit.schema import AuditEvent
 from coordinator.explain.words import counted, were
 from coordinator.faults.faults import FaultReport
 from coordinator.testing.control import Control
-from coordinator.testing.errors import TestingError
+from coordinator.testing.errors import TestingError, require_whole
 from coordinator.testing.records import Content, keyed
 from coordinator.testing.snapshots import GroupSnapshot
 
-Ask = Callable[[Control], Any]
-"""Called in the loop of the node."""
+
+class Expected(TypedDict, total=False):
+    """The keywords of `Group.assert_rebalances`, which describes them."""
+
+    at_least: int | None
+    causes: Collection[str] | None
+    after_generation: int
 
 
 def produce(
@@ -36,8 +41,17 @@ def story(group_id: str, generation: int | None) -> Callable[[Control], str]:
 
 
 def rebalances(
-    group_id: str, at_most: int | None, at_least: int | None, causes: Collection[str] | None, after_generation: int
+    group_id: str,
+    at_most: int | None = None,
+    at_least: int | None = None,
+    causes: Collection[str] | None = None,
+    after_generation: int = 0,
 ) -> Callable[[Control], None]:
+    """Raises TestingError: nothing is expected, so that the check could not fail, or a number cannot be."""
+    if at_most is None and at_least is None and causes is None:
+        raise TestingError("nothing is expected: give at_most, at_least or causes")
+    for name, number in (("at_most", at_most), ("at_least", at_least), ("after_generation", after_generation)):
+        require_whole(name, number)
     if isinstance(causes, str):
         causes = {causes}
 
@@ -76,6 +90,13 @@ def check_all_hit(reports: Iterable[FaultReport]) -> None:
     unhit = [each.in_words() for each in reports if not each.hits]
     if unhit:
         raise AssertionError(f"{counted(len(unhit), 'fault')} {were(len(unhit))} never hit: {'; '.join(unhit)}")
+
+
+def require_group_id(group_id: str) -> str:
+    """Raises TestingError: it is no text."""
+    if not isinstance(group_id, str):
+        raise TestingError(f"the id of a group is text, not {group_id!r}")
+    return group_id
 
 
 def require_silent_names(silent: Collection[str]) -> tuple[str, ...]:

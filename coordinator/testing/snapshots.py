@@ -4,10 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from _wire.errors import MalformedMessage
-from coordinator.core.assignors.consumer_protocol import decode_assignment
+from coordinator.core.assignors.consumer_protocol import readable_partitions
 from coordinator.core.classic_group import Member
-from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
 from coordinator.core.group import Group
 from coordinator.explain.words import counted, listed, plain
 
@@ -75,13 +73,7 @@ def snapshot_of(group_id: str, group: Group | None) -> GroupSnapshot:
 
 
 def _member(member: Member, protocol_type: str | None) -> MemberSnapshot:
-    partitions: dict[str, list[int]] | None = None
-    if protocol_type == CONSUMER_PROTOCOL_TYPE:
-        try:
-            assigned = decode_assignment(member.assignment) if member.assignment else {}
-            partitions = {topic: sorted(indexes) for topic, indexes in assigned.items()}
-        except MalformedMessage:
-            partitions = None  # shown as unreadable: other members may still be looked at
+    partitions = readable_partitions(protocol_type, member.assignment)
     return MemberSnapshot(
         member.member_id, member.client_id, member.client_host.lstrip("/"), member.group_instance_id, partitions
     )

@@ -27,6 +27,7 @@ class Waiters:
 
         Raises:
             WaitTimeout: it was not met within `seconds` of real time; the message is the complaint.
+            TestingError: the node was stopped or restarted meanwhile.
         """
         if is_met():
             return
@@ -38,6 +39,14 @@ class Waiters:
             raise WaitTimeout(complaint()) from None
         finally:
             self._waiting.remove(waiter)
+
+    async def end(self, problem: Exception) -> None:
+        """Raise the problem in all that wait; return when they have got it."""
+        for waiter in self._waiting:
+            if not waiter.done.done():
+                waiter.done.set_exception(problem)
+        while self._waiting:
+            await asyncio.sleep(0)
 
     def check(self, now_ms: int) -> None:
         for waiter in self._waiting:

@@ -5,11 +5,13 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from coordinator.audit import schema
+from coordinator.core.causes import Cause
 from coordinator.core.committed_offsets import TopicPartition
 from coordinator.core.offset_events import DeletionCause, OffsetsDeleted
 from coordinator.core.states import GroupState
 from coordinator.core.stored import Stored
 from coordinator.runtime.interfaces import AuditRecord, StoreError
+from coordinator.runtime.shard import ShardState
 from tests.audit.stories import assigned, rejoin, removed, stable, subscription, sync
 from tests.simulation.simulation import GROUP_ID, NEWEST_JOIN, Simulation
 
@@ -52,6 +54,17 @@ def crash_between_appends(sim: Simulation, act: Callable[[], object]) -> list[sc
 def test_nothing_is_told_of_a_group_that_is_as_audited(sim, member_id):
     assert after_restart(sim) == []
     assert after_restart(sim) == []
+
+
+def test_a_group_that_is_loaded_again_by_a_fault_is_told_though_it_is_as_audited(sim, member_id):
+    before = len(sim.audited())
+    sim.coordinator.unload(0)
+    sim.coordinator.load([0], Cause.FAULT)
+    while sim.shard.state is ShardState.LOADING:
+        sim.coordinator.drain(sim.now_ms)
+    (loaded,) = sim.audited()[before:]
+    assert (loaded.cause, loaded.state, loaded.lost) == (Cause.FAULT, "Stable", False)
+    assert loaded.void_from_seq == loaded.seq, "nothing of it is void"
 
 
 def test_seq_goes_on_after_a_restart(sim, member_id):

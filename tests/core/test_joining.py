@@ -1,7 +1,11 @@
 import pytest
 
 from _wire.errors import ErrorCode
+from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from coordinator.core import joining
+from coordinator.core.events import RequestRejected
 from coordinator.core.states import GroupState
+from tests.core.deciding import context
 from tests.simulation.simulation import NEWEST_JOIN, SESSION_TIMEOUT_MS, Simulation
 
 
@@ -113,6 +117,26 @@ def test_a_full_group_takes_nobody_but_its_own():
     assert sim.join("c").error is ErrorCode.GROUP_MAX_SIZE_REACHED
     assert sim.group.state is GroupState.STABLE
     assert sim.join("b", follower).error is ErrorCode.NONE
+
+
+@pytest.mark.parametrize(
+    ("max_size", "filled_size", "error", "injected"),
+    [("3", 2, 81, True), ("2", 2, 81, False), ("2", 1, 81, False), ("3", None, 0, None), ("3", 3, 0, None)],
+)
+def test_a_group_that_a_fault_fills_takes_nobody_but_its_own(max_size, filled_size, error, injected):
+    """`group.max.size` is told first, if it leaves no room either."""
+    sim = Simulation({"group.max.size": max_size})
+    sim.stable_with("a", "b")
+    asked = context(version=3, settings={"group.max.size": max_size})
+    asked.environment = asked.environment._replace(filled_size=filled_size)
+    protocols = [JoinGroupRequestProtocol(name=each) for each in sim.group.protocol_support]
+    request = JoinGroupRequest(
+        group_id=sim.group.group_id, session_timeout_ms=10_000, protocol_type="consumer", protocols=protocols
+    )
+    decision = joining.join(sim.whole_group, request, asked)
+    rejected = [event.injected for event in decision.events if isinstance(event, RequestRejected)]
+    assert rejected == ([] if injected is None else [injected])
+    assert [reply.response.error_code for reply in decision.replies] == ([error] if error else [])
 
 
 def test_a_late_member_loses_its_place_to_a_newcomer():

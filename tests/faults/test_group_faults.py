@@ -54,8 +54,28 @@ def test_a_fenced_instance_is_told_who_took_its_place(server):
         assert client.request(request, 5).error_code == ErrorCode.FENCED_INSTANCE_ID
         (replaced,) = (event for event in server.events("g") if isinstance(event, schema.StaticMemberReplaced))
         assert (replaced.old_member_id, replaced.member.client_id) == (member_id, "fault")
-        assert replaced.reason == "fault: fence"
+        assert (replaced.cause, replaced.reason) == (Cause.FAULT, "fence")
         assert server.group("g").state == "Stable"
+
+
+def test_a_fenced_instance_whose_group_rebalances_gives_the_fault_as_the_cause(server):
+    """The leader waits for its SyncGroup, so the client that takes its place cannot have its assignment."""
+    with WireClient(server.bootstrap, "c") as client:
+        client.request(join_request("g", instance_id="i"), 5)
+        server.group("g").wait_for("CompletingRebalance")
+        server.faults.fence("g", "i")
+        server.group("g").wait_for(generation=2)
+    started = [event for event in server.events("g") if isinstance(event, schema.RebalanceStarted)]
+    assert [each.cause for each in started] == [Cause.NEW_MEMBER, Cause.FAULT]
+    assert 'a test injected a fault at i (127.0.0.1), saying "fence"' in server.why("g", 2)
+
+
+def test_a_static_member_that_comes_back_by_itself_is_no_fault(server):
+    with WireClient(server.bootstrap, "c") as client:
+        client.join_alone("g", instance_id="i")
+        client.request(join_request("g", instance_id="i"), 5)
+    (replaced,) = (event for event in server.events("g") if isinstance(event, schema.StaticMemberReplaced))
+    assert replaced.cause is Cause.STATIC_REPLACED
 
 
 @pytest.mark.parametrize("error", ["NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS"])
@@ -95,6 +115,17 @@ def test_a_rebalance_that_an_unavailable_partition_cuts_off_is_told(server):
         assert [each.cause for each in loaded] == [Cause.FAULT]
 
 
+def test_each_group_of_an_unavailable_partition_is_told_though_nothing_was_cut_off(server):
+    with WireClient(server.bootstrap) as client:
+        member_id = client.join_alone("g")
+        server.faults.unavailable("g").remove()
+        server.group("g").wait_for("Stable", members=1)
+        assert client.heartbeat_error("g", member_id) == 0
+    (loaded,) = (event for event in server.events("g") if isinstance(event, schema.GroupLoaded))
+    assert (loaded.cause, loaded.state, loaded.lost, loaded.void_from_seq) == (Cause.FAULT, "Stable", False, loaded.seq)
+    assert "generation 1 began" in server.why("g")
+
+
 def test_a_full_group_takes_nobody_more(server):
     with WireClient(server.bootstrap) as client, WireClient(server.bootstrap, "new") as another:
         client.join_alone("g")
@@ -103,9 +134,44 @@ def test_a_full_group_takes_nobody_more(server):
         assert another.request(join_request("g"), 3).error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
         assert another.request(join_request("fresh"), 3).error_code == ErrorCode.NONE
         assert fault.hits == 1
+        (told,) = (event for event in server.events("g") if isinstance(event, schema.RequestRejected))
+        assert (told.api, told.error, told.injected) == ("JoinGroup", "GROUP_MAX_SIZE_REACHED", True)
         fault.remove()
         another.send(join_request("g"), 3)
         server.group("g").wait_for(members=2)
+
+
+def test_a_full_group_counts_only_whom_it_refuses(server):
+    with WireClient(server.bootstrap) as client, WireClient(server.bootstrap, "new") as another:
+        member_id = client.join_alone("g")
+        fault = server.faults.fill("g", size=2)
+        another.send(join_request("g"), 3)
+        server.group("g").wait_for("PreparingRebalance", members=2)
+        assert client.request(join_request("g", member_id), 3).generation_id == 2
+        assert fault.hits == 0
+
+
+def test_a_member_that_a_smaller_group_has_no_room_for_is_removed_by_the_fault(server):
+    with WireClient(server.bootstrap, "one") as one, WireClient(server.bootstrap, "two") as two:
+        first = one.join_alone("g")
+        late = two.send(join_request("g"), 3)
+        server.group("g").wait_for("PreparingRebalance", members=2)
+        server.faults.fill("g", size=1)
+        assert one.request(join_request("g", first), 3).error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
+        assert server.group("g").state == "PreparingRebalance"  # a rejection alone does not end the join phase
+        server.advance(seconds=300)  # the rebalance timeout: nobody else is waited for
+        assert two.receive(late).generation_id == 2
+    removed = next(event for event in server.events("g") if isinstance(event, schema.MemberRemoved))
+    assert (removed.cause, removed.member.member_id) == (Cause.FAULT, first)
+
+
+def test_a_group_that_is_full_by_its_own_setting_is_not_told_as_a_fault():
+    with Coordinator({"group.max.size": 1}) as small, WireClient(small.bootstrap) as client:
+        client.join_alone("g")
+        small.faults.fill("g", size=1)
+        assert client.request(join_request("g"), 3).error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
+        (told,) = (event for event in small.events("g") if isinstance(event, schema.RequestRejected))
+        assert not told.injected
 
 
 def test_a_fault_that_does_not_fit_the_group_is_refused(server):

@@ -7,7 +7,10 @@ from collections import Counter
 import pytest
 
 from _wire.errors import ErrorCode
+from _wire.messages.describe_groups import DescribeGroupsRequest
+from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.heartbeat import HeartbeatRequest
+from _wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from _wire.messages.metadata import MetadataRequest
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from coordinator.audit import schema
@@ -40,20 +43,75 @@ def test_an_error_is_answered_without_the_group_and_told_as_injected(server):
         fault = server.faults.answer("Heartbeat", "ILLEGAL_GENERATION", group="g", times=2)
         answers = [client.heartbeat_error("g", member_id) for _ in range(3)]
         assert answers == [ErrorCode.ILLEGAL_GENERATION, ErrorCode.ILLEGAL_GENERATION, ErrorCode.NONE]
+        fault.remove()
         assert fault.hits == 2
-        told = [event for event in server.events("g") if isinstance(event, schema.RequestRejected)]
-        assert [(each.api, each.error, each.injected, each.member.member_id) for each in told] == [
-            ("Heartbeat", "ILLEGAL_GENERATION", True, member_id)
-        ] * 2
+        assert told(server, "g") == [("Heartbeat", "ILLEGAL_GENERATION", member_id)] * 2
         assert server.group("g").state == "Stable"
+
+
+def told(server: Coordinator, group_id: str) -> list[tuple[str, str, str]]:
+    """API, error and member id of each injected error that the audit of a group tells."""
+    rejected = (event for event in server.events(group_id) if isinstance(event, schema.RequestRejected))
+    return [(each.api, each.error, each.member.member_id) for each in rejected if each.injected]
+
+
+def test_an_error_to_a_request_that_names_no_member_is_told_in_each_group_that_it_names(server):
+    for group_id in ("a", "b"):
+        client, _ = alone(server, group_id)
+        client.socket.close()
+    with WireClient(server.bootstrap, "admin") as client:
+        server.faults.answer("DescribeGroups", "COORDINATOR_NOT_AVAILABLE", group="b")
+        server.faults.answer("FindCoordinator", "COORDINATOR_NOT_AVAILABLE")
+        client.request(DescribeGroupsRequest(groups=["a", "b", "b", "nobody"]), 5)
+        client.request(FindCoordinatorRequest(key="a"), 1)
+        client.request(FindCoordinatorRequest(key_type=1, coordinator_keys=["a"]), 4)  # a transaction of this name
+    described = ("DescribeGroups", "COORDINATOR_NOT_AVAILABLE", "")
+    assert told(server, "a") == [described, ("FindCoordinator", "COORDINATOR_NOT_AVAILABLE", "")]
+    assert told(server, "b") == [described]
+    (rejected,) = (event for event in server.events("b") if isinstance(event, schema.RequestRejected))
+    assert (rejected.member.client_id, rejected.member.client_host) == ("admin", "/127.0.0.1")
+
+
+def test_an_error_to_a_leavegroup_is_told_of_each_member_that_it_names(server):
+    client, member_id = alone(server)
+    with client:
+        server.faults.answer("LeaveGroup", "COORDINATOR_NOT_AVAILABLE", member=member_id)
+        members = [MemberIdentity(member_id=member_id), MemberIdentity(group_instance_id="i")]
+        client.request(LeaveGroupRequest(group_id="g", members=members), 4)
+        assert told(server, "g") == [("LeaveGroup", "COORDINATOR_NOT_AVAILABLE", each) for each in (member_id, "")]
+        assert server.group("g").state == "Stable"
+
+
+def test_an_error_about_a_group_that_does_not_exist_is_counted_and_makes_no_group(server):
+    """Its events begin with its creation, without a gap."""
+    with WireClient(server.bootstrap, "c") as client:
+        fault = server.faults.answer("JoinGroup", "COORDINATOR_LOAD_IN_PROGRESS", group="g", nth=1)
+        assert client.request(join_request("g"), 3).error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        assert fault.hits == 1 and server.events("g") == [] and server.group("g").state == "Dead"
+        client.join_alone("g")
+        events = server.events("g")
+        assert isinstance(events[0], schema.GroupCreated) and events[0].seq == events[0].created_seq
+        assert [event.seq for event in events] == list(range(events[0].seq, events[0].seq + len(events)))
+
+
+def test_an_error_while_the_partition_of_its_group_is_unavailable_is_answered_once(server):
+    client, member_id = alone(server)
+    with client:
+        server.faults.unavailable("g")
+        server.faults.answer("Heartbeat", "ILLEGAL_GENERATION")
+        assert client.heartbeat_error("g", member_id) == ErrorCode.ILLEGAL_GENERATION
+        server.faults.clear()
+        server.group("g").wait_for("Stable")
+        assert client.heartbeat_error("g", member_id) == ErrorCode.NONE
+        assert told(server, "g") == []
 
 
 def test_a_real_rejection_is_not_told_as_injected(server):
     client, _ = alone(server)
     with client:
         assert client.request(SyncGroupRequest(group_id="g", generation_id=9, member_id="x"), 3).error_code == 25
-        (told,) = (event for event in server.events("g") if isinstance(event, schema.RequestRejected))
-        assert not told.injected
+        (rejected,) = (event for event in server.events("g") if isinstance(event, schema.RequestRejected))
+        assert not rejected.injected
 
 
 @pytest.mark.parametrize(
@@ -100,9 +158,6 @@ def test_a_fault_ends_after_its_time_on_the_servers_clock(server):
 
 
 def test_requests_about_several_groups_match_each_of_them(server):
-    from _wire.messages.describe_groups import DescribeGroupsRequest
-    from _wire.messages.find_coordinator import FindCoordinatorRequest
-
     with WireClient(server.bootstrap) as client:
         server.faults.answer("DescribeGroups", "COORDINATOR_NOT_AVAILABLE", group="b")
         server.faults.answer("FindCoordinator", "COORDINATOR_NOT_AVAILABLE", group="b")
@@ -188,10 +243,12 @@ def test_a_barrier_lets_as_many_go_on_as_it_is_told(server):
     assert barrier.wait_for(3) == 3
     assert barrier.release(2) == 2
     assert barrier.waiting == 1
-    barrier.remove()
+    assert barrier.release() == 1
     for client, each in zip(clients, sent, strict=True):
         client.receive(each)
+        client.request(MetadataRequest(topics=[]), 8)  # it is open now
         client.socket.close()
+    assert barrier.waiting == 0
 
 
 def test_a_request_of_a_client_that_is_gone_is_not_let_through(server):
@@ -202,6 +259,7 @@ def test_a_request_of_a_client_that_is_gone_is_not_let_through(server):
     client.socket.close()
     with WireClient(server.bootstrap) as another:  # the server has seen the first one go when this is answered
         another.request(MetadataRequest(topics=[]), 8)
+    assert barrier.waiting == 0
     assert barrier.release() == 0
     assert server.group("g").state == "Dead"
 
@@ -243,13 +301,26 @@ def test_a_fault_that_was_never_hit_fails_on_request(server):
 @pytest.mark.parametrize(
     ("inject", "message"),
     [
-        (lambda faults: faults.answer("Heartbeet", "NONE"), "'NONE' is no error of Kafka's protocol"),
-        (lambda faults: faults.answer("Heartbeet", "UNKNOWN_MEMBER_ID"), "no API 'Heartbeet' is served; served are "),
-        (lambda faults: faults.delay("Fetch", ms=-1), "delay: Expected `int` >= 1 - at `$.ms`"),
-        (lambda faults: faults.delay("Fetch", ms="1"), "delay: Expected `int`, got `str` - at `$.ms`"),
-        (lambda faults: faults.drop("Fetch", probability=2), "probability"),
-        (lambda faults: faults.drop("Fetch", grup="g"), "drop: Object contains unknown field `grup`"),
-        (lambda faults: faults.close("Fetch", when="never"), "close: Invalid enum value 'never' - at `$.when`"),
+        (lambda faults: faults.answer("Heartbeat", "NONE"), "'NONE' is no error of Kafka's protocol; "),
+        (lambda faults: faults.answer("Heartbeat", "UNKNOWN_MEMBER"), "; did you mean 'UNKNOWN_MEMBER_ID'?"),
+        (lambda faults: faults.answer("Heartbeat", 25), "answer: error=25: expected `str`, got `int`"),
+        (
+            lambda faults: faults.answer("heartbeet", "UNKNOWN_MEMBER_ID"),
+            "no API 'heartbeet' is served; did you mean 'H",
+        ),
+        (lambda faults: faults.drop("Shout"), "no API 'Shout' is served; there are ApiVersions, "),
+        (lambda faults: faults.drop(None), "drop: missing required field `api`"),
+        (lambda faults: faults.delay("Fetch", ms=-1), "delay: ms=-1: expected `int` >= 1"),
+        (lambda faults: faults.delay("Fetch", ms="1"), "delay: ms='1': expected `int`, got `str`"),
+        (lambda faults: faults.drop("Fetch", probability=2), "drop: probability=2: expected `float` <= 1.0"),
+        (lambda faults: faults.drop("Fetch", probability=0), "drop: probability=0: expected `float` > 0.0"),
+        (lambda faults: faults.drop("Fetch", nth=0), "drop: nth=0: expected `int` >= 1"),
+        (lambda faults: faults.drop("Fetch", seconds=float("nan")), "drop: seconds=nan: expected `float` > 0.0"),
+        (lambda faults: faults.drop("Fetch", grup="g"), "drop: contains unknown field `grup`; there are api, group, m"),
+        (lambda faults: faults.close("Fetch", when="never"), "close: when='never': expected before or after"),
+        (lambda faults: faults.unavailable("g", "NONE"), "error='NONE': expected NOT_COORDINATOR or COORDINATOR_LOAD_"),
+        (lambda faults: faults.hold("Fetch").release(0), "count=0: expected a whole number from 1 on"),
+        (lambda faults: faults.add({"do": ["drop"]}), "there is no fault ['drop']; there are answer, "),
         (lambda faults: faults.add({"do": "burn"}), "there is no fault 'burn'; there are answer, delay, "),
     ],
 )

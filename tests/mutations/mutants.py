@@ -14,6 +14,7 @@ from tests.mutations import (
     rebalances,
     runtime,
     storage,
+    testkit,
 )
 from tests.mutations.mutant import Mutant
 
@@ -29,4 +30,5 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *handlers.MUTANTS,
     *group_failures.MUTANTS,
     *explain.MUTANTS,
+    *testkit.MUTANTS,
 )

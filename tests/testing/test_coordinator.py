@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -15,13 +14,7 @@ from coordinator.config import ConfigError
 from coordinator.testing import Coordinator, TestingError, WaitTimeout
 from tests.testing.consumers import consumers
 from tests.waiting import wait_for
-from tests.wire_client import WireClient
-
-
-@pytest.fixture
-def server() -> Iterator[Coordinator]:
-    with Coordinator() as running:
-        yield running
+from tests.wire_client import WireClient, join_request
 
 
 def wire_member(server: Coordinator, group_id: str, timeout_ms: int = 10_000) -> tuple[WireClient, str]:
@@ -98,7 +91,32 @@ def test_a_wait_in_vain_says_how_the_group_is(server):
         server.group("g").wait_for("stable")
 
 
+def test_a_wait_is_for_the_generation_or_a_later_one_and_for_the_number_of_partitions(server):
+    client, member_id = wire_member(server, "g")
+    with client:
+        client.request(join_request("g", member_id), 3)
+        group = server.group("g")
+        assert group.wait_for(generation=1).generation_id == group.wait_for(generation=2).generation_id == 2
+        with pytest.raises(WaitTimeout, match=r"waited 0.01 s for group g to have generation 3; it is Completing"):
+            group.wait_for(generation=3, timeout=0.01)
+        with pytest.raises(WaitTimeout, match="to have 1 partition assigned; it is"):
+            group.wait_for(partitions=1, timeout=0.01)
+        assert group.wait_for(partitions=0, members=1).leader == member_id
+
+
 # ---- time
+
+
+def test_the_clock_goes_on_after_a_jump(server):
+    def now_ms() -> int:
+        found: int = server._node.ask(lambda control: control._parts.now_ms()).result()
+        return found
+
+    before_ms = now_ms()
+    server.advance(seconds=60)
+    after_ms = now_ms()
+    assert 60_000 <= after_ms - before_ms < 70_000
+    wait_for(lambda: now_ms() > after_ms, 10, "the clock to go on")
 
 
 def test_a_jump_ends_the_session_of_a_client_that_is_gone_and_of_no_other(server):
@@ -200,6 +218,18 @@ def test_bad_calls_get_one_line(server):
         (lambda: server.produce("nowhere", [1]), "1 is neither text nor bytes nor None"),
         (lambda: server.create_topic("a/b"), "cannot create topic"),
         (lambda: server.create_topic("none", partitions=0), "cannot create topic none"),
+        (lambda: server.create_topic("none", partitions="1"), "partitions='1': expected a whole number from -1 on"),
+        (lambda: server.create_topic("many", partitions=10**9), "cannot create topic many"),
+        (lambda: server.create_topic(None), "the name of a topic is text, not None"),
+        (lambda: server.produce("nowhere", ["1"], partition="0"), "partition='0': expected a whole number from 0 on"),
+        (lambda: server.group(None), "the id of a group is text, not None"),
+        (lambda: server.group("g").wait_for(members="3"), "members='3': expected a whole number from 0 on"),
+        (lambda: server.group("g").wait_for(generation=-1), "generation=-1: expected a whole number from 0 on"),
+        (lambda: server.group("g").wait_for("Stable", timeout="1"), "timeout='1': expected a number of seconds"),
+        (lambda: server.faults.hold("Fetch").wait_for(0), "requests=0: expected a whole number from 1 on"),
+        (lambda: server.advance("45"), "seconds='45': expected a number of seconds"),
+        (lambda: server.assert_rebalances("g"), "nothing is expected: give at_most, at_least or causes"),
+        (lambda: server.assert_rebalances("g", at_most=-1), "at_most=-1: expected a whole number from 0 on"),
         (server.start, "started once"),
     ):
         with pytest.raises(TestingError) as failed:

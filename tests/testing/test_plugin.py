@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from coordinator.client.wire import ClientError
 from tests.wire_client import WireClient
 
 ROOT = Path(__file__).parent.parent.parent
@@ -133,11 +134,23 @@ def test_workers_of_xdist_have_a_server_each(run):
     result.assert_outcomes(passed=4)
 
 
-@pytest.mark.parametrize("ending", ["assert False", "raise KeyboardInterrupt", "os._exit(3)"])
-def test_nothing_is_left_after_a_test_that_fails_or_is_interrupted(run, pytester, ending):
-    run(
+CTRL_C = "threading.Timer(0.2, signal.pthread_kill, [threading.main_thread().ident, signal.SIGINT]).start()"
+
+
+@pytest.mark.parametrize(
+    ("ending", "status"),
+    [
+        ("assert False", 1),
+        ("raise KeyboardInterrupt", 2),
+        (f"{CTRL_C}; own.group('g').wait_for('Stable', timeout=30)", 2),
+        (f"{CTRL_C}; own.faults.hold('JoinGroup').wait_for(timeout=30)", 2),
+        ("os._exit(3)", 3),
+    ],
+)
+def test_nothing_is_left_after_a_test_that_fails_or_is_interrupted(run, pytester, ending, status):
+    result = run(
         f"""
-        import json, os, pathlib
+        import json, os, pathlib, signal, threading
 
         def test_it(coordinator, coordinator_factory):
             own = coordinator_factory()
@@ -145,10 +158,75 @@ def test_nothing_is_left_after_a_test_that_fails_or_is_interrupted(run, pytester
             {ending}
         """
     )
+    assert result.ret == status
     for bootstrap in json.loads((pytester.path / "ports.json").read_text()):
         with pytest.raises(Exception, match="cannot reach"):
             WireClient(bootstrap)
     assert {path.suffix for path in pytester.path.iterdir()} <= {".py", ".json", ""}
+
+
+def test_a_fixture_of_a_class_takes_the_shared_server(run):
+    result = run(
+        """
+        import pytest
+
+        @pytest.fixture(scope="class")
+        def topic(coordinator_server):
+            coordinator_server.create_topic("of-the-class")
+            coordinator_server.faults.hold("JoinGroup")
+            return "of-the-class"
+
+        class TestOrders:
+            def test_one(self, coordinator_server, topic):
+                assert coordinator_server.produce(topic, ["a"]) == [(0, 0)]
+
+            def test_two(self, coordinator_server, topic, coordinator):
+                assert coordinator_server.produce(topic, ["b"]) == [(0, 1)]
+                coordinator_server.faults.assert_all_hit()  # none is left
+        """
+    )
+    result.assert_outcomes(passed=2)
+
+
+def test_clients_that_a_test_leaves_open_keep_nothing_of_the_server_alive(run, pytester):
+    pytester.makeconftest(
+        """
+        import json, pathlib, threading
+
+        def pytest_unconfigure():
+            names = [each.name for each in threading.enumerate()]
+            pathlib.Path("threads.json").write_text(json.dumps(names))
+        """
+    )
+    result = run(
+        """
+        import asyncio, pathlib, pytest
+        from coordinator.testing import AsyncCoordinator
+        from tests.wire_client import WireClient
+
+        left = []
+
+        def test_blocking(coordinator, coordinator_factory):
+            for server, group_id in (coordinator, coordinator.group("g").id), (coordinator_factory(), "g"):
+                left.append(WireClient(server.bootstrap))
+                left[-1].join_alone(group_id)
+            pathlib.Path("port").write_text(coordinator.bootstrap)
+
+        def test_asyncio(coordinator):
+            async def play():
+                async with AsyncCoordinator() as server:
+                    left.append(WireClient(server.bootstrap))
+                    waiting = server.group("g").wait_for("Stable", timeout=30)
+                    with pytest.raises(TimeoutError):
+                        await asyncio.wait_for(waiting, 0.05)
+
+            asyncio.run(play())
+        """
+    )
+    result.assert_outcomes(passed=2)
+    assert json.loads((pytester.path / "threads.json").read_text()) == ["MainThread"]
+    with pytest.raises(ClientError, match="cannot reach"):
+        WireClient((pytester.path / "port").read_text())
 
 
 def test_the_plugin_imports_nothing_of_the_server_by_itself():

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from _wire.embedded import encode_versioned
+from _wire.errors import MalformedMessage
 from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from _wire.messages.consumer_protocol_assignment import TopicPartition as AssignedPartition
 from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
@@ -11,7 +12,11 @@ from _wire.messages.consumer_protocol_subscription import TopicPartition as Owne
 from coordinator.core.assignors import user_data
 from coordinator.core.assignors.model import NO_GENERATION, MemberSubscription, PartitionsByTopic, RebalanceProtocol
 from coordinator.core.assignors.registry import COOPERATIVE_STICKY, STICKY, Assignor
-from coordinator.core.consumer_protocol import decode_assignment_message, decode_subscription_message
+from coordinator.core.consumer_protocol import (
+    CONSUMER_PROTOCOL_TYPE,
+    decode_assignment_message,
+    decode_subscription_message,
+)
 
 LATEST: Final = 3
 """The version that Kafka's clients use since 3.5 (KIP-881 added the rack)."""
@@ -70,6 +75,21 @@ def decode_assignment(data: bytes) -> PartitionsByTopic:
         MalformedMessage: the bytes are not an assignment.
     """
     return _grouped(decode_assignment_message(data).assigned_partitions)
+
+
+def readable_partitions(protocol_type: str | None, assignment: bytes) -> dict[str, list[int]] | None:
+    """Topic → partition indexes, ascending, of the assignment of a member; empty bytes are none.
+
+    None if the protocol type is not that of consumers, or if the bytes are not an assignment: one such member is no
+    reason not to describe the others.
+    """
+    if protocol_type != CONSUMER_PROTOCOL_TYPE:
+        return None
+    try:
+        assigned = decode_assignment(assignment)
+    except MalformedMessage:
+        return None
+    return {topic: sorted(indexes) for topic, indexes in assigned.items()}
 
 
 def _user_data(assignor: Assignor, member: MemberSubscription) -> bytes | None:
