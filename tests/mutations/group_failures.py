@@ -153,16 +153,16 @@ REBUILD_MUTANTS: Final = (
     Mutant(
         "a rebuild that cannot read the log is not tried again",
         FAILED_KEYS,
-        '            log.error("cannot rebuild groups", **self._described(), problem=str(problem))\n'
+        '            logger.error("cannot rebuild groups", **self._described(), problem=str(problem))\n'
         "            self._try_again(now_ms)\n",
-        '            log.error("cannot rebuild groups", **self._described(), problem=str(problem))\n',
+        '            logger.error("cannot rebuild groups", **self._described(), problem=str(problem))\n',
     ),
     Mutant(
         "a defect in a rebuild ends it",
         FAILED_KEYS,
-        '            log.exception("invariant violated while rebuilding groups", **self._described())\n'
+        '            logger.exception("invariant violated while rebuilding groups", **self._described())\n'
         "            self._try_again(now_ms)\n",
-        '            log.exception("invariant violated while rebuilding groups", **self._described())\n',
+        '            logger.exception("invariant violated while rebuilding groups", **self._described())\n',
     ),
     Mutant(
         "what is appended during a rebuild is not read",

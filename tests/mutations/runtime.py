@@ -154,7 +154,7 @@ SHARD_MUTANTS: Final = (
     Mutant(
         "operations are decided while a batch is in flight",
         SHARD,
-        "        if self._in_flight is not None:\n            return\n",
+        "        if self._in_flight is not None:\n            return 0\n",
         "",
     ),
     Mutant(
