@@ -104,14 +104,14 @@ QUEUED_MAX_REQUEST_BYTES = ConfigKey(
     "queued.max.request.bytes",
     536_870_912,
     "The maximum number of bytes of requests that all connections together hold, unfinished or not handled yet; -1: no "
-    "limit. Above it the connection that holds the most is closed. Kafka's default is -1, and it stops reading instead.",
+    "limit. Above it the connection that holds the most is closed. Kafka has no limit by default, and stops reading.",
     -1,
     INT64_MAX,
 )
 CONNECTIONS_MAX_UNSENT_BYTES = ConfigKey(
     "connections.max.unsent.bytes",
     536_870_912,
-    "The maximum number of bytes of responses that all clients together have not read yet. Above it the connection with "
+    "The maximum number of bytes of responses that all clients together have not read. Above it the connection with "
     "the most is closed. Kafka has no such limit.",
     1_048_576,
     INT64_MAX,
@@ -122,6 +122,22 @@ CONNECTIONS_MAX_STALLED_MS = ConfigKey(
     "How long a client may take to send a request to its end, or to read its responses, beside the time for 16 kB a "
     "second. A connection that takes longer is closed. Kafka has no such limit.",
     1_000,
+    INT32_MAX,
+)
+MAX_GROUPS_PER_IP = ConfigKey(
+    "max.groups.per.ip",
+    100_000,
+    "The maximum number of groups that clients of one IP address have created, by joining or committing, and that "
+    "still exist. A request that would create another one is answered POLICY_VIOLATION. Kafka has no such limit.",
+    1,
+    INT32_MAX,
+)
+MAX_PENDING_MEMBERS_PER_IP = ConfigKey(
+    "max.pending.members.per.ip",
+    20_000,
+    "The maximum number of member ids that were handed out to clients of one IP address (KIP-394) and with which no "
+    "member has joined yet. Above it the oldest one becomes unknown. Kafka has no such limit.",
+    1,
     INT32_MAX,
 )
 MAX_BROKER_PARTITIONS = ConfigKey(

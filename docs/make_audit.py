@@ -38,6 +38,8 @@ CAUSES: Final[dict[Cause, str]] = {
     Cause.SYNC_TIMEOUT: "A member joined a generation, but sent no SyncGroup in time.",
     Cause.STATIC_REPLACED: "A static member came back under a new member id, and the assignment cannot stay as it is.",
     Cause.GROUP_MAX_SIZE_REACHED: "A member was rejected because the group has `group.max.size` members.",
+    Cause.TOO_MANY_PENDING_MEMBERS: "The clients of its address asked for more member ids than "
+    "`max.pending.members.per.ip`, and no member joined with this one.",
     Cause.GROUP_TOO_LARGE: "After a start, the group has more members than `group.max.size` now allows.",
     Cause.ASSIGNMENT_TOO_LARGE: "The leader's assignment does not fit into a record.",
     Cause.OFFSETS_EXPIRED: "The group was Empty, and its last committed offset expired.",

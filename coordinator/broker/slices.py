@@ -13,7 +13,7 @@ T = TypeVar("T")
 Steps = Generator[None, None, T]
 
 TURN_SECONDS: Final = 0.005
-"""How long new work, and work that goes on, may each take in one iteration of the event loop, in steps of any length."""
+"""How long new work, and work that goes on, may each take in one iteration of the event loop. A step may be longer."""
 
 
 class SlicedWork:

@@ -28,6 +28,7 @@ class Cause(StrEnum):
     SYNC_TIMEOUT = "sync_timeout"
     STATIC_REPLACED = "static_replaced"
     GROUP_MAX_SIZE_REACHED = "group_max_size_reached"
+    TOO_MANY_PENDING_MEMBERS = "too_many_pending_members"
     GROUP_TOO_LARGE = "group_too_large"
     ASSIGNMENT_TOO_LARGE = "assignment_too_large"
     OFFSETS_EXPIRED = "offsets_expired"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
 from coordinator.config import Config
+from coordinator.core.address_limits import AddressLimits
 from coordinator.core.causes import Requester
 from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.committed_offsets import TransactionMarker
@@ -49,6 +50,11 @@ class Environment(NamedTuple):
     sessions: SessionTimeouts
     new_id: Callable[[], str]
     filled_size: int | None = None
+    addresses: AddressLimits | None = None
+    """How much the clients of one address may create; None: without a limit."""
+
+    def may_create_group(self, client_host: str) -> bool:
+        return self.addresses is None or self.addresses.may_create_group(client_host)
 
 
 @dataclass(slots=True)

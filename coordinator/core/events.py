@@ -44,6 +44,7 @@ class GroupCreated:
 
     group_id: str
     at_ms: int
+    client_host: str = ""
 
     def apply(self, group: Group) -> None:
         group.classic.state_since_ms = self.at_ms
@@ -57,6 +58,7 @@ class PendingMemberAdded:
     at_ms: int
     member_id: str
     session_timeout_ms: int
+    client_host: str = ""
 
     def apply(self, group: Group) -> None:
         group.classic.pending_members[self.member_id] = self.session_timeout_ms

@@ -88,8 +88,10 @@ def join(group: Group | None, request: JoinGroupRequest, context: OperationConte
     if group is None:
         if not is_new:
             return _reject(context, ErrorCode.UNKNOWN_MEMBER_ID, request.member_id)
+        if not context.environment.may_create_group(context.client_host):
+            return _reject(context, ErrorCode.POLICY_VIOLATION, request.member_id)
         decision = _join(ClassicGroup(request.group_id), request, context)
-        created = GroupCreated(group_id=request.group_id, at_ms=context.now_ms)
+        created = GroupCreated(group_id=request.group_id, at_ms=context.now_ms, client_host=context.client_host)
         return Decision((created, *decision.events), decision.replies, decision.sessions)
     decision = _join(group.classic, request, context)
     for reply in decision.replies:
@@ -198,7 +200,11 @@ def _join_new(group: ClassicGroup, request: JoinGroupRequest, context: Operation
         return _add(group, request, context, member_id)
     timeout_ms = request.session_timeout_ms
     added = PendingMemberAdded(
-        group_id=group.group_id, at_ms=context.now_ms, member_id=member_id, session_timeout_ms=timeout_ms
+        group_id=group.group_id,
+        at_ms=context.now_ms,
+        member_id=member_id,
+        session_timeout_ms=timeout_ms,
+        client_host=context.client_host,
     )
     return Decision(
         (added,),

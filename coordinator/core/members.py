@@ -321,6 +321,15 @@ def expire_session(group: Group | None, request: SessionExpired, context: Operat
     return Decision((removed,), tuple(answers_to_removed(member)), ended)
 
 
+def give_up_pending(group: Group | None, member_id: str, context: OperationContext) -> Decision:
+    """Forget a member id that no member has joined with yet: its client's address has too many of them."""
+    if group is None or member_id not in group.classic.pending_members:
+        return NOTHING
+    cause = Cause.TOO_MANY_PENDING_MEMBERS
+    removed = PendingMemberRemoved(group_id=group.group_id, at_ms=context.now_ms, member_id=member_id, cause=cause)
+    return Decision((removed,), sessions=(SessionEnded(member_id),))
+
+
 def last_heard_ms(group_id: str, member: Member, context: OperationContext) -> int | None:
     """When the member's last request came; None: not since its group was loaded."""
     renewed_ms = context.environment.sessions.last_renewed_ms(group_id, member.member_id)

@@ -75,6 +75,8 @@ def commit(group: Group | None, prepared: KnownTopics, context: OperationContext
     request, now_ms = prepared.request, context.now_ms
     assert context.request_id is not None
     error = _check(group, request, context.api_version)
+    if group is None and error is NONE and not context.environment.may_create_group(context.client_host):
+        error = ErrorCode.POLICY_VIOLATION
     if error is not NONE:
         rejected = (Reply(context.request_id, error_response(prepared, error, context.api_version)),)
         # Also when a rebalance rejects it, which is part of the protocol: it is counted as what the rebalance cost.
@@ -96,7 +98,7 @@ def commit(group: Group | None, prepared: KnownTopics, context: OperationContext
         # A commit of which nothing is accepted creates no group.
         return Decision((), replies)
     group_id = request.group_id
-    created = GroupCreated(group_id=group_id, at_ms=now_ms)
+    created = GroupCreated(group_id=group_id, at_ms=now_ms, client_host=context.client_host)
     return Decision((created, OffsetsCommitted(group_id, now_ms, accepted)), replies)
 
 

@@ -42,6 +42,7 @@ DELETE_GROUPS: Final = Operation("DeleteGroups", admin.delete, admin.delete_erro
 
 ADVANCE: Final = Operation("advance", rebalance.no_request)
 EXPIRE_SESSION: Final = Operation("expire session", members.expire_session)
+GIVE_UP_PENDING: Final = Operation("give up pending", members.give_up_pending)
 EXPIRE_OFFSETS: Final = Operation("expire offsets", offset_expiry.expire)
 REBALANCE_OVERSIZED_GROUP: Final = Operation("rebalance oversized group", rebalance.rebalance_oversized_group)
 TAKE_INSTANCE: Final = Operation("take instance", joining.take_instance, joining.take_instance_error)

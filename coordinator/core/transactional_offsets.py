@@ -30,6 +30,8 @@ from coordinator.core.states import EMPTY
 def commit(group: Group | None, request: TxnOffsetCommitRequest, context: OperationContext) -> Decision:
     """Keep the offsets of a producer's transaction pending."""
     error = _check(group, request)
+    if group is None and error is NONE and not context.environment.may_create_group(context.client_host):
+        error = ErrorCode.POLICY_VIOLATION
     if error is not NONE:
         return replying(context, error_response(request, error, context.api_version))
     now_ms, longest = context.now_ms, context.config[OFFSET_METADATA_MAX_BYTES]
@@ -48,7 +50,10 @@ def commit(group: Group | None, request: TxnOffsetCommitRequest, context: Operat
     decision = replying(context, response)
     if accepted:
         # As in `offset_commit`, a commit of which nothing is accepted creates no group.
-        created: tuple[Event, ...] = (GroupCreated(group_id=request.group_id, at_ms=now_ms),) if group is None else ()
+        created: tuple[Event, ...] = ()
+        if group is None:
+            host = context.client_host
+            created = (GroupCreated(group_id=request.group_id, at_ms=now_ms, client_host=host),)
         producer = Producer(request.producer_id, request.producer_epoch)
         decision.events = (
             *created,

@@ -76,6 +76,8 @@ def _for_leave(removal: Removal) -> str | None:
 
 _BY_CAUSE: Final[dict[Cause, str]] = {
     Cause.GROUP_MAX_SIZE_REACHED: "run fewer members, or raise group.max.size",
+    Cause.TOO_MANY_PENDING_MEMBERS: "find the client that asks for member ids and does not join, or raise "
+    "max.pending.members.per.ip",
     Cause.GROUP_TOO_LARGE: "run fewer members, or raise group.max.size",
     Cause.ASSIGNMENT_TOO_LARGE: "raise message.max.bytes, or split the group: fewer members or fewer partitions",
     Cause.METADATA_CHANGED: (

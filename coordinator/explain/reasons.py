@@ -200,6 +200,7 @@ _CLAUSES: Final[dict[Cause, Callable[[Trigger, Context], str]]] = {
     Cause.GROUP_MAX_SIZE_REACHED: lambda trigger, context: (
         f"{_who(trigger, context)} had to go: group.max.size was reached before it rejoined"
     ),
+    Cause.TOO_MANY_PENDING_MEMBERS: _fixed("clients of one address asked for more member ids than they joined with"),
     Cause.GROUP_TOO_LARGE: _fixed("the loaded group has more members than group.max.size allows"),
     Cause.ASSIGNMENT_TOO_LARGE: _assignment_too_large,
     Cause.OFFSETS_EXPIRED: _fixed("its last committed offset expired"),

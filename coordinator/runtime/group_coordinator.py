@@ -10,6 +10,7 @@ from typing import Any, Final
 from coordinator.audit.schema import CoordinatorEvent
 from coordinator.config import GROUP_AUDIT_OFFSETS_INTERVAL_MS, OFFSETS_RETENTION_CHECK_INTERVAL_MS
 from coordinator.core import operations
+from coordinator.core.address_limits import PendingMember
 from coordinator.core.causes import Cause
 from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.decision import Environment, OperationContext
@@ -80,6 +81,7 @@ class GroupCoordinator:
         """To be written when the first partition is loaded."""
         for shard in self.shards:
             shard.completed_later = self._mark_dirty
+            shard.machine.addresses = environment.addresses
 
     # ----------------------------------------------------------------------------------------------------- partitions
 
@@ -181,6 +183,14 @@ class GroupCoordinator:
                         self._deleted_topics.forgotten(shard.partition)
                     if shard.machine.audit.is_checkpoint_due or self.audit.is_writing:
                         self.audit.drained(shard, now_ms)
+            if self.environment.addresses is not None:
+                self._give_up(self.environment.addresses.take_excess())
+
+    def _give_up(self, pending: Iterable[PendingMember]) -> None:
+        """Forget member ids with which nobody joined, and groups that have nothing else."""
+        for group_id, member_id in pending:
+            self._enqueue_internal(operations.GIVE_UP_PENDING, group_id, member_id)
+            self._enqueue_internal(operations.EXPIRE_OFFSETS, group_id)
 
     # ---------------------------------------------------------------------------------------------------------- time
 

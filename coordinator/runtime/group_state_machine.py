@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import repeat
 
 from coordinator.audit.projector import AuditProjector
+from coordinator.core.address_limits import AddressLimits, PendingMember
 from coordinator.core.causes import Cause
 from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.decision import NOTHING, Decision, OperationContext, next_deadline_ms
-from coordinator.core.events import Event, GroupCreated, GroupRemoved
+from coordinator.core.events import Event, GroupCreated, GroupRemoved, PendingMemberAdded
 from coordinator.core.group import Group
 from coordinator.core.members import sessions_of_loaded_group
 from coordinator.core.offset_records import CommittedOffset
@@ -49,6 +50,8 @@ class GroupStateMachine:
         self._timers = timers
         self._loading = StoredGroups()
         self._rebuild: GroupRebuild | None = None
+        self.addresses: AddressLimits | None = None
+        """Gets to know what the clients of each address create; None: nobody limits it."""
         self.on_applied: Callable[[Sequence[Event]], None] | None = None
         """Called with the events of each decision that has been applied; None: nobody wants them."""
         audit.world.committed_offsets = self._committed_offsets
@@ -77,6 +80,10 @@ class GroupStateMachine:
             if group is None:
                 assert isinstance(event, GroupCreated), (event, "of a group that does not exist")
                 group = self.groups[event.group_id] = Group(event.group_id)
+                if self.addresses is not None:
+                    self.addresses.group_created(event.group_id, event.client_host)
+            elif self.addresses is not None and type(event) is PendingMemberAdded:
+                self.addresses.member_pending(PendingMember(event.group_id, event.member_id), event.client_host)
             classic = group.classic
             state, generation_id = classic.state, classic.generation_id
             event.apply(group)
@@ -105,6 +112,8 @@ class GroupStateMachine:
         if isinstance(event, GroupRemoved):
             del self.groups[group.group_id]
             self._sessions.end_all(group.group_id)
+            if self.addresses is not None:
+                self.addresses.group_removed(group.group_id)
 
     def advance(self, key: str, context: OperationContext) -> Decision:
         group = self.groups.get(key)

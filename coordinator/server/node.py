@@ -30,6 +30,7 @@ from coordinator.config import (
     Config,
     ConfigError,
 )
+from coordinator.core.address_limits import AddressLimits
 from coordinator.core.decision import Environment
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.checkpoints import GROUP_AUDIT
@@ -146,7 +147,7 @@ class Node:
         topics.create_internal_topics(now_ms())
         pending = PendingRequests()
         sessions = SessionTable(wheel, random.SystemRandom().getrandbits(64))
-        environment = Environment(config, metadata.image, sessions, _new_id)
+        environment = Environment(config, metadata.image, sessions, _new_id, addresses=AddressLimits(config))
         drain_meter = None if self._metrics is None else self._metrics.drain_meter(self.scheduler.request_iteration)
         request_iteration = (drain_meter or self.scheduler).request_iteration
         coordinator = self._make_coordinator(

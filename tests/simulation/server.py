@@ -9,6 +9,7 @@ from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from coordinator.audit.projector import AuditProjector
 from coordinator.config import Config
 from coordinator.core import operations
+from coordinator.core.address_limits import AddressLimits
 from coordinator.core.decision import Decision, Environment, OperationContext
 from coordinator.core.events import Event
 from coordinator.core.group import Group
@@ -120,7 +121,13 @@ class SimulatedServer:
 
     @property
     def environment(self) -> Environment:
-        return Environment(self.config, self.topics, self.sessions, lambda: f"{next(self._ids):08d}")
+        return Environment(
+            self.config,
+            self.topics,
+            self.sessions,
+            lambda: f"{next(self._ids):08d}",
+            addresses=AddressLimits(self.config),
+        )
 
     def _open(self, topic: str, partition: int, clean: bool) -> PartitionLog:
         recovery_point = self.recovery_points.get((topic, partition), 0)
