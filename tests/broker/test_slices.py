@@ -1,5 +1,7 @@
 """Long work in slices: what begins at once, what waits, and how it ends."""
 
+from collections.abc import Callable
+
 import pytest
 
 from coordinator.broker import slices as module
@@ -10,7 +12,7 @@ class Loop:
     """Calls back when a test lets the next iteration of the event loop run; each step of work takes a millisecond."""
 
     def __init__(self, monkeypatch):
-        self.callbacks = []
+        self.callbacks: list[Callable[[], None]] = []
         self.now = 100.0
         monkeypatch.setattr(module, "perf_counter", lambda: self.now)
         self.slices = Slices(self.callbacks.append)
@@ -41,13 +43,13 @@ def unexpected(problem):
 
 
 def test_short_work_ends_at_once(loop):
-    done = []
+    done: list[str] = []
     assert loop.slices.start(loop.work(3, name="short"), done.append, unexpected) is None
     assert done == ["short"]
 
 
 def test_long_work_goes_on_in_later_iterations_until_its_end(loop):
-    done = []
+    done: list[str] = []
     assert loop.slices.start(loop.work(12, name="long"), done.append, unexpected) is not None
     iterations = 0
     while not done:
@@ -59,7 +61,7 @@ def test_long_work_goes_on_in_later_iterations_until_its_end(loop):
 
 
 def test_new_work_begins_at_once_though_other_work_goes_on(loop):
-    done = []
+    done: list[str] = []
     loop.slices.start(loop.work(100, name="long"), done.append, unexpected)
     loop.next_iteration()
     assert loop.slices.start(loop.work(1, name="short"), done.append, unexpected) is None
@@ -67,7 +69,7 @@ def test_new_work_begins_at_once_though_other_work_goes_on(loop):
 
 
 def test_too_much_new_work_of_one_iteration_waits_for_a_later_one(loop):
-    done = []
+    done: list[str] = []
     for name in ("first", "second"):
         loop.slices.start(loop.work(5, name=name), done.append, unexpected)
     assert done == []
@@ -77,7 +79,8 @@ def test_too_much_new_work_of_one_iteration_waits_for_a_later_one(loop):
 
 
 def test_work_that_has_begun_ends_before_the_next_goes_on(loop):
-    trace, done = [], []
+    trace: list[str] = []
+    done: list[str] = []
     for name in ("a", "b"):
         loop.slices.start(loop.work(12, trace, name), done.append, unexpected)
     while len(done) < 2:
@@ -86,7 +89,7 @@ def test_work_that_has_begun_ends_before_the_next_goes_on(loop):
 
 
 def test_cancelled_work_takes_no_more_steps_and_tells_nobody(loop):
-    trace = []
+    trace: list[str] = []
     work = loop.slices.start(loop.work(50, trace, "x"), unexpected, unexpected)
     taken = len(trace)
     work.cancel()
@@ -96,7 +99,7 @@ def test_cancelled_work_takes_no_more_steps_and_tells_nobody(loop):
 
 @pytest.mark.parametrize("steps", [0, 20])
 def test_work_that_fails_tells_so(loop, steps):
-    failed = []
+    failed: list[Exception] = []
     loop.slices.start(loop.work(steps, fails=True), unexpected, failed.append)
     while not failed:
         loop.next_iteration()
