@@ -3,17 +3,20 @@
 What comes out of a decompression is bounded by the caller, whatever the compressed bytes say about their size.
 """
 
+import mmap
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from typing import Final
 
 import cramjam
+
+from _wire.block_codecs import decompress_snappy_into, lz4_frame_bytes, snappy_content_bytes
 
 # The number is the value of the low three bits of the attributes of a batch (KIP-98, zstd: KIP-110).
 COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
 
 # org.xerial.snappy: magic, version and lowest compatible version, then blocks, each after its int32 size.
 XERIAL_HEADER = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1)
-XERIAL_MAGIC = XERIAL_HEADER[:8]
 XERIAL_BLOCK_BYTES = 32 * 1024
 
 # LZ4 frame format 1.6: independent blocks (Kafka's Java reader rejects others) of at most 64 KiB, no checksums.
@@ -25,12 +28,17 @@ LZ4_CONTENT_SIZE_FLAG = 0x08
 
 SNAPPY_RATIO_MAX = 32  # a copy of 64 bytes takes three: more than this much is not in a block
 
+SCRATCH_BYTES: Final = 1 << 20
 FIRST_GUESS_BYTES = 64 * 1024
 GUESS_GROWTH = 8
 
 
 class BadCompression(Exception):
     """The bytes cannot be decompressed, or their content exceeds the limit."""
+
+
+class DecompressedTooLarge(BadCompression):
+    """The content exceeds the limit."""
 
 
 def compress(compression: str, data: bytes | memoryview) -> bytes:
@@ -51,8 +59,37 @@ def decompress(compression: str, data: bytes | memoryview, limit_bytes: int) -> 
         BadCompression: the bytes cannot be decompressed, or their content exceeds the limit.
     """
     if compression == "snappy":
-        return _decompress_snappy(data, limit_bytes)
-    return _decompress_into_growing(_DECOMPRESSORS[compression], data, limit_bytes)
+        return _decompress_snappy(data, bytearray(_snappy_content_bytes(data, limit_bytes)))
+    size = min(limit_bytes, max(FIRST_GUESS_BYTES, GUESS_GROWTH * len(data)))
+    while True:
+        # Both formats may omit the size of their content, so this is a buffer that grows up to the limit.
+        content = _decompress_into(compression, data, bytearray(size))
+        if content is not None:
+            return content
+        if size == limit_bytes:
+            raise DecompressedTooLarge(f"decompresses to more than the {limit_bytes} bytes allowed")
+        size = min(limit_bytes, GUESS_GROWTH * size)
+
+
+def decompress_to_scratch(compression: str, data: bytes | memoryview, limit_bytes: int) -> memoryview:
+    """Decompress bytes into memory that the next call overwrites. The limit is exact.
+
+    Content of up to a MiB takes no new memory. More takes up to `limit_bytes`, and one more pass.
+
+    Raises:
+        DecompressedTooLarge: the content exceeds the limit.
+        BadCompression: the bytes cannot be decompressed, or Kafka's Java clients could not decompress them.
+    """
+    if compression == "snappy":
+        size = _snappy_content_bytes(data, limit_bytes)
+        return _decompress_snappy(data, _scratch(size))
+    if compression == "lz4":
+        _check_lz4_frame(data)
+    for size in (min(limit_bytes, SCRATCH_BYTES), limit_bytes):
+        content = _decompress_into(compression, data, _scratch(size))
+        if content is not None:
+            return content
+    raise DecompressedTooLarge(f"decompresses to more than the {limit_bytes} bytes allowed")
 
 
 def repair_lz4_header(data: bytes | memoryview) -> bytes:
@@ -75,38 +112,23 @@ def _compress_snappy(data: bytes | memoryview) -> bytes:
     return b"".join(parts)
 
 
-def _decompress_snappy(data: bytes | memoryview, limit_bytes: int) -> bytes | bytearray:
-    if not data:
-        raise BadCompression("no bytes")
-    if bytes(data[: len(XERIAL_MAGIC)]) != XERIAL_MAGIC:
-        return _decompress_snappy_block(data, limit_bytes)
-    out = bytearray()
-    for block in _xerial_blocks(data):
-        out += _decompress_snappy_block(block, limit_bytes - len(out))
-    return out
-
-
-def _xerial_blocks(data: bytes | memoryview) -> Iterator[bytes | memoryview]:
-    position = len(XERIAL_HEADER)
-    if len(data) < position:
-        raise BadCompression(f"snappy header of {len(data)} bytes")
-    while position < len(data):
-        start = position + 4
-        size = int.from_bytes(data[position:start], "big", signed=True)
-        if size < 0 or size > len(data) - start:
-            raise BadCompression(f"snappy block of {size} bytes, {len(data) - start} left")
-        yield data[start : start + size]
-        position = start + size
-
-
-def _decompress_snappy_block(block: bytes | memoryview, limit_bytes: int) -> bytes:
+def _snappy_content_bytes(data: bytes | memoryview, limit_bytes: int) -> int:
     try:
-        size = cramjam.snappy.decompress_raw_len(block)
-        if size > min(limit_bytes, SNAPPY_RATIO_MAX * len(block)):
-            raise BadCompression(f"snappy block of {len(block)} bytes claims {size}, {limit_bytes} allowed")
-        return bytes(cramjam.snappy.decompress_raw(block))
-    except cramjam.DecompressionError as error:
-        raise BadCompression(f"snappy: {error}") from None
+        size = snappy_content_bytes(data)
+    except ValueError as problem:
+        raise BadCompression(str(problem)) from None
+    if size > SNAPPY_RATIO_MAX * len(data):
+        raise BadCompression(f"{len(data)} bytes of snappy claim to be {size}")
+    if size > limit_bytes:
+        raise DecompressedTooLarge(f"decompresses to {size} bytes, {limit_bytes} are allowed")
+    return size
+
+
+def _decompress_snappy(data: bytes | memoryview, out: bytearray | memoryview) -> memoryview:
+    try:
+        return memoryview(out)[: decompress_snappy_into(data, out)]
+    except ValueError as problem:
+        raise BadCompression(str(problem)) from None
 
 
 def _compress_lz4(data: bytes | memoryview) -> bytes:
@@ -122,6 +144,16 @@ def _compress_lz4(data: bytes | memoryview) -> bytes:
             parts += (struct.pack("<I", len(plain) | LZ4_STORED_BLOCK), plain)
     parts.append(b"\x00\x00\x00\x00")
     return b"".join(parts)
+
+
+def _check_lz4_frame(data: bytes | memoryview) -> None:
+    """Kafka's Java clients read one frame, and of independent blocks only."""
+    try:
+        size = lz4_frame_bytes(data)
+    except ValueError as problem:
+        raise BadCompression(str(problem)) from None
+    if size != len(data):
+        raise BadCompression(f"{len(data) - size} bytes after an LZ4 frame")
 
 
 def _short_xxh32(data: bytes) -> int:
@@ -143,21 +175,26 @@ def _short_xxh32(data: bytes) -> int:
     return digest ^ digest >> 16
 
 
-def _decompress_into_growing(
-    decompress_into: Callable[[bytes | memoryview, bytearray], int], data: bytes | memoryview, limit_bytes: int
-) -> memoryview:
-    """Try with a buffer that grows up to the limit, because both formats may omit the size of their content."""
-    size = min(limit_bytes, max(FIRST_GUESS_BYTES, GUESS_GROWTH * len(data)))
-    while True:
-        out = bytearray(size)
-        try:
-            return memoryview(out)[: decompress_into(data, out)]
-        except cramjam.DecompressionError as error:
-            if "whole buffer" not in str(error):  # std::io::Write into a full slice: "failed to write whole buffer"
-                raise BadCompression(str(error)) from None
-            if size == limit_bytes:
-                raise BadCompression(f"decompresses to more than the {limit_bytes} bytes allowed") from None
-        size = min(limit_bytes, GUESS_GROWTH * size)
+def _decompress_into(compression: str, data: bytes | memoryview, out: bytearray | memoryview) -> memoryview | None:
+    """Return the content; None if it does not fit."""
+    try:
+        return memoryview(out)[: _DECOMPRESSORS[compression](data, out)]
+    except cramjam.DecompressionError as error:
+        if "whole buffer" in str(error):  # std::io::Write into a full slice: "failed to write whole buffer"
+            return None
+        raise BadCompression(str(error)) from None
+
+
+_SCRATCH: Final[list[memoryview]] = []
+
+
+def _scratch(size: int) -> memoryview:
+    """Memory of `size` bytes, whatever is in it; of a size above SCRATCH_BYTES only what is written takes memory."""
+    if size > SCRATCH_BYTES:
+        return memoryview(mmap.mmap(-1, size))
+    if not _SCRATCH:
+        _SCRATCH.append(memoryview(bytearray(SCRATCH_BYTES)))
+    return _SCRATCH[0][:size]
 
 
 _COMPRESSORS: dict[str, Callable[[bytes | memoryview], bytes]] = {
@@ -167,7 +204,7 @@ _COMPRESSORS: dict[str, Callable[[bytes | memoryview], bytes]] = {
     "lz4": _compress_lz4,
     "zstd": lambda data: bytes(cramjam.zstd.compress(data)),
 }
-_DECOMPRESSORS: dict[str, Callable[[bytes | memoryview, bytearray], int]] = {
+_DECOMPRESSORS: dict[str, Callable[[bytes | memoryview, bytearray | memoryview], int]] = {
     "gzip": cramjam.gzip.decompress_into,
     "lz4": cramjam.lz4.decompress_into,
     "zstd": cramjam.zstd.decompress_into,

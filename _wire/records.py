@@ -2,6 +2,7 @@
 
 from _wire.batch_builder import build_batch
 from _wire.batch_reader import DECOMPRESSED_BYTES_MAX, Record, parse_batch, parse_records
+from _wire.batch_validator import InvalidBatch, validate_batch
 from _wire.batches import (
     BATCH_HEADER_BYTES,
     NO_TIMESTAMP,
@@ -21,6 +22,7 @@ __all__ = [
     "NO_TIMESTAMP",
     "BatchHeader",
     "CorruptBatch",
+    "InvalidBatch",
     "Record",
     "batch_headers",
     "build_batch",
@@ -31,4 +33,5 @@ __all__ = [
     "place_batches",
     "set_batch_position",
     "set_log_append_time",
+    "validate_batch",
 ]

@@ -193,6 +193,55 @@ LOG_ROLL_MS = ConfigKey(
 LOG_INDEX_INTERVAL_BYTES = ConfigKey(
     "log.index.interval.bytes", 4096, "The interval in bytes at which an entry is added to the indexes.", 0, INT32_MAX
 )
+LOG_MESSAGE_TIMESTAMP_BEFORE_MAX_MS = ConfigKey(
+    "log.message.timestamp.before.max.ms",
+    INT64_MAX,
+    "The most ms that the timestamp of a record may lie before the time of its arrival. A batch with an older one is "
+    "rejected with INVALID_TIMESTAMP.",
+    0,
+    INT64_MAX,
+)
+LOG_MESSAGE_TIMESTAMP_AFTER_MAX_MS = ConfigKey(
+    "log.message.timestamp.after.max.ms",
+    3_600_000,
+    "The most ms that the timestamp of a record may lie after the time of its arrival. A batch with a later one is "
+    "rejected with INVALID_TIMESTAMP.",
+    0,
+    INT64_MAX,
+)
+PRODUCE_MAX_DECOMPRESSED_BYTES = ConfigKey(
+    "produce.max.decompressed.bytes",
+    32 * 1024 * 1024,
+    "The maximum size in bytes of a compressed batch in a Produce request after its decompression, which is needed to "
+    "validate its records. A larger one is rejected with MESSAGE_TOO_LARGE; Kafka's Java producer then splits it "
+    "and sends the parts. It bounds the memory and the time that one batch can take. Kafka has no such setting.",
+    1024 * 1024,
+    INT32_MAX,
+)
+PRODUCER_ID_EXPIRATION_MS = ConfigKey(
+    "producer.id.expiration.ms",
+    24 * 3600 * 1000,
+    "The time in ms after the last timestamp of an idempotent producer's batches at which a partition forgets the "
+    "producer. It may then send any sequence number.",
+    1,
+    INT32_MAX,
+)
+PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS = ConfigKey(
+    "producer.id.expiration.check.interval.ms",
+    600_000,
+    "The interval in ms at which expired producers are forgotten.",
+    1,
+    INT32_MAX,
+)
+PRODUCER_IDS_PER_PARTITION_MAX = ConfigKey(
+    "producer.ids.per.partition.max",
+    10_000,
+    "The most idempotent producers that a partition remembers. One more makes it forget the one that has not written "
+    "for the longest time, as if it had expired: a batch that this one sends twice is appended twice. "
+    "Kafka has no such setting.",
+    1,
+    INT32_MAX,
+)
 GROUP_MIN_SESSION_TIMEOUT_MS = ConfigKey(
     "group.min.session.timeout.ms",
     6000,

@@ -1,10 +1,11 @@
 """Produce: append batches to logs."""
 
 from collections.abc import Iterable
-from weakref import WeakKeyDictionary
+from typing import NamedTuple
 
-from _wire.errors import ErrorCode, MalformedMessage
+from _wire.errors import ErrorCode
 from _wire.messages.produce import (
+    BatchIndexAndErrorMessage,
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
@@ -12,13 +13,21 @@ from _wire.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from _wire.records import BatchHeader, batch_headers
+from _wire.records import NO_TIMESTAMP, BatchHeader, CorruptBatch, InvalidBatch, validate_batch
 from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.partitions import LEADER_EPOCH, Partitions
-from coordinator.broker.producers import NO_PRODUCER_ID, AppendedBatch, ProducerStates
+from coordinator.broker.producer_directory import ProducerDirectory
+from coordinator.broker.producers import AppendedBatch, has_producer_id
 from coordinator.broker.slices import Steps
+from coordinator.config import (
+    INT64_MAX,
+    LOG_MESSAGE_TIMESTAMP_AFTER_MAX_MS,
+    LOG_MESSAGE_TIMESTAMP_BEFORE_MAX_MS,
+    PRODUCE_MAX_DECOMPRESSED_BYTES,
+    Config,
+)
 from coordinator.internal_topics import READ_ONLY_TOPICS
-from coordinator.log.errors import LogAppendError, RecordBatchTooLarge, RecordListTooLarge
+from coordinator.log.errors import LogAppendError, RecordListTooLarge
 from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage
@@ -26,17 +35,36 @@ from coordinator.metadata.image import MetadataImage
 NO_OFFSET = -1
 TOPIC_ID_VERSION = 13
 """From this version on, topics are identified by id only (KIP-516)."""
-CURRENT_MAGIC = 2
+INT64_MIN = -INT64_MAX - 1
+
+
+class Sent(NamedTuple):
+    """What a request has for one partition."""
+
+    request: ProduceRequest
+    api_version: int
+    topic: str | None
+    data: PartitionProduceData
 
 
 class ProduceService:
     """Handles Produce requests."""
 
-    def __init__(self, image: MetadataImage, partitions: Partitions, notifier: AppendNotifier) -> None:
+    def __init__(
+        self,
+        image: MetadataImage,
+        partitions: Partitions,
+        notifier: AppendNotifier,
+        config: Config,
+        producers: ProducerDirectory,
+    ) -> None:
         self._image = image
         self._partitions = partitions
         self._notifier = notifier
-        self._states: WeakKeyDictionary[PartitionLog, ProducerStates] = WeakKeyDictionary()
+        self._producers = producers
+        self._timestamp_before_max_ms = config[LOG_MESSAGE_TIMESTAMP_BEFORE_MAX_MS]
+        self._timestamp_after_max_ms = config[LOG_MESSAGE_TIMESTAMP_AFTER_MAX_MS]
+        self._decompressed_bytes_max = config[PRODUCE_MAX_DECOMPRESSED_BYTES]
 
     def produce(self, request: ProduceRequest, api_version: int, now_ms: int) -> Steps[ProduceResponse]:
         """Append the batch of each partition. Each partition has its own error code in the response."""
@@ -48,70 +76,86 @@ class ProduceService:
                 name = None if known is None else known.name
             partition_responses = []
             for data in partition_data:
-                partition_responses.append(self._produce_one(request, name, data, now_ms))
+                partition_responses.append(self._produce_one(Sent(request, api_version, name, data), now_ms))
                 yield
             response.responses.append(
                 TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=partition_responses)
             )
         return response
 
-    def _produce_one(
-        self, request: ProduceRequest, topic: str | None, data: PartitionProduceData, now_ms: int
-    ) -> PartitionProduceResponse:
+    def _produce_one(self, sent: Sent, now_ms: int) -> PartitionProduceResponse:
+        index, topic = sent.data.index, sent.topic
         if topic is None:
-            return rejected_partition(data.index, ErrorCode.UNKNOWN_TOPIC_ID)
-        if request.acks not in (-1, 0, 1):
-            return rejected_partition(data.index, ErrorCode.INVALID_REQUIRED_ACKS)
-        log = self._partitions.locate(topic, data.index)
+            return rejected_partition(index, ErrorCode.UNKNOWN_TOPIC_ID)
+        if sent.request.acks not in (-1, 0, 1):
+            return rejected_partition(index, ErrorCode.INVALID_REQUIRED_ACKS)
+        log = self._partitions.locate(topic, index)
         if isinstance(log, ErrorCode):
-            return rejected_partition(data.index, log)
+            return rejected_partition(index, log)
         if topic in READ_ONLY_TOPICS:
             return rejected_partition(
-                data.index, ErrorCode.INVALID_TOPIC_EXCEPTION, f"only the coordinator may write to {topic}"
+                index, ErrorCode.INVALID_TOPIC_EXCEPTION, f"only the coordinator may write to {topic}"
             )
         try:
-            return self._append(log, data, now_ms)
-        except (RecordBatchTooLarge, RecordListTooLarge) as problem:
-            return rejected_partition(data.index, ErrorCode.MESSAGE_TOO_LARGE, str(problem))
-        except MalformedMessage as problem:
-            return rejected_partition(data.index, ErrorCode.CORRUPT_MESSAGE, str(problem))
-        except (LogAppendError, OSError) as problem:
-            return rejected_partition(data.index, ErrorCode.KAFKA_STORAGE_ERROR, str(problem))
+            header, batch = self._validate(sent, log, now_ms)
+            return self._append(log, index, header, batch, now_ms)
+        except InvalidBatch as problem:
+            return rejected_partition(index, problem.error, str(problem), problem.record_errors)
+        except RecordListTooLarge as problem:
+            return rejected_partition(index, ErrorCode.MESSAGE_TOO_LARGE, str(problem))
+        except (LogAppendError, OSError, CorruptBatch) as problem:
+            return rejected_partition(index, ErrorCode.KAFKA_STORAGE_ERROR, str(problem))
 
-    def _append(self, log: PartitionLog, data: PartitionProduceData, now_ms: int) -> PartitionProduceResponse:
-        batches = bytearray(data.records or b"")
-        headers = batch_headers(batches)
-        problem = _check_one_batch(headers, len(batches))
-        if problem is not None:
-            return rejected_partition(data.index, ErrorCode.INVALID_RECORD, problem)
-        header = headers[0]
-        try:
-            states = self._states_of(log) if header.producer_id != NO_PRODUCER_ID else None
-        except (OSError, MalformedMessage) as problem:
-            # The log is damaged, not the batch: CORRUPT_MESSAGE would mean that the producer sent a bad batch.
-            logger.error(
-                "cannot restore the producer state of a log; rejecting the batch", log=log.name, problem=str(problem)
+    def _validate(self, sent: Sent, log: PartitionLog, now_ms: int) -> tuple[BatchHeader, bytearray]:
+        """Check the batch of a partition before anything else is done with it.
+
+        Raises:
+            InvalidBatch: with the error for the client.
+        """
+        earliest_ms, latest_ms = INT64_MIN, INT64_MAX
+        if log.config.message_timestamp_type == "CreateTime":
+            earliest_ms = now_ms - self._timestamp_before_max_ms
+            latest_ms = min(now_ms + self._timestamp_after_max_ms, INT64_MAX)
+        header, batch = validate_batch(
+            sent.data.records,
+            sent.api_version,
+            log.config.max_message_bytes,
+            earliest_ms,
+            latest_ms,
+            self._decompressed_bytes_max,
+        )
+        if header.is_transactional and sent.request.transactional_id is None:
+            raise InvalidBatch(
+                ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "a transactional batch needs a transactional id"
             )
-            return rejected_partition(
-                data.index, ErrorCode.KAFKA_STORAGE_ERROR, f"cannot read the producer state of {log.name}"
-            )
+        return header, batch
+
+    def _append(
+        self, log: PartitionLog, index: int, header: BatchHeader, batch: bytearray, now_ms: int
+    ) -> PartitionProduceResponse:
+        states = None
+        if has_producer_id(header):
+            try:
+                states = self._producers.states_of(log, now_ms)
+            except OSError as problem:
+                logger.error(
+                    "cannot restore the producer state of a log; rejecting the batch",
+                    log=log.name,
+                    problem=str(problem),
+                )
+                return rejected_partition(
+                    index, ErrorCode.KAFKA_STORAGE_ERROR, f"cannot read the producer state of {log.name}"
+                )
         verdict = ErrorCode.NONE if states is None else states.check(header)
         if isinstance(verdict, AppendedBatch):
-            return _appended(data.index, verdict.base_offset, log)
+            return _appended(index, verdict.base_offset, log)
         if verdict is not ErrorCode.NONE:
-            return rejected_partition(data.index, verdict)
-        base_offset = log.append(batches, LEADER_EPOCH, now_ms).base_offset
+            return rejected_partition(index, verdict)
+        appended = log.append(batch, LEADER_EPOCH, now_ms, check_crc=False)
         if states is not None:
-            states.update(header, base_offset)
+            states.update(header, appended.base_offset)
         self._notifier.mark_appended(log)
-        return _appended(data.index, base_offset, log)
-
-    def _states_of(self, log: PartitionLog) -> ProducerStates:
-        """Return the producer states of a log; read them from the log at the first idempotent batch after a start."""
-        states = self._states.get(log)
-        if states is None:
-            states = self._states[log] = ProducerStates(log)
-        return states
+        return _appended(index, appended.base_offset, log, appended.log_append_time_ms)
 
 
 def _once_each(topics: list[TopicProduceData]) -> Iterable[tuple[TopicProduceData, Iterable[PartitionProduceData]]]:
@@ -128,21 +172,28 @@ def _once_each(topics: list[TopicProduceData]) -> Iterable[tuple[TopicProduceDat
     return [(topic, partitions.values()) for topic, partitions in by_topic.values() if partitions]
 
 
-def _check_one_batch(headers: list[BatchHeader], size_bytes: int) -> str | None:
-    """Return the problem, or None if the data is one batch of format 2, as Produce v3 and later require."""
-    if len(headers) != 1 or headers[0].size_in_bytes != size_bytes:
-        return "exactly one whole record batch is expected"
-    if headers[0].magic != CURRENT_MAGIC:
-        return f"record format {headers[0].magic} is not supported; use format {CURRENT_MAGIC}"
-    if headers[0].is_control:
-        return "clients may not write control batches"
-    return None
+def _appended(
+    index: int, base_offset: int, log: PartitionLog, log_append_time_ms: int = NO_TIMESTAMP
+) -> PartitionProduceResponse:
+    return PartitionProduceResponse(
+        index=index,
+        base_offset=base_offset,
+        log_append_time_ms=log_append_time_ms,
+        log_start_offset=log.log_start_offset,
+    )
 
 
-def _appended(index: int, base_offset: int, log: PartitionLog) -> PartitionProduceResponse:
-    return PartitionProduceResponse(index=index, base_offset=base_offset, log_start_offset=log.log_start_offset)
-
-
-def rejected_partition(index: int, error: ErrorCode, message: str | None = None) -> PartitionProduceResponse:
-    """Return the response for a partition to which nothing is appended."""
-    return PartitionProduceResponse(index=index, error_code=error, base_offset=NO_OFFSET, error_message=message)
+def rejected_partition(
+    index: int, error: ErrorCode, message: str | None = None, record_errors: Iterable[tuple[int, str]] = ()
+) -> PartitionProduceResponse:
+    """Return the response for a partition to which nothing is appended. `record_errors`: index of a record, and why."""
+    return PartitionProduceResponse(
+        index=index,
+        error_code=error,
+        base_offset=NO_OFFSET,
+        record_errors=[
+            BatchIndexAndErrorMessage(batch_index=record, batch_index_error_message=why)
+            for record, why in record_errors
+        ],
+        error_message=message,
+    )

@@ -147,8 +147,10 @@ class PartitionLog:
 
     # ----------------------------------------------------------------------------------------------------------- append
 
-    def append(self, batches: bytearray, leader_epoch: int, now_ms: int) -> AppendResult:
+    def append(self, batches: bytearray, leader_epoch: int, now_ms: int, *, check_crc: bool = True) -> AppendResult:
         """Assign offsets to a client's batches, in place, and write them with one write.
+
+        Without `check_crc`, the caller has checked their checksums.
 
         Raises:
             CorruptBatch: the bytes are not one or more whole batches of format 2, or a checksum is wrong.
@@ -157,7 +159,7 @@ class PartitionLog:
             LogAppendError: the write failed.
         """
         config = self.config
-        headers = place_batches(batches, self.log_end_offset, leader_epoch)
+        headers = place_batches(batches, self.log_end_offset, leader_epoch, check_crc)
         for header in headers:
             if header.size_in_bytes > config.max_message_bytes:
                 size, limit = header.size_in_bytes, config.max_message_bytes

@@ -17,6 +17,7 @@ from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.fetch import FetchService, FetchTimeoutKey
 from coordinator.broker.partitions import LEADER_EPOCH, Partitions
 from coordinator.broker.produce import ProduceService
+from coordinator.broker.producer_directory import ProducerDirectory
 from coordinator.broker.slices import Slices
 from coordinator.broker.topics import Topics
 from coordinator.config import (
@@ -163,7 +164,8 @@ class Node:
             )
         )
         fetch_service = FetchService(metadata.image, partitions, notifier, self.scheduler, slices)
-        produce_service = ProduceService(metadata.image, partitions, notifier)
+        producers = ProducerDirectory(config, self.scheduler)
+        produce_service = ProduceService(metadata.image, partitions, notifier, config, producers)
         self.parts = broker = NodeContext(
             config=config,
             cluster_id=self._directory.cluster_id,
@@ -185,6 +187,7 @@ class Node:
         self.scheduler.on_due(
             lambda key, now_ms: fetch_service.expire(key.fetch) if isinstance(key, FetchTimeoutKey) else None
         )
+        self.scheduler.on_due(producers.due)
         coordinator.load(index for index in range(len(coordinator.shards)) if partitions.leads(OFFSETS_TOPIC, index))
         table, cluster = dispatch_table(broker)
         limits = ConnectionLimits(config, self.scheduler)

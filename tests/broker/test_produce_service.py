@@ -7,7 +7,7 @@ import pytest
 from _wire.errors import ErrorCode
 from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from coordinator.broker.slices import at_once
-from tests.broker.virtual_broker import BY_NAME, VirtualBroker, batch
+from tests.broker.virtual_broker import BY_NAME, START_MS, VirtualBroker, batch
 from tests.wire_client import fetch_request
 
 NONE: Final = ErrorCode.NONE
@@ -212,7 +212,8 @@ def test_of_a_partition_that_is_named_twice_the_last_batch_is_appended(broker):
         return PartitionProduceData(index=0, records=batch(*values))
 
     topics = [TopicProduceData(name="orders", partition_data=[data(b"a"), data(b"b", b"c")])]
-    response = at_once(broker.produce_service.produce(ProduceRequest(acks=-1, topic_data=topics), BY_NAME, 0))
+    request = ProduceRequest(acks=-1, topic_data=topics)
+    response = at_once(broker.produce_service.produce(request, BY_NAME, START_MS))
     assert [len(topic.partition_responses) for topic in response.responses] == [1]
     assert records_in(broker) == 2
 

@@ -12,6 +12,7 @@ from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.fetch import DelayedFetch, FetchService, FetchTimeoutKey
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.produce import ProduceService
+from coordinator.broker.producer_directory import ProducerDirectory
 from coordinator.broker.slices import Slices, at_once
 from coordinator.broker.topics import Topics
 from coordinator.config import LOG_DIRS, NODE_ID, Config
@@ -46,7 +47,8 @@ class VirtualBroker:
         self.topics = Topics(metadata, self.partitions, config)
         self.notifier = AppendNotifier(self._request_iteration)
         self.fetch_service = FetchService(metadata.image, self.partitions, self.notifier, self.wheel, self.slices)
-        self.produce_service = ProduceService(metadata.image, self.partitions, self.notifier)
+        self.producers = ProducerDirectory(config, self.wheel)
+        self.produce_service = ProduceService(metadata.image, self.partitions, self.notifier, config, self.producers)
 
     def _request_iteration(self) -> None:
         self.iterations_requested += 1
@@ -68,11 +70,12 @@ class VirtualBroker:
                 callback()
 
     def advance(self, ms: int) -> None:
-        """Let time pass and expire the fetches that are due."""
+        """Let time pass; expire the fetches and the producers that are due."""
         self.clock.advance(ms)
         for key in self.wheel.advance(self.clock.now_ms()):
-            assert isinstance(key, FetchTimeoutKey)
-            self.fetch_service.expire(key.fetch)
+            if isinstance(key, FetchTimeoutKey):
+                self.fetch_service.expire(key.fetch)
+            self.producers.due(key, self.clock.now_ms())
         self._next_iterations()
 
     def close(self, *, clean: bool) -> None:
@@ -80,12 +83,14 @@ class VirtualBroker:
 
     # ---- requests
 
-    def produce(self, topic: str, records: bytes | None, partition: int = 0, **fields: Any) -> PartitionProduceResponse:
+    def produce(
+        self, topic: str, records: bytes | None, partition: int = 0, api_version: int = BY_NAME, **fields: Any
+    ) -> PartitionProduceResponse:
         data = PartitionProduceData(index=partition, records=records)
         request = ProduceRequest(
             topic_data=[TopicProduceData(name=topic, partition_data=[data])], **({"acks": -1} | fields)
         )
-        response = at_once(self.produce_service.produce(request, BY_NAME, self.clock.now_ms()))
+        response = at_once(self.produce_service.produce(request, api_version, self.clock.now_ms()))
         ((answer,),) = (each.partition_responses for each in response.responses)
         assert answer.index == partition
         return answer
@@ -122,4 +127,4 @@ class Fetched:
 
 
 def batch(*values: bytes, **fields: Any) -> bytes:
-    return build_batch([(None, value, ()) for value in values], timestamp_ms=START_MS, **fields)
+    return build_batch([(None, value, ()) for value in values], **({"timestamp_ms": START_MS} | fields))

@@ -11,6 +11,7 @@ from tests.mutations import (
     handlers,
     membership,
     offsets,
+    produce,
     rebalances,
     runtime,
     storage,
@@ -31,4 +32,5 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *group_failures.MUTANTS,
     *explain.MUTANTS,
     *testkit.MUTANTS,
+    *produce.MUTANTS,
 )

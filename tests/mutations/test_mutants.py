@@ -15,7 +15,8 @@ ROOT: Final = Path(__file__).parents[2]
 def test_what_a_mutant_replaces_stands_in_its_file_once(mutant: Mutant) -> None:
     text = (ROOT / mutant.file).read_text(encoding="utf-8")
     assert text.count(mutant.old) == 1, f"change the mutant {mutant.name!r} with {mutant.file}"
-    compile(text.replace(mutant.old, mutant.new), mutant.file, "exec")
+    if mutant.file.endswith(".py"):
+        compile(text.replace(mutant.old, mutant.new), mutant.file, "exec")
 
 
 def test_mutants_have_names_of_their_own() -> None:

@@ -2,9 +2,14 @@
 
 import pytest
 
-from tests.fuzz import fuzz_frames, fuzz_messages, fuzz_records
+from tests.fuzz import fuzz_frames, fuzz_messages, fuzz_produced_batches, fuzz_records
 
-TARGETS = {"frames": fuzz_frames, "messages": fuzz_messages, "records": fuzz_records}
+TARGETS = {
+    "frames": fuzz_frames,
+    "messages": fuzz_messages,
+    "produced batches": fuzz_produced_batches,
+    "records": fuzz_records,
+}
 FOUND = [
     # find_batch: the longest length and what goes before it did not fit into 32 bits together, and it walked backwards
     ("records", "00 ffffffcff1aca07f 7fffffff ffffffff 02 7fff7fff fffe 00000005 82534e415050590000000001000000010000"),

@@ -1,0 +1,222 @@
+"""How long producers are remembered, and how many: time, number, and a log that is damaged."""
+
+import tracemalloc
+from typing import Final
+
+import pytest
+
+from _wire.errors import ErrorCode
+from _wire.records import BatchHeader, batch_headers
+from coordinator.broker.producer_directory import PRODUCERS_PER_TURN, readable_batches
+from coordinator.broker.producers import ProducerLimits, ProducerStates
+from coordinator.log.partition_log import PartitionLog
+from tests.broker.virtual_broker import DATA, START_MS, VirtualBroker, batch
+
+DAY_MS: Final = 24 * 3600 * 1000
+CHECK_MS: Final = 600_000
+NONE: Final = ErrorCode.NONE
+GAP: Final = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+LOG_FILE: Final = DATA / "orders-0" / f"{0:020d}.log"
+
+
+def made(settings: dict[str, str] | None = None, partitions: int = 1) -> VirtualBroker:
+    broker = VirtualBroker(settings)
+    broker.create_topic("orders", partitions)
+    return broker
+
+
+def send(
+    broker: VirtualBroker, producer_id: int, sequence: int, *, partition: int = 0, epoch: int = 0, age_ms: int = 0
+) -> ErrorCode:
+    data = batch(
+        b"value",
+        producer_id=producer_id,
+        producer_epoch=epoch,
+        base_sequence=sequence,
+        timestamp_ms=broker.clock.now_ms() - age_ms,
+    )
+    return ErrorCode(broker.produce("orders", data, partition).error_code)
+
+
+def header_of(producer_id: int, sequence: int = 0) -> BatchHeader:
+    fields = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": sequence}
+    return batch_headers(batch(b"value", **fields))[0]
+
+
+# ---- time
+
+
+def test_a_producer_is_forgotten_at_the_check_after_its_expiration():
+    broker = made()
+    send(broker, 7, 0)
+    broker.advance(DAY_MS - 1)
+    assert send(broker, 8, 0) == NONE
+    assert send(broker, 7, 5) == GAP
+    broker.advance(CHECK_MS)
+    assert send(broker, 7, 5) == NONE, "forgotten"
+    assert send(broker, 8, 5) == GAP
+
+
+@pytest.mark.parametrize(("age_ms", "is_forgotten"), [(DAY_MS - CHECK_MS, True), (DAY_MS - CHECK_MS - 1, False)])
+def test_a_producer_expires_by_the_timestamp_of_its_last_batch(age_ms, is_forgotten):
+    broker = made()
+    send(broker, 7, 0)
+    send(broker, 7, 1, age_ms=age_ms)
+    assert send(broker, 7, 3) == GAP
+    broker.advance(CHECK_MS)
+    assert send(broker, 7, 3) == (NONE if is_forgotten else GAP)
+
+
+def test_a_producer_without_timestamps_is_remembered_until_the_next_check():
+    broker = made()
+    send(broker, 7, 0, age_ms=START_MS + 1)
+    assert send(broker, 7, 2) == GAP
+    broker.advance(CHECK_MS)
+    assert send(broker, 7, 2) == NONE
+
+
+def test_the_times_can_be_set():
+    broker = made({"producer.id.expiration.ms": "1000", "producer.id.expiration.check.interval.ms": "100"})
+    send(broker, 7, 0)
+    broker.advance(999)
+    assert send(broker, 7, 5) == GAP
+    broker.advance(100)
+    assert send(broker, 7, 5) == NONE
+
+
+def test_many_producers_are_checked_in_several_turns():
+    partitions = 3
+    broker = made({"producer.ids.per.partition.max": "1000000"}, partitions)
+    for partition in range(partitions):
+        send(broker, 0, 0, partition=partition)
+        states = broker.producers.states_of(broker.partitions.get("orders", partition), 0)
+        for producer_id in range(PRODUCERS_PER_TURN):
+            states.update(header_of(producer_id), 0)
+    broker.advance(DAY_MS)
+    remembered = [
+        len(broker.producers.states_of(broker.partitions.get("orders", partition), 0))
+        for partition in range(partitions)
+    ]
+    assert sorted(remembered) == [0, PRODUCERS_PER_TURN, PRODUCERS_PER_TURN]
+    for _ in range(2):
+        broker.advance(1)
+    assert send(broker, 0, 5, partition=2) == NONE
+    assert broker.wheel.pending == 1
+
+
+def test_without_idempotent_producers_there_is_no_timer():
+    broker = made()
+    broker.produce("orders", batch(b"a"))
+    assert broker.wheel.pending == 0
+    send(broker, 7, 0)
+    send(broker, 8, 0)
+    assert broker.wheel.pending == 1
+    broker.topics.delete(["orders"], broker.clock.now_ms())
+    broker.advance(CHECK_MS)
+    assert broker.wheel.pending == 0
+
+
+# ---- number
+
+
+def test_one_producer_too_many_takes_the_place_of_the_one_that_is_silent_for_the_longest_time():
+    broker = made({"producer.ids.per.partition.max": "3"})
+    for producer_id in (1, 2, 3):
+        send(broker, producer_id, 0)
+    assert send(broker, 1, 1) == NONE
+    assert send(broker, 4, 0) == NONE
+    assert [send(broker, producer_id, 9) for producer_id in (1, 3, 4)] == [GAP] * 3
+    assert send(broker, 2, 9) == NONE, "forgotten"
+
+
+def test_a_producer_takes_a_kilobyte_at_most():
+    count = 10_000
+    headers = [header_of(number, sequence) for number in range(1000, 1000 + count) for sequence in range(300, 306)]
+    tracemalloc.start()
+    try:
+        states = ProducerStates(ProducerLimits(DAY_MS, count), headers)
+        used_bytes = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert len(states) == count
+    assert used_bytes / count < 1024
+
+
+# ---- epochs and ids
+
+
+def test_an_epoch_below_the_one_that_no_producer_has_is_fenced():
+    broker = made()
+    assert send(broker, 7, 0, epoch=-2) == ErrorCode.INVALID_PRODUCER_EPOCH
+    assert send(broker, 7, 0, epoch=-1) == NONE
+    assert send(broker, 7, 5, epoch=0) == NONE, "the first one with an epoch"
+
+
+def test_a_negative_producer_id_is_none():
+    broker = made()
+    assert [send(broker, -2, sequence) for sequence in (0, 0, 9)] == [NONE] * 3
+
+
+def test_a_duplicate_is_found_after_the_batch_was_validated():
+    broker = made()
+    send(broker, 7, 0)
+    assert send(broker, 7, 0) == NONE
+    assert send(broker, 7, 0, age_ms=-2 * 3_600_000) == ErrorCode.INVALID_TIMESTAMP
+
+
+# ---- damage
+
+WRONG_CHECKSUM: Final = {61: b"?"}
+WRONG_LENGTH: Final = {8: bytes(4)}
+WRONG_END: Final = {23: b"\x7f\xff\xff\xff"}
+
+
+def write(broker: VirtualBroker, producers: int, roll_before: int | None = None) -> PartitionLog:
+    """Append one batch of each producer to the log, whose producer states were not read yet."""
+    log = broker.partitions.get("orders", 0)
+    for producer_id in range(producers):
+        timestamp_ms = START_MS if roll_before is None or producer_id < roll_before else START_MS + 5000
+        fields = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": 0, "timestamp_ms": timestamp_ms}
+        log.append(bytearray(batch(b"value", **fields)), 0, START_MS)
+    return log
+
+
+def damage(broker: VirtualBroker, bytes_at: dict[int, bytes], *victims: int) -> None:
+    """Overwrite bytes of batches. All batches have the same size."""
+    content = broker.fs.content(LOG_FILE)
+    size = len(batch(b"value"))
+    for victim in victims:
+        for at, data in bytes_at.items():
+            start = victim * size + at
+            content[start : start + len(data)] = data
+
+
+@pytest.mark.parametrize(
+    ("bytes_at", "remembered"),
+    [(WRONG_CHECKSUM, [0, 1, 3, 4]), (WRONG_LENGTH, [0, 1]), (WRONG_END, [0, 1])],
+    ids=["checksum", "length", "last offset delta"],
+)
+def test_producers_of_other_batches_than_the_damaged_one_are_restored(bytes_at, remembered):
+    broker = made()
+    log = write(broker, 5)
+    damage(broker, bytes_at, 2)
+    assert [header.producer_id for header in readable_batches(log)] == remembered
+    assert [send(broker, producer_id, 7) for producer_id in range(5)] == [
+        GAP if producer_id in remembered else NONE for producer_id in range(5)
+    ]
+
+
+@pytest.mark.parametrize("bytes_at", [WRONG_LENGTH, WRONG_END])
+def test_after_a_batch_without_an_end_the_next_segment_is_read(bytes_at):
+    broker = made({"log.roll.ms": "1000"})
+    log = write(broker, 6, roll_before=4)
+    assert [segment.base_offset for segment in log.segments] == [0, 4]
+    damage(broker, bytes_at, 1)
+    assert [header.producer_id for header in readable_batches(log)] == [0, 4, 5]
+
+
+def test_several_damaged_batches_are_each_left_out():
+    broker = made()
+    log = write(broker, 8)
+    damage(broker, WRONG_CHECKSUM, 0, 3, 4, 7)
+    assert [header.producer_id for header in readable_batches(log)] == [1, 2, 5, 6]

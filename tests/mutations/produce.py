@@ -1,0 +1,163 @@
+"""Mutants of what a Produce request may append, and of what is remembered of its producers."""
+
+from typing import Final
+
+from tests.mutations.mutant import Mutant
+
+VALIDATOR: Final = "_wire/batch_validator.pyx"
+CODECS: Final = "_wire/block_codecs.pyx"
+PRODUCE: Final = "coordinator/broker/produce.py"
+PRODUCERS: Final = "coordinator/broker/producers.py"
+DIRECTORY: Final = "coordinator/broker/producer_directory.py"
+
+VALIDATOR_MUTANTS: Final = (
+    Mutant(
+        "the checksum of a produced batch is not verified",
+        VALIDATOR,
+        "    check_checksum(data, size)\n",
+        "",
+    ),
+    Mutant(
+        "a produced batch may take more offsets than it has records",
+        VALIDATOR,
+        "    if records <= 0 or offsets != records:\n",
+        "    if records <= 0:\n",
+    ),
+    Mutant(
+        "a second produced batch is left out without an error",
+        VALIDATOR,
+        "    if size_of_batch(data, size, end) != 0:\n",
+        "    if False:\n",
+    ),
+    Mutant(
+        "a produced batch may begin at any offset",
+        VALIDATOR,
+        "    if load_uint64(data + BASE_OFFSET) != 0:\n",
+        "    if False:\n",
+    ),
+    Mutant(
+        "a client may write control batches",
+        VALIDATOR,
+        "    if attributes & CONTROL_FLAG:\n",
+        "    if False:\n",
+    ),
+    Mutant(
+        "the producer with the id 0 needs no sequence",
+        VALIDATOR,
+        "    if header.producer_id > -1 and header.base_sequence < 0:\n",
+        "    if header.producer_id > 0 and header.base_sequence < 0:\n",
+    ),
+    Mutant(
+        "zstd is taken in every version of Produce",
+        VALIDATOR,
+        "    if api_version < FIRST_VERSION_WITH_ZSTD and",
+        "    if api_version < 0 and",
+    ),
+    Mutant(
+        "the offsets of records are not looked at",
+        VALIDATOR,
+        "    if offset != scan.index:\n",
+        "    if False:\n",
+    ),
+    Mutant(
+        "records may go on behind the last one",
+        VALIDATOR,
+        "    if scan.position != scan.end:\n",
+        "    if False:\n",
+    ),
+    Mutant(
+        "a record without a timestamp is too old",
+        VALIDATOR,
+        "            if timestamp_ms != NO_TIMESTAMP and len(outside) < RECORD_ERRORS_MAX:\n",
+        "            if len(outside) < RECORD_ERRORS_MAX:\n",
+    ),
+    Mutant(
+        "the max timestamp of a produced batch is believed",
+        VALIDATOR,
+        "    if max_timestamp_ms != header.max_timestamp_ms or header.attributes & LOG_APPEND_TIME_FLAG:\n",
+        "    if header.attributes & LOG_APPEND_TIME_FLAG:\n",
+    ),
+    Mutant(
+        "a batch with the largest size is too large",
+        VALIDATOR,
+        "    if size > batch_bytes_max:\n",
+        "    if size >= batch_bytes_max:\n",
+    ),
+    Mutant(
+        "LZ4 blocks that Kafka's clients cannot read are taken",
+        CODECS,
+        "    if not flags & LZ4_INDEPENDENT_BLOCKS:\n",
+        "    if False:\n",
+    ),
+)
+
+PRODUCER_MUTANTS: Final = (
+    Mutant(
+        "a transactional batch needs no transactional id",
+        PRODUCE,
+        "        if header.is_transactional and sent.request.transactional_id is None:\n",
+        "        if False:\n",
+    ),
+    Mutant(
+        "which records are to blame is not answered",
+        PRODUCE,
+        "str(problem), problem.record_errors)",
+        "str(problem))",
+    ),
+    Mutant(
+        "a producer's first epoch begins at sequence 0",
+        PRODUCERS,
+        " or epoch == NO_PRODUCER_EPOCH\n",
+        "\n",
+    ),
+    Mutant(
+        "the producer that was first seen the longest time ago is forgotten",
+        PRODUCERS,
+        "        self._producers.move_to_end(batch.producer_id)\n",
+        "",
+    ),
+    Mutant(
+        "the newest of too many producers is forgotten",
+        PRODUCERS,
+        "self._producers.popitem(last=False)",
+        "self._producers.popitem()",
+    ),
+    Mutant(
+        "a producer expires a millisecond late",
+        PRODUCERS,
+        "state.last_timestamp_ms <= latest_ms",
+        "state.last_timestamp_ms < latest_ms",
+    ),
+    Mutant(
+        "a producer expires by its first batch",
+        PRODUCERS,
+        "            producer.last_timestamp_ms = batch.max_timestamp_ms\n",
+        "",
+    ),
+    Mutant(
+        "producers are looked at for expiration once only",
+        DIRECTORY,
+        "        if self._states:\n",
+        "        if self._to_check:\n",
+    ),
+    Mutant(
+        "all producers are looked at in one turn",
+        DIRECTORY,
+        "while self._to_check and checked < PRODUCERS_PER_TURN:",
+        "while self._to_check:",
+    ),
+    Mutant(
+        "what was read together with a damaged batch is left out",
+        DIRECTORY,
+        "            for header in _batches_before_damage(log, offset):\n",
+        "            for header in ():\n",
+    ),
+    Mutant(
+        "after a damaged batch the next segment is read",
+        DIRECTORY,
+        "        if offset < header.next_offset <= log.log_end_offset:\n",
+        "        if offset > header.next_offset:\n",
+    ),
+)
+
+MUTANTS: Final = (*VALIDATOR_MUTANTS, *PRODUCER_MUTANTS)
