@@ -37,6 +37,21 @@ def parse_batch(
             says, and more than `decompressed_bytes_max` bytes of them.
     """
 
+def find_timestamp(
+    data: bytes | bytearray | memoryview, timestamp_ms: int, from_offset: int = 0
+) -> tuple[int, int, int] | None:
+    """Return offset, timestamp and leader epoch of the first record with this timestamp or a later one.
+
+    `data` is one batch of format 2; records before `from_offset` are passed over. None if there is no such record.
+    Raises CorruptBatch.
+    """
+
+def find_max_timestamp(data: bytes | bytearray | memoryview) -> tuple[int, int, int] | None:
+    """Return offset, timestamp and leader epoch of the first record with the greatest timestamp of a batch of format 2.
+
+    Raises CorruptBatch.
+    """
+
 def parse_records(
     data: bytes | bytearray | memoryview, start: int = 0, decompressed_bytes_max: int = ...
 ) -> list[Record]:

@@ -7,7 +7,7 @@ Counts and lengths are held against the bytes that are left before memory is tak
 cimport cython
 from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t, uint64_t
 
 from _wire.batches cimport (
     COMPRESSION_MASK, LOG_APPEND_TIME_FLAG, RECORD_BYTES_MIN, RECORDS, BatchHeader, corrupt, legacy_key_position,
@@ -19,7 +19,7 @@ from _wire.primitives cimport (
 )
 
 from _wire.batches import CorruptBatch
-from _wire.compression import BadCompression, decompress, repair_lz4_header
+from _wire.compression import BadCompression, decompress, decompress_to_scratch, repair_lz4_header
 from _wire.errors import MalformedMessage
 
 cdef extern from "Python.h":
@@ -81,6 +81,86 @@ def parse_records(data, Py_ssize_t start=0, Py_ssize_t decompressed_bytes_max=DE
         return records
     finally:
         PyBuffer_Release(&view)
+
+
+def find_timestamp(data, int64_t timestamp_ms, int64_t from_offset=0):
+    return find_record(data, timestamp_ms, from_offset, False)
+
+
+def find_max_timestamp(data):
+    return find_record(data, INT64_MIN, 0, True)
+
+
+cdef object find_record(object data, int64_t timestamp_ms, int64_t from_offset, bint latest):
+    """The first record that fits or, with `latest`, the first with the greatest timestamp; no record is made for it."""
+    cdef Py_buffer view
+    cdef BatchHeader header
+    cdef int64_t found[2]
+    open_view(&view, data, 0, PyBUF_SIMPLE)
+    try:
+        header = whole_batch(&view, 0)
+        if header.magic != 2:
+            raise corrupt(header.magic, "magic", 0, "only batches of format 2 are searched")
+        try:
+            is_found = search_batch(header, <const uint8_t *>view.buf, timestamp_ms, from_offset, latest, found)
+        except CorruptBatch:
+            raise
+        except MalformedMessage as error:
+            raise CorruptBatch(error.message, error.version, error.field, 0, error.why) from None
+        except BadCompression as error:
+            raise corrupt(2, "records", 0, str(error)) from None
+        return (found[0], found[1], header.partition_leader_epoch) if is_found else None
+    finally:
+        PyBuffer_Release(&view)
+
+
+cdef bint search_batch(
+    BatchHeader header, const uint8_t *batch, int64_t timestamp_ms, int64_t from_offset, bint latest, int64_t *found
+) except -1:
+    cdef Py_buffer view
+    cdef const uint8_t *records = batch + RECORDS
+    cdef Py_ssize_t size = header.size_in_bytes - RECORDS
+    if header.attributes & COMPRESSION_MASK == 0:
+        return search_records(header, records, size, timestamp_ms, from_offset, latest, found)
+    compressed = PyMemoryView_FromMemory(<char *>records, size, PyBUF_READ)
+    plain = decompress_to_scratch(header.compression, compressed, DECOMPRESSED_BYTES_MAX)
+    PyObject_GetBuffer(plain, &view, PyBUF_SIMPLE)
+    try:
+        return search_records(header, <const uint8_t *>view.buf, view.len, timestamp_ms, from_offset, latest, found)
+    finally:
+        PyBuffer_Release(&view)
+
+
+cdef bint search_records(
+    BatchHeader header, const uint8_t *data, Py_ssize_t size, int64_t timestamp_ms, int64_t from_offset, bint latest,
+    int64_t *found,
+) except -1:
+    """Put offset and timestamp into `found`; false if no record fits."""
+    cdef Reader r
+    cdef int32_t length
+    cdef int64_t record_ms, offset
+    cdef bint is_found = False
+    cdef const uint8_t *end
+    reader_over(&r, data, size, b"RecordBatch", 2)
+    r.field = b"records"
+    for _ in range(header.record_count):
+        length = read_varint(&r)
+        if length < 0 or length > bytes_left(&r):
+            raise_bad_length(&r, length)
+        end = r.position + length
+        read_int8(&r)
+        record_ms = <int64_t>(<uint64_t>header.base_timestamp_ms + <uint64_t>read_varlong(&r))
+        offset = header.base_offset + read_varint(&r)
+        r.position = end
+        if header.attributes & LOG_APPEND_TIME_FLAG:
+            record_ms = header.max_timestamp_ms
+        if latest and (not is_found or record_ms > found[1]) or (
+            not latest and record_ms >= timestamp_ms and offset >= from_offset
+        ):
+            found[0], found[1], is_found = offset, record_ms, True
+            if not latest:
+                return True
+    return is_found
 
 
 cdef BatchHeader whole_batch(Py_buffer *view, Py_ssize_t start):

@@ -1,7 +1,14 @@
 """Reads and builds record batches: the names of the modules for batches that most code needs."""
 
 from _wire.batch_builder import build_batch
-from _wire.batch_reader import DECOMPRESSED_BYTES_MAX, Record, parse_batch, parse_records
+from _wire.batch_reader import (
+    DECOMPRESSED_BYTES_MAX,
+    Record,
+    find_max_timestamp,
+    find_timestamp,
+    parse_batch,
+    parse_records,
+)
 from _wire.batch_validator import InvalidBatch, validate_batch
 from _wire.batches import (
     BATCH_HEADER_BYTES,
@@ -28,6 +35,8 @@ __all__ = [
     "build_batch",
     "end_of_whole_batches",
     "find_batch",
+    "find_max_timestamp",
+    "find_timestamp",
     "parse_batch",
     "parse_records",
     "place_batches",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from _wire.records import BatchHeader, Record, parse_batch, place_batches, set_log_append_time
+from _wire.records import BatchHeader, find_max_timestamp, find_timestamp, place_batches, set_log_append_time
 from coordinator.log.config import LogConfig
 from coordinator.log.errors import (
     LogAppendError,
@@ -326,9 +326,9 @@ class PartitionLog:
         start = segment.base_offset + segment.time_index.offset_before(timestamp_ms)
         for header, batch in self.batches(max(start, self.log_start_offset)):
             if header.max_timestamp_ms >= timestamp_ms:
-                for record in parse_batch(batch)[1]:
-                    if record.timestamp_ms >= timestamp_ms and record.offset >= self.log_start_offset:
-                        return _timestamped(record, header)
+                found = find_timestamp(batch, timestamp_ms, self.log_start_offset)
+                if found is not None:
+                    return TimestampedOffset(*found)
         return None
 
     def max_timestamp(self) -> TimestampedOffset | None:
@@ -342,9 +342,8 @@ class PartitionLog:
         if latest is None or latest.max_timestamp_ms == NO_TIMESTAMP:
             return None
         data = self.read(max(latest.offset_of_max_timestamp, self.log_start_offset), 0)
-        header, records = parse_batch(data)
-        found = max(records, key=lambda record: record.timestamp_ms, default=None)
-        return None if found is None else _timestamped(found, header)
+        found = find_max_timestamp(data)
+        return None if found is None else TimestampedOffset(*found)
 
     def _live_segments(self) -> list[Segment]:
         return [segment for segment in self._segments if segment.next_offset > self.log_start_offset]
@@ -402,7 +401,3 @@ class PartitionLog:
         for segment in self._segments:
             segment.close()
         self._segments, self._base_offsets = [], []
-
-
-def _timestamped(record: Record, header: BatchHeader) -> TimestampedOffset:
-    return TimestampedOffset(record.offset, record.timestamp_ms, header.partition_leader_epoch)
