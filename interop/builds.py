@@ -168,6 +168,14 @@ def _start_java(_: Client, folder: Path) -> BuiltDriver:
     return BuiltDriver(["java", *JAVA_OPTIONS, "-cp", class_path, "Driver"])
 
 
+def _build_kcat(_: Client, __: Path) -> None:
+    """The distribution's package is its version: there is nothing to build."""
+
+
+def _start_kcat(client: Client, _: Path) -> BuiltDriver:
+    return BuiltDriver([sys.executable, str(client.lock / "driver.py")])
+
+
 _APT: Final = "Debian and Ubuntu: apt-get install"
 _PYTHON: Final = Toolchain(sys.executable, "install Python 3.11 or newer", _build_python, _start_python)
 _GO: Final = Toolchain("go", "install Go 1.26 or newer", _build_go, _start_go)
@@ -178,6 +186,7 @@ _RUST: Final = Toolchain(
 _JAVA: Final = Toolchain(
     "mvn", f"install Maven and a JDK, 17 or newer ({_APT} maven openjdk-17-jdk-headless)", _build_java, _start_java
 )
+_KCAT: Final = Toolchain("kcat", f"install kcat 1.7 or newer ({_APT} kcat)", _build_kcat, _start_kcat)
 
 ALL: Final = {
     client.name: client
@@ -194,6 +203,7 @@ ALL: Final = {
         Client("kafkajs", _NODE, ("kafkajs", "_node")),
         Client("confluent-javascript", _NODE, ("confluent-javascript", "_node")),
         Client("rdkafka", _RUST, ("rdkafka",)),
+        Client("kcat", _KCAT, ("kcat", "_python")),
     )
 }
 PYTHON: Final = ("kafka-python", "kafka-python-2.0", "aiokafka", "confluent-kafka")
