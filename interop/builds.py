@@ -168,11 +168,11 @@ def _start_java(_: Client, folder: Path) -> BuiltDriver:
     return BuiltDriver(["java", *JAVA_OPTIONS, "-cp", class_path, "Driver"])
 
 
-def _build_kcat(_: Client, __: Path) -> None:
-    """The distribution's package is its version: there is nothing to build."""
+def _build_nothing(_: Client, __: Path) -> None:
+    """What is installed is its version."""
 
 
-def _start_kcat(client: Client, _: Path) -> BuiltDriver:
+def _start_script(client: Client, _: Path) -> BuiltDriver:
     return BuiltDriver([sys.executable, str(client.lock / "driver.py")])
 
 
@@ -186,7 +186,9 @@ _RUST: Final = Toolchain(
 _JAVA: Final = Toolchain(
     "mvn", f"install Maven and a JDK, 17 or newer ({_APT} maven openjdk-17-jdk-headless)", _build_java, _start_java
 )
-_KCAT: Final = Toolchain("kcat", f"install kcat 1.7 or newer ({_APT} kcat)", _build_kcat, _start_kcat)
+_KCAT: Final = Toolchain("kcat", f"install kcat 1.7 or newer ({_APT} kcat)", _build_nothing, _start_script)
+_SPARK: Final = Toolchain("java", f"install Java 17 or newer ({_APT} openjdk-17-jre-headless)", _build_nothing, _start_script)
+
 
 ALL: Final = {
     client.name: client
@@ -204,6 +206,7 @@ ALL: Final = {
         Client("confluent-javascript", _NODE, ("confluent-javascript", "_node")),
         Client("rdkafka", _RUST, ("rdkafka",)),
         Client("kcat", _KCAT, ("kcat", "_python")),
+        Client("spark", _SPARK, ("spark", "_python")),
     )
 }
 PYTHON: Final = ("kafka-python", "kafka-python-2.0", "aiokafka", "confluent-kafka")

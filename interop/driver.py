@@ -23,7 +23,7 @@ EXIT_SECONDS: Final = 10
 NONSENSE_CHARACTERS: Final = 200
 """How much of a line that is no event, or of an error text, is told."""
 
-BASIC: Final = frozenset({"group", "commit"})
+BASIC: Final = frozenset({"group", "commit", "commit-answer"})
 """What a driver can that does not say that it lacks it."""
 
 EVENTS: Final = frozenset({"ready", "assigned", "revoked", "lost", "records", "committed", "left", "failed"})

@@ -101,8 +101,8 @@ def _goes_on(scene: Scene, *members: Member) -> None:
     """The group is whole again, nobody was removed, and what was acknowledged as committed is there."""
     scene.steady(*members)
     kept = scene.committed()
-    acknowledged = [event for member in members for event in member.of_kind("committed")]
-    for event in acknowledged:
+    tells = [member for member in members if "commit-answer" in member.driver.can]
+    for event in (event for member in tells for event in member.of_kind("committed")):
         assert all(kept.get(where, -1) >= offset for where, offset in _positions(event).items()), (
             f"acknowledged, but not kept: {event['positions']} of {kept}"
         )
