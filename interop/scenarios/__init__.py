@@ -2,7 +2,18 @@
 
 from typing import Final
 
-from interop.scenarios import assignments, membership, offsets, restarts, static, streaming, timeouts, tools, topics, unavailable
+from interop.scenarios import (
+    assignments,
+    membership,
+    offsets,
+    restarts,
+    static,
+    streaming,
+    timeouts,
+    tools,
+    topics,
+    unavailable,
+)
 from interop.scenarios.scenario import Scenario
 
 SCENARIOS: Final[dict[str, Scenario]] = {

@@ -1,4 +1,4 @@
-"""Spark's Kafka source: it shares out partitions by itself and joins no group, so only what it reads can be compared."""
+"""Spark's Kafka source: it shares out partitions by itself and joins no group, so what it reads is all that counts."""
 
 from kafka.admin import NewPartitions
 

@@ -3,6 +3,7 @@
 Both need faults, which Apache Kafka does not have: they are played on this server alone.
 """
 
+from functools import partial
 from typing import Final
 
 from coordinator.audit import schema
@@ -23,7 +24,7 @@ def not_coordinator(scene: Scene) -> None:
     unavailable = scene.faults.inject("unavailable", group=scene.group)
     seen = [scene.faults.inject("delay", api="Heartbeat", member=each.name, ms=1) for each in (one, two)]
     for fault in seen:
-        wait_for(lambda fault=fault: scene.faults.hits(fault), SECONDS, "each member to be told", every_ms=50)
+        wait_for(partial(scene.faults.hits, fault), SECONDS, "each member to be told", every_ms=50)
     answers = len(one.answers_to_commits())
     one.send("commit")
     for fault in (unavailable, *seen):
@@ -48,7 +49,7 @@ def load_in_progress(scene: Scene) -> None:
     one.send("commit")
     three = scene.member("three")
     for fault, what in ((commits, "a commit"), (joins, "a join")):
-        wait_for(lambda fault=fault: scene.faults.hits(fault), SECONDS, what, every_ms=50)
+        wait_for(partial(scene.faults.hits, fault), SECONDS, what, every_ms=50)
     for fault in (unavailable, commits, joins):
         scene.faults.remove(fault)
     wait_for(lambda: len(one.answers_to_commits()) > answers, SECONDS, "an answer to the commit", every_ms=50)

@@ -79,7 +79,9 @@ class KcatMember(Member):
         for line in self.process.stderr:
             rebalanced = REBALANCED.match(line.strip())
             if rebalanced:
-                self.rebalanced(rebalanced[1], [(topic, int(index)) for topic, index in PARTITION.findall(rebalanced[2])])
+                self.rebalanced(
+                    rebalanced[1], [(topic, int(index)) for topic, index in PARTITION.findall(rebalanced[2])]
+                )
             elif ERROR.match(line.strip()):
                 self.last_error = ERROR.match(line.strip())[1]
 

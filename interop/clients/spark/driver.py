@@ -29,7 +29,11 @@ class SparkMember(Member):
 
     def open(self):
         options = self.options
-        what = ("subscribePattern", options["pattern"]) if options.get("pattern") else ("subscribe", ",".join(options["topics"]))
+        what = (
+            ("subscribePattern", options["pattern"])
+            if options.get("pattern")
+            else ("subscribe", ",".join(options["topics"]))
+        )
         consumer = {**RECONNECT_MS, "client.id": options.get("client_id") or self.name}
         if "metadata_max_age_ms" in options:
             consumer["metadata.max.age.ms"] = str(options["metadata_max_age_ms"])
