@@ -26,7 +26,7 @@ ON_KAFKA: Final = Path(__file__).parent / "on_kafka.json"
 """What fails on Apache Kafka, written with the page: a run without Kafka knows from it what is the client's own."""
 
 CI_SCENARIOS: Final = ("first_join", "scale", "polite_leave", "killed", "commit_and_resume", "stream_reads_all")
-"""What the clients that are not Python's play with --ci: the first five, or the last if they join no groups."""
+"""What the clients that are not Python's play with --ci; the last one is for a client that joins no groups."""
 
 
 def _names(known: Collection[str]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
@@ -47,11 +47,7 @@ def _names(known: Collection[str]) -> Callable[[click.Context, click.Parameter, 
     "--scenarios", default=",".join(SCENARIOS), callback=_names(SCENARIOS), help="Scenarios, comma-separated."
 )
 @click.option("--players", default=PLAYERS, show_default=True, type=click.IntRange(1, 16), help="Plays at a time.")
-@click.option(
-    "--ci",
-    is_flag=True,
-    help="This server: Python's clients in all scenarios, the others in five. A driver that takes long to build is not.",
-)
+@click.option("--ci", is_flag=True, help="This server: Python's clients in all scenarios, the others in five.")
 @click.option("--page/--no-page", default=None, help="Write docs/interop.md; by default after a whole matrix.")
 def main(
     targets: list[str], clients: list[str], scenarios: list[str], players: int, ci: bool, page: bool | None

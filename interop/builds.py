@@ -216,6 +216,7 @@ ALL: Final = {
         Client("kafkajs", _NODE, ("kafkajs", "_node")),
         Client("confluent-javascript", _NODE, ("confluent-javascript", "_node"), slow_build=True),
         Client("rdkafka", _RUST, ("rdkafka",), slow_build=True),
+        Client("kafrust", _RUST, ("kafrust",), slow_build=True),
         Client("kcat", _KCAT, ("kcat", "_python")),
         Client("spark", _SPARK, ("spark", "_python")),
     )

@@ -45,7 +45,7 @@ class KcatMember(Member):
             stderr=subprocess.PIPE,
             text=True,
             errors="replace",
-            preexec_fn=end_with_parent,
+            preexec_fn=end_with_parent,  # noqa: PLW1509 (it only calls the kernel)
         )
         self.says = threading.Thread(target=self.follow_errors, daemon=True)
         self.reads = threading.Thread(target=self.follow_records, daemon=True)

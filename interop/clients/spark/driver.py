@@ -7,11 +7,9 @@ committed; what it has read it tells per micro-batch. All queries run in one ses
 import os
 import sys
 import tempfile
-import threading
-from pathlib import Path
 
-FOLDER = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(FOLDER, "..", "_python"), os.path.join(FOLDER, "..", "..", "..")]
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "_python"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", ".."))
 
 import pyspark
 from contract import Member, emit, positions_by_topic, run
@@ -29,11 +27,10 @@ class SparkMember(Member):
 
     def open(self):
         options = self.options
-        what = (
-            ("subscribePattern", options["pattern"])
-            if options.get("pattern")
-            else ("subscribe", ",".join(options["topics"]))
-        )
+        if options.get("pattern"):
+            what = "subscribePattern", options["pattern"]
+        else:
+            what = "subscribe", ",".join(options["topics"])
         consumer = {**RECONNECT_MS, "client.id": options.get("client_id") or self.name}
         if "metadata_max_age_ms" in options:
             consumer["metadata.max.age.ms"] = str(options["metadata_max_age_ms"])
@@ -86,10 +83,9 @@ class SparkMember(Member):
 
 
 def main():
-    with tempfile.TemporaryDirectory(prefix="interop-spark-") as folder:
-        with spark_session(Path(folder, "spark.log"), threading.Event()) as session:
-            SparkMember.session = session
-            run("spark", pyspark.__version__, CAN, SparkMember, LACKS)
+    with spark_session() as session:
+        SparkMember.session = session
+        run("spark", pyspark.__version__, CAN, SparkMember, LACKS)
 
 
 main()
