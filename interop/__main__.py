@@ -68,7 +68,7 @@ def _main(
     if ci:
         targets = [OURS]
         wanted = [(client, name) for client, name in wanted if client in PYTHON or name in CI_SCENARIOS]
-        clients = _quick(clients)
+        clients = quick(clients)
     matrix = _play(clients, targets, wanted, players)
     matrix.known = json.loads(ON_KAFKA.read_text(encoding="utf-8"))
     if not ci:
@@ -83,7 +83,7 @@ def _main(
     sys.exit(1 if found else 0)
 
 
-def _quick(clients: Sequence[str]) -> list[str]:
+def quick(clients: Sequence[str]) -> list[str]:
     """The clients whose drivers are built already or soon; says which are left out."""
     slow = [name for name in clients if ALL[name].slow_build and not ALL[name].is_built()]
     for name in slow:
