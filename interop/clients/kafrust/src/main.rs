@@ -1,7 +1,7 @@
 //! The driver of kafrust (Rust, without librdkafka). See interop/README.md for the contract.
 
 use kafrust::{
-    ConsumerGroup, ConsumerGroupAssignmentStrategy as Strategy, ConsumerGroupConfig, ConsumerGroupHeartbeat, Error, OffsetResetPolicy,
+    BrokerErrorKind, ConsumerGroup, ConsumerGroupAssignmentStrategy as Strategy, ConsumerGroupConfig, ConsumerGroupHeartbeat, Error, OffsetResetPolicy,
     RebalanceEvent, RebalancePhase,
 };
 use serde_json::{json, Map, Value};
@@ -67,7 +67,8 @@ impl Listener {
         for (topic, index) in partitions {
             topics.entry(topic).or_default().push(*index);
         }
-        if event == "revoked" && topics.is_empty() {
+        // kafrust tells an assignment again when it has looked up the offsets, and then nothing has changed.
+        if topics.is_empty() {
             return;
         }
         let time_ms = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis() as u64;
@@ -159,13 +160,18 @@ impl Member {
     }
 }
 
+fn is_fenced(problem: &Error) -> bool {
+    problem.broker_error_kind() == Some(BrokerErrorKind::FencedInstanceId)
+}
+
 async fn serve(name: String, options: Value, commands: Receiver<Value>) {
-    // To try again when the connection breaks is left to the application.
+    // To try again when the connection breaks, or a partition has no leader yet, is left to the application.
     let mut member = loop {
         match Member::open(&name, &options).await {
             Ok(member) => break member,
             Err(problem) => {
-                let fatal = !matches!(problem, Error::Io(_));
+                let passes = problem.broker_error_kind().is_some_and(|kind| kind.is_produce_retryable());
+                let fatal = !passes && !matches!(problem, Error::Io(_) | Error::RequestTimedOut { .. });
                 failed(&name, "start", &problem, fatal);
                 if fatal {
                     return;
@@ -196,7 +202,7 @@ async fn serve(name: String, options: Value, commands: Receiver<Value>) {
             }
         }
         if let Err(problem) = member.poll().await {
-            failed(&name, "poll", &problem, format!("{problem:?}").contains("FencedInstanceId"));
+            failed(&name, "poll", &problem, is_fenced(&problem));
             tokio::time::sleep(PAUSE).await;
         }
     }
