@@ -23,7 +23,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test conformance-kafka fuzz interop simulate mutate nightly lint format docs bench bench-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-pipeline bench-testkit bench-timers bench-wire lock testing-examples clean java python
+.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test conformance-kafka fuzz interop interop-ci simulate mutate nightly lint format docs bench bench-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-pipeline bench-testkit bench-timers bench-wire lock testing-examples clean java python
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -147,6 +147,9 @@ docs: build ## generate docs/configuration.md, docs/protocol.md, docs/states.md,
 # Parts of it: TARGET=ours or kafka, ONLY=client,…, SCENARIOS=name,…
 interop: build-tests ## play each scenario with each stock client, here and on Apache Kafka, and write docs/interop.md
 	@$(BIN)/python -m interop $(if $(TARGET),--target $(TARGET)) $(if $(ONLY),--only $(ONLY)) $(if $(SCENARIOS),--scenarios $(SCENARIOS))
+
+interop-ci: build-tests ## a part of interop in a few minutes, as CI does: this server, Python's clients in all scenarios, the others in five
+	@$(BIN)/python -m interop --ci
 
 audit-cases: build-tests ## play each way to rebalance with each client, and write docs/audit-cases.md (Java if it is there)
 	@$(BIN)/python docs/make_audit_cases.py

@@ -50,12 +50,16 @@ class Toolchain:
 
 @dataclass(frozen=True)
 class Client:
-    """A client library in one version. `sources` are folders of interop/clients; the first has the lock file."""
+    """A client library in one version. `sources` are folders of interop/clients; the first has the lock file.
+
+    `slow_build`: the build takes most of a minute or more; with --ci the client is played only if it is built already.
+    """
 
     name: str
     toolchain: Toolchain
     sources: tuple[str, ...]
     version: str = ""
+    slow_build: bool = False
 
     @property
     def lock(self) -> Path:
@@ -70,14 +74,19 @@ class Client:
         if shutil.which(self.toolchain.tool) is None:
             raise DriverMissing(f"{self.toolchain.tool} is missing: {self.toolchain.install}")
         folder = BUILT / self.name
-        stamp, digest = folder / STAMP, self._digest()
-        if not stamp.exists() or stamp.read_text(encoding="ascii") != digest:
+        if not self.is_built():
             print(f"building the driver of {self.name}", file=sys.stderr)
             folder.mkdir(parents=True, exist_ok=True)
+            stamp = folder / STAMP
             stamp.unlink(missing_ok=True)
             self.toolchain.build(self, folder)
-            stamp.write_text(digest, encoding="ascii")
+            stamp.write_text(self._digest(), encoding="ascii")
         return self.toolchain.started(self, folder)
+
+    def is_built(self) -> bool:
+        """Whether a driver of these sources and versions is there."""
+        stamp = BUILT / self.name / STAMP
+        return stamp.exists() and stamp.read_text(encoding="ascii") == self._digest()
 
     def _digest(self) -> str:
         digest = hashlib.sha256(self.version.encode())
@@ -168,6 +177,14 @@ def _start_java(_: Client, folder: Path) -> BuiltDriver:
     return BuiltDriver(["java", *JAVA_OPTIONS, "-cp", class_path, "Driver"])
 
 
+def _build_nothing(_: Client, __: Path) -> None:
+    """What is installed is its version."""
+
+
+def _start_script(client: Client, _: Path) -> BuiltDriver:
+    return BuiltDriver([sys.executable, str(client.lock / "driver.py")])
+
+
 _APT: Final = "Debian and Ubuntu: apt-get install"
 _PYTHON: Final = Toolchain(sys.executable, "install Python 3.11 or newer", _build_python, _start_python)
 _GO: Final = Toolchain("go", "install Go 1.26 or newer", _build_go, _start_go)
@@ -178,6 +195,11 @@ _RUST: Final = Toolchain(
 _JAVA: Final = Toolchain(
     "mvn", f"install Maven and a JDK, 17 or newer ({_APT} maven openjdk-17-jdk-headless)", _build_java, _start_java
 )
+_KCAT: Final = Toolchain("kcat", f"install kcat 1.7 or newer ({_APT} kcat)", _build_nothing, _start_script)
+_SPARK: Final = Toolchain(
+    "java", f"install Java 17 or newer ({_APT} openjdk-17-jre-headless)", _build_nothing, _start_script
+)
+
 
 ALL: Final = {
     client.name: client
@@ -192,8 +214,11 @@ ALL: Final = {
         Client("sarama", _GO, ("sarama", "_go")),
         Client("kafka-go", _GO, ("kafka-go", "_go")),
         Client("kafkajs", _NODE, ("kafkajs", "_node")),
-        Client("confluent-javascript", _NODE, ("confluent-javascript", "_node")),
-        Client("rdkafka", _RUST, ("rdkafka",)),
+        Client("confluent-javascript", _NODE, ("confluent-javascript", "_node"), slow_build=True),
+        Client("rdkafka", _RUST, ("rdkafka",), slow_build=True),
+        Client("kafrust", _RUST, ("kafrust",), slow_build=True),
+        Client("kcat", _KCAT, ("kcat", "_python")),
+        Client("spark", _SPARK, ("spark", "_python")),
     )
 }
 PYTHON: Final = ("kafka-python", "kafka-python-2.0", "aiokafka", "confluent-kafka")

@@ -23,6 +23,9 @@ EXIT_SECONDS: Final = 10
 NONSENSE_CHARACTERS: Final = 200
 """How much of a line that is no event, or of an error text, is told."""
 
+BASIC: Final = frozenset({"group", "commit", "commit-answer"})
+"""What a driver can that does not say that it lacks it."""
+
 EVENTS: Final = frozenset({"ready", "assigned", "revoked", "lost", "records", "committed", "left", "failed"})
 
 Event = dict[str, Any]
@@ -180,7 +183,7 @@ class Driver:
             if ready is None or ready["event"] != "ready" or self._nonsense:
                 raise ValueError
             self.client, self.version = str(ready["client"]), str(ready["version"])
-            self.can: frozenset[str] = frozenset(ready["can"])
+            self.can: frozenset[str] = (BASIC | set(ready["can"])) - set(ready.get("lacks", ()))
         except (ValueError, KeyError, TypeError):
             why = self._trouble() or f"it was not ready within {ready_seconds:g} s"
             self.kill()
@@ -239,12 +242,19 @@ class Driver:
             self._take_in(self._events.get())
 
     def stop(self) -> None:
-        """SIGSTOP: the process stands still, its connections stay open."""
+        """SIGSTOP: the process stands still, and those it has started; their connections stay open."""
         self._falls_silent()
-        os.kill(self.pid, signal.SIGSTOP)
+        for pid in (self.pid, *self._children()):
+            os.kill(pid, signal.SIGSTOP)
 
     def go_on(self) -> None:
-        os.kill(self.pid, signal.SIGCONT)
+        for pid in (*self._children(), self.pid):
+            os.kill(pid, signal.SIGCONT)
+
+    def _children(self) -> list[int]:
+        """The processes that the driver's main thread has started: a member may be a process of its own."""
+        children = Path(f"/proc/{self.pid}/task/{self.pid}/children")
+        return [int(pid) for pid in children.read_text(encoding="ascii").split()] if children.exists() else []
 
     def kill(self) -> None:
         """SIGKILL, also of a driver that has ended."""

@@ -22,7 +22,7 @@ from interop.driver import DriverFailed, DriverMissing
 from interop.play import Play, Result
 from interop.scenarios import SCENARIOS
 from interop.scenarios.scenario import Scenario
-from interop.targets import KAFKA, NAMES, target
+from interop.targets import KAFKA, NAMES, OURS, target
 
 ENDING_SECONDS: Final = 10
 PLAYERS: Final = 4
@@ -60,13 +60,13 @@ class Matrix:
     def partners(self, scenario: Scenario, client: str) -> tuple[str, ...]:
         """The other clients that a scenario is played with."""
         able = [name for name in scenario.others if name in self.clients and name != client]
-        return tuple(name for name in able if self.clients[name].can >= set(scenario.needs))
+        return tuple(name for name in able if self.clients[name].can >= scenario.abilities)
 
     def can_play(self, scenario: Scenario, client: str) -> bool:
         if scenario.clients and client not in scenario.clients:
             return False
         has_partners = not scenario.others or bool(self.partners(scenario, client))
-        return has_partners and self.clients[client].can >= set(scenario.needs)
+        return has_partners and self.clients[client].can >= scenario.abilities
 
     def add(self, play: Play, result: Result) -> None:
         self.results.setdefault(play.target, {}).setdefault(play.client, {})[play.scenario] = result
@@ -75,6 +75,7 @@ class Matrix:
 def plays_of(matrix: Matrix, target_name: str, wanted: Sequence[tuple[str, str]], folder: Path) -> list[Play]:
     """The plays of (client, scenario) pairs that are possible; the heavy ones come last."""
     pairs = [pair for pair in wanted if pair[0] in matrix.clients and matrix.can_play(SCENARIOS[pair[1]], pair[0])]
+    pairs = [pair for pair in pairs if target_name == OURS or not SCENARIOS[pair[1]].faults]
     pairs.sort(key=lambda pair: (SCENARIOS[pair[1]].is_heavy, list(SCENARIOS).index(pair[1])))
     return [
         Play(
@@ -108,7 +109,7 @@ def run(
 
         def one(play: Play) -> None:
             nonlocal count
-            if not SCENARIOS[play.scenario].own_server:
+            if not (SCENARIOS[play.scenario].own_server or SCENARIOS[play.scenario].faults):
                 play = msgspec.structs.replace(play, bootstrap=shared.bootstrap)
             result = play_in_process(play, SCENARIOS[play.scenario].seconds)
             with done:

@@ -21,7 +21,7 @@ from interop.driver import DriverFailed
 from interop.invariants import rebalances
 from interop.scenarios import SCENARIOS
 from interop.scene import Scene
-from interop.targets import OURS, target
+from interop.targets import OURS, TestingServer, target
 
 MESSAGE_CHARACTERS = 600
 
@@ -70,7 +70,10 @@ def played(play: Play) -> Result:
     result = Result("passed")
     with ExitStack() as stack:
         server: Any = SharedServer(play.bootstrap)
-        if scenario.own_server:
+        faults: TestingServer | None = None
+        if scenario.faults:
+            server = faults = stack.enter_context(TestingServer(Path(play.folder)))
+        elif scenario.own_server:
             server = stack.enter_context(target(play.target, Path(play.folder)))
         scene = Scene(
             server,
@@ -81,6 +84,7 @@ def played(play: Play) -> Result:
             session_ms=scenario.session_ms,
             partitions=scenario.partitions,
             others=others,
+            server_faults=faults,
         )
         try:
             scenario.play(scene)

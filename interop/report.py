@@ -20,7 +20,8 @@ partition has two owners at a time, no record is lost, and there are no more reb
 audit topic has to name the causes, too.
 
 ✓: passes on both. A number: it fails, as the note below says, on both servers, which makes it the client's own, or on
-one. –: the client cannot do it, or does not have this assignor.
+one. –: the client cannot do it, or does not have this assignor. *: needs a server with faults
+([testing.md](testing.md)), which Kafka does not have; it is played on this server alone.
 
 """
 
@@ -36,7 +37,7 @@ def page(matrix: Matrix) -> str:
     lines = [f"| scenario | {' | '.join(client.name for client in clients)} |", "|---" * (len(clients) + 1) + "|"]
     for name, scenario in SCENARIOS.items():
         cells = [_cell(matrix, client.name, name, notes) for client in clients]
-        lines.append(f"| {scenario.title} | {' | '.join(cells)} |")
+        lines.append(f"| {scenario.title}{' *' if scenario.faults else ''} | {' | '.join(cells)} |")
     lines += ["", *(f"{number}. {note}" for number, note in enumerate(notes, 1)), ""]
     lines += ["| client | version |", "|---|---|"]
     lines += [f"| {client.name} | {client.version} |" for client in clients]
@@ -49,15 +50,15 @@ def _cell(matrix: Matrix, client: str, scenario: str, notes: list[str]) -> str:
     kafkas = matrix.results.get(KAFKA, {}).get(client, {}).get(scenario)
     if ours is None and kafkas is None:
         return "–"
-    note = _note(ours, kafkas)
+    note = _note(ours, kafkas, SCENARIOS[scenario].faults)
     if not note:
         return "✓"
     notes.append(f"{client}, {SCENARIOS[scenario].title}: {note}")
     return str(len(notes))
 
 
-def _note(ours: Result | None, kafkas: Result | None) -> str:
-    """What has to be said of a cell; nothing if it passes on both servers."""
+def _note(ours: Result | None, kafkas: Result | None, is_for_ours: bool) -> str:
+    """What has to be said of a cell; nothing if it passes wherever it can be played."""
     bad, bad_on_kafka = _problem(ours), _problem(kafkas)
     if bad and bad_on_kafka:
         return f"the client's own, on both servers: {bad}" + (
@@ -67,6 +68,8 @@ def _note(ours: Result | None, kafkas: Result | None) -> str:
         return f"on this server{' alone' if kafkas else ''}: {bad}"
     if bad_on_kafka:
         return f"passes on this server; on Apache Kafka: {bad_on_kafka}"
+    if is_for_ours:
+        return ""
     missing = [title(name) for name, result in ((OURS, ours), (KAFKA, kafkas)) if result is None]
     return f"passes; not played on {missing[0]}" if missing else ""
 

@@ -40,6 +40,16 @@ class Server(Protocol):
     def start(self) -> None: ...
 
 
+class Faults(Protocol):
+    """What injects faults into a server; they go by number."""
+
+    def inject(self, do: str, **arguments: Any) -> int: ...
+
+    def hits(self, fault: int) -> int: ...
+
+    def remove(self, fault: int) -> None: ...
+
+
 @dataclass
 class Scene:
     """A server, a client library, and a group of its own."""
@@ -56,6 +66,8 @@ class Scene:
     partitions: int = PARTITIONS
     others: Mapping[str, Callable[[], Driver]] = field(default_factory=dict)
     """Name of another client → how to start its driver."""
+    server_faults: Faults | None = None
+    """For scenarios that inject faults."""
     members: list[Member] = field(default_factory=list)
     """All that were started, in order."""
     produced: dict[Partition, int] = field(default_factory=dict)
@@ -65,6 +77,11 @@ class Scene:
         self.group = f"{self.name}-group"
         self.topic = f"{self.name}-topic"
         self.create_topic(self.topic, self.partitions)
+
+    @property
+    def faults(self) -> Faults:
+        assert self.server_faults is not None, "a scenario with faults says so"
+        return self.server_faults
 
     def admin(self) -> KafkaAdminClient:
         admin = KafkaAdminClient(bootstrap_servers=self.server.bootstrap, client_id="ops")

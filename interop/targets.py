@@ -1,8 +1,12 @@
 """The servers that the scenarios are played against: this project's, and Apache Kafka to compare with."""
 
+import json
+import subprocess
+import sys
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final, Protocol, Self
+from urllib.request import Request, urlopen
 
 from interop.scene import Server
 from tests.differential.kafka import VERSION, RunningKafka
@@ -13,6 +17,8 @@ KAFKA: Final = "kafka"
 TARGETS: Final = (OURS, KAFKA)
 NAMES: Final = {OURS: "this server", KAFKA: f"Apache Kafka {VERSION}"}
 
+FAULT_SECONDS: Final = 10
+STOP_SECONDS: Final = 10
 KAFKA_SETTINGS: Final = QUICK_GROUPS | {"offsets.topic.num.partitions": "4", "log.cleaner.enable": "false"}
 
 
@@ -30,3 +36,56 @@ def target(name: str, folder: Path) -> Target:
     if name == KAFKA:
         return RunningKafka(folder, KAFKA_SETTINGS, threads={})
     return RunningServer(folder, QUICK_GROUPS)
+
+
+class TestingServer:
+    """A `coordinator testing`: this project's server with faults. It ends with the process that started it."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._log = folder / "testing.log"
+        self.bootstrap = ""
+        self._control = ""
+
+    def __enter__(self) -> Self:
+        settings = [f"--set={name}={value}" for name, value in QUICK_GROUPS.items()]
+        command = [sys.executable, "-m", "coordinator.cli", "testing", "--until-stdin-closes", *settings]
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        assert line, self._log.read_text(encoding="utf-8")
+        ready = json.loads(line)
+        self.bootstrap, self._control = ready["bootstrap"], f"http://{ready['admin']}/testing/faults"
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.kill()
+
+    def kill(self) -> int:
+        """SIGKILL; the exit status."""
+        self._process.kill()
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            pipe.close()
+        return self._process.wait(STOP_SECONDS)
+
+    def start(self) -> None:
+        raise AssertionError("it keeps nothing on disk, so it is not started again")
+
+    def inject(self, do: str, **arguments: Any) -> int:
+        """Inject a fault (docs/testing.md); its number."""
+        return int(self._ask("POST", "", {"do": do, **arguments})["id"])
+
+    def hits(self, fault: int) -> int:
+        return int(self._ask("GET", f"/{fault}")["hits"])
+
+    def remove(self, fault: int) -> None:
+        self._ask("DELETE", f"/{fault}")
+
+    def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        data = None if body is None else json.dumps(body).encode()
+        request = Request(self._control + path, data, {"Content-Type": "application/json"}, method=method)
+        with urlopen(request, timeout=FAULT_SECONDS) as answer:
+            found: dict[str, Any] = json.load(answer)
+        return found

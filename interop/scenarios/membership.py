@@ -81,7 +81,10 @@ def rolling_restart(scene: Scene) -> None:
 
 
 def two_groups(scene: Scene) -> None:
-    """Two groups in one process: what happens to one does not touch the other."""
+    """Two groups in one process: what happens to one does not touch the other.
+
+    That is as close as stock clients come to two groups on one connection: each of their consumers has its own.
+    """
     scene.produce(5)
     driver = scene.driver()
     one = scene.again(driver, "one", (scene.topic,))

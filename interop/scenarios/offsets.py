@@ -60,6 +60,6 @@ def reset_while_empty(scene: Scene) -> None:
 
 
 SCENARIOS = (
-    Scenario("Commit and resume", commit_and_resume),
-    Scenario("Offsets are reset while the group is empty", reset_while_empty),
+    Scenario("Commit and resume", commit_and_resume, ("commit",)),
+    Scenario("Offsets are reset while the group is empty", reset_while_empty, ("commit",)),
 )

@@ -19,6 +19,8 @@ class Scenario:
     """`needs` are abilities of the client; `partitions` those of the topic; `seconds` ends a play that hangs.
 
     `own_server`: the server is killed, so no other play can share it. `is_heavy`: no other play runs beside it.
+    `faults`: faults are injected into a server of its own; Apache Kafka has none, so it is played on this one alone.
+    `in_group`: the client has to join groups, as all do that do not say otherwise.
     """
 
     title: str
@@ -28,6 +30,8 @@ class Scenario:
     session_ms: int = 3_000
     own_server: bool = False
     is_heavy: bool = False
+    faults: bool = False
+    in_group: bool = True
     seconds: int = 90
     clients: tuple[str, ...] = ()
     """The clients that it is played with; all if empty."""
@@ -37,6 +41,11 @@ class Scenario:
     @property
     def name(self) -> str:
         return self.play.__name__
+
+    @property
+    def abilities(self) -> set[str]:
+        """What the client has to be able to."""
+        return {*self.needs, *({"group"} if self.in_group else ())}
 
 
 def check(scene: Scene, rebalances_max: int, members: Iterable[Member] = ()) -> None:

@@ -1,6 +1,7 @@
 """A driver for tests of the runner: it runs no consumer, and says on stdout what it is told to."""
 
 import json
+import subprocess
 import sys
 
 READY = {"event": "ready", "client": "fake", "version": "1", "can": ["range"]}
@@ -14,7 +15,10 @@ def main() -> None:
         sys.stdin.read()
     if how == "is no driver":
         print("Usage: fake [options]", flush=True)
-    print(json.dumps(READY), flush=True)
+    lacking = {"lacks": ["commit"]} if how == "lacks an ability" else {}
+    if how == "starts a process":
+        subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
+    print(json.dumps(READY | lacking), flush=True)
     for line in sys.stdin:
         command = json.loads(line)
         if how == "talks nonsense":

@@ -3,10 +3,12 @@
 import os
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
-from interop.driver import Driver, DriverFailed
+from interop.driver import BASIC, Driver, DriverFailed
+from tests.waiting import wait_for
 
 COMMAND = [sys.executable, "-m", "tests.interop.drivers"]
 
@@ -25,12 +27,32 @@ def is_alive(pid: int) -> bool:
 
 def test_a_driver_that_answers():
     with started("answers") as driver:
-        assert (driver.client, driver.version, driver.can) == ("fake", "1", {"range"})
+        assert (driver.client, driver.version, driver.can) == ("fake", "1", BASIC | {"range"})
         member = driver.start("one", "127.0.0.1:1", "group", "topic")
         driver.wait_for(lambda: member.owned, "partitions")
         assert member.owned == {("topic", 0)}
         pid = driver.pid
     assert not is_alive(pid)
+
+
+def test_a_driver_says_what_it_lacks():
+    with started("lacks an ability") as driver:
+        assert driver.can == {"range"} | BASIC - {"commit"}
+
+
+def test_a_driver_stands_still_with_the_processes_that_it_has_started():
+    with started("starts a process") as driver:
+        children = Path(f"/proc/{driver.pid}/task/{driver.pid}/children")
+        pids = [driver.pid, *map(int, children.read_text(encoding="ascii").split())]
+        assert len(pids) == 2
+        driver.stop()
+        wait_for(lambda: states(pids) == ["T", "T"], 5, "both to stand still")
+        driver.go_on()
+        wait_for(lambda: "T" not in states(pids), 5, "both to go on")
+
+
+def states(pids: list[int]) -> list[str]:
+    return [Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] for pid in pids]
 
 
 @pytest.mark.parametrize(

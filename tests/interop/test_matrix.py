@@ -8,23 +8,29 @@ import time
 from pathlib import Path
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
 
+from _wire.errors import ErrorCode
+from _wire.messages.heartbeat import HeartbeatRequest
+from coordinator.client.wire import WireConnection
+from interop import builds, targets
+from interop.__main__ import quick
 from interop.builds import ALL, PYTHON, Client, Toolchain
-from interop.driver import CLIENTS, DriverMissing
+from interop.driver import BASIC, CLIENTS, DriverMissing
 from interop.matrix import Matrix, Ready, failures_on_kafka, load, play_in_process, plays_of, stored
 from interop.play import Play, Result
 from interop.report import junit, page, problems
 from interop.scenarios import SCENARIOS
 from interop.targets import KAFKA, OURS
 
-ABLE = frozenset({"range", "roundrobin", "static"})
+ABLE = BASIC | {"range", "roundrobin", "static"}
 PLAY = Play(scenario="first_join", client="aiokafka", target=OURS, number=0, folder="")
 
 
 def matrix(**results: Result) -> Matrix:
     """Results of kafkajs, by target, in the scenario `first_join`."""
-    made = Matrix(clients={"kafkajs": Ready("kafkajs", "2.2.4", frozenset()), "java": Ready("java", "4.3.1", ABLE)})
+    made = Matrix(clients={"kafkajs": Ready("kafkajs", "2.2.4", BASIC), "java": Ready("java", "4.3.1", ABLE)})
     for target, result in results.items():
         made.add(Play(scenario="first_join", client="kafkajs", target=target, number=0, folder=""), result)
     return made
@@ -39,6 +45,61 @@ def test_a_scenario_is_played_with_the_clients_that_are_able_to():
     assert ("java", "mixed_range") not in played, "there is no other client with this assignor"
     assert {client for client, _ in played} == {"kafkajs", "java"}, "sarama's driver is not built"
     assert plays[-1].scenario == "fifty_members", "the heavy ones come last"
+
+
+def test_a_client_that_joins_no_groups_plays_only_what_needs_none():
+    made = matrix()
+    made.clients["spark"] = Ready("spark", "4", frozenset({"pattern"}))
+    played = {play.scenario for play in plays_of(made, OURS, [("spark", name) for name in SCENARIOS], Path("/nowhere"))}
+    assert played == {name for name in SCENARIOS if not SCENARIOS[name].in_group} != set()
+
+
+def test_a_client_that_does_not_commit_plays_no_commits():
+    made = matrix()
+    made.clients["kcat"] = Ready("kcat", "1.7", BASIC - {"commit"})
+    plays = plays_of(made, OURS, [("kcat", "first_join"), ("kcat", "commit_and_resume")], Path("/nowhere"))
+    assert [play.scenario for play in plays] == ["first_join"]
+
+
+def test_a_scenario_with_faults_is_played_on_this_server_alone():
+    wanted = [("java", "not_coordinator"), ("java", "first_join")]
+    ours, kafkas = ({play.scenario for play in plays_of(matrix(), each, wanted, Path("/"))} for each in (OURS, KAFKA))
+    assert (ours, kafkas) == ({"not_coordinator", "first_join"}, {"first_join"})
+
+
+def test_the_page_marks_what_is_played_on_this_server_alone():
+    made = matrix()
+    made.add(msgspec.structs.replace(PLAY, scenario="not_coordinator", client="java"), Result("passed"))
+    lines = page(made).splitlines()
+    assert "| NOT_COORDINATOR for a while * | ✓ | – |" in lines
+    assert not any("not played on" in line for line in lines)
+
+
+def test_a_driver_that_takes_long_to_build_is_left_out_of_ci_unless_it_is_built(monkeypatch, capsys):
+    monkeypatch.setattr(Client, "is_built", lambda client: client.name == "kafrust")
+    assert quick(["aiokafka", "rdkafka", "kafrust"]) == ["aiokafka", "kafrust"]
+    assert capsys.readouterr().out.startswith("left out: rdkafka: its driver takes long to build; `make interop ONLY=")
+
+
+def test_a_driver_is_built_again_when_its_version_changes(tmp_path, monkeypatch):
+    monkeypatch.setattr(builds, "BUILT", tmp_path)
+    built = []
+    toolchain = Toolchain(sys.executable, "", lambda client, _: built.append(client.version), lambda *_: None)  # type: ignore[arg-type]
+    for version in ("1", "1", "2"):
+        client = Client("x", toolchain, ("kafkajs",), version)
+        client.built()
+        assert client.is_built()
+    assert built == ["1", "2"]
+
+
+def test_faults_are_injected_into_a_server_and_counted(tmp_path):
+    with targets.TestingServer(tmp_path) as server, WireConnection(server.bootstrap, "c") as connection:
+        fault = server.inject("answer", api="Heartbeat", error="NOT_COORDINATOR", member="c")
+        request = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
+        assert (server.hits(fault), connection.send_latest(request).error_code) == (0, ErrorCode.NOT_COORDINATOR)
+        assert server.hits(fault) == 1
+        server.remove(fault)
+        assert connection.send_latest(request).error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 
 def test_a_play_has_partners():
@@ -145,10 +206,11 @@ def test_a_client_without_its_toolchain_says_what_to_install():
     assert str(missing.value) == "no-such-tool is missing: install it (apt-get install it)"
 
 
-def test_each_client_has_a_lock_file():
+def test_each_client_that_is_built_has_a_lock_file():
     locks = ("requirements.txt", "go.sum", "package-lock.json", "Cargo.lock.in", "pom.xml")
+    of_the_system = {"kcat", "spark"}
     for client in ALL.values():
-        assert any((client.lock / name).exists() for name in locks), client.name
+        assert client.name in of_the_system or any((client.lock / name).exists() for name in locks), client.name
         assert all((CLIENTS / source).is_dir() for source in client.sources), client.name
     assert set(PYTHON) <= set(ALL)
 

@@ -143,9 +143,9 @@ func Version(path string) string {
 	return "unknown"
 }
 
-// Run serves commands until stdin ends.
-func Run(client, version string, can []string, open Open) {
-	emit("ready", map[string]any{"client": client, "version": version, "can": can})
+// Run serves commands until stdin ends. `lacks` names what every other client can, and this one not.
+func Run(client, version string, can []string, open Open, lacks ...string) {
+	emit("ready", map[string]any{"client": client, "version": version, "can": can, "lacks": append([]string{}, lacks...)})
 	members := map[string]chan Command{}
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(nil, 16<<20)

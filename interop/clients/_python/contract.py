@@ -144,9 +144,9 @@ class Member(threading.Thread):
             return False
 
 
-def run(client, version, can, member_class):
+def run(client, version, can, member_class, lacks=()):
     """Serve commands until stdin ends."""
-    emit("ready", client=client, version=version, can=sorted(can))
+    emit("ready", client=client, version=version, can=sorted(can), lacks=sorted(lacks))
     members = {}
     for line in sys.stdin:
         command = json.loads(line)
