@@ -10,6 +10,10 @@ from time import perf_counter
 from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
+
+seconds: Callable[[], float] = perf_counter
+"""The clock of the slices. A test replaces it to count work instead of time."""
+
 Steps = Generator[None, None, T]
 
 TURN_SECONDS: Final = 0.005
@@ -32,7 +36,7 @@ class SlicedWork:
             steps.close()
 
     def run(self, until: float) -> bool:
-        """Take steps until that time of `perf_counter`, at least one; return whether the work has ended."""
+        """Take steps until that time of `time.perf_counter`, at least one; return whether the work has ended."""
         while True:
             steps = self._steps
             if steps is None:
@@ -47,7 +51,7 @@ class SlicedWork:
                 self._steps = None
                 self._failed(problem)
                 return True
-            if perf_counter() >= until:
+            if seconds() >= until:
                 return False
 
 
@@ -62,7 +66,7 @@ class Slices:
         self._call_soon = call_soon
         self._waiting: deque[SlicedWork] = deque()
         self._new_until = 0.0
-        """Until when new work is begun in this iteration, as `perf_counter` counts; 0 if there was none yet."""
+        """Until when new work is begun in this iteration, as `time.perf_counter` counts; 0 if there was none yet."""
         self._is_turn_requested = False
 
     def start(
@@ -73,7 +77,7 @@ class Slices:
         When too much was begun in this iteration already, it begins in a later one.
         """
         work = SlicedWork(steps, done, failed)
-        now = perf_counter()
+        now = seconds()
         if not self._new_until:
             self._new_until = now + TURN_SECONDS
             self._request_turn()
@@ -90,12 +94,12 @@ class Slices:
     def _turn(self) -> None:
         self._is_turn_requested = False
         self._new_until = 0.0
-        until = perf_counter() + TURN_SECONDS
+        until = seconds() + TURN_SECONDS
         while self._waiting:
             if not self._waiting[0].run(until):
                 break
             self._waiting.popleft()
-            if perf_counter() >= until:
+            if seconds() >= until:
                 break
         if self._waiting:
             self._request_turn()

@@ -52,6 +52,10 @@ class Control:
         self.faults = Faults(around, node.table, faults_before)
         node.scheduler.on_iteration_end(self._waiters.check)
 
+    @property
+    def node(self) -> Node:
+        return self._node
+
     async def end(self) -> None:
         """The node stops: who waits for it is told so."""
         await self._waiters.end(TestingError("the coordinator was stopped or restarted meanwhile"))

@@ -14,7 +14,7 @@ class Loop:
     def __init__(self, monkeypatch):
         self.callbacks: list[Callable[[], None]] = []
         self.now = 100.0
-        monkeypatch.setattr(module, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(module, "seconds", lambda: self.now)
         self.slices = Slices(self.callbacks.append)
 
     def next_iteration(self):

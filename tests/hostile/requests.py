@@ -85,6 +85,26 @@ def _describe_one_group_doubled(target: Target, scale: float) -> Iterator[None]:
         client.socket.close()
 
 
+def _describe_metadata_doubled(target: Target, scale: float) -> Iterator[None]:
+    """A request of some bytes asks for a megabyte with each name."""
+    with target.client() as client:
+        protocols = [JoinGroupRequestProtocol(name="range", metadata=bytes(1_000_000))]
+        joined = client.request(
+            JoinGroupRequest(
+                group_id="fat",
+                session_timeout_ms=60_000,
+                rebalance_timeout_ms=60_000,
+                group_instance_id="one",
+                protocol_type="consumer",
+                protocols=protocols,
+            ),
+            5,
+        )
+        client.request(SyncGroupRequest(group_id="fat", generation_id=1, member_id=joined.member_id), 3)
+    yield
+    _ask(target, DescribeGroupsRequest(groups=["fat"] * int(10_000 * scale)), 5)
+
+
 def _delete_groups(target: Target, scale: float) -> Iterator[None]:
     yield
     _ask(target, DeleteGroupsRequest(groups_names=_names(scale)), 2)
@@ -296,6 +316,7 @@ def _delete_missing(target: Target, scale: float) -> Iterator[None]:
 ATTACKS: Final = (
     Attack("DescribeGroups of 200,000 names", _describe_groups),
     Attack("DescribeGroups of one large group 200,000 times", _describe_one_group_doubled),
+    Attack("DescribeGroups of a megabyte of metadata 10,000 times", _describe_metadata_doubled),
     Attack("DeleteGroups of 200,000 names", _delete_groups),
     Attack("ListGroups with 50,000 groups", _list_groups),
     Attack("OffsetFetch of 200,000 groups", _offset_fetch),

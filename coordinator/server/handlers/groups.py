@@ -18,8 +18,13 @@ from coordinator.server.dispatch import DEFERRED, DispatchTable, Downgrade, Erro
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 
-GROUPS_AT_ONCE: Final = 500
-"""Groups of one request that are asked before other requests have their turn."""
+GROUPS_AT_FIRST: Final = 16
+GROUPS_AT_MOST: Final = 500
+"""Groups of one request that are asked before other requests have their turn: the more, the smaller the responses."""
+SMALL_BYTES: Final = 1 << 16
+LARGE_BYTES: Final = 1 << 20
+"""The responses of a portion: after a small one the next is larger, after a large one it is smaller."""
+PORTION_FACTOR: Final = 4
 
 
 class OneGroup(NamedTuple):
@@ -114,7 +119,7 @@ class GroupHandlers:
             if isinstance(request, Answer):
                 return request.response
         all_parts = iter(api.per_group(request))
-        parts = list(islice(all_parts, GROUPS_AT_ONCE))
+        parts = list(islice(all_parts, 2))
         if not parts:
             return api.merge(())
         context.request_id = self._node.pending.register(context.connection)
@@ -148,10 +153,13 @@ class _Portions:
         self._parts = parts
         self._responses: list[Any] = []
         self._response_bytes = 0
+        self._size = GROUPS_AT_FIRST
+        self._has_more = True
 
     def begin(self) -> None:
         """Ask the next groups."""
-        parts = list(islice(self._parts, GROUPS_AT_ONCE))
+        parts = list(islice(self._parts, self._size))
+        self._has_more = len(parts) == self._size
         request_id = self._context.request_id
         assert request_id is not None
         pending = self._node.pending
@@ -168,14 +176,18 @@ class _Portions:
         if context.request_id not in self._node.pending.unanswered:
             return  # the client has disconnected
         self._responses.append(response)
-        if len(self._responses) > 1:
-            # Only of a request for very many groups is the size looked at before the end.
-            self._response_bytes += len(response.encode(context.api_version))
-        if self._response_bytes > self._node.config[SOCKET_REQUEST_MAX_BYTES]:
-            context.connection.reject(
-                f"the response to {self._api.operation.name} is larger than socket.request.max.bytes"
-            )
-            return
+        if self._has_more:
+            size_bytes = len(response.encode(context.api_version))
+            self._response_bytes += size_bytes
+            if self._response_bytes > self._node.config[SOCKET_REQUEST_MAX_BYTES]:
+                context.connection.reject(
+                    f"the response to {self._api.operation.name} is larger than socket.request.max.bytes"
+                )
+                return
+            if size_bytes < SMALL_BYTES:
+                self._size = min(self._size * PORTION_FACTOR, GROUPS_AT_MOST)
+            elif size_bytes > LARGE_BYTES:
+                self._size = max(self._size // PORTION_FACTOR, 1)
         self.begin()
 
     def send_error_response(self, error: ErrorCode) -> None:
