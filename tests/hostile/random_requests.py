@@ -43,7 +43,10 @@ class RandomRequests:
         count = min(self._count(), self._left)
         self._left -= count
         if self._random.random() < 0.2:
-            return [self._value(module, each, definition, version)] * count if count else []
+            before = self._left_bytes
+            value = self._value(module, each, definition, version)
+            size = max(before - self._left_bytes, 1)
+            return [value] * min(count, REQUEST_BYTES_MAX // size)
         return [self._value(module, each, definition, version) for _ in range(count)]
 
     def _count(self) -> int:
