@@ -91,7 +91,7 @@ def _describe_metadata_doubled(target: Target, scale: float) -> Iterator[None]:
         protocols = [JoinGroupRequestProtocol(name="range", metadata=bytes(1_000_000))]
         joined = client.request(
             JoinGroupRequest(
-                group_id="fat",
+                group_id="heavy",
                 session_timeout_ms=60_000,
                 rebalance_timeout_ms=60_000,
                 group_instance_id="one",
@@ -100,9 +100,9 @@ def _describe_metadata_doubled(target: Target, scale: float) -> Iterator[None]:
             ),
             5,
         )
-        client.request(SyncGroupRequest(group_id="fat", generation_id=1, member_id=joined.member_id), 3)
+        client.request(SyncGroupRequest(group_id="heavy", generation_id=1, member_id=joined.member_id), 3)
     yield
-    _ask(target, DescribeGroupsRequest(groups=["fat"] * int(10_000 * scale)), 5)
+    _ask(target, DescribeGroupsRequest(groups=["heavy"] * int(10_000 * scale)), 5)
 
 
 def _delete_groups(target: Target, scale: float) -> Iterator[None]:
