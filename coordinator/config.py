@@ -94,7 +94,7 @@ SOCKET_REQUEST_MAX_BYTES = ConfigKey(
 )
 SOCKET_REQUEST_MAX_ELEMENTS = ConfigKey(
     "socket.request.max.elements",
-    250_000,
+    200_000,
     "The maximum number of elements that all arrays of a request have together. A request with more closes its "
     "connection. Kafka has no such limit.",
     100,
@@ -138,6 +138,14 @@ MAX_PENDING_MEMBERS_PER_IP = ConfigKey(
     "The maximum number of member ids that were handed out to clients of one IP address (KIP-394) and with which no "
     "member has joined yet. Above it the oldest one becomes unknown. Kafka has no such limit.",
     1,
+    INT32_MAX,
+)
+FETCH_MAX_BYTES = ConfigKey(
+    "fetch.max.bytes",
+    16_777_216,
+    "The maximum number of bytes of records in the response to a Fetch, whatever the client asks for; a single larger "
+    "batch is returned all the same. Kafka's default is 57671680; a smaller one lets other clients wait less.",
+    1_024,
     INT32_MAX,
 )
 MAX_BROKER_PARTITIONS = ConfigKey(

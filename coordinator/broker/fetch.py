@@ -25,8 +25,6 @@ from coordinator.metadata.image import MetadataImage
 
 TOPIC_ID_VERSION: Final = 13
 """From this version on, topics are identified by id only (KIP-516)."""
-FETCH_MAX_BYTES: Final = 55 * 1024 * 1024
-"""The maximum bytes of records in a response, also if the client requests more (Kafka's `fetch.max.bytes`)."""
 READ_COMMITTED: Final = 1
 FULL_FETCH_EPOCHS: Final = (0, -1)
 """The epochs of a full fetch (KIP-227): it starts a session, or has none. Before v7 the epoch is -1."""
@@ -87,8 +85,16 @@ class FetchService:
     """
 
     def __init__(
-        self, image: MetadataImage, partitions: Partitions, notifier: AppendNotifier, timers: Timers, slices: Slices
+        self,
+        image: MetadataImage,
+        partitions: Partitions,
+        notifier: AppendNotifier,
+        timers: Timers,
+        slices: Slices,
+        max_bytes: int,
     ) -> None:
+        """A response has at most `max_bytes` of records, also if the client requests more (`fetch.max.bytes`)."""
+        self._max_bytes = max_bytes
         self._image = image
         self._slices = slices
         self._partitions = partitions
@@ -156,7 +162,7 @@ class FetchService:
         if request.session_epoch not in FULL_FETCH_EPOCHS:
             return FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND), 0, True
         response = FetchResponse()
-        left_bytes = min(request.max_bytes, FETCH_MAX_BYTES)
+        left_bytes = min(request.max_bytes, self._max_bytes)
         size_bytes, failed = 0, not any(topic.partitions for topic in request.topics)
         for topic, partitions in _once_each(request.topics):
             name = self._name(topic, api_version)

@@ -224,6 +224,8 @@ def leave(group: Group | None, request: LeaveGroupRequest, context: OperationCon
 def _find_leaving(group: ClassicGroup, identity: MemberIdentity, gone: Container[str]) -> tuple[ErrorCode, str | None]:
     """The member id behind an identity that wants to leave, or why it cannot."""
     member_id, instance_id = identity.member_id, identity.group_instance_id
+    if instance_id is None and member_id not in group.members and member_id not in group.pending_members:
+        return ErrorCode.UNKNOWN_MEMBER_ID, None
     if member_id == NO_MEMBER_ID and instance_id is not None:
         member_id = group.static_members.get(instance_id, NO_MEMBER_ID)
     elif member_id in group.pending_members and member_id not in gone:

@@ -24,6 +24,7 @@ from coordinator.config import (
     ADMIN_LISTENER,
     AUDIT_CHAIN,
     AUDIT_COMPRESSION_TYPE,
+    FETCH_MAX_BYTES,
     LOG_DIRS,
     NODE_ID,
     OFFSETS_LOAD_BUFFER_SIZE,
@@ -163,7 +164,9 @@ class Node:
                 software_version=__version__,
             )
         )
-        fetch_service = FetchService(metadata.image, partitions, notifier, self.scheduler, slices)
+        fetch_service = FetchService(
+            metadata.image, partitions, notifier, self.scheduler, slices, config[FETCH_MAX_BYTES]
+        )
         producers = ProducerDirectory(config, self.scheduler)
         produce_service = ProduceService(metadata.image, partitions, notifier, config, producers)
         self.parts = broker = NodeContext(

@@ -6,7 +6,6 @@ import pytest
 
 from _wire.errors import ErrorCode
 from _wire.messages.fetch import FetchPartition, FetchTopic
-from coordinator.broker.fetch import FETCH_MAX_BYTES
 from tests.broker.virtual_broker import Fetched, VirtualBroker, batch
 from tests.wire_client import fetch_request
 
@@ -199,12 +198,13 @@ def test_a_log_that_cannot_be_read_answers_a_fetch_that_waits(broker):
     assert broker.wheel.pending == 0
 
 
-def test_the_size_of_a_response_is_limited(broker, monkeypatch):
-    assert FETCH_MAX_BYTES == 55 * 1024 * 1024, "Kafka's fetch.max.bytes"
-    monkeypatch.setattr("coordinator.broker.fetch.FETCH_MAX_BYTES", 2 * SIZE)
-    for value in (b"a", b"b", b"c"):
+def test_the_size_of_a_response_is_limited():
+    broker = VirtualBroker({"fetch.max.bytes": "1024"})
+    broker.create_topic("orders")
+    value = b"x" * (512 - len(batch(b"")) - 4)
+    for _ in range(3):
         broker.produce("orders", batch(value))
-    assert broker.fetch(fetch_request("orders", max_bytes=2**31 - 1)).values == [b"a", b"b"]
+    assert broker.fetch(fetch_request("orders", max_bytes=2**31 - 1)).values == [value, value]
 
 
 def test_an_unknown_topic_id_is_answered_at_once(broker):

@@ -15,7 +15,7 @@ from coordinator.broker.produce import ProduceService
 from coordinator.broker.producer_directory import ProducerDirectory
 from coordinator.broker.slices import Slices, at_once
 from coordinator.broker.topics import Topics
-from coordinator.config import LOG_DIRS, NODE_ID, Config
+from coordinator.config import FETCH_MAX_BYTES, LOG_DIRS, NODE_ID, Config
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
 from coordinator.metadata.leadership import SingleNode
@@ -46,7 +46,9 @@ class VirtualBroker:
         self.partitions = Partitions(self._directory, metadata.image, config, SingleNode(config[NODE_ID]), self.slices)
         self.topics = Topics(metadata, self.partitions, config)
         self.notifier = AppendNotifier(self._request_iteration)
-        self.fetch_service = FetchService(metadata.image, self.partitions, self.notifier, self.wheel, self.slices)
+        self.fetch_service = FetchService(
+            metadata.image, self.partitions, self.notifier, self.wheel, self.slices, config[FETCH_MAX_BYTES]
+        )
         self.producers = ProducerDirectory(config, self.wheel)
         self.produce_service = ProduceService(metadata.image, self.partitions, self.notifier, config, self.producers)
 

@@ -97,26 +97,34 @@ class ClusterHandlers:
 
     def metadata(self, request: MetadataRequest, call: RequestContext) -> Steps[MetadataResponse]:
         wanted = request.topics
-        if wanted and call.api_version < IDS_VERSION and any(_is_by_id(topic) for topic in wanted):
+        is_by_id = False
+        for topic in wanted or ():
+            is_by_id = is_by_id or _is_by_id(topic)
+            yield
+        if is_by_id and call.api_version < IDS_VERSION:
             return _metadata_error(request, ErrorCode.INVALID_REQUEST, call.api_version)
         if wanted is None or (call.api_version < NULL_MEANS_ALL_VERSION and not wanted):
             topics = yield from self._each(self._described, list(self._node.image.topics.values()))
-        elif any(topic.topic_id != NO_ID for topic in wanted):
+        elif is_by_id and any(topic.topic_id != NO_ID for topic in wanted):
             # A single id is enough for Kafka to ignore all names.
             ids = dict.fromkeys(topic.topic_id for topic in wanted if topic.topic_id != NO_ID)
             topics = yield from self._each(self._find_by_id, ids)
         else:
-            names = [topic.name for topic in wanted if topic.name is not None]
-            if len(names) < len(wanted):
-                # Neither a name nor an id: what Kafka answers, from a null pointer.
-                return _metadata_error(request, ErrorCode.UNKNOWN_SERVER_ERROR, call.api_version)
-            topics = yield from self._each(self._find_by_name, dict.fromkeys(names))
+            names: dict[str, None] = {}
+            for topic in wanted:
+                if topic.name is None:
+                    # Neither a name nor an id: what Kafka answers, from a null pointer.
+                    return _metadata_error(request, ErrorCode.UNKNOWN_SERVER_ERROR, call.api_version)
+                names[topic.name] = None
+                yield
+            topics = yield from self._each(self._find_by_name, names)
             if request.allow_auto_topic_creation and self._node.config[AUTO_CREATE_TOPICS_ENABLE]:
                 yield from self._create_unknown(topics)
         if request.include_topic_authorized_operations:
             for each in topics:
                 if each.name is not None:
                     each.topic_authorized_operations = TOPIC_OPERATIONS
+                yield
         brokers = [
             MetadataResponseBroker(node_id=each.node_id, host=each.host, port=each.port) for each in self._nodes(call)
         ]
