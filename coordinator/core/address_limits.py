@@ -32,7 +32,8 @@ class AddressLimits:
         self._creators: dict[str, str] = {}
         self._groups: Counter[str] = Counter()
         self._pending: OrderedDict[str, OrderedDict[PendingMember, None]] = OrderedDict()
-        self._excess: list[PendingMember] = []
+        self.excess: list[PendingMember] = []
+        """Members that are to be given up."""
 
     def may_create_group(self, client_host: str) -> bool:
         return self._groups[client_host] < self._groups_max
@@ -54,11 +55,11 @@ class AddressLimits:
         self._pending.move_to_end(client_host)
         pending[member] = None
         if len(pending) > self._pending_max:
-            self._excess.append(pending.popitem(last=False)[0])
+            self.excess.append(pending.popitem(last=False)[0])
         if len(self._pending) > ADDRESSES_MAX:
-            self._excess.extend(self._pending.popitem(last=False)[1])
+            self.excess.extend(self._pending.popitem(last=False)[1])
 
     def take_excess(self) -> list[PendingMember]:
         """Return the members that are to be given up if they are pending still."""
-        excess, self._excess = self._excess, []
+        excess, self.excess = self.excess, []
         return excess

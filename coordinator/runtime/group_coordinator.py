@@ -65,6 +65,7 @@ class GroupCoordinator:
         self.shards = tuple(shards)
         self.sessions = sessions
         self.environment = environment
+        self._addresses = environment.addresses
         self._wheel = wheel
         self._timers = timers
         self._request_iteration = request_iteration
@@ -168,11 +169,12 @@ class GroupCoordinator:
                 return
             shards, self._dirty = self._dirty, {}
             for shard in shards.values():
-                left -= shard.drain(now_ms, max(left, 1))
+                used = shard.drain(now_ms, left if left > 0 else 1)
+                if used >= left:
+                    self._dirty[shard.partition] = shard  # there may be more in its queue
+                left -= used
             for shard in shards.values():
                 shard.release()
-                if shard.queue_size and not shard.is_in_flight:
-                    self._dirty[shard.partition] = shard
                 if shard.failed_keys.due:
                     self._rebuilding[shard.partition] = shard
                     self._request_iteration()
@@ -183,8 +185,8 @@ class GroupCoordinator:
                         self._deleted_topics.forgotten(shard.partition)
                     if shard.machine.audit.is_checkpoint_due or self.audit.is_writing:
                         self.audit.drained(shard, now_ms)
-            if self.environment.addresses is not None:
-                self._give_up(self.environment.addresses.take_excess())
+            if self._addresses is not None and self._addresses.excess:
+                self._give_up(self._addresses.take_excess())
 
     def _give_up(self, pending: Iterable[PendingMember]) -> None:
         """Forget member ids with which nobody joined, and groups that have nothing else."""

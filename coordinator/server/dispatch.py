@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final
 
 from _wire.apis import APIS, Api
@@ -38,7 +37,7 @@ class Route:
 
     api: Api
     decode: Callable[..., Any]
-    """(frame, version, where the body begins, elements_max=…) → request.
+    """(frame, version, where the body begins, whole, elements_max) → request; `decode` of its class.
 
     Bytes after the last field are ignored, as Kafka ignores them for every API: librdkafka appends three to each
     Metadata request for all topics from version 9 on.
@@ -80,6 +79,5 @@ class DispatchTable:
         assert api.min_version <= oldest <= newest <= api.max_version, (name, versions)
         answer_error = error_response or top_level_error(api.key)
         assert api.key not in self.routes, name
-        decode = partial(api.request.decode, whole=False)
         offered = oldest if offered_from is None else offered_from
-        self.routes[api.key] = Route(api, decode, handler, answer_error, downgrade, oldest, newest, offered)
+        self.routes[api.key] = Route(api, api.request.decode, handler, answer_error, downgrade, oldest, newest, offered)

@@ -79,7 +79,7 @@ class RequestDispatcher:
             if route is None or not route.min_version <= version <= route.max_version:
                 self._reject_unsupported(connection, header, route)
                 return
-            request: Any = route.decode(frame, version, body_start, elements_max=self._elements_max)
+            request: Any = route.decode(frame, version, body_start, False, self._elements_max)
         except MalformedMessage as problem:
             connection.reject(str(problem))
             return
@@ -92,6 +92,8 @@ class RequestDispatcher:
             response = handler(request, call)
         except Exception as problem:
             self._failed(request, call, problem)
+            return
+        if response is DEFERRED:
             return
         if type(response) is GeneratorType:
             answer, failed = partial(self._answer, call), partial(self._failed, request, call)

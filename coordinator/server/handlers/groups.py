@@ -118,17 +118,17 @@ class GroupHandlers:
             request = operation.prepare(request, context)
             if isinstance(request, Answer):
                 return request.response
-        all_parts = iter(api.per_group(request))
-        parts = list(islice(all_parts, 2))
-        if not parts:
+        parts = iter(api.per_group(request))
+        first = next(parts, None)
+        if first is None:
             return api.merge(())
         context.request_id = self._node.pending.register(context.connection)
-        if len(parts) == 1:
+        second = next(parts, None)
+        if second is None:
             # What nearly every client sends: the response needs no merging.
-            ((group_id, part),) = parts
-            self._node.coordinator.enqueue(operation, group_id, part, context)
+            self._node.coordinator.enqueue(operation, first[0], first[1], context)
         else:
-            _Portions(self._node, api, context, chain(parts, all_parts)).begin()
+            _Portions(self._node, api, context, chain((first, second), parts)).begin()
         return DEFERRED
 
     def _list(self, request: Any, context: RequestContext) -> Any:
