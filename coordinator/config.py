@@ -159,8 +159,10 @@ MAX_BROKER_PARTITIONS = ConfigKey(
 MAX_CONNECTIONS = ConfigKey(
     "max.connections",
     INT32_MAX,
-    "The maximum number of connections at any time, over all listeners. Further connections are closed.",
-    0,
+    "The maximum number of connections at any time, over all listeners. At this number no more are accepted until some "
+    "have gone. There may be fewer: a quarter of the open files that the process may have (`ulimit -n`), at least 256 and "
+    "at most half of them, is kept for the log.",
+    1,
     INT32_MAX,
 )
 MAX_CONNECTIONS_PER_IP = ConfigKey(
@@ -168,6 +170,19 @@ MAX_CONNECTIONS_PER_IP = ConfigKey(
     INT32_MAX,
     "The maximum number of connections at any time from one IP address. Further connections are closed.",
     0,
+    INT32_MAX,
+)
+MAX_CONNECTIONS_PER_IP_OVERRIDES = ConfigKey(
+    "max.connections.per.ip.overrides",
+    "",
+    "Other values of `max.connections.per.ip` for some addresses: a comma-separated list of HOST:COUNT, like "
+    "`hostName:100,127.0.0.1:200`. A host name is resolved at the start.",
+)
+MAX_CONNECTION_CREATION_RATE = ConfigKey(
+    "max.connection.creation.rate",
+    INT32_MAX,
+    "The maximum number of new connections a second, over all listeners. Further ones are accepted later.",
+    1,
     INT32_MAX,
 )
 CONNECTIONS_MAX_IDLE_MS = ConfigKey(

@@ -13,9 +13,11 @@ class Connection(Protocol):
     client_host: str
     last_heard_ms: int
     begun_ms: int
-    """When the first bytes of a request came that is not complete yet; 0 if there is none."""
+    """Since when the client has to send the rest of a request, in ms; 0: there is none, or it is not read now."""
     congested_ms: int
-    """Since when the client has not read what it was sent; meaningless while it reads."""
+    """Since when the client has to read what it was sent, in ms; meaningless while it reads."""
+    congested_bytes: int
+    """What it had to read then, and what was sent since."""
     endpoint: Endpoint
     call: RequestContext | None
     on_close: Callable[[], object] | None
@@ -43,6 +45,9 @@ class Connection(Protocol):
     def unsent_bytes(self) -> int:
         """How many bytes of responses the client has not read yet."""
     def abort(self, reason: str) -> None:
-        """Close the connection at once because of `reason`, which is logged; what is unsent is dropped."""
+        """Close the connection at once because of `reason`, which is logged; what is unsent is dropped.
+
+        Also while it is being closed: the client may never read what is to be sent before.
+        """
     def close(self) -> None:
         """Close the connection after the buffered responses have been sent."""

@@ -52,8 +52,9 @@ cdef class Connection:
     cdef int64_t began_ns               # when the request in progress came
     cdef readonly str client_host
     cdef readonly int64_t last_heard_ms
-    cdef readonly int64_t begun_ms      # when the first bytes of the unfinished request came; 0: there is none
-    cdef readonly int64_t congested_ms  # since when the client has not read what it was sent
+    cdef readonly int64_t begun_ms      # since when the client has to send the rest of a request; 0: it has not
+    cdef readonly int64_t congested_ms  # since when the client has to read what it was sent
+    cdef readonly Py_ssize_t congested_bytes    # what it had to read then, and what was sent since
     cdef bint is_reported               # the dispatcher knows that requests are held here
     cdef readonly object endpoint
     cdef public object call             # the RequestContext of the request in progress
@@ -95,6 +96,8 @@ cdef class Connection:
             on_close()
 
     def eof_received(self):
+        if not self.congested:
+            self.note_unsent()          # they are sent first, if the client reads them
         return False
 
     def data_received(self, bytes data not None):
@@ -121,6 +124,8 @@ cdef class Connection:
             return
         self.queue(frames)
         self.run(self.last_heard_ms)
+        if frames:
+            self.begun_ms = 0           # what is unfinished now is another request
         if self.has_queued_over(1) and not self.reading_stopped and not self.closing:
             self.reading_stopped = True
             self.transport.pause_reading()
@@ -130,10 +135,10 @@ cdef class Connection:
     cdef note_unfinished(self):
         """Keep the time since when a request is unfinished, and report what is held here."""
         cdef Py_ssize_t held = self.splitter.begun_bytes + self.frames_bytes
-        if not self.splitter.has_begun():
-            self.begun_ms = 0
+        if self.reading_stopped or not self.splitter.has_begun():
+            self.begun_ms = 0           # the client has nothing to send, or cannot send it
         elif not self.begun_ms:
-            self.begun_ms = self.last_heard_ms
+            self.begun_ms = self.now_ms()
         if self.closing or not held:
             if self.is_reported:
                 self.is_reported = False
@@ -148,11 +153,21 @@ cdef class Connection:
 
     def pause_writing(self):
         self.congested = True
-        self.congested_ms = self.now_ms()
-        self.dispatcher.holds_responses(self, self.transport.get_write_buffer_size())
+        self.note_unsent()
+
+    cdef note_unsent(self):
+        """Begin to wait for the client to read, and report what it has not read."""
+        cdef Py_ssize_t unsent = self.transport.get_write_buffer_size()
+        if unsent:
+            self.congested_ms = self.now_ms()
+            self.congested_bytes = unsent
+        self.dispatcher.holds_responses(self, unsent)
 
     def resume_writing(self):
         self.congested = False
+        if self.closing:
+            self.note_unsent()          # the last bytes keep the connection open
+            return
         self.dispatcher.holds_responses(self, 0)
         self.read_clock()
         self.run(self.now_ms())
@@ -203,11 +218,13 @@ cdef class Connection:
             if self.meter is not None:
                 self.meter.rejected += 1
             self.dispatcher.rejected(self, reason)
-            self.flush()
-            self.transport.close()
+            self.end()
 
     def abort(self, str reason):
-        """Close the connection at once because of `reason`, which is logged; what is unsent is dropped."""
+        """Close the connection at once because of `reason`, which is logged; what is unsent is dropped.
+
+        Also while it is being closed: the client may never read what is to be sent before.
+        """
         self.closing = True
         self.discard_frames()
         if self.meter is not None:
@@ -217,10 +234,16 @@ cdef class Connection:
 
     def close(self):
         """Close the connection after the buffered responses have been sent."""
-        self.closing = True
-        self.discard_frames()
+        if not self.closing:
+            self.closing = True
+            self.discard_frames()
+            self.end()
+
+    cdef end(self):
         self.flush()
         self.transport.close()
+        if not self.congested:
+            self.note_unsent()
 
     cdef inline void read_clock(self) noexcept:
         if self.meter is not None:
@@ -249,6 +272,8 @@ cdef class Connection:
         if self.reading_stopped and not self.has_queued_over(2) and not self.closing:
             self.reading_stopped = False
             self.transport.resume_reading()
+            if self.splitter.has_begun():
+                self.note_unfinished()
 
     cdef queue(self, list frames):
         self.frames.extend(frames)
@@ -271,13 +296,18 @@ cdef class Connection:
         self.out_bytes += len(response)
 
     cdef flush(self):
+        cdef bint was_congested
         if self.out:
             data = self.out[0] if len(self.out) == 1 else b"".join(self.out)
             self.out.clear()
             self.out_bytes = 0
             if self.meter is not None:
                 self.meter.bytes_out += len(<bytes>data)
+            was_congested = self.congested
             self.transport.write(data)
+            if was_congested:
+                self.congested_bytes += len(<bytes>data)
+                self.dispatcher.holds_responses(self, self.transport.get_write_buffer_size())
 
     cdef Py_ssize_t answer_heartbeats(self, bytes data, int64_t now_ms) except -1:
         """Handle the Heartbeats of live sessions at the start of `data`; return how many bytes of it were handled.

@@ -1,12 +1,24 @@
 """The limits on the number of connections and on their idle time (Kafka's ConnectionQuotas and IdleExpiryManager)."""
 
+import socket
 from collections import Counter
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from coordinator.config import CONNECTIONS_MAX_IDLE_MS, MAX_CONNECTIONS, MAX_CONNECTIONS_PER_IP, Config
+from coordinator.config import (
+    CONNECTIONS_MAX_IDLE_MS,
+    INT32_MAX,
+    MAX_CONNECTIONS,
+    MAX_CONNECTIONS_PER_IP,
+    MAX_CONNECTIONS_PER_IP_OVERRIDES,
+    Config,
+    ConfigError,
+)
 from coordinator.deadlines import deadline_after
 from coordinator.server.connection import Connection
 from coordinator.server.loop_scheduler import LoopScheduler
+
+IPV4_MAPPED: Final = "::ffff:"
+"""How an IPv6 socket writes the address of an IPv4 client."""
 
 
 class IdleKey(NamedTuple):
@@ -16,38 +28,53 @@ class IdleKey(NamedTuple):
 
 
 class ConnectionLimits:
-    """`max.connections`, `max.connections.per.ip` and `connections.max.idle.ms`.
+    """`max.connections`, `max.connections.per.ip` with its overrides, and `connections.max.idle.ms`.
 
-    A connection above a limit is closed at once. Kafka instead stops accepting connections at `max.connections`, so a
-    client waits without knowing why.
+    At `max.connections` no more connections are accepted until some have gone; one above the limit of its address is
+    closed at once. Both are as in Kafka. Closing at `max.connections` too would tell clients sooner, but they would come
+    again at once, all of them, and each time cost what a connection costs.
     """
 
     def __init__(self, config: Config, scheduler: LoopScheduler) -> None:
+        """Raises ConfigError: `max.connections.per.ip.overrides` is invalid."""
         self._max = config[MAX_CONNECTIONS]
         self._max_per_ip = config[MAX_CONNECTIONS_PER_IP]
+        self._overrides = parse_overrides(config[MAX_CONNECTIONS_PER_IP_OVERRIDES])
         self._idle_ms = config[CONNECTIONS_MAX_IDLE_MS]
         self._scheduler = scheduler
-        self._open = 0
+        self._accepted: set[Connection] = set()
         self._per_ip: Counter[str] = Counter()
         self._timers: dict[Connection, int] = {}
 
+    def full(self) -> str:
+        """Return why no connection may be accepted; empty if one may."""
+        return f"there are {self._max} connections (max.connections)" if len(self._accepted) >= self._max else ""
+
+    def accepted(self, connection: Connection) -> None:
+        """Count a connection that is about to begin."""
+        self._accepted.add(connection)
+
+    def not_begun(self, connection: Connection) -> None:
+        """The connection was accepted and will not begin."""
+        self._accepted.discard(connection)
+
     def opened(self, connection: Connection) -> str | None:
-        """Count a new connection; return the reason to close it, or None if it is within the limits."""
-        self._open += 1
-        self._per_ip[connection.client_host] += 1
-        if self._open > self._max:
-            return f"more than {self._max} connections (max.connections)"
-        if self._per_ip[connection.client_host] > self._max_per_ip:
-            return f"more than {self._max_per_ip} connections from one address (max.connections.per.ip)"
+        """Count a new connection; return the reason to close it, or None if it is within the limit of its address."""
+        address = address_of(connection)
+        self._per_ip[address] += 1
+        most = self._overrides.get(address, self._max_per_ip)
+        if self._per_ip[address] > most:
+            return f"more than {most} connections from one address (max.connections.per.ip)"
         self._watch(connection, connection.last_heard_ms)
         return None
 
     def closed(self, connection: Connection) -> None:
         """Stop counting a connection."""
-        self._open -= 1
-        self._per_ip[connection.client_host] -= 1
-        if not self._per_ip[connection.client_host]:
-            del self._per_ip[connection.client_host]
+        self._accepted.discard(connection)
+        address = address_of(connection)
+        self._per_ip[address] -= 1
+        if not self._per_ip[address]:
+            del self._per_ip[address]
         timer = self._timers.pop(connection, 0)
         if timer:
             self._scheduler.cancel(timer)
@@ -69,3 +96,37 @@ class ConnectionLimits:
             self._timers[connection] = self._scheduler.start(
                 IdleKey(connection), deadline_after(since_ms, self._idle_ms)
             )
+
+
+def address_of(connection: Connection) -> str:
+    """The IP address of a client, the same one at IPv4 and IPv6 sockets."""
+    return connection.client_host.removeprefix("/").removeprefix(IPV4_MAPPED)
+
+
+def parse_overrides(text: str) -> dict[str, int]:
+    """Parse the value of `max.connections.per.ip.overrides`: IP address → the most connections.
+
+    A host name stands for all addresses that it has now, at the start.
+
+    Raises:
+        ConfigError: a part is not HOST:COUNT, a host is named twice, or it cannot be resolved.
+    """
+    name = MAX_CONNECTIONS_PER_IP_OVERRIDES.name
+    found: dict[str, int] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        host, colon, count = (each.strip() for each in part.rpartition(":"))
+        if not colon or not host or not (count.isascii() and count.isdecimal()) or int(count) > INT32_MAX:
+            raise ConfigError(f"{name}={text}: {part!r} is not HOST:COUNT, with a count from 0 to {INT32_MAX}")
+        for address in _addresses_of(name, text, host.strip("[]")):
+            if address in found:
+                raise ConfigError(f"{name}={text}: {address} has two values")
+            found[address] = int(count)
+    return found
+
+
+def _addresses_of(name: str, text: str, host: str) -> set[str]:
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise ConfigError(f"{name}={text}: the host {host!r} is unknown") from None
+    return {str(each[4][0]).removeprefix(IPV4_MAPPED) for each in found}

@@ -1,24 +1,36 @@
 """The listening sockets, and the endpoints that are advertised to clients."""
 
-import asyncio
 import errno
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
-from coordinator.config import ADVERTISED_LISTENERS, LISTENERS, SOCKET_REQUEST_MAX_BYTES, Config, ConfigError
+from coordinator.config import (
+    ADVERTISED_LISTENERS,
+    LISTENERS,
+    MAX_CONNECTION_CREATION_RATE,
+    SOCKET_REQUEST_MAX_BYTES,
+    Config,
+    ConfigError,
+)
 from coordinator.runtime.sessions import SessionTable
+from coordinator.server.acceptor import Acceptor
 from coordinator.server.connection import Connection
+from coordinator.server.connection_rate import ConnectionRate
+from coordinator.server.limits import ConnectionLimits
 from coordinator.server.request_context import Endpoint
 from coordinator.server.request_dispatcher import RequestDispatcher
 
 if TYPE_CHECKING:
     from coordinator.metrics.node_metrics import NodeMetrics
 
-PLAINTEXT = "PLAINTEXT"
-BACKLOG = 1024
-PORT_AT_MOST = 65535
+PLAINTEXT: Final = "PLAINTEXT"
+NOT_SERVED: Final = ("SSL", "SASL_PLAINTEXT", "SASL_SSL")
+"""The security protocols of Kafka that need what is not here. As names of listeners they promise it."""
+
+PORT_AT_MOST: Final = 65535
 
 
 class ListenError(OSError):
@@ -57,6 +69,7 @@ class Listeners:
         self,
         config: Config,
         dispatcher: RequestDispatcher,
+        limits: ConnectionLimits,
         sessions: SessionTable,
         now_ms: Callable[[], int],
         metrics: "NodeMetrics | None" = None,
@@ -71,6 +84,13 @@ class Listeners:
             raise ConfigError(f"{LISTENERS.name}: at least one listener is needed")
         advertised = parse_addresses(ADVERTISED_LISTENERS.name, config[ADVERTISED_LISTENERS])
         self._advertised = {address.name: address for address in advertised}
+        for address in self._addresses:
+            if address.name.upper() in NOT_SERVED:
+                raise ConfigError(
+                    f"{LISTENERS.name}={config[LISTENERS]}: {address.name} is not served, connections have neither "
+                    f"encryption nor login; name the listener {PLAINTEXT} (or anything else, like INTERNAL) and use it "
+                    "in a network that you trust, or behind a proxy with TLS"
+                )
         for unknown in self._advertised.keys() - {address.name for address in self._addresses}:
             raise ConfigError(f"{ADVERTISED_LISTENERS.name}: there is no listener {unknown}")
         self._frame_bytes_max = config[SOCKET_REQUEST_MAX_BYTES]
@@ -78,7 +98,9 @@ class Listeners:
         self._sessions = sessions
         self._now_ms = now_ms
         self._metrics = metrics
-        self._servers: list[asyncio.Server] = []
+        self._limits = limits
+        self._rate = ConnectionRate(config[MAX_CONNECTION_CREATION_RATE])
+        self._acceptor: Acceptor | None = None
         self.endpoints: list[Endpoint] = []
 
     async def open(self) -> None:
@@ -87,19 +109,28 @@ class Listeners:
         Raises:
             ListenError: an address cannot be bound.
         """
-        loop = asyncio.get_running_loop()
-        bound = [(address, bind(address)) for address in self._addresses]
-        for address, sock in bound:
+        bound: list[socket.socket] = []
+        try:
+            for address in self._addresses:
+                bound.append(bind(address))
+        except ListenError:
+            for sock in bound:
+                sock.close()
+            raise
+        self._acceptor = Acceptor(self._limits, self._rate)
+        for address, sock in zip(self._addresses, bound, strict=True):
             endpoint = self._endpoint(address, sock.getsockname()[1])
             self.endpoints.append(endpoint)
-            self._servers.append(
-                await loop.create_server(lambda endpoint=endpoint: self._accept(endpoint), sock=sock, backlog=BACKLOG)  # type: ignore[misc]
-            )
+            try:
+                self._acceptor.listen(sock, partial(self._make_connection, endpoint))
+            except OSError as problem:
+                self.close()
+                raise ListenError(f"cannot listen on {address.host}:{address.port}: {problem.strerror}") from None
 
     def close(self) -> None:
         """Stop accepting connections."""
-        for server in self._servers:
-            server.close()
+        if self._acceptor is not None:
+            self._acceptor.close()
 
     def _endpoint(self, address: Address, port: int) -> Endpoint:
         advertised = self._advertised.get(address.name)
@@ -108,7 +139,7 @@ class Listeners:
         is_wildcard = address.host in ("", "0.0.0.0", "::")
         return Endpoint(address.name, socket.gethostname() if is_wildcard else address.host, port)
 
-    def _accept(self, endpoint: Endpoint) -> Connection:
+    def _make_connection(self, endpoint: Endpoint) -> Connection:
         meter = None if self._metrics is None else self._metrics.listener(endpoint.name)
         return Connection(self._dispatcher, endpoint, self._sessions, self._now_ms, self._frame_bytes_max, meter)
 

@@ -60,6 +60,7 @@ from coordinator.server.listeners import Listeners
 from coordinator.server.loop_scheduler import LoopScheduler
 from coordinator.server.node_context import NodeContext
 from coordinator.server.pending_requests import PendingRequests
+from coordinator.server.rejection_log import RejectionLog
 from coordinator.server.request_dispatcher import RequestDispatcher
 from coordinator.server.slow_peers import SlowPeers
 from coordinator.timers.clock import Clock
@@ -197,13 +198,15 @@ class Node:
         self.scheduler.on_due(limits.due)
         slow_peers = SlowPeers(config, self.scheduler, now_ms)
         self.scheduler.on_due(slow_peers.due)
+        self._rejections = rejections = RejectionLog(self.scheduler, now_ms)
+        self.scheduler.on_due(rejections.due)
         self.table = table
         self.dispatcher = RequestDispatcher(
-            table, cluster, pending, limits, slow_peers, environment, slices, self._flush_failed
+            table, cluster, pending, limits, slow_peers, rejections, environment, slices, self._flush_failed
         )
         # Connections that know no session leave every heartbeat to the core.
         quick_sessions = sessions if self._testing is None else SessionTable(wheel, 0)
-        self._listeners = Listeners(config, self.dispatcher, quick_sessions, now_ms, self._metrics)
+        self._listeners = Listeners(config, self.dispatcher, limits, quick_sessions, now_ms, self._metrics)
         await self._listeners.open()
         if self._admin is not None and self._metrics is not None:
             self._measure(self._metrics, partitions, pending, sessions, wheel)
@@ -307,6 +310,7 @@ class Node:
         stopped = CoordinatorStopped(
             time_ms=0, node_id=self._config[NODE_ID], coordinator_epoch=self._coordinator_epoch
         )
+        self._rejections.tell()
         self._coordinator.stop(self._clock.now_ms(), stopped)
         self._directory.close()
         logger.info("stopped")

@@ -18,6 +18,7 @@ from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable, Ha
 from coordinator.server.handlers.cluster import ClusterHandlers
 from coordinator.server.limits import ConnectionLimits
 from coordinator.server.pending_requests import PendingRequests
+from coordinator.server.rejection_log import RejectionLog
 from coordinator.server.request_context import RequestContext
 from coordinator.server.slow_peers import SlowPeers
 
@@ -32,6 +33,7 @@ class RequestDispatcher:
         pending: PendingRequests,
         limits: ConnectionLimits,
         slow_peers: SlowPeers,
+        rejections: RejectionLog,
         environment: Environment,
         slices: Slices,
         on_flush_failure: Callable[[LogFlushError], None],
@@ -44,6 +46,7 @@ class RequestDispatcher:
         self._pending = pending
         self._limits = limits
         self._slow_peers = slow_peers
+        self._rejections = rejections
         self._environment = environment
         self._on_flush_failure = on_flush_failure
         self.connections: set[Connection] = set()
@@ -63,7 +66,7 @@ class RequestDispatcher:
             self._pending.forget(connection.call.request_id)
 
     def rejected(self, connection: Connection, reason: str) -> None:
-        logger.warning("connection closed", client=connection.client_host, reason=reason)
+        self._rejections.rejected(connection.client_host, reason)
 
     def holds_requests(self, connection: Connection, size_bytes: int) -> None:
         self._slow_peers.holds_requests(connection, size_bytes)

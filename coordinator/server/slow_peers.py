@@ -48,8 +48,9 @@ class SlowPeers:
             self._request_bytes[connection] = size_bytes
             self._watch()
             if 0 <= self._request_bytes_max < self._request_bytes_total:
-                _largest(self._request_bytes).abort(
-                    "all connections together hold more requests than queued.max.request.bytes, and this one the most"
+                self._abort(
+                    _largest(self._request_bytes),
+                    "all connections together hold more requests than queued.max.request.bytes, and this one the most",
                 )
 
     def holds_responses(self, connection: Connection, size_bytes: int) -> None:
@@ -59,9 +60,10 @@ class SlowPeers:
             self._unsent_bytes[connection] = size_bytes
             self._watch()
             if self._unsent_bytes_total > self._unsent_bytes_max:
-                _largest(self._unsent_bytes).abort(
+                self._abort(
+                    _largest(self._unsent_bytes),
                     "all connections together hold more responses than connections.max.unsent.bytes, and this one the "
-                    "most"
+                    "most",
                 )
 
     def closed(self, connection: Connection) -> None:
@@ -76,13 +78,23 @@ class SlowPeers:
         for connection, size_bytes in list(self._request_bytes.items()):
             begun_ms = connection.begun_ms
             if begun_ms and now_ms - begun_ms > self._stalled_ms + size_bytes // BYTES_PER_MS_MIN:
-                connection.abort("a request was not sent to its end (connections.max.stalled.ms)")
-        for connection, size_bytes in list(self._unsent_bytes.items()):
-            read_bytes = size_bytes - connection.unsent_bytes()
+                self._abort(connection, "a request was not sent to its end (connections.max.stalled.ms)")
+        for connection in list(self._unsent_bytes):
+            if connection not in self._unsent_bytes:
+                continue
+            unsent_bytes = connection.unsent_bytes()
+            read_bytes = connection.congested_bytes - unsent_bytes
             if now_ms - connection.congested_ms > self._stalled_ms + read_bytes // BYTES_PER_MS_MIN:
-                connection.abort("the client does not read its responses (connections.max.stalled.ms)")
+                self._abort(connection, "the client does not read its responses (connections.max.stalled.ms)")
+            else:
+                self.holds_responses(connection, unsent_bytes)
         if self._request_bytes or self._unsent_bytes:
             self._watch()
+
+    def _abort(self, connection: Connection, reason: str) -> None:
+        # The loop tells of its end later. Until then it would stay the largest, and be closed in place of others.
+        self.closed(connection)
+        connection.abort(reason)
 
     def _watch(self) -> None:
         if not self._has_timer:

@@ -4,6 +4,7 @@ import os
 import select
 import socket
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -37,9 +38,22 @@ def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]
         yield running
 
 
+class OwnAddressClient(WireClient):
+    """A client with an address of its own: the log has one line per address and second."""
+
+    addresses = (f"127.0.{number // 250 + 1}.{number % 250 + 1}" for number in count())
+
+    def __init__(self, bootstrap: str) -> None:
+        super().__init__(bootstrap)
+        peer = self.socket.getpeername()
+        self.socket.close()
+        self.address = next(self.addresses)
+        self.socket = socket.create_connection(peer, timeout=20, source_address=(self.address, 0))
+
+
 @pytest.fixture
-def client(limited: RunningServer) -> Iterator[WireClient]:
-    with WireClient(limited.bootstrap) as connected:
+def client(limited: RunningServer) -> Iterator[OwnAddressClient]:
+    with OwnAddressClient(limited.bootstrap) as connected:
         yield connected
 
 
@@ -155,14 +169,14 @@ def test_metadata_with_the_bytes_that_librdkafka_appends_is_answered(client, ver
 def test_an_unknown_api_key_closes_the_connection(limited, client, logged):
     client.socket.sendall(raw_request(NOT_AN_API, 0))
     assert client.is_closed_by_peer()
-    assert_one_line(limited, logged, "API key 999 is not served")
+    assert_one_line(limited, client, logged, "API key 999 is not served")
 
 
 @pytest.mark.parametrize("version", [-1, 10, 32767])
 def test_an_unknown_version_of_join_group_closes_the_connection(limited, client, logged, version):
     client.socket.sendall(raw_request(JOIN_GROUP, version & 0xFFFF, NO_TAGS))
     assert client.is_closed_by_peer()
-    assert_one_line(limited, logged, f"JoinGroup version {version} is not served")
+    assert_one_line(limited, client, logged, f"JoinGroup version {version} is not served")
 
 
 @pytest.mark.parametrize("version", [5, 99])
@@ -182,7 +196,7 @@ def test_a_malformed_body_closes_its_connection_and_no_other(limited, client, lo
         client.socket.sendall(raw_request(JOIN_GROUP, 3, b"\x00\x40group"))
         assert client.is_closed_by_peer()
         assert other.request(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE
-    assert_one_line(limited, logged, "JoinGroup")
+    assert_one_line(limited, client, logged, "JoinGroup")
 
 
 def test_requests_before_a_malformed_one_are_answered(client):
@@ -196,14 +210,14 @@ def test_requests_before_a_malformed_one_are_answered(client):
 def test_a_frame_too_short_for_a_header_closes_the_connection(limited, client, logged, body):
     client.socket.sendall(len(body).to_bytes(4, "big") + body)
     assert client.is_closed_by_peer()
-    assert_one_line(limited, logged, "RequestHeader")
+    assert_one_line(limited, client, logged, "RequestHeader")
 
 
 @pytest.mark.parametrize("length", [REQUEST_BYTES_MAX + 1, 0x7FFFFFFF, 0xFFFFFFFF, 0x80000000])
 def test_a_frame_too_large_closes_the_connection_before_it_is_read(limited, client, logged, length):
     client.socket.sendall(length.to_bytes(4, "big"))
     assert client.is_closed_by_peer()
-    assert_one_line(limited, logged, "socket.request.max.bytes")
+    assert_one_line(limited, client, logged, "socket.request.max.bytes")
 
 
 def test_the_frame_before_one_too_large_is_answered(limited, client, logged):
@@ -211,24 +225,24 @@ def test_the_frame_before_one_too_large_is_answered(limited, client, logged):
     client.socket.sendall(data + (REQUEST_BYTES_MAX + 1).to_bytes(4, "big"))
     assert client.receive(sent).error_code == ErrorCode.NONE
     assert client.is_closed_by_peer()
-    assert_one_line(limited, logged, "socket.request.max.bytes")
+    assert_one_line(limited, client, logged, "socket.request.max.bytes")
 
 
 @pytest.mark.parametrize("garbage", [b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"\x16\x03\x01\x02\x00" * 50])
 def test_garbage_closes_the_connection(limited, client, logged, garbage):
     client.socket.sendall(garbage)
     assert client.is_closed_by_peer()
-    assert_one_line(limited, logged, "socket.request.max.bytes")
+    assert_one_line(limited, client, logged, "socket.request.max.bytes")
 
 
-def assert_one_line(server, logged, part):
+def assert_one_line(server, client, logged, part):
     def lines() -> list[str]:
         return [line for line in logged() if part in line]
 
     (line,) = wait_for(lines, 5, "the server to log")
     assert works(server)
     assert "connection closed" in line
-    assert "client=/127.0.0.1" in line
+    assert f"client=/{client.address} " in line
 
 
 def test_a_client_that_disconnects_is_not_logged(limited, logged):

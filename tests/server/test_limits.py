@@ -1,14 +1,26 @@
 """How many connections there may be, and how long one may be silent: over real sockets."""
 
+import select
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
 import pytest
 
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.heartbeat import HeartbeatRequest
-from coordinator.config import CONNECTIONS_MAX_IDLE_MS, MAX_CONNECTIONS, MAX_CONNECTIONS_PER_IP, ConfigKey
+from coordinator.config import (
+    CONNECTIONS_MAX_IDLE_MS,
+    MAX_CONNECTION_CREATION_RATE,
+    MAX_CONNECTIONS,
+    MAX_CONNECTIONS_PER_IP,
+    MAX_CONNECTIONS_PER_IP_OVERRIDES,
+    ConfigError,
+    ConfigKey,
+)
+from coordinator.server.limits import parse_overrides
 from tests.servers import QUICK_GROUPS, RunningServer
 from tests.waiting import wait_for
 from tests.wire_client import WireClient, join_request
@@ -17,7 +29,7 @@ from tests.wire_client import WireClient, join_request
 @pytest.fixture
 def limited(tmp_path):
     @contextmanager
-    def start(key: ConfigKey[int], value: int) -> Iterator[RunningServer]:
+    def start(key: ConfigKey[Any], value: object) -> Iterator[RunningServer]:
         with RunningServer(tmp_path, QUICK_GROUPS | {key.name: str(value)}) as server:
             yield server
 
@@ -28,16 +40,85 @@ def is_served(client: WireClient) -> bool:
     return client.request(ApiVersionsRequest(), 0).error_code == 0
 
 
-@pytest.mark.parametrize("key", [MAX_CONNECTIONS, MAX_CONNECTIONS_PER_IP], ids=lambda key: key.name)
-def test_a_connection_over_the_limit_is_closed_and_the_others_stay(limited, key):
-    with limited(key, 2) as server, ExitStack() as stack:
+def test_a_connection_over_the_limit_of_its_address_is_closed_and_the_others_stay(limited):
+    with limited(MAX_CONNECTIONS_PER_IP, 2) as server, ExitStack() as stack:
         first, second = (stack.enter_context(WireClient(server.bootstrap)) for _ in range(2))
         assert is_served(first) and is_served(second)
         with WireClient(server.bootstrap) as third:
             assert third.is_closed_by_peer()
         assert is_served(first) and is_served(second)
-        wait_for(lambda: f"({key.name})" in server.log.read_text(), 5, "the line about it")
+        wait_for(lambda: "(max.connections.per.ip)" in server.log.read_text(), 5, "the line about it")
         assert "more than 2 connections" in server.log.read_text()
+
+
+@pytest.mark.parametrize("overrides", ["127.0.0.1:1", "10.0.0.1:5, localhost:1"])
+def test_an_address_may_have_a_limit_of_its_own(limited, overrides):
+    with limited(MAX_CONNECTIONS_PER_IP_OVERRIDES, overrides) as server, WireClient(server.bootstrap) as first:
+        assert is_served(first)
+        with WireClient(server.bootstrap) as second:
+            assert second.is_closed_by_peer()
+        assert is_served(first)
+
+
+def test_an_override_may_be_more_than_all_others_have(tmp_path):
+    settings = {MAX_CONNECTIONS_PER_IP.name: "0", MAX_CONNECTIONS_PER_IP_OVERRIDES.name: "127.0.0.1:1"}
+    with RunningServer(tmp_path, settings) as server, WireClient(server.bootstrap) as client:
+        assert is_served(client)
+
+
+def test_overrides_are_by_address():
+    parsed = parse_overrides(" 127.0.0.1:200,::1:5 ,[2001:db8::1]:6, ::ffff:10.0.0.1:7,")
+    assert parsed == {"127.0.0.1": 200, "::1": 5, "2001:db8::1": 6, "10.0.0.1": 7}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("127.0.0.1", "'127.0.0.1' is not HOST:COUNT"),
+        (":5", "':5' is not HOST:COUNT"),
+        ("127.0.0.1:", "is not HOST:COUNT"),
+        ("127.0.0.1:-1", "is not HOST:COUNT"),
+        ("127.0.0.1:2147483648", "from 0 to 2147483647"),
+        ("127.0.0.1:1,127.0.0.1:2", "127.0.0.1 has two values"),
+        ("no.such.host.invalid:1", "the host 'no.such.host.invalid' is unknown"),
+        ("..:1", "the host '..' is unknown"),
+    ],
+)
+def test_an_invalid_override_is_named_in_the_error(text, said):
+    with pytest.raises(ConfigError) as problem:
+        parse_overrides(text)
+    assert str(problem.value).startswith(f"max.connections.per.ip.overrides={text}: ")
+    assert said in str(problem.value)
+
+
+def test_at_the_limit_of_all_connections_a_client_waits_until_another_has_gone(limited):
+    with limited(MAX_CONNECTIONS, 2) as server, ExitStack() as stack:
+        first, second = (stack.enter_context(WireClient(server.bootstrap)) for _ in range(2))
+        assert is_served(first) and is_served(second)
+        waiting = stack.enter_context(WireClient(server.bootstrap))
+        sent = waiting.send(ApiVersionsRequest(), 0)
+        wait_for(lambda: "accepting no connections" in server.log.read_text(), 5, "the pause")
+        assert not select.select([waiting.socket], [], [], 0)[0]
+        assert is_served(first) and is_served(second)
+        first.socket.close()
+        assert waiting.receive(sent).error_code == 0
+        waiting.socket.close()
+        second.socket.close()
+        wait_for(lambda: "accepting connections again" in server.log.read_text(), 5, "the end of the pause")
+    lines = [line for line in server.log.read_text().splitlines() if "accepting" in line]
+    assert len(lines) == 2
+    assert "there are 2 connections (max.connections)" in lines[0]
+
+
+def test_a_rate_of_new_connections_delays_those_above_it(limited):
+    """20 at once, and 20 a second from then on: the last of 30 comes after half a second."""
+    with limited(MAX_CONNECTION_CREATION_RATE, 20) as server, ExitStack() as stack:
+        began = time.monotonic()
+        clients = [stack.enter_context(WireClient(server.bootstrap)) for _ in range(30)]
+        sent = [client.send(ApiVersionsRequest(), 0) for client in clients]
+        for client, request in zip(clients, sent, strict=True):
+            assert client.receive(request).error_code == 0
+        assert 0.4 < time.monotonic() - began < 10
 
 
 def test_a_closed_connection_makes_room_for_another(limited):

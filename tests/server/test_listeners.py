@@ -13,6 +13,7 @@ from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.metadata import MetadataRequest
 from coordinator.config import Config, ConfigError
 from coordinator.runtime.sessions import SessionTable
+from coordinator.server.limits import ConnectionLimits
 from coordinator.server.listeners import Address, ListenError, Listeners, parse_addresses
 from coordinator.timers.wheel import TimerWheel
 from tests.servers import QUICK_GROUPS, RunningServer
@@ -45,7 +46,7 @@ def test_an_invalid_address_is_named_in_the_error(text):
 def listeners(**settings: str) -> Listeners:
     config = Config({name.replace("_", "."): value for name, value in settings.items()})
     host: Any = None
-    return Listeners(config, host, SessionTable(TimerWheel(0), 0), lambda: 0)
+    return Listeners(config, host, ConnectionLimits(config, host), SessionTable(TimerWheel(0), 0), lambda: 0)
 
 
 def test_at_least_one_listener_is_needed():
@@ -56,6 +57,21 @@ def test_at_least_one_listener_is_needed():
 def test_advertised_listeners_must_be_listeners():
     with pytest.raises(ConfigError, match="there is no listener OUTSIDE"):
         listeners(listeners="INSIDE://127.0.0.1:0", advertised_listeners="OUTSIDE://example.org:9092")
+
+
+@pytest.mark.parametrize("name", ["SSL", "SASL_PLAINTEXT", "SASL_SSL", "ssl"])
+def test_a_name_that_promises_encryption_or_login_is_refused(name):
+    with pytest.raises(ConfigError) as problem:
+        listeners(listeners=f"PLAINTEXT://127.0.0.1:0,{name}://127.0.0.1:0")
+    assert f": {name} is not served, connections have neither encryption nor login" in str(problem.value)
+    assert "name the listener PLAINTEXT" in str(problem.value)
+    assert "\n" not in str(problem.value)
+
+
+@pytest.mark.parametrize("name", ["PLAINTEXT", "INTERNAL", "SSL_LATER"])
+def test_other_names_are_free(name):
+    ((found, _, _),) = asyncio.run(endpoints(listeners(listeners=f"{name}://127.0.0.1:0")))
+    assert found == name
 
 
 @pytest.fixture

@@ -32,8 +32,8 @@ from coordinator.config import (
     INT32_MAX,
     LISTENERS,
     LOG_DIRS,
-    MAX_CONNECTIONS,
     MAX_CONNECTIONS_PER_IP,
+    MAX_CONNECTIONS_PER_IP_OVERRIDES,
     MESSAGE_MAX_BYTES,
     METRICS_GROUPS_ALLOW,
     OFFSETS_RETENTION_CHECK_INTERVAL_MS,
@@ -46,7 +46,7 @@ from coordinator.server.node import Node
 from tests.waiting import wait_for
 from tests.wire_client import ConnectionClosed, WireClient, join_request
 
-UNBOUNDED: Final = {LISTENERS, ADVERTISED_LISTENERS, LOG_DIRS, ADMIN_LISTENER, METRICS_GROUPS_ALLOW}
+UNBOUNDED: Final = {LISTENERS, ADVERTISED_LISTENERS, LOG_DIRS, ADMIN_LISTENER, METRICS_GROUPS_ALLOW, MAX_CONNECTIONS_PER_IP_OVERRIDES}
 """Texts of any form."""
 
 GROUP: Final = "at-the-bounds"
@@ -123,7 +123,6 @@ NOT_TAKEN: Final = None
 
 INSTEAD: Final[dict[tuple[ConfigKey[Any], str], Outcome | None]] = {
     (SOCKET_REQUEST_MAX_BYTES, "1"): closes_the_connection,
-    (MAX_CONNECTIONS, "0"): closes_the_connection,
     (MAX_CONNECTIONS_PER_IP, "0"): closes_the_connection,
     (MESSAGE_MAX_BYTES, "0"): stores_no_group,
     (GROUP_INITIAL_REBALANCE_DELAY_MS, str(INT32_MAX)): waits_for_more_members,

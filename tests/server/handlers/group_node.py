@@ -28,6 +28,7 @@ from coordinator.server.limits import ConnectionLimits
 from coordinator.server.loop_scheduler import LoopScheduler
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import Endpoint
+from coordinator.server.rejection_log import RejectionLog
 from coordinator.server.request_dispatcher import RequestDispatcher
 from coordinator.server.slow_peers import SlowPeers
 from tests.server.handlers.group_messages import commit_request
@@ -67,6 +68,7 @@ class GroupNode:
             self.pending,
             limits,
             SlowPeers(config, cast(LoopScheduler, self.server.wheel), lambda: self.server.now_ms),
+            RejectionLog(cast(LoopScheduler, self.server.wheel), lambda: self.server.now_ms),
             self.server.environment,
             Slices(self._no_callback),
             self._flush_failed,

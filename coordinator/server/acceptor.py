@@ -1,0 +1,162 @@
+"""Accepts the connections of all listeners, as long as there is room for them.
+
+At a limit accepting pauses, as in Kafka: new clients wait in the queues of the system, cost nothing, and are served as
+soon as others have gone. The event loop's own servers cannot pause, and uvloop's ends for good when a descriptor is
+missing, so this reads the listening sockets itself.
+"""
+
+import asyncio
+import socket
+from asyncio import Task
+from collections.abc import Callable
+from typing import Any, Final
+
+from coordinator.logger import logger
+from coordinator.server.connection import Connection
+from coordinator.server.connection_rate import ConnectionRate
+from coordinator.server.descriptors import DescriptorReserve
+from coordinator.server.limits import ConnectionLimits
+
+BACKLOG: Final = 1024
+ACCEPTED_AT_ONCE: Final = 16
+"""In one iteration of the event loop, so that connections that come do not delay those that are there."""
+
+RETRY_SECONDS: Final = 0.05
+"""How often a pause looks for room."""
+
+QUIET_SECONDS: Final = 1.0
+"""How long there must have been room until the log says so: at a limit connections come and go."""
+
+
+class Acceptor:
+    """Turns what comes in at the listening sockets into connections. Lives in the running event loop."""
+
+    def __init__(
+        self, limits: ConnectionLimits, rate: ConnectionRate, descriptors: DescriptorReserve | None = None
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._limits = limits
+        self._rate = rate
+        self._descriptors = descriptors or DescriptorReserve()
+        self._listeners: dict[socket.socket, Callable[[], Connection]] = {}
+        self._starting: set[Task[Any]] = set()
+        self._retry: asyncio.TimerHandle | None = None
+        self._is_paused = False
+        self._paused_at = 0.0
+        self._told = ""
+
+    def listen(self, sock: socket.socket, make_connection: Callable[[], Connection]) -> None:
+        """Accept connections at a bound socket, which is owned and closed from now on.
+
+        Raises:
+            OSError: the address is in use.
+        """
+        sock.listen(BACKLOG)
+        sock.setblocking(False)
+        self._listeners[sock] = make_connection
+        if not self._is_paused:
+            self._loop.add_reader(sock, self._accept_from, sock)
+
+    def close(self) -> None:
+        """Stop accepting connections."""
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
+        for sock in self._listeners:
+            self._loop.remove_reader(sock)
+            sock.close()
+        self._listeners.clear()
+
+    def _accept_from(self, listening: socket.socket) -> None:
+        for _ in range(ACCEPTED_AT_ONCE):
+            full = self._reason_to_pause(listening)
+            if full:
+                self._pause(full, RETRY_SECONDS)
+                return
+            wait = self._rate.wait(self._loop.time())
+            if wait:
+                self._pause("", wait)
+                return
+            try:
+                accepted, _ = listening.accept()
+            except (BlockingIOError, InterruptedError):
+                return
+            except ConnectionAbortedError:
+                continue
+            except OSError as problem:
+                # No descriptor, no memory, or an error of the network. None of them says anything of the listener.
+                self._pause(f"cannot accept connections: {problem.strerror}", RETRY_SECONDS)
+                return
+            self._rate.take()
+            self._start(accepted, self._listeners[listening]())
+
+    def _reason_to_pause(self, listening: socket.socket) -> str:
+        full = self._limits.full()
+        if full:
+            return full
+        if self._descriptors.is_reached(listening.fileno()):
+            return (
+                f"{self._descriptors.reserve} of {self._descriptors.limit} file descriptors are kept for other things "
+                "than connections (ulimit -n)"
+            )
+        return ""
+
+    def _start(self, accepted: socket.socket, connection: Connection) -> None:
+        self._limits.accepted(connection)
+        starting = self._loop.create_task(self._connect(accepted, connection))
+        self._starting.add(starting)
+        starting.add_done_callback(self._starting.discard)
+
+    async def _connect(self, accepted: socket.socket, connection: Connection) -> None:
+        transport = None
+        try:
+            # As Kafka: a peer that went away without a word is noticed, and no small response waits for an earlier one.
+            accepted.setblocking(False)
+            accepted.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            transport, _ = await self._loop.connect_accepted_socket(lambda: connection, accepted)
+        except OSError as problem:
+            # The client went away before its connection began.
+            logger.debug("connection not begun", reason=str(problem))
+        finally:
+            if transport is None:
+                accepted.close()
+                self._limits.not_begun(connection)
+        if transport is not None and not self._listeners:
+            transport.abort()
+
+    def _pause(self, reason: str, seconds: float) -> None:
+        """Stop accepting until there is room. Without a reason there is nothing to tell: the rate is as it should be."""
+        if reason and not self._told:
+            self._told = reason
+            logger.warning("accepting no connections until others have gone", reason=reason)
+        if reason:
+            self._paused_at = self._loop.time()
+        if not self._is_paused:
+            self._is_paused = True
+            for sock in self._listeners:
+                self._loop.remove_reader(sock)
+        self._look_again_in(seconds)
+
+    def _look_again_in(self, seconds: float) -> None:
+        if self._retry is not None:
+            self._retry.cancel()
+        self._retry = self._loop.call_later(seconds, self._look_again)
+
+    def _look_again(self) -> None:
+        """Go on if there is room; tell of it when there was room for a while."""
+        self._retry = None
+        full = self._reason_to_pause(next(iter(self._listeners)))
+        if full:
+            self._pause(full, RETRY_SECONDS)
+            return
+        if self._is_paused:
+            self._is_paused = False
+            for sock in self._listeners:
+                self._loop.add_reader(sock, self._accept_from, sock)
+        if self._told:
+            if self._loop.time() - self._paused_at >= QUIET_SECONDS:
+                logger.info("accepting connections again", after=self._told)
+                self._told = ""
+            else:
+                self._look_again_in(RETRY_SECONDS)

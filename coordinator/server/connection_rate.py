@@ -1,0 +1,23 @@
+"""The rate at which connections may come (Kafka's `max.connection.creation.rate`), as a token bucket."""
+
+
+class ConnectionRate:
+    """Allows `per_second` connections a second, and as many at once after a second without any. Times are seconds."""
+
+    def __init__(self, per_second: int) -> None:
+        self._per_second = per_second
+        self._tokens = float(per_second)
+        self._filled_at: float | None = None
+
+    def wait(self, now: float) -> float:
+        """Return how long to wait for the next connection; 0: it may come now."""
+        if self._filled_at is not None:
+            # A clock that goes back takes nothing away.
+            new = max(now - self._filled_at, 0.0) * self._per_second
+            self._tokens = min(self._tokens + new, self._per_second)
+        self._filled_at = now
+        return max(1.0 - self._tokens, 0.0) / self._per_second
+
+    def take(self) -> None:
+        """Count a connection."""
+        self._tokens -= 1

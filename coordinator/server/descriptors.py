@@ -1,0 +1,63 @@
+"""File descriptors: how many the process may have, and how many of them connections leave to everything else."""
+
+import errno
+import os
+import resource
+from typing import Final
+
+RESERVE_MIN: Final = 256
+RESERVE_SHARE: Final = 4
+"""A quarter of the limit is never given to connections, for the files of the log and the admin port."""
+
+LIMITS_TRIED: Final = (1 << 20, 10_240)
+"""Where the hard limit is infinite, as on macOS, the soft one has another bound, which the system does not tell."""
+
+OUT_OF_DESCRIPTORS: Final = (errno.EMFILE, errno.ENFILE)
+
+
+def raise_limit() -> int:
+    """Raise the soft limit on open files (RLIMIT_NOFILE) to the hard one, as far as possible; return what it is."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for wanted in LIMITS_TRIED if hard == resource.RLIM_INFINITY else (hard,):
+        if soft == resource.RLIM_INFINITY or soft >= wanted:
+            return soft
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        except (ValueError, OSError):
+            continue  # not allowed, or more than the system has: the next one, or the limit as it was
+        return wanted
+    return soft
+
+
+def reserve_of(limit: int) -> int:
+    """How many of `limit` descriptors are kept free of connections: a quarter, at least 256, at most half of them."""
+    return min(max(limit // RESERVE_SHARE, RESERVE_MIN), limit // 2)
+
+
+class DescriptorReserve:
+    """Says whether a connection more leaves the reserve free."""
+
+    def __init__(self) -> None:
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.limit: Final = soft
+        """The most open files; negative: there is no limit."""
+        self.reserve: Final = reserve_of(soft)
+
+    def is_reached(self, descriptor: int) -> bool:
+        """Whether a new descriptor would be one of the reserve. `descriptor` is any open one.
+
+        The system gives out the lowest free number, so a number is also how many are in use, by whomever.
+
+        Raises:
+            OSError: the descriptor is not open.
+        """
+        if self.limit < 0:
+            return False
+        try:
+            probe = os.dup(descriptor)
+        except OSError as problem:
+            if problem.errno in OUT_OF_DESCRIPTORS:
+                return True
+            raise
+        os.close(probe)
+        return probe >= self.limit - self.reserve
