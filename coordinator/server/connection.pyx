@@ -129,7 +129,9 @@ cdef class Connection:
         if self.has_queued_over(1) and not self.reading_stopped and not self.closing:
             self.reading_stopped = True
             self.transport.pause_reading()
-        if self.splitter is not None and (self.splitter.has_begun() or self.begun_ms or self.is_reported):
+        if self.splitter is not None and (
+            self.splitter.has_begun() or self.begun_ms or self.is_reported or self.frames_bytes > BYTES_REPORTED_FROM
+        ):
             self.note_unfinished()
 
     cdef note_unfinished(self):
