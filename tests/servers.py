@@ -30,12 +30,21 @@ class RunningServer:
     With the checks of the coordinator armed (COORDINATOR_DEBUG), none of them may have failed by then.
     """
 
-    def __init__(self, folder: Path, settings: Mapping[str, str] = QUICK_GROUPS, *, log_level: str = "info") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        settings: Mapping[str, str] = QUICK_GROUPS,
+        *,
+        log_level: str = "info",
+        open_files_max: tuple[int, int] | None = None,
+    ) -> None:
+        """`open_files_max` is the soft and the hard limit on open files; those of the test without it."""
         self.folder = folder
         self.data = folder / "data"
         self.log = folder / "serve.log"
         self._settings = settings
         self._log_level = log_level
+        self._open_files_max = open_files_max
         self._process: subprocess.Popen[bytes] | None = None
         self.bootstrap = ""
         self.admin = ""
@@ -65,10 +74,12 @@ class RunningServer:
         arguments = ["serve", "--listen", listen, "--data-dir", str(self.data), "--ready-file", str(ready)]
         arguments.append(f"--log-level={self._log_level}")
         arguments += [f"--set={name}={value}" for name, value in self._settings.items()]
+        command = [sys.executable, "-m", "coordinator.cli", *arguments]
+        if self._open_files_max is not None:
+            soft, hard = self._open_files_max
+            command = ["/bin/sh", "-c", f'ulimit -Sn {soft} && ulimit -Hn {hard} && exec "$@"', "sh", *command]
         with self.log.open("ab") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "coordinator.cli", *arguments], stdout=log, stderr=subprocess.STDOUT
-            )
+            process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
         self._process = process
         wait_for(lambda: ready.exists() or process.poll() is not None, START_SECONDS, "the server to be ready")
         assert process.poll() is None, self.log.read_text()

@@ -15,7 +15,7 @@ from typing import Any, Final, TextIO
 
 import structlog
 
-from coordinator.printable import printable
+from coordinator.printable import printable, printable_traceback
 
 LINES_QUEUED_MAX: Final = 10_000
 LINES_AT_ONCE: Final = 50
@@ -84,8 +84,8 @@ class LogWriter:
     def _text(self, line: Line) -> str:
         for key, value in line.items():
             # What clients send must not move the cursor or make a line look like two.
-            if isinstance(value, str) and key != "exception":
-                line[key] = printable(value)
+            if isinstance(value, str):
+                line[key] = printable_traceback(value) if key == "exception" else printable(value)
         line["timestamp"] = datetime.fromtimestamp(line["timestamp"], UTC).isoformat(timespec="milliseconds")
         return f"{self._render(None, '', line)}\n"
 

@@ -14,6 +14,7 @@ import uvloop
 
 from coordinator.config import ADMIN_LISTENER, LISTENERS, LOG_DIRS, Config, ConfigError, parse_settings, read_properties
 from coordinator.log.errors import LogError, LogFlushError
+from coordinator.logger import logger
 
 CANNOT_START = 2
 GARBAGE_THRESHOLDS = (20_000, 5, 1_000)
@@ -77,20 +78,27 @@ def command(
 
 
 async def _serve(config: Config, ready_file: Path | None, log_lines_dropped: Callable[[], int]) -> None:
+    from coordinator.server.descriptors import raise_limit
     from coordinator.server.node import Node
+    from coordinator.server.watchdog import Watchdog
 
     stop_requested = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop_requested.set)
+    open_files_max = raise_limit()
     node = Node(config, log_lines_dropped=log_lines_dropped)
     await node.start()
+    log_open_files_limit(open_files_max)
     _tune_garbage_collection()
     if ready_file is not None:
         admin = {} if node.admin is None else {"admin": node.admin}
         write_atomically(ready_file, json.dumps({"bootstrap": node.bootstrap, **admin, "pid": os.getpid()}))
+    watchdog = Watchdog()
+    watchdog.start()
     stopping = loop.create_task(stop_requested.wait())
     await asyncio.wait((stopping, node.flush_failure), return_when=asyncio.FIRST_COMPLETED)
+    watchdog.stop()
     if node.flush_failure.done():
         raise node.flush_failure.result()
     await node.stop()
@@ -103,6 +111,16 @@ def _tune_garbage_collection() -> None:
     """
     gc.freeze()
     gc.set_threshold(*GARBAGE_THRESHOLDS)
+
+
+def log_open_files_limit(limit: int) -> None:
+    """Log how many open files the process may have, and how many of them are not for clients."""
+    from coordinator.server.descriptors import reserve_of
+
+    if limit < 0:
+        logger.info("file descriptors", limit="none")
+    else:
+        logger.info("file descriptors", limit=limit, not_for_connections=reserve_of(limit))
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from coordinator.cli.serve import LOG_LEVELS, write_atomically
+from coordinator.cli.serve import LOG_LEVELS, log_open_files_limit, write_atomically
 from coordinator.config import ConfigError, parse_settings
 
 CANNOT_START = 2
@@ -63,6 +63,8 @@ def command(
 async def _serve(
     ready_file: Path | None, port: int, admin_port: int, settings: dict[str, str], until_stdin_closes: bool
 ) -> None:
+    from coordinator.server.descriptors import raise_limit
+    from coordinator.server.watchdog import Watchdog
     from coordinator.testing.http import testing_routes
     from coordinator.testing.node import RestartableNode
 
@@ -70,8 +72,10 @@ async def _serve(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop_requested.set)
+    open_files_max = raise_limit()
     node = RestartableNode(settings, port, admin_port, testing_routes)
     await node.start()
+    log_open_files_limit(open_files_max)
     if until_stdin_closes:
         await loop.connect_read_pipe(lambda: StdinWatch(stop_requested.set), sys.stdin)
     ready = json.dumps({"bootstrap": node.bootstrap, "admin": node.admin, "pid": os.getpid()})
@@ -79,7 +83,10 @@ async def _serve(
         write_atomically(ready_file, ready)
     else:
         click.echo(ready)
+    watchdog = Watchdog()
+    watchdog.start()
     await stop_requested.wait()
+    watchdog.stop()
     await node.stop(clean=False)
 
 

@@ -2,20 +2,24 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from typing import Any, Final
 
 import pytest
 import structlog
 
+from _wire.messages.api_versions import ApiVersionsRequest
 from coordinator.cli.log_writer import LINES_QUEUED_MAX, LogWriter
 from tests.servers import RunningServer
 from tests.waiting import wait_for
 from tests.wire_client import WireClient, join_request
 
 PIPE_BYTES: Final = 1 << 16
+BAD_CONNECTIONS: Final = 2_000
 START_SECONDS: Final = 20
 
 
@@ -48,6 +52,21 @@ def test_client_text_can_neither_forge_a_line_nor_control_the_terminal(tmp_path)
         assert "\x1b" not in line
 
 
+def test_client_text_in_a_traceback_can_do_neither(tmp_path):
+    with (tmp_path / "log").open("w+") as file:
+        writer = LogWriter(file)
+        queue(writer, exception="Traceback:\n  at x\nValueError: bad\x1b[2J\n2026-01-01 [info] forged\udc80")
+        queue(writer, text="the line after it")
+        writer.stop()
+        file.seek(0)
+        first, *others = file.read().splitlines()
+    assert "said" in first
+    assert "\x1b" not in "".join(others)
+    assert "the line after it" in others.pop(), "what cannot be encoded does not end the log"
+    assert len(others) == 4
+    assert all(line.startswith("  | ") for line in others)
+
+
 def test_lines_are_dropped_and_counted_while_the_output_is_blocked():
     reading, writing = os.pipe()
     file = os.fdopen(writing, "w")
@@ -73,6 +92,32 @@ def test_a_server_with_blocked_output_keeps_working(tmp_path):
             with WireClient(json.loads(ready.read_text())["bootstrap"]) as client:
                 for number in range(PIPE_BYTES // 100):
                     assert client.request(join_request(f"group-{number}"), 3).error_code == 0
+        finally:
+            process.kill()
+
+
+def test_a_server_whose_stderr_is_never_read_serves_others_during_a_flood_of_bad_connections(tmp_path):
+    """Its lines about the groups have filled the pipe before."""
+    ready = tmp_path / "ready.json"
+    arguments = ["serve", "--listen=127.0.0.1:0", f"--data-dir={tmp_path / 'data'}", f"--ready-file={ready}"]
+    command = [sys.executable, "-m", "coordinator.cli", *arguments, "--set=group.initial.rebalance.delay.ms=0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+        try:
+            wait_for(lambda: ready.exists() or process.poll() is not None, START_SECONDS, "the server to be ready")
+            bootstrap = json.loads(ready.read_text())["bootstrap"]
+            address = (bootstrap.rpartition(":")[0], int(bootstrap.rpartition(":")[2]))
+            longest = 0.0
+            with WireClient(bootstrap) as client:
+                for number in range(PIPE_BYTES // 100):
+                    assert client.request(join_request(f"group-{number}"), 3).error_code == 0
+                for number in range(BAD_CONNECTIONS):
+                    with socket.create_connection(address) as bad:
+                        bad.sendall(b"\x7f\xff\xff\xffGET / HTTP/1.1\r\n\r\n")
+                    if number % 20 == 0:
+                        began = time.monotonic()
+                        assert client.request(ApiVersionsRequest(), 0).error_code == 0
+                        longest = max(longest, time.monotonic() - began)
+            assert longest < 1
         finally:
             process.kill()
 

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import resource
 import signal
 import socket
 import subprocess
@@ -56,7 +58,7 @@ def data(tmp_path: Path) -> Path:
 def test_a_server_whose_checks_are_armed_says_so_and_serves(tmp_path, monkeypatch):
     monkeypatch.setenv(SWITCH, "1")
     with RunningServer(tmp_path) as server:
-        assert SWITCH in server.log.read_text()
+        wait_for(lambda: SWITCH in server.log.read_text(), 5, "the line about it")
         with WireClient(server.bootstrap) as client:
             client.join_alone("g")
 
@@ -88,9 +90,24 @@ def test_sigterm_and_ctrl_c_stop_it_cleanly_with_clients_connected(tmp_path, end
             assert getattr(server, end)() == 0
             assert monotonic() - started < STOP_SECONDS_AT_MOST
         lines = [line for line in server.log.read_text().splitlines() if "group transition" not in line]
-        assert ["serving" in line for line in lines] == [True, False]
-        assert "stopped" in lines[1]
+        for line, said in zip(lines, ("serving", "file descriptors", "stopped"), strict=True):
+            assert said in line
         assert (server.data / ".kafka_cleanshutdown").exists()
+
+
+def test_it_raises_the_limit_of_open_files_and_says_so(tmp_path):
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with RunningServer(tmp_path, open_files_max=(128, min(hard, 2048))) as server:
+        limits = Path(f"/proc/{server.pid}/limits").read_text()
+        (row,) = (line.split() for line in limits.splitlines() if line.startswith("Max open files"))
+        assert row[3] == row[4] == str(min(hard, 2048))
+        wait_for(lambda: "file descriptors" in server.log.read_text(), 5, "the line about it")
+        assert re.search(r"file descriptors +limit=2048 not_for_connections=512\n", server.log.read_text())
+
+
+def test_a_listener_that_promises_encryption_is_refused(data):
+    said = refused("--data-dir", data, "--set", "listeners=SSL://127.0.0.1:0")
+    assert "SSL is not served, connections have neither encryption nor login" in said
 
 
 def test_a_restart_keeps_the_cluster_id(tmp_path):
