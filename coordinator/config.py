@@ -160,8 +160,8 @@ MAX_CONNECTIONS = ConfigKey(
     "max.connections",
     INT32_MAX,
     "The maximum number of connections at any time, over all listeners. At this number no more are accepted until some "
-    "have gone. There may be fewer: a quarter of the open files that the process may have (`ulimit -n`), at least 256 and "
-    "at most half of them, is kept for the log.",
+    "have gone. There may be fewer: a quarter of the open files that the process may have (`ulimit -n`), at least 256 "
+    "and at most half of them, is kept for the log.",
     1,
     INT32_MAX,
 )

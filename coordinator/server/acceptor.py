@@ -110,7 +110,7 @@ class Acceptor:
     async def _connect(self, accepted: socket.socket, connection: Connection) -> None:
         transport = None
         try:
-            # As Kafka: a peer that went away without a word is noticed, and no small response waits for an earlier one.
+            # As Kafka: a peer that went away without a word is noticed, and no response waits for more bytes.
             accepted.setblocking(False)
             accepted.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -207,6 +207,8 @@ cdef class Connection:
         self.on_close = None
         if self.running:
             return
+        if self.out_bytes > BYTES_HELD_AT_MOST:
+            self.flush()                # before the next request, which waits if the client does not read
         if self.frames or self.reading_stopped:
             self.run(self.now_ms())
         else:

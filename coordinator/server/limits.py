@@ -31,8 +31,7 @@ class ConnectionLimits:
     """`max.connections`, `max.connections.per.ip` with its overrides, and `connections.max.idle.ms`.
 
     At `max.connections` no more connections are accepted until some have gone; one above the limit of its address is
-    closed at once. Both are as in Kafka. Closing at `max.connections` too would tell clients sooner, but they would come
-    again at once, all of them, and each time cost what a connection costs.
+    closed at once. Both are as in Kafka (docs/decisions/017).
     """
 
     def __init__(self, config: Config, scheduler: LoopScheduler) -> None:

@@ -1,7 +1,7 @@
 """Notices when the event loop stands still, and says where (the one thread that serves everybody).
 
-A timer of the loop keeps the time of its last turn; a thread looks at it, and adds up the time without a turn, as far as
-the thread was awake itself: time in which the whole process was suspended (SIGSTOP, a laptop that sleeps) is nobody's fault.
+A timer of the loop keeps the time of its last turn. A thread looks at it, and adds up the time without a turn, as far
+as the thread was awake itself: that the whole process was suspended (SIGSTOP, a laptop that sleeps) is nobody's fault.
 If the thread overslept while the process was computing, something held the interpreter's lock, so that time counts.
 """
 
@@ -43,7 +43,7 @@ class StallMeter:
 
 
 class Watchdog:
-    """Watches the running event loop from `start` to `stop`. One line per stall when it is noticed, one when it ends."""
+    """Watches the running event loop from `start` to `stop`: a line when a stall is noticed, another when it ends."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._loop = asyncio.get_running_loop()
@@ -86,7 +86,7 @@ class Watchdog:
 
 def stack_of(frame: FrameType | None) -> str:
     """Where a thread is, in one line: FILE:LINE FUNCTION, the innermost call first."""
-    calls = []
+    calls: list[str] = []
     while frame is not None and len(calls) < FRAMES_MAX:
         file = "/".join(frame.f_code.co_filename.split("/")[-3:])
         calls.append(f"{file}:{frame.f_lineno} {frame.f_code.co_name}")

@@ -26,9 +26,7 @@ class _StandardLogging:
             text = " ".join(f"{name}={value!r}" for name, value in fields.items() if name != "exc_info")
             raised = sys.exc_info() if fields.get("exc_info") else None
             path, line, function, _ = _logger.findCaller(stacklevel=CALLS_BETWEEN)
-            record = _logger.makeRecord(
-                _logger.name, number, path, line, "%s %s", (event, text), raised, func=function
-            )
+            record = _logger.makeRecord(_logger.name, number, path, line, "%s %s", (event, text), raised, func=function)
             if raised is not None:
                 # Handlers take this text in place of their own. Clients may have chosen a part of it.
                 record.exc_text = printable_traceback("".join(traceback.format_exception(*raised)).rstrip())

@@ -24,7 +24,7 @@ def main() -> int:
     for attack in ATTACKS:
         if not re.search(only, attack.name):
             continue
-        with tempfile.TemporaryDirectory() as folder, Target(Path(folder)) as target:
+        with tempfile.TemporaryDirectory() as folder, Target(Path(folder), None, attack.open_files_max) as target:
             harm = attack.play(target, scale)
         worst = max(worst, harm.longest_wait_ms)
         waits = ", ".join(f"{name} {ms:.0f}" for name, ms in harm.waits_ms.items())

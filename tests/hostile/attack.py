@@ -15,6 +15,8 @@ class Attack:
 
     name: str
     steps: Steps
+    open_files_max: int | None = None
+    """The limit on open files of the server; that of the attacker without it."""
 
     def play(self, target: Target, scale: float) -> Harm:
         steps = self.steps(target, scale)

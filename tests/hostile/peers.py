@@ -9,9 +9,11 @@ from _wire.records import build_batch
 from coordinator.client.wire import ClientError
 from tests.hostile.attack import Attack
 from tests.hostile.target import MIB, Target
+from tests.waiting import wait_for
 from tests.wire_client import fetch_request, join_request
 
 PIPELINED: Final = 500
+FEW_OPEN_FILES: Final = 256
 
 
 def _fill(target: Target, topic: str, size_bytes: int) -> None:
@@ -128,6 +130,25 @@ def _bad_connections(target: Target, scale: float) -> Iterator[None]:
         each.close()
 
 
+def _idle_connections(target: Target, scale: float) -> Iterator[None]:
+    """More connections than the server may have open files. None of them ever says anything."""
+    with target.client() as client:
+        client.create_topic("before-the-flood")
+        before = target.open_files()
+        yield
+        flood = [target.connect() for _ in range(int(1_000 * scale))]
+        wait_for(lambda: target.open_files() >= FEW_OPEN_FILES // 2, 10, "the flood")
+        for number in range(20):
+            client.create_topic(f"during-the-flood-{number}")
+            client.produce(f"during-the-flood-{number}", build_batch([(None, b"x", [])], timestamp_ms=1))
+        for each in flood:
+            each.close()
+        files_of_topics = 4 * 20
+        wait_for(lambda: target.open_files() <= before + files_of_topics, 30, "the descriptors to come back")
+    with target.client() as late:
+        late.create_topic("after-the-flood")
+
+
 ATTACKS: Final = (
     Attack("100 fetches parked over 50 MB, 10 records appended", _parked_fetches),
     Attack("10 connections that fetch 20 times 50 MB and read nothing", _unread_fetches),
@@ -137,4 +158,5 @@ ATTACKS: Final = (
     Attack("20,000 groups of one static member", _many_groups),
     Attack("100,000 producer ids", _many_producer_ids),
     Attack("5,000 connections that do not speak Kafka", _bad_connections),
+    Attack("1,000 idle connections, 256 open files", _idle_connections, FEW_OPEN_FILES),
 )

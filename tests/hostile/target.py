@@ -34,8 +34,15 @@ class Harm:
 class Target:
     """A server with the settings of production. Leaving its context stops it with the victim."""
 
-    def __init__(self, folder: Path, settings: Mapping[str, str] | None = None) -> None:
-        self._server = RunningServer(folder, {**SETTINGS, **(settings or {})}, log_level="warning")
+    def __init__(
+        self, folder: Path, settings: Mapping[str, str] | None = None, open_files_max: int | None = None
+    ) -> None:
+        self._server = RunningServer(
+            folder,
+            {**SETTINGS, **(settings or {})},
+            log_level="warning",
+            open_files_max=None if open_files_max is None else (open_files_max, open_files_max),
+        )
         self._sockets: list[socket.socket] = []
         self.sent_bytes = 0
 
@@ -70,6 +77,10 @@ class Target:
     @property
     def logged(self) -> str:
         return self._server.log.read_text(encoding="utf-8", errors="replace")
+
+    def open_files(self) -> int:
+        """How many the server has now."""
+        return len(list(Path(f"/proc/{self.pid}/fd").iterdir()))
 
     def client(self) -> "CountingClient":
         return CountingClient(self)

@@ -19,10 +19,12 @@ from tests.mutations.mutants import MUTANTS
 ROOT: Final = Path(__file__).parents[2]
 COPIED: Final = ("_wire", "coordinator", "docs", "tests", "pyproject.toml")
 LEFT_OUT: Final = shutil.ignore_patterns("__pycache__", "*.c", "*.o", "pipeline")
+CONNECTIONS: Final = ("slow_peers", "connection_rate", "descriptors", "rejection_log", "limits", "acceptor", "watchdog")
 TESTS: Final = (
     ("tests/core", "tests/runtime", "tests/audit", "tests/server/handlers", "--ignore=tests/core/assignors"),
     ("tests/simulation/test_histories.py",),
     ("tests/log", "tests/explain"),
+    tuple(f"tests/server/test_{each}.py" for each in CONNECTIONS),
     ("tests/faults", "tests/testing", *(f"--ignore=tests/testing/{each}.py" for each in ("test_plugin", "test_http"))),
     (
         "tests/broker/test_produce_rules.py",

@@ -5,6 +5,7 @@ from typing import Final
 from tests.mutations import (
     audit,
     checks,
+    connections,
     explain,
     group_failures,
     group_state,
@@ -29,6 +30,7 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *runtime.MUTANTS,
     *checks.MUTANTS,
     *handlers.MUTANTS,
+    *connections.MUTANTS,
     *group_failures.MUTANTS,
     *explain.MUTANTS,
     *testkit.MUTANTS,

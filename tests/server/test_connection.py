@@ -309,6 +309,21 @@ def test_large_responses_are_made_one_after_the_other(limited):
     assert works(limited)
 
 
+def test_the_next_large_response_is_made_when_the_client_has_read_the_one_before(limited):
+    """Both requests come at once; the answer to the first is not handed to the socket before the second is looked at."""
+    with WireClient(limited.bootstrap) as client, WireClient(limited.bootstrap) as other:
+        client.create_topic("larger-answers")
+        for _ in range(30):
+            assert client.produce("larger-answers", build_batch([(None, bytes(MIB - 1000), ())])).error_code == 0
+        data, _ = client.frame(fetch_request("larger-answers", max_bytes=30 * MIB), 11)
+        before = memory_bytes(limited)
+        client.socket.sendall(data * 10)
+        assert select.select([client.socket], [], [], 20)[0], "the first response begins"
+        for _ in range(10):
+            other.request(ApiVersionsRequest(), 0)
+        assert memory_bytes(limited) - before < 50 * MIB
+
+
 def test_requests_behind_a_waiting_one_are_not_accumulated(limited, client):
     leader_id = client.join_alone("piled-behind")
     before = memory_bytes(limited)

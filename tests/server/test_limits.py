@@ -1,5 +1,6 @@
 """How many connections there may be, and how long one may be silent: over real sockets."""
 
+import os
 import select
 import socket
 import time
@@ -11,6 +12,12 @@ import pytest
 
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.heartbeat import HeartbeatRequest
+from _wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from _wire.records import build_batch
 from coordinator.config import (
     CONNECTIONS_MAX_IDLE_MS,
     MAX_CONNECTION_CREATION_RATE,
@@ -108,6 +115,51 @@ def test_at_the_limit_of_all_connections_a_client_waits_until_another_has_gone(l
     lines = [line for line in server.log.read_text().splitlines() if "accepting" in line]
     assert len(lines) == 2
     assert "there are 2 connections (max.connections)" in lines[0]
+
+
+def open_files(server: RunningServer) -> int:
+    return len(os.listdir(f"/proc/{server.pid}/fd"))
+
+
+def test_a_flood_of_idle_connections_leaves_the_others_what_they_need(tmp_path):
+    """256 open files, 400 connections that say nothing: half of the files stay free for the log."""
+    with RunningServer(tmp_path, open_files_max=(256, 256)) as server, WireClient(server.bootstrap) as client:
+        client.create_topic("orders")
+        member_id = client.join_alone("g")
+        before = open_files(server)
+        with ExitStack() as stack:
+            for _ in range(400):
+                stack.enter_context(WireClient(server.bootstrap))
+            wait_for(lambda: "accepting no connections" in server.log.read_text(), 10, "the pause")
+            assert open_files(server) <= 129
+            for number in range(20):
+                client.create_topic(f"orders-{number}", 2)
+                assert client.produce(f"orders-{number}", build_batch([(None, b"x", ())])).error_code == 0
+                assert commit_error(client, "g", member_id) == 0
+            with WireClient(server.bootstrap) as late:
+                sent = late.send(ApiVersionsRequest(), 0)
+                stack.close()
+                assert late.receive(sent).error_code == 0, "it waited in the queue of the system"
+        with WireClient(server.bootstrap) as another:
+            assert is_served(another)
+        wait_for(lambda: "accepting connections again" in server.log.read_text(), 10, "the end of the pause")
+        wait_for(lambda: open_files(server) < before + 2 * 40, 10, "the descriptors to come back")
+    said = [line for line in server.log.read_text().splitlines() if "] accepting" in line]
+    assert len(said) == 2
+    assert "Traceback" not in server.log.read_text()
+
+
+def commit_error(client: WireClient, group_id: str, member_id: str) -> int:
+    partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=1, committed_metadata="")
+    request = OffsetCommitRequest(
+        group_id=group_id,
+        generation_id_or_member_epoch=1,
+        member_id=member_id,
+        topics=[OffsetCommitRequestTopic(name="orders", partitions=[partition])],
+    )
+    (topic,) = client.request(request, 7).topics
+    error_code: int = topic.partitions[0].error_code
+    return error_code
 
 
 def test_a_rate_of_new_connections_delays_those_above_it(limited):

@@ -46,7 +46,14 @@ from coordinator.server.node import Node
 from tests.waiting import wait_for
 from tests.wire_client import ConnectionClosed, WireClient, join_request
 
-UNBOUNDED: Final = {LISTENERS, ADVERTISED_LISTENERS, LOG_DIRS, ADMIN_LISTENER, METRICS_GROUPS_ALLOW, MAX_CONNECTIONS_PER_IP_OVERRIDES}
+UNBOUNDED: Final = {
+    LISTENERS,
+    ADVERTISED_LISTENERS,
+    LOG_DIRS,
+    ADMIN_LISTENER,
+    METRICS_GROUPS_ALLOW,
+    MAX_CONNECTIONS_PER_IP_OVERRIDES,
+}
 """Texts of any form."""
 
 GROUP: Final = "at-the-bounds"

@@ -391,7 +391,7 @@ def test_a_client_that_sends_byte_by_byte_loses_its_connection(server):
     with WireClient(server.bootstrap) as healthy, WireClient(server.bootstrap) as slow:
         slow.socket.sendall(struct.pack(">i", 100_000) + HEADER)
         pace, deadline = threading.Event(), time.monotonic() + 15
-        with pytest.raises(OSError, match="Connection reset|Broken pipe"):
+        with pytest.raises(OSError, match=r"Connection reset|Broken pipe"):
             while time.monotonic() < deadline:
                 slow.socket.sendall(b"\x00")
                 pace.wait(0.02)

@@ -27,8 +27,8 @@ from coordinator.server.handlers.groups import GroupHandlers
 from coordinator.server.limits import ConnectionLimits
 from coordinator.server.loop_scheduler import LoopScheduler
 from coordinator.server.node_context import NodeContext
-from coordinator.server.request_context import Endpoint
 from coordinator.server.rejection_log import RejectionLog
+from coordinator.server.request_context import Endpoint
 from coordinator.server.request_dispatcher import RequestDispatcher
 from coordinator.server.slow_peers import SlowPeers
 from tests.server.handlers.group_messages import commit_request
