@@ -126,7 +126,7 @@ class Acceptor:
             transport.abort()
 
     def _pause(self, reason: str, seconds: float) -> None:
-        """Stop accepting until there is room. Without a reason there is nothing to tell: the rate is as it should be."""
+        """Stop accepting until there is room. Without a reason there is nothing to tell: the rate is kept."""
         if reason and not self._told:
             self._told = reason
             logger.warning("accepting no connections until others have gone", reason=reason)

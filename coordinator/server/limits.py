@@ -31,7 +31,7 @@ class ConnectionLimits:
     """`max.connections`, `max.connections.per.ip` with its overrides, and `connections.max.idle.ms`.
 
     At `max.connections` no more connections are accepted until some have gone; one above the limit of its address is
-    closed at once. Both are as in Kafka (docs/decisions/017).
+    closed at once. Both are as in Kafka (docs/decisions/018).
     """
 
     def __init__(self, config: Config, scheduler: LoopScheduler) -> None:

@@ -310,7 +310,7 @@ def test_large_responses_are_made_one_after_the_other(limited):
 
 
 def test_the_next_large_response_is_made_when_the_client_has_read_the_one_before(limited):
-    """Both requests come at once; the answer to the first is not handed to the socket before the second is looked at."""
+    """Both requests come at once; the second is not handled before the answer to the first is in the socket."""
     with WireClient(limited.bootstrap) as client, WireClient(limited.bootstrap) as other:
         client.create_topic("larger-answers")
         for _ in range(30):
