@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from functools import partial
+from time import monotonic
 from types import GeneratorType
-from typing import Any
+from typing import Any, Final
 
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import RequestHeader, decode_request_header
@@ -14,6 +15,7 @@ from coordinator.core.decision import Environment
 from coordinator.log.errors import LogFlushError
 from coordinator.logger import logger
 from coordinator.server.connection import Connection
+from coordinator.server.descriptors import OUT_OF_DESCRIPTORS
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable, Handler, Route
 from coordinator.server.handlers.cluster import ClusterHandlers
 from coordinator.server.limits import ConnectionLimits
@@ -21,6 +23,8 @@ from coordinator.server.pending_requests import PendingRequests
 from coordinator.server.rejection_log import RejectionLog
 from coordinator.server.request_context import RequestContext
 from coordinator.server.slow_peers import SlowPeers
+
+DESCRIPTORS_TOLD_EVERY_SECONDS: Final = 1.0
 
 
 class RequestDispatcher:
@@ -49,6 +53,7 @@ class RequestDispatcher:
         self._rejections = rejections
         self._environment = environment
         self._on_flush_failure = on_flush_failure
+        self._descriptors_told_at = -DESCRIPTORS_TOLD_EVERY_SECONDS
         self.connections: set[Connection] = set()
 
     def opened(self, connection: Connection) -> None:
@@ -117,9 +122,22 @@ class RequestDispatcher:
         if isinstance(problem, LogFlushError):
             self._on_flush_failure(problem)
             return
+        if isinstance(problem, OSError) and problem.errno in OUT_OF_DESCRIPTORS:
+            self._tell_of_descriptors(call, problem)
+            call.connection.send_error_response(ErrorCode.KAFKA_STORAGE_ERROR)
+            return
         logger.exception("unhandled exception in request", api=call.route.api.name, version=call.api_version)
         response = call.route.error_response(request, ErrorCode.UNKNOWN_SERVER_ERROR, call.api_version)
         call.connection.send_response(response)
+
+    def _tell_of_descriptors(self, call: RequestContext, problem: OSError) -> None:
+        """Log what is no defect of the server, and as long as it lasts is the same for all requests."""
+        now = monotonic()
+        if now >= self._descriptors_told_at + DESCRIPTORS_TOLD_EVERY_SECONDS:
+            self._descriptors_told_at = now
+            logger.error(
+                "request failed without a file descriptor (ulimit -n)", api=call.route.api.name, problem=str(problem)
+            )
 
     def _reject_unsupported(self, connection: Connection, header: RequestHeader, route: Route | None) -> None:
         """Close the connection; but answer ApiVersions of a newer client with the versions that are served."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from _wire.errors import ErrorCode
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.heartbeat import HeartbeatRequest
 from _wire.messages.offset_commit import (
@@ -146,6 +147,25 @@ def test_a_flood_of_idle_connections_leaves_the_others_what_they_need(tmp_path):
         wait_for(lambda: open_files(server) < before + 2 * 40, 10, "the descriptors to come back")
     said = [line for line in server.log.read_text().splitlines() if "] accepting" in line]
     assert len(said) == 2
+    assert "Traceback" not in server.log.read_text()
+
+
+def test_a_log_without_descriptors_is_an_error_to_try_again_and_one_line_a_second(tmp_path):
+    with RunningServer(tmp_path, open_files_max=(40, 40)) as server, WireClient(server.bootstrap) as client:
+        batch, codes = build_batch([(None, b"x", ())]), []
+        for number in range(40):
+            client.create_topic(f"orders-{number}")
+            codes.append(client.produce(f"orders-{number}", batch).error_code)
+        assert set(codes) == {ErrorCode.NONE, ErrorCode.KAFKA_STORAGE_ERROR}
+        assert codes[-1] == ErrorCode.KAFKA_STORAGE_ERROR
+        assert is_served(client)
+        assert client.produce("orders-0", batch).error_code == ErrorCode.NONE
+        lines = wait_for(
+            lambda: [line for line in server.log.read_text().splitlines() if "without a file descriptor" in line],
+            5,
+            "the line about it",
+        )
+    assert len(lines) < 5 < codes.count(ErrorCode.KAFKA_STORAGE_ERROR)
     assert "Traceback" not in server.log.read_text()
 
 
