@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from _wire.errors import ErrorCode
 from coordinator.broker.slices import Slices, Steps
@@ -27,6 +28,15 @@ LEADER_EPOCH = 0
 """No partition ever changes its leader, so the first epoch is the only one."""
 
 
+class Deletion(NamedTuple):
+    """What is left of a deleted topic."""
+
+    waiting: dict[int, PartitionLog | None]
+    """Partitions whose directories have their names yet, with their logs if those are open."""
+    renamed: list[Path]
+    """Directories that are to be removed."""
+
+
 class Partitions:
     """Topic and partition → log. A log is opened at its first use."""
 
@@ -40,8 +50,8 @@ class Partitions:
         self._node_id = config[NODE_ID]
         self._logs: dict[tuple[str, int], PartitionLog] = {}
         self._slices = slices
-        self._deleting: dict[str, set[int]] = {}
-        """Name of a deleted topic → partitions whose logs are still there."""
+        self._deleting: dict[str, Deletion] = {}
+        """By the name of the deleted topic."""
         self._removal_listeners: list[Callable[[PartitionLog], None]] = []
 
     def add_removal_listener(self, listener: Callable[[PartitionLog], None]) -> None:
@@ -94,33 +104,32 @@ class Partitions:
 
     def delete_logs(self, topic: Topic) -> None:
         """Close and delete the logs of a topic that has been deleted from the metadata, in slices."""
-        self._deleting.setdefault(topic.name, set()).update(range(topic.partitions))
-        self._slices.start(self._delete_next(topic), lambda _: None, _deletion_failed)
+        deletion = self._deleting.setdefault(topic.name, Deletion({}, []))
+        for partition in range(topic.partitions):
+            # At once, so that a topic of this name that is created meanwhile does not get it.
+            deletion.waiting[partition] = self._logs.pop((topic.name, partition), None)
+        self._slices.start(self._delete_next(topic.name, deletion), lambda _: None, _deletion_failed)
 
-    def _delete_next(self, topic: Topic) -> Steps[None]:
-        """The folders are renamed first, so that a topic of this name that is created meanwhile has its own."""
-        waiting = self._deleting[topic.name]
-        renamed = []
-        while waiting:
-            renamed += self._rename_log(topic.name, waiting.pop())
+    def _delete_next(self, topic: str, deletion: Deletion) -> Steps[None]:
+        while deletion.waiting:
+            self._rename_log(topic, next(iter(deletion.waiting)), deletion)
             yield
-        if self._deleting.get(topic.name) is waiting:
-            del self._deleting[topic.name]
-        yield from self._directory.remove_renamed(renamed)
+        if self._deleting.get(topic) is deletion:
+            del self._deleting[topic]
+        yield from self._directory.remove_renamed(deletion.renamed)
 
-    def _rename_log(self, topic: str, partition: int) -> list[Path]:
-        log = self._logs.pop((topic, partition), None)
-        renamed = self._directory.rename_log(topic, partition)
+    def _rename_log(self, topic: str, partition: int, deletion: Deletion) -> None:
+        log = deletion.waiting.pop(partition)
+        deletion.renamed.extend(self._directory.rename_log(topic, partition))
         if log is not None:
             for listener in self._removal_listeners:
                 listener(log)
-        return renamed
 
     def _open(self, topic: Topic, partition: int) -> PartitionLog:
-        if partition in self._deleting.get(topic.name, ()):
-            # The log of an earlier topic of this name. It is removed at the next start.
-            self._deleting[topic.name].discard(partition)
-            self._rename_log(topic.name, partition)
+        deletion = self._deleting.get(topic.name)
+        if deletion is not None and partition in deletion.waiting:
+            # The directory is that of an earlier topic of this name.
+            self._rename_log(topic.name, partition, deletion)
         segment_bytes = OFFSETS_TOPIC_SEGMENT_BYTES if topic.name == OFFSETS_TOPIC else LOG_SEGMENT_BYTES
         config = LogConfig(
             segment_bytes=self._config[segment_bytes],

@@ -211,3 +211,13 @@ def test_an_unknown_topic_id_is_answered_at_once(broker):
     fetched = broker.fetch(fetch_request("", topic_id=b"\x07" * 16, max_wait_ms=WAIT_MS), BY_ID)
     assert fetched.partition.error_code == ErrorCode.UNKNOWN_TOPIC_ID
     assert_nothing_waits(broker)
+
+
+def test_a_partition_counts_for_no_more_than_a_response_would_have_of_it(broker):
+    fetched = broker.fetch(fetch_request("orders", max_wait_ms=WAIT_MS, min_bytes=2 * SIZE, max_bytes=SIZE))
+    for value in (b"a", b"b", b"c"):
+        broker.produce("orders", batch(value))
+    broker.end_iteration()
+    assert fetched.is_waiting
+    broker.advance(WAIT_MS)
+    assert fetched.values == [b"a"]

@@ -1,8 +1,11 @@
 """Topics are created and removed in the image, on the disk and over restarts, or not at all."""
 
+from itertools import count
+
 import pytest
 
 from _wire.errors import ErrorCode
+from coordinator.broker import slices
 from coordinator.broker.topics import PARTITIONS_AT_MOST, TopicError
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.errors import LogAppendError
@@ -112,3 +115,28 @@ def test_automatic_creation_skips_invalid_names(broker):
     broker.topics.create_automatically(["orders"], 0)
     assert broker.partitions.locate("il legal", 0) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert isinstance(broker.partitions.locate("orders", 2), PartitionLog)
+
+
+def test_more_partitions_of_a_topic_count_once_for_the_bound_of_all():
+    broker = VirtualBroker({"max.broker.partitions": "1000"})
+    broker.create_topic("orders", 600)
+    broker.topics.add_partitions("orders", 1000, 0)
+    with pytest.raises(TopicError) as refused:
+        broker.topics.add_partitions("orders", 1001, 0)
+    assert refused.value.error == ErrorCode.POLICY_VIOLATION
+
+
+def test_a_topic_of_the_name_of_one_that_is_being_deleted_has_its_own_logs(broker, monkeypatch):
+    steps = count()
+    monkeypatch.setattr(slices, "seconds", lambda: float(next(steps)))  # each slice has one step
+    broker.create_topic("orders", 5)
+    for partition in range(5):
+        broker.produce("orders", batch(b"old"), partition)
+    broker.topics.delete(["orders"], 0)
+    assert [name for name in broker.fs.names(DATA) if name.startswith("orders-") and "delete" not in name]
+    broker.create_topic("orders", 5)
+    for partition in range(5):
+        assert broker.produce("orders", batch(b"new"), partition).base_offset == 0
+    broker.end_iteration()
+    assert sorted(name for name in broker.fs.names(DATA) if "orders" in name) == [f"orders-{n}" for n in range(5)]
+    assert broker.produce("orders", batch(b"newer"), 4).base_offset == 1

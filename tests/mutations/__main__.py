@@ -27,6 +27,11 @@ TESTS: Final = (
     tuple(f"tests/server/test_{each}.py" for each in CONNECTIONS),
     ("tests/faults", "tests/testing", *(f"--ignore=tests/testing/{each}.py" for each in ("test_plugin", "test_http"))),
     (
+        "tests/broker/test_append_notifier.py",
+        "tests/broker/test_fetch_service.py",
+        "tests/broker/test_slices.py",
+        "tests/broker/test_topics_service.py",
+        "tests/server/test_bounds.py",
         "tests/broker/test_produce_rules.py",
         "tests/broker/test_produce_service.py",
         "tests/broker/test_producers.py",

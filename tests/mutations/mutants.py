@@ -4,6 +4,7 @@ from typing import Final
 
 from tests.mutations import (
     audit,
+    bounds,
     checks,
     connections,
     explain,
@@ -35,4 +36,5 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *explain.MUTANTS,
     *testkit.MUTANTS,
     *produce.MUTANTS,
+    *bounds.MUTANTS,
 )

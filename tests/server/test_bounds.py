@@ -17,6 +17,7 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from _wire.messages.sync_group import SyncGroupRequest
 from _wire.records import build_batch
 from tests.servers import QUICK_GROUPS, RunningServer
 from tests.waiting import wait_for
@@ -180,3 +181,27 @@ def test_the_folder_of_a_partition_that_no_topic_has_is_set_aside(server, client
 
 def _folders(data: Path, name: str) -> list[Path]:
     return [path for path in data.iterdir() if path.name.startswith(name)]
+
+
+def test_a_member_that_has_joined_is_not_given_up(server, client):
+    member_id = client.request(join_request("joined"), 9).member_id
+    assert client.request(join_request("joined", member_id), 9).error_code == 0
+    for _ in range(5):
+        assert client.request(join_request("other"), 9).error_code == ErrorCode.MEMBER_ID_REQUIRED
+    assert client.heartbeat_error("joined", member_id) in (0, ErrorCode.REBALANCE_IN_PROGRESS)
+    assert client.heartbeat_error("joined", "nobody") == ErrorCode.UNKNOWN_MEMBER_ID
+    server.stop()
+    assert "invariant violated" not in server.log.read_text()
+
+
+def test_a_response_about_many_groups_is_no_larger_than_a_request_may_be(tmp_path):
+    with RunningServer(tmp_path, SETTINGS | {"socket.request.max.bytes": "30000"}) as server:
+        with WireClient(server.bootstrap) as client:
+            joined = client.request(join_request("fat", instance_id="one", metadata=bytes(1_000)), 5)
+            client.request(SyncGroupRequest(group_id="fat", generation_id=1, member_id=joined.member_id), 3)
+            described = client.request(DescribeGroupsRequest(groups=["fat"] * 10), 5)
+            assert [len(group.members[0].member_metadata) for group in described.groups] == [1_000] * 10
+            client.send(DescribeGroupsRequest(groups=["fat"] * 200), 5)
+            assert client.is_closed_by_peer()
+        line = "the response to DescribeGroups is larger than socket.request.max.bytes"
+        wait_for(lambda: line in server.log.read_text(), 5, "the line about it")

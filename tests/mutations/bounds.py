@@ -1,0 +1,139 @@
+"""Mutants of the bounds: slices, portions, elements, what waits is counted, what an address may have."""
+
+from typing import Final
+
+from tests.mutations.mutant import Mutant
+
+SLICES: Final = "coordinator/broker/slices.py"
+FETCH: Final = "coordinator/broker/fetch.py"
+NOTIFIER: Final = "coordinator/broker/append_notifier.py"
+PARTITIONS: Final = "coordinator/broker/partitions.py"
+TOPICS: Final = "coordinator/broker/topics.py"
+LIMITS: Final = "coordinator/core/address_limits.py"
+MEMBERS: Final = "coordinator/core/members.py"
+COORDINATOR: Final = "coordinator/runtime/group_coordinator.py"
+SHARD: Final = "coordinator/runtime/shard.py"
+GROUPS: Final = "coordinator/server/handlers/groups.py"
+
+MUTANTS: Final = (
+    Mutant(
+        "long work is done in one turn",
+        SLICES,
+        "if seconds() >= until:\n                return False",
+        "if False:\n                return False",
+    ),
+    Mutant(
+        "new work waits for the work that goes on",
+        SLICES,
+        "if now < self._new_until and work.run(self._new_until):",
+        "if not self._waiting and now < self._new_until and work.run(self._new_until):",
+    ),
+    Mutant(
+        "all new work of an iteration is begun",
+        SLICES,
+        "if now < self._new_until and work.run(self._new_until):",
+        "if work.run(self._new_until):",
+    ),
+    Mutant(
+        "work that goes on takes turns",
+        SLICES,
+        "if not self._waiting[0].run(until):\n                break\n",
+        "if not self._waiting[0].run(until):\n                self._waiting.rotate(-1)\n                break\n",
+    ),
+    Mutant(
+        "cancelled work goes on", SLICES, "        steps, self._steps = self._steps, None\n", "        steps = None\n"
+    ),
+    Mutant(
+        "a fetch that waits does not count what comes",
+        FETCH,
+        "delayed.available_bytes += delayed.available[log].update(log)",
+        "delayed.available[log].update(log)",
+    ),
+    Mutant(
+        "a fetch that waits counts more than its partition gives",
+        FETCH,
+        "min(log.appended_bytes - self.skipped_bytes, self.at_most_bytes)",
+        "log.appended_bytes - self.skipped_bytes",
+    ),
+    Mutant("a fetch waits for a topic that is deleted", FETCH, "if is_deleted or delayed", "if delayed"),
+    Mutant(
+        "a listener that was removed meanwhile is told",
+        NOTIFIER,
+        "                if listener in self._listeners.get(log, ()):\n                    listener(log)\n",
+        "                listener(log)\n",
+    ),
+    Mutant(
+        "a new topic gets the log of a deleted one",
+        PARTITIONS,
+        "if deletion is not None and partition in deletion.waiting:",
+        "if False:",
+    ),
+    Mutant("the metadata log may be set aside", PARTITIONS, "if topic != METADATA_LOG and not", "if not"),
+    Mutant(
+        "topics of one request may collide",
+        TOPICS,
+        "image.names_by_collision_key.get(key) or plan.names_by_collision_key.get(key)",
+        "image.names_by_collision_key.get(key)",
+    ),
+    Mutant(
+        "topics of one request have no bound together",
+        TOPICS,
+        "image.partitions + plan.partitions + count",
+        "image.partitions + count",
+    ),
+    Mutant(
+        "new partitions are counted twice",
+        TOPICS,
+        "self._store.image.partitions - topic.partitions + partitions",
+        "self._store.image.partitions + partitions",
+    ),
+    Mutant("a removed group counts still", LIMITS, "            self._groups[client_host] -= 1\n", ""),
+    Mutant(
+        "the newest pending member is given up",
+        LIMITS,
+        "append(pending.popitem(last=False)[0])",
+        "append(pending.popitem()[0])",
+    ),
+    Mutant(
+        "a member that has joined is given up",
+        MEMBERS,
+        "if group is None or member_id not in group.classic.pending_members:",
+        "if group is None:",
+    ),
+    Mutant(
+        "a turn handles all that is queued", SHARD, "while self._queue and used < operations_max:", "while self._queue:"
+    ),
+    Mutant(
+        "an operation over all groups counts as one", SHARD, "1 + self.machine.key_count // KEYS_PER_OPERATION", "1"
+    ),
+    Mutant(
+        "what a turn leaves is forgotten",
+        COORDINATOR,
+        "                    self._dirty[shard.partition] = shard  # there may be more in its queue\n",
+        "                    pass\n",
+    ),
+    Mutant(
+        "nothing goes on after a full turn",
+        COORDINATOR,
+        "            if left <= 0:\n                self._request_iteration()\n                return\n",
+        "            if left <= 0:\n                return\n",
+    ),
+    Mutant(
+        "a request about many groups ends after a portion",
+        GROUPS,
+        "        self.begin()\n\n    def send_error_response",
+        "\n    def send_error_response",
+    ),
+    Mutant(
+        "a response about many groups may be of any size",
+        GROUPS,
+        "if self._response_bytes > self._node.config[SOCKET_REQUEST_MAX_BYTES]:",
+        "if False:",
+    ),
+    Mutant(
+        "a new topic gets the open log of a deleted one",
+        PARTITIONS,
+        "deletion.waiting[partition] = self._logs.pop((topic.name, partition), None)",
+        "deletion.waiting[partition] = self._logs.get((topic.name, partition), None)",
+    ),
+)
