@@ -31,6 +31,7 @@ from coordinator.server.rejection_log import RejectionLog
 from coordinator.server.request_context import Endpoint
 from coordinator.server.request_dispatcher import RequestDispatcher
 from coordinator.server.slow_peers import SlowPeers
+from coordinator.server.throttling import Throttling
 from tests.server.handlers.group_messages import commit_request
 from tests.simulation.server import SimulatedServer
 from tests.wire_client import BEFORE_MEMBER_ID_REQUIRED, join_request
@@ -61,14 +62,16 @@ class GroupNode:
         parts = cast(NodeContext, SimpleNamespace(coordinator=self.coordinator, pending=self.pending, config=config))
         table = DispatchTable()
         GroupHandlers(parts).add_to(table)
-        limits = ConnectionLimits(config, cast(LoopScheduler, self.server.wheel))
+        scheduler = cast(LoopScheduler, self.server.wheel)
+        limits = ConnectionLimits(config, scheduler)
         self.dispatcher = RequestDispatcher(
             table,
             ClusterHandlers(parts),
             self.pending,
             limits,
-            SlowPeers(config, cast(LoopScheduler, self.server.wheel), lambda: self.server.now_ms),
-            RejectionLog(cast(LoopScheduler, self.server.wheel), lambda: self.server.now_ms),
+            SlowPeers(config, scheduler, lambda: self.server.now_ms),
+            RejectionLog(scheduler, lambda: self.server.now_ms),
+            Throttling(config, MetadataImage(), self.server.sessions, scheduler, lambda: self.server.now_ms),
             self.server.environment,
             Slices(self._no_callback),
             self._flush_failed,
