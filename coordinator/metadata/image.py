@@ -14,9 +14,8 @@ from coordinator.metadata.records import (
     TopicRecord,
 )
 
-
 QuotaEntity = tuple[tuple[str, str | None], ...]
-"""Whose quota it is: pairs of type ("user", "client-id" or "ip") and name, by type; without a name it is the default."""
+"""Whose quota it is: pairs of type ("user", "client-id" or "ip") and name, by type. None is the default."""
 
 
 def quota_entity(names: Mapping[str, str | None]) -> QuotaEntity:

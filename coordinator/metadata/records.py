@@ -1,5 +1,7 @@
 """The records of the metadata log: JSON objects with their type in `kind`."""
 
+from collections.abc import Mapping
+
 import msgspec
 
 
@@ -34,11 +36,11 @@ class ProducerIdsRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="prod
 class QuotaRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="quota"):
     """A quota of clients was set or removed (KIP-546).
 
-    `entity` is "user", "client-id" or "ip" → name, or null for the default. `value` is a number as text, because JSON has
-    no infinity; null if the quota was removed.
+    `entity` is "user", "client-id" or "ip" → name, or null for the default. `value` is a number as text, because JSON
+    has no infinity; null if the quota was removed.
     """
 
-    entity: dict[str, str | None]
+    entity: Mapping[str, str | None]
     key: str
     value: str | None
 

@@ -38,9 +38,7 @@ class Changes(NamedTuple):
     problems: dict[QuotaEntity, str | None]
 
 
-def plan_changes(
-    alterations: Sequence[Alteration], quotas: Mapping[QuotaEntity, Mapping[str, float]]
-) -> Changes:
+def plan_changes(alterations: Sequence[Alteration], quotas: Mapping[QuotaEntity, Mapping[str, float]]) -> Changes:
     """Check the alterations of a request. Each entity is for itself: what is wrong with one does not touch another.
 
     An entity that comes again is answered with an error, but its first alteration is made, as in Kafka.
@@ -74,7 +72,7 @@ def _records(alteration: Alteration, current: Mapping[str, float]) -> list[Quota
         if value is not None:
             _check_value(known, key, value)
         if current.get(key) != value:
-            records.append(QuotaRecord(dict(alteration.names), key, None if value is None else repr(value)))
+            records.append(QuotaRecord(alteration.names, key, None if value is None else repr(value)))
     return records
 
 

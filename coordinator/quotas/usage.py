@@ -167,5 +167,3 @@ class QuotaUsage:
             self.connection.meters,
             self.mutation.meters,
         )
-
-

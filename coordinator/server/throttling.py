@@ -118,7 +118,16 @@ class Charge:
     iteration, is not counted; on Kafka that runs in threads which are not counted either.
     """
 
-    __slots__ = ("_call", "_frame_bytes", "_now_ms", "_running_ns", "_spent_ns", "_until_ms", "_usage", "throttle_time_ms")
+    __slots__ = (
+        "_call",
+        "_frame_bytes",
+        "_now_ms",
+        "_running_ns",
+        "_spent_ns",
+        "_until_ms",
+        "_usage",
+        "throttle_time_ms",
+    )
 
     def __init__(
         self, usage: QuotaUsage, now_ms: Callable[[], int], call: RequestContext, frame_bytes: int, began_ns: int
@@ -213,9 +222,7 @@ class Charge:
     def _throttle_time(self, response_bytes: int) -> int:
         now_ms, client_id = self._now_ms(), self._call.client_id
         request_ms = self._usage.request.record(client_id, self._spent_ns * PERCENT_PER_NS, now_ms)
-        throttle_ms = max(
-            self._bandwidth_throttle_time(response_bytes, now_ms), request_ms, self._until_ms - now_ms, 0
-        )
+        throttle_ms = max(self._bandwidth_throttle_time(response_bytes, now_ms), request_ms, self._until_ms - now_ms, 0)
         if throttle_ms and isinstance(self._call.request, FetchRequest):
             self._usage.consumer.unrecord(client_id, response_bytes, now_ms)
         return throttle_ms
@@ -232,8 +239,8 @@ class Charge:
 def mutation_counter(call: RequestContext, strict_since: int) -> Callable[[int], None]:
     """Return what is called with the number of partitions before they are created or deleted.
 
-    From the version `strict_since` on, clients know THROTTLING_QUOTA_EXCEEDED: then it raises TopicError while the quota
-    is exceeded. Older clients get what they ask for, and are throttled.
+    From the version `strict_since` on, clients know THROTTLING_QUOTA_EXCEEDED: then it raises TopicError while the
+    quota is exceeded. Older clients get what they ask for, and are throttled.
     """
     charge = call.connection.charge
     if charge is None:

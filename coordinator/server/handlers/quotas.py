@@ -82,7 +82,5 @@ def _alter_error(request: AlterClientQuotasRequest, error: ErrorCode, api_versio
             AlterClientQuotasEntityResult(entity_type=each.entity_type, entity_name=each.entity_name)
             for each in entry.entity
         ]
-        results.append(
-            AlterClientQuotasEntryResult(error_code=error, error_message=error.description, entity=entity)
-        )
+        results.append(AlterClientQuotasEntryResult(error_code=error, error_message=error.description, entity=entity))
     return AlterClientQuotasResponse(entries=results)

@@ -78,9 +78,7 @@ class TopicHandlers:
         configs = {config.name: config.value for config in wanted.configs if config.value is not None}
         try:
             partitions, replication_factor = _counts(wanted, self._node.node_id)
-            count = self._node.topics.plan(
-                plan, wanted.name, partitions, replication_factor, configs, count_mutations
-            )
+            count = self._node.topics.plan(plan, wanted.name, partitions, replication_factor, configs, count_mutations)
         except TopicError as problem:
             return _not_created(wanted, problem.error, str(problem) or None)
         return CreatableTopicResult(

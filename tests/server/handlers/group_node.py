@@ -18,6 +18,7 @@ from _wire.primitives import Message
 from coordinator.broker.slices import Slices
 from coordinator.config import Config
 from coordinator.core.partitioning import partition_for
+from coordinator.metadata.image import MetadataImage
 from coordinator.runtime import shard as shard_module
 from coordinator.runtime.shard import ShardState
 from coordinator.server.connection import Connection
