@@ -28,8 +28,7 @@ CLIENTS_MAX: Final = 10_000
 """Of so many clients it is known at a time what they have used of one quota. Clients choose their client ids, so one
 more makes the one that has used nothing for the longest time begin anew. Kafka has no such limit."""
 
-M = TypeVar("M", Rate, TokenBucket)
-L = TypeVar("L", ClientLimits, AddressLimits)
+M = TypeVar("M")
 
 
 class Meters(Generic[M]):
@@ -59,10 +58,10 @@ class Meters(Generic[M]):
             del self._meters[shared_by]
 
 
-class RateQuota(Generic[L]):
+class RateQuota:
     """One quota that is a rate. `throttle_ms_max` bounds the throttle time; None: no bound."""
 
-    def __init__(self, window: Window, throttle_ms_max: int | None, limits: L) -> None:
+    def __init__(self, window: Window, throttle_ms_max: int | None, limits: ClientLimits | AddressLimits) -> None:
         self._window = window
         self._throttle_ms_max = throttle_ms_max
         self.limits = limits
