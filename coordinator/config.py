@@ -202,6 +202,14 @@ QUOTA_WINDOW_NUM = ConfigKey(
 QUOTA_WINDOW_SIZE_SECONDS = ConfigKey(
     "quota.window.size.seconds", 1, "The length in seconds of each sample of client quotas.", 1, 86_400
 )
+CLIENT_QUOTAS_MAX = ConfigKey(
+    "client.quotas.max",
+    10_000,
+    "The maximum number of users, client ids, pairs of both and IP addresses that have quotas. A request that would "
+    "give quotas to another one is answered POLICY_VIOLATION. Kafka has no such limit.",
+    1,
+    INT32_MAX,
+)
 CONTROLLER_QUOTA_WINDOW_NUM = ConfigKey(
     "controller.quota.window.num",
     11,

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
 from typing import Final, NamedTuple
 
+from _wire.errors import ErrorCode
 from coordinator.metadata.image import QuotaEntity, quota_entity
 from coordinator.metadata.records import QuotaRecord
 from coordinator.quotas.keys import CLIENT_ID, CLIENT_KEYS, ENTITY_TYPES, IP, IP_KEYS, USER, QuotaKey
@@ -14,7 +15,11 @@ FRACTION_IGNORED: Final = 1e-6
 
 
 class InvalidQuota(ValueError):
-    """A quota cannot be set. The message is Kafka's."""
+    """A quota cannot be set. `error` is the protocol's error code; the message is Kafka's."""
+
+    def __init__(self, message: str, error: ErrorCode = ErrorCode.INVALID_REQUEST) -> None:
+        super().__init__(message)
+        self.error = error
 
 
 class Operation(NamedTuple):
@@ -31,33 +36,43 @@ class Alteration(NamedTuple):
     operations: Sequence[Operation]
 
 
-class Changes(NamedTuple):
-    """What a request changes: the records to store, and for each entity why nothing of it is stored, if so."""
+class Changes:
+    """What a request changes. Each entity is for itself: what is wrong with one does not touch another."""
 
-    records: list[QuotaRecord]
-    problems: dict[QuotaEntity, str | None]
+    def __init__(self, quotas: Mapping[QuotaEntity, Mapping[str, float]], entities_max: int) -> None:
+        """`quotas` are those of now; `entities_max` is `client.quotas.max`."""
+        self._quotas = quotas
+        self._entities_max = entities_max
+        self._new_entities = 0
+        self.records: list[QuotaRecord] = []
+        self.problems: dict[QuotaEntity, InvalidQuota | None] = {}
+        """Why nothing is changed for an entity, in the order of the request; None: it is changed."""
 
+    def add(self, alteration: Alteration) -> None:
+        """Check an alteration.
 
-def plan_changes(alterations: Sequence[Alteration], quotas: Mapping[QuotaEntity, Mapping[str, float]]) -> Changes:
-    """Check the alterations of a request. Each entity is for itself: what is wrong with one does not touch another.
-
-    An entity that comes again is answered with an error, but its first alteration is made, as in Kafka.
-    """
-    changes = Changes([], {})
-    for alteration in alterations:
+        An entity that comes again is answered with an error, but its first alteration is made, as in Kafka.
+        """
         entity = quota_entity(alteration.names)
         keys = [operation.key for operation in alteration.operations]
-        if entity in changes.problems or len(set(keys)) < len(keys):
-            changes.problems[entity] = f"Ignoring duplicate entity {_show(alteration.names)}"
-            continue
+        if entity in self.problems or len(set(keys)) < len(keys):
+            self.problems[entity] = InvalidQuota(f"Ignoring duplicate entity {_show(alteration.names)}")
+            return
         try:
-            records = _records(alteration, quotas.get(entity, {}))
+            records = _records(alteration, self._quotas.get(entity, {}))
+            if entity not in self._quotas and records:
+                self._check_room()
         except InvalidQuota as problem:
-            changes.problems[entity] = str(problem)
+            self.problems[entity] = problem
         else:
-            changes.records.extend(records)
-            changes.problems[entity] = None
-    return changes
+            self.records.extend(records)
+            self.problems[entity] = None
+
+    def _check_room(self) -> None:
+        if len(self._quotas) + self._new_entities >= self._entities_max:
+            message = f"There are quotas for {self._entities_max} entities already; client.quotas.max allows no more."
+            raise InvalidQuota(message, ErrorCode.POLICY_VIOLATION)
+        self._new_entities += 1
 
 
 def _records(alteration: Alteration, current: Mapping[str, float]) -> list[QuotaRecord]:

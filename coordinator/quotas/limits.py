@@ -1,6 +1,7 @@
 """Which quota applies to a client (Kafka's DefaultQuotaCallback)."""
 
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Final, NamedTuple
 
 from coordinator.metadata.image import QuotaEntity
@@ -8,6 +9,10 @@ from coordinator.quotas.keys import CLIENT_ID, IP, USER
 
 ANONYMOUS: Final = "ANONYMOUS"
 """The user of a connection without authentication, as in Kafka: all connections here."""
+
+
+NAME_LENGTH_MAX: Final = 256
+"""A longer client id is remembered by its hash: clients choose them, up to 32 kB each."""
 
 
 class Limit(NamedTuple):
@@ -40,14 +45,15 @@ class ClientLimits:
 
 
 def _levels(client_id: str) -> list[tuple[QuotaEntity, tuple[str, str]]]:
-    """The entities that a client belongs to, the most specific one first."""
+    """The entities that a client belongs to, the most specific one first, and who shares the quota of each."""
     one, any_one = (CLIENT_ID, client_id), (CLIENT_ID, None)
     user, any_user = (USER, ANONYMOUS), (USER, None)
     by_user = (ANONYMOUS, "")
     if not client_id:
         return [((user,), by_user), ((any_user,), by_user)]
-    by_both = (ANONYMOUS, client_id)
-    by_client = ("", client_id)
+    short = client_id if len(client_id) <= NAME_LENGTH_MAX else sha256(client_id.encode(errors="replace")).hexdigest()
+    by_both = (ANONYMOUS, short)
+    by_client = ("", short)
     return [
         ((one, user), by_both),
         ((any_one, user), by_both),

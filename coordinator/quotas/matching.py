@@ -1,6 +1,6 @@
 """DescribeClientQuotas: which entities match a filter, as in Kafka's ClientQuotasImage (KIP-546)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from _wire.errors import ErrorCode
@@ -28,21 +28,21 @@ class Component(NamedTuple):
     match: str | None
 
 
-def matching(entities: Iterable[QuotaEntity], components: Sequence[Component], strict: bool) -> list[QuotaEntity]:
-    """Return the entities that have what each component asks for; if `strict`, with no other type beside.
+def matcher(components: Sequence[Component], strict: bool) -> Callable[[QuotaEntity], bool]:
+    """Return what says of an entity whether it has what each component asks for; if `strict`, no other type beside.
 
     Raises:
         InvalidFilter: the components are not allowed.
     """
     wanted = _by_type(components)
-    found = []
-    for entity in entities:
+
+    def matches(entity: QuotaEntity) -> bool:
         names = dict(entity)
         if strict and (names.keys() != wanted.keys() or not wanted):
-            continue
-        if all(_has(names, component) for component in components):
-            found.append(entity)
-    return found
+            return False
+        return all(_has(names, component) for component in components)
+
+    return matches
 
 
 def _has(names: Mapping[str, str | None], component: Component) -> bool:

@@ -90,7 +90,11 @@ def produce_with_kafka_python(bootstrap: str, client_id: str, done: Callable[[li
 
 def fetch_with_librdkafka(bootstrap: str, client_id: str, done: Callable[[list[Tick]], bool]) -> list[Tick]:
     settings = {"bootstrap.servers": bootstrap, "client.id": client_id, "group.id": client_id}
-    settings |= {"auto.offset.reset": "earliest", "fetch.message.max.bytes": "20000", "queued.max.messages.kbytes": "40"}
+    settings |= {
+        "auto.offset.reset": "earliest",
+        "fetch.message.max.bytes": "20000",
+        "queued.max.messages.kbytes": "40",
+    }
     consumer = Consumer(settings)
     consumer.subscribe(["fetched"])
     ticks: list[Tick] = []

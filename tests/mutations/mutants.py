@@ -13,6 +13,7 @@ from tests.mutations import (
     membership,
     offsets,
     produce,
+    quotas,
     rebalances,
     runtime,
     storage,
@@ -35,4 +36,5 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *explain.MUTANTS,
     *testkit.MUTANTS,
     *produce.MUTANTS,
+    *quotas.MUTANTS,
 )

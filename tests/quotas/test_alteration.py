@@ -5,18 +5,32 @@ from typing import Final
 
 import pytest
 
-from coordinator.metadata.image import quota_entity
+from _wire.errors import ErrorCode
+from coordinator.metadata.image import QuotaEntity, quota_entity
 from coordinator.metadata.records import QuotaRecord
-from coordinator.quotas.alteration import Alteration, Operation, plan_changes
+from coordinator.quotas.alteration import Alteration, Changes, Operation
 
 A: Final[dict[str, str | None]] = {"client-id": "a"}
 IP: Final[dict[str, str | None]] = {"ip": "127.0.0.1"}
 RATE: Final = "producer_byte_rate"
 
 
+def plan_changes(
+    alterations: list[Alteration], quotas: dict[QuotaEntity, dict[str, float]], entities_max: int = 100
+) -> Changes:
+    changes = Changes(quotas, entities_max)
+    for alteration in alterations:
+        changes.add(alteration)
+    return changes
+
+
+def problems_of(changes: Changes) -> list[str | None]:
+    return [None if problem is None else str(problem) for problem in changes.problems.values()]
+
+
 def problem_of(names: dict[str, str | None], key: str, value: float | None) -> str | None:
     changes = plan_changes([Alteration(names, [Operation(key, value)])], {})
-    (problem,) = changes.problems.values()
+    (problem,) = problems_of(changes)
     assert bool(changes.records) == (problem is None and value is not None)
     return problem
 
@@ -86,17 +100,25 @@ def test_nothing_of_an_entity_is_recorded_when_one_of_its_quotas_is_wrong():
     right = Alteration({"client-id": "b"}, [Operation(RATE, 5.0)])
     changes = plan_changes([wrong, right], {})
     assert changes.records == [QuotaRecord({"client-id": "b"}, RATE, "5.0")]
-    assert list(changes.problems.values()) == ["Invalid configuration key nope", None]
+    assert problems_of(changes) == ["Invalid configuration key nope", None]
 
 
 def test_of_an_entity_that_comes_twice_the_first_is_made_and_an_error_answered():
     twice = [Alteration(A, [Operation(RATE, 1.0)]), Alteration(A, [Operation("consumer_byte_rate", 2.0)])]
     changes = plan_changes(twice, {})
     assert changes.records == [QuotaRecord(A, RATE, "1.0")]
-    assert list(changes.problems.values()) == ["Ignoring duplicate entity ClientQuotaEntity(entries={client-id=a})"]
+    assert problems_of(changes) == ["Ignoring duplicate entity ClientQuotaEntity(entries={client-id=a})"]
 
 
 def test_a_quota_that_comes_twice_is_not_set():
     changes = plan_changes([Alteration(A, [Operation(RATE, 1.0), Operation(RATE, 2.0)])], {})
     assert changes.records == []
-    assert list(changes.problems.values()) == ["Ignoring duplicate entity ClientQuotaEntity(entries={client-id=a})"]
+    assert problems_of(changes) == ["Ignoring duplicate entity ClientQuotaEntity(entries={client-id=a})"]
+
+
+def test_no_more_entities_get_quotas_than_are_allowed():
+    wanted = [Alteration({"client-id": name}, [Operation(RATE, 1.0)]) for name in ("a", "b", "c")]
+    changes = plan_changes(wanted, {quota_entity(A): {RATE: 5.0}}, entities_max=2)
+    assert [record.entity for record in changes.records] == [{"client-id": "a"}, {"client-id": "b"}]
+    (problem,) = (problem for problem in changes.problems.values() if problem is not None)
+    assert problem.error == ErrorCode.POLICY_VIOLATION

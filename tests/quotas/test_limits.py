@@ -54,3 +54,12 @@ def test_an_address_has_its_own_quota_or_the_default():
     assert limits.find("10.0.0.1") == (1, ("10.0.0.1", ""))
     assert limits.find("10.0.0.2") == (2, ("10.0.0.2", ""))
     assert AddressLimits({}, key).find("10.0.0.1") is None
+
+
+def test_a_long_client_id_is_remembered_by_its_hash():
+    long, longer = "x" * 30_000, "x" * 30_001
+    first, second = (limits_of(7).find(each) for each in (long, longer))
+    assert first is not None
+    assert second is not None
+    assert first.shared_by != second.shared_by
+    assert len(first.shared_by[1]) == 64

@@ -6,7 +6,7 @@ import pytest
 
 from _wire.errors import ErrorCode
 from coordinator.metadata.image import quota_entity
-from coordinator.quotas.matching import Component, InvalidFilter, matching
+from coordinator.quotas.matching import Component, InvalidFilter, matcher
 
 ENTITIES: Final = {
     "default client": quota_entity({"client-id": None}),
@@ -21,8 +21,8 @@ EXACT, DEFAULT, SPECIFIED = range(3)
 
 
 def found(components: list[Component], *, strict: bool) -> set[str]:
-    entities = matching(ENTITIES.values(), components, strict)
-    return {name for name, entity in ENTITIES.items() if entity in entities}
+    matches = matcher(components, strict)
+    return {name for name, entity in ENTITIES.items() if matches(entity)}
 
 
 @pytest.mark.parametrize(
@@ -84,5 +84,5 @@ def test_a_filter_finds_what_has_all_its_components(components, loosely, strictl
 )
 def test_a_filter_that_kafka_rejects_is_rejected_with_its_words(components, message, error):
     with pytest.raises(InvalidFilter) as caught:
-        matching(ENTITIES.values(), [Component(*each) for each in components], strict=False)
+        matcher([Component(*each) for each in components], strict=False)
     assert (str(caught.value), caught.value.error) == (message, error)
