@@ -2,7 +2,10 @@
 
 from collections import deque
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+THROTTLE_TIME_MS_MAX: Final = 2**31 - 1
+"""What the field of a response holds: 24 days. A quota may be so small that more would be due."""
 
 
 class Window(NamedTuple):
@@ -57,7 +60,7 @@ class Rate:
     def throttle_time_ms(self, limit: float, now_ms: int) -> int:
         """How long nothing may be recorded until the rate is back at the limit: 0 if it is not above it."""
         rate, elapsed_ms = self.measure(now_ms)
-        return round((rate - limit) / limit * elapsed_ms) if rate > limit else 0
+        return _whole_ms((rate - limit) / limit * elapsed_ms) if rate > limit else 0
 
 
 class TokenBucket:
@@ -79,7 +82,7 @@ class TokenBucket:
         """How long it takes until there are no fewer than zero tokens."""
         self._refill(limit, now_ms)
         assert self._tokens is not None
-        return round(-self._tokens / limit * 1000) if self._tokens < 0 else 0
+        return _whole_ms(-self._tokens / limit * 1000) if self._tokens < 0 else 0
 
     def _refill(self, limit: float, now_ms: int) -> None:
         burst = limit * self._window.samples * self._window.sample_ms / 1000
@@ -88,3 +91,7 @@ class TokenBucket:
         else:
             self._tokens = min(burst, self._tokens + limit * (now_ms - self._last_ms) / 1000)
         self._last_ms = now_ms
+
+
+def _whole_ms(throttle_ms: float) -> int:
+    return round(min(throttle_ms, THROTTLE_TIME_MS_MAX))

@@ -105,7 +105,7 @@ def fetch_with_librdkafka(bootstrap: str, client_id: str, done: Callable[[list[T
             message = consumer.poll(0.1)
             if message is not None:
                 assert message.error() is None
-                ticks.append((time.monotonic(), len(message.value())))
+                ticks.append((time.monotonic(), len(message.value() or b"")))
     finally:
         consumer.close()
     return ticks

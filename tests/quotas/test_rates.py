@@ -1,12 +1,13 @@
 """Rates and token buckets, by the numbers of Kafka's Rate, QuotaUtils and TokenBucket."""
 
+import math
 from typing import Final
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator.quotas.rates import Rate, TokenBucket, Window
+from coordinator.quotas.rates import THROTTLE_TIME_MS_MAX, Rate, TokenBucket, Window
 
 KAFKA: Final = Window(11, 1000)
 NOW_MS: Final = 1_700_000_000_000
@@ -87,3 +88,19 @@ def test_a_bucket_never_holds_more_than_at_first():
     bucket.take(1, 1.0, NOW_MS)
     bucket.take(12, 1.0, NOW_MS + 1_000_000)
     assert bucket.throttle_time_ms(1.0, NOW_MS + 1_000_000) == 1000
+
+
+@pytest.mark.parametrize("limit", [1e-7, 5e-324])
+def test_no_throttle_time_exceeds_its_field(limit):
+    bucket = TokenBucket(KAFKA)
+    bucket.take(1000, limit, NOW_MS)
+    assert bucket.throttle_time_ms(limit, NOW_MS) == THROTTLE_TIME_MS_MAX
+    assert rate_of((0, 1e8)).throttle_time_ms(limit, NOW_MS) == THROTTLE_TIME_MS_MAX
+
+
+def test_without_a_bound_there_is_no_throttle_time():
+    bucket = TokenBucket(KAFKA)
+    for _ in range(2):
+        bucket.take(1000, math.inf, NOW_MS)
+        assert bucket.throttle_time_ms(math.inf, NOW_MS) == 0
+    assert rate_of((0, 1e8)).throttle_time_ms(math.inf, NOW_MS) == 0

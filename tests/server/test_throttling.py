@@ -75,6 +75,12 @@ def test_a_producer_above_its_quota_is_told_how_long_and_then_muted(server, admi
     assert client.is_answered()
 
 
+def test_a_quota_may_be_as_small_as_kafka_takes_it(admin, client):
+    admin.set("limited", producer_byte_rate=1e-7)
+    assert produce(client).throttle_time_ms == 2**31 - 1
+    assert client.is_muted()
+
+
 def test_another_client_is_not_throttled(admin, client, server):
     admin.set("limited", producer_byte_rate=QUOTA)
     assert produce(client).throttle_time_ms > 0
@@ -120,7 +126,9 @@ def test_a_throttled_fetch_is_answered_empty_and_does_not_count(server, admin, c
     assert client.is_muted()
     server.advance(second.throttle_time_ms / 1000)
     assert client.is_answered()
-    server.advance(WINDOW_S + 1)
+    again = client.request(fetch_request("t"), 12)
+    assert 0 < again.throttle_time_ms < second.throttle_time_ms
+    server.advance(again.throttle_time_ms / 1000 + WINDOW_S + 1)
     third = client.request(fetch_request("t"), 12)
     assert (third.throttle_time_ms, len(third.responses[0].partitions[0].records)) == (0, len(RECORDS))
 
@@ -247,6 +255,16 @@ def test_connections_above_the_quota_of_their_address_are_closed_unserved(server
             refused.is_answered()
         assert all(each.is_answered() for each in accepted)
         assert not any(each.is_muted() for each in accepted)
+
+
+def test_connections_that_were_refused_do_not_count(server, admin):
+    assert admin.alter({"ip": "127.0.0.1"}, connection_creation_rate=1.0).error_code == 0
+    with ExitStack() as stack:
+        assert not any(stack.enter_context(LimitedClient(server.bootstrap)).is_muted() for _ in range(10))
+        server.advance(5)
+        assert all(stack.enter_context(LimitedClient(server.bootstrap)).is_muted() for _ in range(5))
+        server.advance(7)
+        assert not any(stack.enter_context(LimitedClient(server.bootstrap)).is_muted() for _ in range(10))
 
 
 def test_connections_from_other_addresses_are_served(server, admin):
