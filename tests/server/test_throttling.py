@@ -312,7 +312,7 @@ def test_a_muted_connection_is_not_idle(tmp_path):
 
 
 def test_a_request_that_is_not_read_while_its_connection_is_muted_is_not_stalled():
-    """A thousand requests fill the queue, so reading stops in the middle of the next one, for longer than it may take."""
+    """A thousand requests fill the queue, so reading stops in the middle of the last one, for longer than allowed."""
     with Coordinator({"connections.max.stalled.ms": "1000"}) as server, LimitedClient(server.bootstrap) as client:
         with QuotaClient(server.bootstrap) as admin:
             admin.create_topic("t")
