@@ -172,6 +172,12 @@ THROTTLING_MUTANTS: Final = (
         "        if False:\n",
     ),
     Mutant(
+        "the time of a producer without acknowledgements counts",
+        THROTTLING,
+        "            self.throttle_time_ms = self._bandwidth_throttle_time(0, self._now_ms())\n",
+        "            self.throttle_time_ms = self._throttle_time(0)\n",
+    ),
+    Mutant(
         "the time of sliced work does not count",
         THROTTLING,
         "                self._running_ns = perf_counter_ns()\n                try:\n",
