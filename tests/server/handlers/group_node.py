@@ -64,6 +64,8 @@ class GroupNode:
         table = DispatchTable()
         GroupHandlers(parts).add_to(table)
         scheduler = cast(LoopScheduler, self.server.wheel)
+        self.image = MetadataImage()
+        self.throttling = Throttling(config, self.image, self.server.sessions, scheduler, lambda: self.server.now_ms)
         limits = ConnectionLimits(config, scheduler)
         self.dispatcher = RequestDispatcher(
             table,
@@ -72,7 +74,7 @@ class GroupNode:
             limits,
             SlowPeers(config, scheduler, lambda: self.server.now_ms),
             RejectionLog(scheduler, lambda: self.server.now_ms),
-            Throttling(config, MetadataImage(), self.server.sessions, scheduler, lambda: self.server.now_ms),
+            self.throttling,
             self.server.environment,
             Slices(self._no_callback),
             self._flush_failed,
