@@ -37,6 +37,8 @@ class ClientLimits:
 
         As in Kafka, a client without a client id has the quotas of its user alone, not the default of client ids.
         """
+        if not self._values:
+            return None
         for names, shared_by in _levels(client_id):
             value = self._values.get(names)
             if value is not None:
