@@ -28,6 +28,7 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.core": "_wire coordinator.config",
         "coordinator.log": "_wire coordinator.config",
         "coordinator.metadata": "_wire coordinator.log msgspec",
+        "coordinator.quotas": "_wire coordinator.metadata coordinator.config",
         "coordinator.audit": "_wire coordinator.core msgspec",
         "coordinator.runtime": "_wire coordinator.core coordinator.audit coordinator.log coordinator.timers"
         " coordinator.config",
@@ -36,8 +37,8 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " prometheus_client",
         "coordinator.admin": "coordinator.metrics coordinator.server.listeners coordinator.config starlette uvicorn",
         "coordinator.server": "_wire coordinator.metrics coordinator.admin coordinator.runtime coordinator.broker"
-        " coordinator.audit coordinator.metadata coordinator.core coordinator.log coordinator.timers coordinator.config"
-        " uvloop",
+        " coordinator.audit coordinator.metadata coordinator.quotas coordinator.core coordinator.log coordinator.timers"
+        " coordinator.config uvloop",
         "coordinator.client": "_wire coordinator.core coordinator.audit.schema msgspec kafka",
         "coordinator.explain": "coordinator.audit.schema coordinator.core.causes",
         "coordinator.pipeline": "_wire coordinator.audit.schema coordinator.core.causes"

@@ -1,6 +1,6 @@
 """Creation, growth and deletion of topics."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from _wire.errors import ErrorCode
@@ -90,12 +90,20 @@ class Topics:
         return self._store.image.topics[name]
 
     def plan(
-        self, plan: Plan, name: str, partitions: int, replication_factor: int, configs: dict[str, str] | None = None
+        self,
+        plan: Plan,
+        name: str,
+        partitions: int,
+        replication_factor: int,
+        configs: dict[str, str] | None = None,
+        count_mutations: Callable[[int], None] = lambda partitions: None,
     ) -> int:
         """Check the arguments of `create`, in Kafka's order, and plan the topic; return how many partitions it gets.
 
+        `count_mutations` is called at the end with the number of partitions; it may raise TopicError.
+
         Raises:
-            TopicError: the name or a number is not allowed, or the topic exists.
+            TopicError: the name or a number is not allowed, the topic exists, or a quota is exceeded.
         """
         _check_name(name)
         image, key = self._store.image, collision_key(name)
@@ -115,6 +123,7 @@ class Topics:
             )
         count = self._config[NUM_PARTITIONS] if partitions == DEFAULT_COUNT else partitions
         self._check_room(name, image.partitions + plan.partitions + count)
+        count_mutations(count)
         plan.add(NewTopic(name, count, configs or {}))
         return count
 

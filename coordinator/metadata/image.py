@@ -9,9 +9,17 @@ from coordinator.metadata.records import (
     MetadataRecord,
     PartitionsRecord,
     ProducerIdsRecord,
+    QuotaRecord,
     RemoveTopicRecord,
     TopicRecord,
 )
+
+QuotaEntity = tuple[tuple[str, str | None], ...]
+"""Whose quota it is: pairs of type ("user", "client-id" or "ip") and name, by type. None is the default."""
+
+
+def quota_entity(names: Mapping[str, str | None]) -> QuotaEntity:
+    return tuple(sorted(names.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +37,7 @@ class Topic:
 
 
 class MetadataImage:
-    """The topics and the next producer id. Only records change it; each topic has a valid name."""
+    """The topics, the quotas and the next producer id. Only records change it; each topic has a valid name."""
 
     def __init__(self) -> None:
         self.topics: dict[str, Topic] = {}
@@ -38,12 +46,14 @@ class MetadataImage:
         self.partitions = 0
         """Of all topics together."""
         self.next_producer_id = 0
+        self.quotas: dict[QuotaEntity, dict[str, float]] = {}
+        """Quotas by entity and key. No entity is without a quota."""
 
     def apply(self, record: MetadataRecord) -> None:
         """Apply a record.
 
         Raises:
-            ValueError: a topic name or id is invalid.
+            ValueError: a topic name or id, or the value of a quota, is invalid.
             KeyError: the topic to change or remove does not exist.
         """
         match record:
@@ -67,6 +77,18 @@ class MetadataImage:
                 self.partitions -= topic.partitions
             case ProducerIdsRecord():
                 self.next_producer_id = record.next_producer_id
+            case QuotaRecord():
+                self._apply_quota(record)
+
+    def _apply_quota(self, record: QuotaRecord) -> None:
+        entity = quota_entity(record.entity)
+        if record.value is not None:
+            self.quotas.setdefault(entity, {})[record.key] = float(record.value)
+            return
+        quotas = self.quotas.get(entity, {})
+        quotas.pop(record.key, None)
+        if not quotas:
+            self.quotas.pop(entity, None)
 
     def partition_count(self, name: str) -> int:
         """Return the number of partitions of a topic; 0 if it does not exist."""

@@ -1,5 +1,7 @@
 """The records of the metadata log: JSON objects with their type in `kind`."""
 
+from collections.abc import Mapping
+
 import msgspec
 
 
@@ -31,7 +33,19 @@ class ProducerIdsRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="prod
     next_producer_id: int
 
 
-MetadataRecord = TopicRecord | PartitionsRecord | RemoveTopicRecord | ProducerIdsRecord
+class QuotaRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="quota"):
+    """A quota of clients was set or removed (KIP-546).
+
+    `entity` is "user", "client-id" or "ip" → name, or null for the default. `value` is a number as text, because JSON
+    has no infinity; null if the quota was removed.
+    """
+
+    entity: Mapping[str, str | None]
+    key: str
+    value: str | None
+
+
+MetadataRecord = TopicRecord | PartitionsRecord | RemoveTopicRecord | ProducerIdsRecord | QuotaRecord
 
 encode_record = msgspec.json.Encoder().encode
 decode_record = msgspec.json.Decoder(MetadataRecord).decode

@@ -14,6 +14,7 @@ from coordinator.metadata.records import (
     MetadataRecord,
     PartitionsRecord,
     ProducerIdsRecord,
+    QuotaRecord,
     RemoveTopicRecord,
     TopicRecord,
     decode_record,
@@ -93,6 +94,11 @@ class MetadataStore:
         """Remove topics, which must exist, with one append and one flush."""
         if names:
             self._append([RemoveTopicRecord(name) for name in names], now_ms)
+
+    def change_quotas(self, records: Sequence[QuotaRecord], now_ms: int) -> None:
+        """Set and remove quotas with one append and one flush."""
+        if records:
+            self._append(records, now_ms)
 
     def allocate_producer_id(self, now_ms: int) -> int:
         """Return a new producer id. An id is never returned twice, also after a restart."""

@@ -27,6 +27,8 @@ PATHS: Final[dict[int, tuple[tuple[str, ...], ...]]] = {
     37: (("results",),),
     42: (("results",),),
     47: (("topics", "partitions"), OWN),
+    48: (OWN,),
+    49: (("entries",),),
     60: (OWN,),
 }
 """API key → the lists that lead to the structs with an error code; that of the response itself comes last."""

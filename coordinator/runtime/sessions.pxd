@@ -35,6 +35,7 @@ cdef class SessionTable:
     cdef PyObject **slots               # open addressing, borrowed from `groups`; NULL is free
     cdef size_t mask
     cdef size_t used
+    cdef public bint leaves_heartbeats  # to the core, all of them
 
     cdef bint heartbeat(
         self,

@@ -3,6 +3,9 @@ from coordinator.timers.wheel import TimerWheel
 class SessionTable:
     """All sessions of one process. `seed` is a random number that clients cannot know."""
 
+    leaves_heartbeats: bool
+    """Whether connections leave every heartbeat to the core, as if there were no session; at first they do not."""
+
     def __init__(self, wheel: TimerWheel, seed: int) -> None: ...
     def __len__(self) -> int: ...
     def start(

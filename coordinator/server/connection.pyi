@@ -6,6 +6,7 @@ from _wire.errors import ErrorCode
 from coordinator.metrics.request_meter import ListenerMeter
 from coordinator.runtime.sessions import SessionTable
 from coordinator.server.request_context import Endpoint, RequestContext
+from coordinator.server.throttling import Charge
 
 class Connection(Protocol):
     """An asyncio protocol. `dispatcher` is the RequestDispatcher. Without a `meter` nothing is counted."""
@@ -20,6 +21,8 @@ class Connection(Protocol):
     """What it had to read then, and what was sent since."""
     endpoint: Endpoint
     call: RequestContext | None
+    charge: Charge | None
+    """What measures the request in progress against the quotas of its client; None if nothing does."""
     on_close: Callable[[], object] | None
     software: tuple[str, str]
     """Name and version of the client, as it said with ApiVersions (KIP-511); both empty if it did not."""
@@ -40,6 +43,10 @@ class Connection(Protocol):
         """Send the response that reports `error` in the API of the request in progress."""
     def finish(self) -> None:
         """Complete the request in progress: its response has been sent, or it has none."""
+    def mute(self, unmuting: Callable[[], object]) -> None:
+        """Handle no further request until `unmute` (KIP-219). `unmuting` is called if the client disconnects before."""
+    def unmute(self) -> None:
+        """The throttle time is over."""
     def reject(self, reason: str) -> None:
         """Close the connection because of `reason`, which is logged."""
     def unsent_bytes(self) -> int:

@@ -43,6 +43,7 @@ cdef class Connection:
     cdef list out
     cdef Py_ssize_t out_bytes
     cdef bint busy                      # a request is in progress; later frames stay undecoded
+    cdef bint muted                     # it has been answered, and is in progress until its throttle time is over
     cdef bint running
     cdef bint closing
     cdef bint congested                 # the send buffer is full: the client does not read its responses
@@ -58,6 +59,7 @@ cdef class Connection:
     cdef bint is_reported               # the dispatcher knows that requests are held here
     cdef readonly object endpoint
     cdef public object call             # the RequestContext of the request in progress
+    cdef public object charge           # what measures the request in progress against quotas; None: nothing does
     cdef public object on_close         # called once if the client disconnects before the response
     cdef public tuple software          # name and version of the client, as it said with ApiVersions (KIP-511)
 
@@ -177,12 +179,15 @@ cdef class Connection:
     def send_response(self, Message response not None):
         """Send the response to the request in progress, then handle the next one."""
         cdef object call = self.call
-        if self.closing or not self.busy:
+        if self.closing or not self.busy or self.muted:
             return
         try:
             if call.route.downgrade is not None:
                 call.route.downgrade(response, call.api_version)
-            self.buffer_response(encode_response(call.correlation_id, response, call.api_version))
+            if self.charge is None:
+                self.buffer_response(encode_response(call.correlation_id, response, call.api_version))
+            else:
+                self.buffer_response(self.charge.encode(response))
             if self.meter is not None:
                 self.meter.requests.count_errors(call.route.api.key, response)
         except (ValueError, TypeError, OverflowError) as problem:
@@ -193,7 +198,7 @@ cdef class Connection:
 
     def send_error_response(self, error):
         """Send the response that reports `error` in the API of the request in progress."""
-        if not self.closing and self.busy:
+        if not self.closing and self.busy and not self.muted:
             self.send_response(self.dispatcher.error_response(self.call, error))
 
     def finish(self):
@@ -202,6 +207,32 @@ cdef class Connection:
         if self.meter is not None and call is not None:
             self.read_clock()
             self.meter.requests.answered(call.route.api.key, call.api_version, self.read_ns - self.began_ns)
+        if self.charge is not None:
+            charge, self.charge = self.charge, None
+            throttle_time_ms = charge.end()
+            if throttle_time_ms > 0:
+                self.dispatcher.mute(self, throttle_time_ms)
+                return
+        self.handle_next()
+
+    def mute(self, unmuting):
+        """Handle no further request until `unmute` (KIP-219). `unmuting` is called if the client disconnects before."""
+        self.busy = self.muted = True
+        self.on_close = unmuting
+        if self.call is not None:
+            # It may be large, and a throttle time long.
+            self.call.request = None
+        if not self.running:
+            self.flush()
+
+    def unmute(self):
+        """The throttle time is over."""
+        if self.muted and not self.closing:
+            self.muted = False
+            self.last_heard_ms = self.now_ms()
+            self.handle_next()
+
+    cdef handle_next(self):
         self.busy = False
         self.call = None
         self.on_close = None
@@ -271,8 +302,6 @@ cdef class Connection:
         finally:
             self.running = False
         self.flush()
-        if self.is_reported and self.splitter is not None:
-            self.note_unfinished()
         if self.reading_stopped and not self.has_queued_over(2) and not self.closing:
             self.reading_stopped = False
             self.transport.resume_reading()

@@ -54,6 +54,7 @@ from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.cluster import ClusterHandlers
 from coordinator.server.handlers.data import DataHandlers
 from coordinator.server.handlers.groups import GroupHandlers
+from coordinator.server.handlers.quotas import QuotaHandlers
 from coordinator.server.handlers.topics import TopicHandlers
 from coordinator.server.limits import ConnectionLimits
 from coordinator.server.listeners import Listeners
@@ -63,6 +64,7 @@ from coordinator.server.pending_requests import PendingRequests
 from coordinator.server.rejection_log import RejectionLog
 from coordinator.server.request_dispatcher import RequestDispatcher
 from coordinator.server.slow_peers import SlowPeers
+from coordinator.server.throttling import Throttling
 from coordinator.timers.clock import Clock
 from coordinator.timers.system_clock import SystemClock
 from coordinator.timers.wheel import TimerWheel
@@ -170,6 +172,9 @@ class Node:
         )
         producers = ProducerDirectory(config, self.scheduler)
         produce_service = ProduceService(metadata.image, partitions, notifier, config, producers)
+        # Connections that know no session leave every heartbeat to the core.
+        quick_sessions = sessions if self._testing is None else SessionTable(wheel, 0)
+        throttling = Throttling(config, metadata.image, quick_sessions, self.scheduler, now_ms)
         self.parts = broker = NodeContext(
             config=config,
             cluster_id=self._directory.cluster_id,
@@ -182,6 +187,7 @@ class Node:
             fetch_service=fetch_service,
             coordinator=coordinator,
             pending=pending,
+            throttling=throttling,
             now_ms=now_ms,
         )
         drain = coordinator.drain if drain_meter is None else drain_meter.timed(coordinator.drain)
@@ -200,12 +206,20 @@ class Node:
         self.scheduler.on_due(slow_peers.due)
         self._rejections = rejections = RejectionLog(self.scheduler, now_ms)
         self.scheduler.on_due(rejections.due)
+        self.scheduler.on_due(throttling.due)
         self.table = table
         self.dispatcher = RequestDispatcher(
-            table, cluster, pending, limits, slow_peers, rejections, environment, slices, self._flush_failed
+            table,
+            cluster,
+            pending,
+            limits,
+            slow_peers,
+            rejections,
+            throttling,
+            environment,
+            slices,
+            self._flush_failed,
         )
-        # Connections that know no session leave every heartbeat to the core.
-        quick_sessions = sessions if self._testing is None else SessionTable(wheel, 0)
         self._listeners = Listeners(config, self.dispatcher, limits, quick_sessions, now_ms, self._metrics)
         await self._listeners.open()
         if self._admin is not None and self._metrics is not None:
@@ -354,6 +368,7 @@ def dispatch_table(broker: NodeContext) -> tuple[DispatchTable, ClusterHandlers]
         GroupHandlers(broker),
         TopicHandlers(broker),
         DataHandlers(broker),
+        QuotaHandlers(broker),
     )
     for handlers in families:
         handlers.add_to(table)

@@ -13,6 +13,7 @@ from coordinator.metadata.leadership import Leadership
 from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.group_coordinator import GroupCoordinator
 from coordinator.server.pending_requests import PendingRequests
+from coordinator.server.throttling import Throttling
 
 
 @dataclass(slots=True)
@@ -31,6 +32,7 @@ class NodeContext:
     fetch_service: FetchService
     coordinator: GroupCoordinator
     pending: PendingRequests
+    throttling: Throttling
     now_ms: Callable[[], int]
 
     @property

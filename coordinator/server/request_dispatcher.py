@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from time import monotonic
+from time import monotonic, perf_counter_ns
 from types import GeneratorType
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ from coordinator.server.pending_requests import PendingRequests
 from coordinator.server.rejection_log import RejectionLog
 from coordinator.server.request_context import RequestContext
 from coordinator.server.slow_peers import SlowPeers
+from coordinator.server.throttling import Throttling
 
 DESCRIPTORS_TOLD_EVERY_SECONDS: Final = 1.0
 
@@ -38,6 +39,7 @@ class RequestDispatcher:
         limits: ConnectionLimits,
         slow_peers: SlowPeers,
         rejections: RejectionLog,
+        throttling: Throttling,
         environment: Environment,
         slices: Slices,
         on_flush_failure: Callable[[LogFlushError], None],
@@ -51,6 +53,8 @@ class RequestDispatcher:
         self._limits = limits
         self._slow_peers = slow_peers
         self._rejections = rejections
+        self._throttling = throttling
+        self.mute = throttling.mute
         self._environment = environment
         self._on_flush_failure = on_flush_failure
         self._descriptors_told_at = -DESCRIPTORS_TOLD_EVERY_SECONDS
@@ -62,6 +66,8 @@ class RequestDispatcher:
         too_many = self._limits.opened(connection)
         if too_many is not None:
             connection.reject(too_many)
+        else:
+            self._throttling.opened(connection)
 
     def closed(self, connection: Connection) -> None:
         self.connections.discard(connection)
@@ -81,6 +87,7 @@ class RequestDispatcher:
 
     def serve(self, connection: Connection, frame: bytes) -> None:
         """Handle one request; the connection stays busy until it is answered."""
+        began_ns = perf_counter_ns() if self._throttling.is_active else 0
         try:
             header, body_start = decode_request_header(frame)
             route, version = self._routes.get(header.api_key), header.api_version
@@ -92,7 +99,11 @@ class RequestDispatcher:
             connection.reject(str(problem))
             return
         call = connection.call = self._call(connection, header, route, request, version)
-        self.handle(route.handler, request, call)
+        if began_ns:
+            charge = self._throttling.begin(connection, call, len(frame), began_ns)
+            self.handle(partial(charge.handle, route.handler), request, call)
+        else:
+            self.handle(route.handler, request, call)
 
     def handle(self, handler: Handler, request: Any, call: RequestContext) -> None:
         """Call a handler, and send its response if there is one already."""

@@ -1,5 +1,6 @@
 """The metadata log: what it adds up to, over restarts and damage."""
 
+import math
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -13,6 +14,7 @@ from coordinator.log.config import LogConfig
 from coordinator.log.errors import LogAppendError
 from coordinator.log.names import METADATA_LOG
 from coordinator.log.partition_log import PartitionLog
+from coordinator.metadata.records import QuotaRecord
 from coordinator.metadata.store import PRODUCER_IDS_PER_BLOCK, MetadataError, MetadataStore
 from tests.model.memory_files import MemoryFileSystem
 
@@ -49,6 +51,34 @@ def disk() -> Disk:
 def test_an_empty_log_is_an_empty_image(disk):
     image = disk.start().image
     assert (image.topics, image.topics_by_id, image.next_producer_id) == ({}, {}, 0)
+
+
+def test_quotas_survive_a_restart(disk):
+    store = disk.start()
+    client, both = {"client-id": "a"}, {"client-id": None, "user": "u"}
+    store.change_quotas([QuotaRecord(client, "producer_byte_rate", "5.0"), QuotaRecord(both, "x", "inf")], NOW_MS)
+    store.change_quotas([QuotaRecord(client, "consumer_byte_rate", "6.0")], NOW_MS)
+    store.change_quotas([QuotaRecord(client, "producer_byte_rate", None)], NOW_MS)
+    image = disk.start().image
+    assert image.quotas == store.image.quotas
+    assert image.quotas == {
+        (("client-id", "a"),): {"consumer_byte_rate": 6.0},
+        (("client-id", None), ("user", "u")): {"x": math.inf},
+    }
+
+
+def test_an_entity_without_quotas_is_gone(disk):
+    store = disk.start()
+    for value in ("5.0", None, None):
+        store.change_quotas([QuotaRecord({"client-id": "a"}, "producer_byte_rate", value)], NOW_MS)
+    assert store.image.quotas == {} == disk.start().image.quotas
+
+
+def test_a_quota_that_is_no_number_cannot_be_read(disk):
+    with pytest.raises(ValueError, match="could not convert"):
+        disk.start().change_quotas([QuotaRecord({"client-id": "a"}, "producer_byte_rate", "many")], NOW_MS)
+    with pytest.raises(MetadataError, match="offset 0: could not convert"):
+        disk.start()
 
 
 def test_topics_survive_a_restart(disk):

@@ -38,6 +38,7 @@ TESTS: Final = (
         "tests/wire/test_batch_validator.py",
         "tests/wire/test_block_codecs.py",
     ),
+    ("tests/quotas", "tests/server/test_throttling.py"),
 )
 """Fast ones first: the next round runs only for a mutant that no test of this one notices."""
 TEST_SECONDS: Final = 60

@@ -14,6 +14,7 @@ from tests.mutations import (
     membership,
     offsets,
     produce,
+    quotas,
     rebalances,
     runtime,
     storage,
@@ -36,5 +37,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *explain.MUTANTS,
     *testkit.MUTANTS,
     *produce.MUTANTS,
+<<<<<<< HEAD
     *bounds.MUTANTS,
+=======
+    *quotas.MUTANTS,
+>>>>>>> quotas
 )

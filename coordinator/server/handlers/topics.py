@@ -1,7 +1,7 @@
 """CreateTopics, CreatePartitions and DeleteTopics."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from _wire.errors import ErrorCode
@@ -28,12 +28,18 @@ from coordinator.broker.topics import DEFAULT_COUNT, Plan, TopicError
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
+from coordinator.server.throttling import mutation_counter
 
 NO_ID: Final = bytes(16)
 TOPICS_AT_ONCE: Final = 100
 """Topics of one request that are created or deleted before other requests have their turn, with one flush."""
 STATES_VERSION = 6
 """From this version on DeleteTopics names topics by name or id (KIP-516)."""
+
+CREATE_STRICT_SINCE: Final = 6
+CREATE_PARTITIONS_STRICT_SINCE: Final = 3
+DELETE_STRICT_SINCE: Final = 5
+"""From these versions on clients know THROTTLING_QUOTA_EXCEEDED (KIP-599)."""
 
 
 class TopicHandlers:
@@ -51,9 +57,10 @@ class TopicHandlers:
         times = Counter(topic.name for topic in request.topics)
         once = list({topic.name: topic for topic in request.topics}.values())
         response = CreateTopicsResponse()
+        count = mutation_counter(call, CREATE_STRICT_SINCE)
         for first in range(0, len(once), TOPICS_AT_ONCE):
             plan = Plan()
-            results = [self._plan_one(topic, times, plan) for topic in once[first : first + TOPICS_AT_ONCE]]
+            results = [self._plan_one(topic, times, plan, count) for topic in once[first : first + TOPICS_AT_ONCE]]
             if not request.validate_only:
                 self._node.topics.create_planned(plan, self._node.now_ms())
                 for result in results:
@@ -63,15 +70,17 @@ class TopicHandlers:
             yield
         return response
 
-    def _plan_one(self, wanted: CreatableTopic, times: Mapping[str, int], plan: Plan) -> CreatableTopicResult:
+    def _plan_one(
+        self, wanted: CreatableTopic, times: Mapping[str, int], plan: Plan, count_mutations: Callable[[int], None]
+    ) -> CreatableTopicResult:
         if times[wanted.name] > 1:
             return _not_created(wanted, ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
         configs = {config.name: config.value for config in wanted.configs if config.value is not None}
         try:
             partitions, replication_factor = _counts(wanted, self._node.node_id)
-            count = self._node.topics.plan(plan, wanted.name, partitions, replication_factor, configs)
+            count = self._node.topics.plan(plan, wanted.name, partitions, replication_factor, configs, count_mutations)
         except TopicError as problem:
-            return _not_created(wanted, problem.error, str(problem))
+            return _not_created(wanted, problem.error, str(problem) or None)
         return CreatableTopicResult(
             name=wanted.name,
             topic_id=NO_ID,
@@ -84,26 +93,30 @@ class TopicHandlers:
     def add_partitions(self, request: CreatePartitionsRequest, call: RequestContext) -> Steps[CreatePartitionsResponse]:
         times = Counter(topic.name for topic in request.topics)
         topics = {topic.name: topic for topic in request.topics}
+        count = mutation_counter(call, CREATE_PARTITIONS_STRICT_SINCE)
         results = []
         for name, topic in topics.items():
             if times[name] > 1:
                 results.append(_not_grown(name, ErrorCode.INVALID_REQUEST, "Duplicate topic name."))
             else:
-                results.append(self._add_partitions(topic, request.validate_only))
+                results.append(self._add_partitions(topic, request.validate_only, count))
             yield
         return CreatePartitionsResponse(results=results)
 
-    def _add_partitions(self, wanted: CreatePartitionsTopic, validate_only: bool) -> CreatePartitionsTopicResult:
+    def _add_partitions(
+        self, wanted: CreatePartitionsTopic, validate_only: bool, count_mutations: Callable[[int], None]
+    ) -> CreatePartitionsTopicResult:
         topics, node = self._node.topics, self._node
         try:
             topics.validate_more_partitions(wanted.name, wanted.count)
+            more = wanted.count - node.image.partition_count(wanted.name)
             if wanted.assignments is not None:
-                more = wanted.count - node.image.partition_count(wanted.name)
                 _check_assignments(more, [each.broker_ids for each in wanted.assignments], node.node_id)
+            count_mutations(more)
             if not validate_only:
                 topics.add_partitions(wanted.name, wanted.count, node.now_ms())
         except TopicError as problem:
-            return _not_grown(wanted.name, problem.error, str(problem))
+            return _not_grown(wanted.name, problem.error, str(problem) or None)
         return CreatePartitionsTopicResult(name=wanted.name)
 
     def delete(self, request: DeleteTopicsRequest, call: RequestContext) -> Steps[DeleteTopicsResponse]:
@@ -111,10 +124,12 @@ class TopicHandlers:
         if call.api_version < STATES_VERSION:
             wanted = [DeleteTopicState(name=name) for name in request.topic_names]
         valid, responses = yield from _split_valid(wanted)
-        responses += yield from self._delete_each_once(valid)
+        responses += yield from self._delete_each_once(valid, mutation_counter(call, DELETE_STRICT_SINCE))
         return DeleteTopicsResponse(responses=responses)
 
-    def _delete_each_once(self, wanted: list[DeleteTopicState]) -> Steps[list[DeletableTopicResult]]:
+    def _delete_each_once(
+        self, wanted: list[DeleteTopicState], count_mutations: Callable[[int], None]
+    ) -> Steps[list[DeletableTopicResult]]:
         """Delete topics that are named by name or by id, each at most once; one that is named by both stays."""
         image = self._node.image
         named = []
@@ -134,7 +149,7 @@ class TopicHandlers:
                     unknown = ErrorCode.UNKNOWN_TOPIC_ID
                     responses.append(_not_deleted(None, each.topic_id, unknown, unknown.description))
                 elif names[name] == 1:
-                    responses.append(self._check_deletion(name, allowed))
+                    responses.append(self._check_deletion(name, allowed, count_mutations))
                 elif topic is not None:
                     message = "The topic is named by its name and by its id."
                     responses.append(_not_deleted(name, topic.topic_id, ErrorCode.INVALID_REQUEST, message))
@@ -143,13 +158,16 @@ class TopicHandlers:
                 self._node.coordinator.topics_deleted(allowed)
         return responses
 
-    def _check_deletion(self, name: str, allowed: list[str]) -> DeletableTopicResult:
+    def _check_deletion(
+        self, name: str, allowed: list[str], count_mutations: Callable[[int], None]
+    ) -> DeletableTopicResult:
         """The answer for a topic, which joins the `allowed` ones if it can be deleted."""
         topic_id = self._node.image.topic_id(name)
         try:
             self._node.topics.check_deletion(name)
+            count_mutations(self._node.image.partition_count(name))
         except TopicError as problem:
-            return _not_deleted(name, topic_id, problem.error, str(problem))
+            return _not_deleted(name, topic_id, problem.error, str(problem) or None)
         allowed.append(name)
         return DeletableTopicResult(name=name, topic_id=topic_id)
 
@@ -184,11 +202,11 @@ def _check_assignments(partitions: int, broker_ids: list[list[int]], node_id: in
         raise TopicError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
 
 
-def _not_grown(name: str, error: ErrorCode, message: str) -> CreatePartitionsTopicResult:
+def _not_grown(name: str, error: ErrorCode, message: str | None) -> CreatePartitionsTopicResult:
     return CreatePartitionsTopicResult(name=name, error_code=error, error_message=message)
 
 
-def _not_created(wanted: CreatableTopic, error: ErrorCode, message: str) -> CreatableTopicResult:
+def _not_created(wanted: CreatableTopic, error: ErrorCode, message: str | None) -> CreatableTopicResult:
     return CreatableTopicResult(name=wanted.name, error_code=error, error_message=message)
 
 
@@ -214,7 +232,7 @@ def _split_valid(wanted: list[DeleteTopicState]) -> Steps[tuple[list[DeleteTopic
     return valid, rejected
 
 
-def _not_deleted(name: str | None, topic_id: bytes, error: ErrorCode, message: str) -> DeletableTopicResult:
+def _not_deleted(name: str | None, topic_id: bytes, error: ErrorCode, message: str | None) -> DeletableTopicResult:
     return DeletableTopicResult(name=name, topic_id=topic_id, error_code=error, error_message=message)
 
 

@@ -18,6 +18,7 @@ from _wire.primitives import Message
 from coordinator.broker.slices import Slices
 from coordinator.config import Config
 from coordinator.core.partitioning import partition_for
+from coordinator.metadata.image import MetadataImage
 from coordinator.runtime import shard as shard_module
 from coordinator.runtime.shard import ShardState
 from coordinator.server.connection import Connection
@@ -31,6 +32,7 @@ from coordinator.server.rejection_log import RejectionLog
 from coordinator.server.request_context import Endpoint
 from coordinator.server.request_dispatcher import RequestDispatcher
 from coordinator.server.slow_peers import SlowPeers
+from coordinator.server.throttling import Throttling
 from tests.server.handlers.group_messages import commit_request
 from tests.simulation.server import SimulatedServer
 from tests.wire_client import BEFORE_MEMBER_ID_REQUIRED, join_request
@@ -61,14 +63,18 @@ class GroupNode:
         parts = cast(NodeContext, SimpleNamespace(coordinator=self.coordinator, pending=self.pending, config=config))
         table = DispatchTable()
         GroupHandlers(parts).add_to(table)
-        limits = ConnectionLimits(config, cast(LoopScheduler, self.server.wheel))
+        scheduler = cast(LoopScheduler, self.server.wheel)
+        self.image = MetadataImage()
+        self.throttling = Throttling(config, self.image, self.server.sessions, scheduler, lambda: self.server.now_ms)
+        limits = ConnectionLimits(config, scheduler)
         self.dispatcher = RequestDispatcher(
             table,
             ClusterHandlers(parts),
             self.pending,
             limits,
-            SlowPeers(config, cast(LoopScheduler, self.server.wheel), lambda: self.server.now_ms),
-            RejectionLog(cast(LoopScheduler, self.server.wheel), lambda: self.server.now_ms),
+            SlowPeers(config, scheduler, lambda: self.server.now_ms),
+            RejectionLog(scheduler, lambda: self.server.now_ms),
+            self.throttling,
             self.server.environment,
             Slices(self._no_callback),
             self._flush_failed,

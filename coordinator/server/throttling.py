@@ -1,0 +1,252 @@
+"""Measures requests against the quotas of their clients, and mutes the connections of those that exceed one (KIP-219).
+
+A response is sent at once, with its throttle time; the next request of its connection is handled when that is over.
+While no user and no client id has a quota, `is_active` is all that a request is asked for.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from time import perf_counter_ns
+from types import GeneratorType
+from typing import Any, Final, NamedTuple
+
+from _wire.errors import ErrorCode
+from _wire.headers import encode_response
+from _wire.messages.fetch import FetchRequest, FetchResponse
+from _wire.messages.produce import ProduceRequest
+from coordinator.broker.slices import Steps
+from coordinator.broker.topics import TopicError
+from coordinator.config import Config
+from coordinator.metadata.image import MetadataImage
+from coordinator.quotas.usage import QuotaUsage
+from coordinator.runtime.sessions import SessionTable
+from coordinator.server.connection import Connection
+from coordinator.server.dispatch import Handler
+from coordinator.server.loop_scheduler import LoopScheduler
+from coordinator.server.request_context import RequestContext
+
+EXPIRY_CHECK_INTERVAL_MS: Final = 600_000
+PERCENT_PER_NS: Final = 100 / 1_000_000_000
+"""A second of handler time in a second is 100 percent."""
+
+
+class MuteKey(NamedTuple):
+    """The timer key that ends the throttle time of a connection."""
+
+    connection: Connection
+
+
+class RefusalKey(NamedTuple):
+    """The timer key that closes a connection that was one too many."""
+
+    connection: Connection
+
+
+class UsageExpiryKey(NamedTuple):
+    """The timer key that forgets what clients used that are gone."""
+
+
+class Throttling:
+    """The quotas of one node."""
+
+    def __init__(
+        self,
+        config: Config,
+        image: MetadataImage,
+        sessions: SessionTable,
+        scheduler: LoopScheduler,
+        now_ms: Callable[[], int],
+    ) -> None:
+        """`sessions` is what connections answer heartbeats from, as long as nobody has to measure them."""
+        self._image = image
+        self._sessions = sessions
+        self._scheduler = scheduler
+        self._now_ms = now_ms
+        self._has_expiry_timer = False
+        self.usage = QuotaUsage(config)
+        self.is_active = False
+        self.load()
+
+    def load(self) -> None:
+        """Take over the quotas of the image, at the start and after each change."""
+        self.usage.load(self._image.quotas)
+        self.is_active = self.usage.limits_clients
+        self._sessions.leaves_heartbeats = bool(self.usage.request.limits)
+        if self._image.quotas and not self._has_expiry_timer:
+            self._has_expiry_timer = True
+            self._scheduler.start(UsageExpiryKey(), self._now_ms() + EXPIRY_CHECK_INTERVAL_MS)
+
+    def opened(self, connection: Connection) -> None:
+        """Count a new connection. One too many is not served, and closed after its throttle time (KIP-612)."""
+        if not self.usage.connection.limits:
+            return
+        address, now_ms = connection.client_host.removeprefix("/"), self._now_ms()
+        throttle_ms = self.usage.connection.record(address, 1, now_ms)
+        if throttle_ms:
+            # It was not accepted, so it does not count.
+            self.usage.connection.unrecord(address, 1, now_ms)
+            connection.mute(self._start(RefusalKey(connection), throttle_ms))
+
+    def begin(self, connection: Connection, call: RequestContext, frame_bytes: int, began_ns: int) -> "Charge":
+        """Measure a request. Its response is encoded by what this returns, and its handler called through it."""
+        charge = connection.charge = Charge(self.usage, self._now_ms, call, frame_bytes, began_ns)
+        return charge
+
+    def mute(self, connection: Connection, throttle_time_ms: int) -> None:
+        """Let a connection wait; called when its response has been buffered."""
+        connection.mute(self._start(MuteKey(connection), throttle_time_ms))
+
+    def due(self, key: object, now_ms: int) -> None:
+        if isinstance(key, MuteKey):
+            key.connection.unmute()
+        elif isinstance(key, RefusalKey):
+            key.connection.reject("too many new connections from one address (quota connection_creation_rate)")
+        elif isinstance(key, UsageExpiryKey):
+            self.usage.expire(now_ms)
+            self._has_expiry_timer = bool(self._image.quotas or self.usage.meters)
+            if self._has_expiry_timer:
+                self._scheduler.start(key, now_ms + EXPIRY_CHECK_INTERVAL_MS)
+
+    def _start(self, key: object, delay_ms: int) -> Callable[[], object]:
+        return partial(self._scheduler.cancel, self._scheduler.start(key, self._now_ms() + delay_ms))
+
+
+class Charge:
+    """What one request uses of the quotas of its client.
+
+    Time is that of the handler and of decoding and encoding. What groups do after the handler, at the end of the
+    iteration, is not counted; on Kafka that runs in threads which are not counted either.
+    """
+
+    __slots__ = (
+        "_call",
+        "_frame_bytes",
+        "_now_ms",
+        "_running_ns",
+        "_spent_ns",
+        "_until_ms",
+        "_usage",
+        "throttle_time_ms",
+    )
+
+    def __init__(
+        self, usage: QuotaUsage, now_ms: Callable[[], int], call: RequestContext, frame_bytes: int, began_ns: int
+    ) -> None:
+        self._usage = usage
+        self._now_ms = now_ms
+        self._call = call
+        self._frame_bytes = frame_bytes
+        self._running_ns = began_ns
+        """Since when time is spent on the request, by `perf_counter_ns`; 0: at the moment none is."""
+        self._spent_ns = 0
+        self._until_ms = 0
+        """Until when the request is throttled for `controller_mutation_rate`."""
+        self.throttle_time_ms = -1
+        """How long the connection is to be muted; -1: not known yet."""
+
+    def handle(self, handler: Handler, request: Any, call: RequestContext) -> Any:
+        """Call the handler, and measure its time, also that of its steps."""
+        if isinstance(request, FetchRequest):
+            self._bound(request)
+        try:
+            response = handler(request, call)
+        finally:
+            self._pause()
+        return self._steps(response) if type(response) is GeneratorType else response
+
+    def _bound(self, request: FetchRequest) -> None:
+        """Fetch no more than can be sent without being throttled for certain: it could never be sent at all."""
+        bytes_max = self._usage.consumer.value_max(self._call.client_id)
+        if bytes_max is not None:
+            request.max_bytes = min(request.max_bytes, int(bytes_max))
+            request.min_bytes = min(request.min_bytes, request.max_bytes)
+
+    def _steps(self, steps: Steps[Any]) -> Steps[Any]:
+        try:
+            while True:
+                self._running_ns = perf_counter_ns()
+                try:
+                    next(steps)
+                except StopIteration as end:
+                    return end.value
+                finally:
+                    self._pause()
+                yield
+        finally:
+            steps.close()
+
+    def _pause(self) -> None:
+        if self._running_ns:
+            self._spent_ns += perf_counter_ns() - self._running_ns
+            self._running_ns = 0
+
+    def count_mutations(self, is_strict: bool, partitions: int) -> None:
+        """Count partitions that are to be created or deleted (KIP-599).
+
+        Raises:
+            TopicError: THROTTLING_QUOTA_EXCEEDED; they may not be.
+        """
+        now_ms = self._now_ms()
+        is_allowed, throttle_ms = self._usage.mutation.take(self._call.client_id, partitions, is_strict, now_ms)
+        if throttle_ms:
+            self._until_ms = now_ms + throttle_ms
+        if not is_allowed:
+            raise TopicError(ErrorCode.THROTTLING_QUOTA_EXCEEDED, "")
+
+    def encode(self, response: Any) -> bytes:
+        """Encode the response, with the throttle time; a Fetch that is throttled is answered empty.
+
+        Raises:
+            ValueError, TypeError, OverflowError: the response cannot be encoded.
+        """
+        call = self._call
+        if not self._running_ns:
+            self._running_ns = perf_counter_ns()
+        encoded = encode_response(call.correlation_id, response, call.api_version)
+        self._pause()
+        throttle_time_ms = self.throttle_time_ms = self._throttle_time(len(encoded))
+        if throttle_time_ms:
+            if isinstance(response, FetchResponse):
+                response = FetchResponse(error_code=response.error_code, session_id=response.session_id)
+            if hasattr(response, "throttle_time_ms"):
+                response.throttle_time_ms = throttle_time_ms
+            encoded = encode_response(call.correlation_id, response, call.api_version)
+        return encoded
+
+    def end(self) -> int:
+        """The request has been answered, or needs no response: return how long its connection is to be muted, in ms."""
+        if self.throttle_time_ms < 0:
+            self.throttle_time_ms = self._bandwidth_throttle_time(0, self._now_ms())
+        return self.throttle_time_ms
+
+    def _throttle_time(self, response_bytes: int) -> int:
+        now_ms, client_id = self._now_ms(), self._call.client_id
+        request_ms = self._usage.request.record(client_id, self._spent_ns * PERCENT_PER_NS, now_ms)
+        throttle_ms = max(self._bandwidth_throttle_time(response_bytes, now_ms), request_ms, self._until_ms - now_ms, 0)
+        if throttle_ms and isinstance(self._call.request, FetchRequest):
+            self._usage.consumer.unrecord(client_id, response_bytes, now_ms)
+        return throttle_ms
+
+    def _bandwidth_throttle_time(self, response_bytes: int, now_ms: int) -> int:
+        client_id, request = self._call.client_id, self._call.request
+        if isinstance(request, ProduceRequest):
+            return self._usage.producer.record(client_id, self._frame_bytes, now_ms)
+        if isinstance(request, FetchRequest):
+            return self._usage.consumer.record(client_id, response_bytes, now_ms)
+        return 0
+
+
+def mutation_counter(call: RequestContext, strict_since: int) -> Callable[[int], None]:
+    """Return what is called with the number of partitions before they are created or deleted.
+
+    From the version `strict_since` on, clients know THROTTLING_QUOTA_EXCEEDED: then it raises TopicError while the
+    quota is exceeded. Older clients get what they ask for, and are throttled.
+    """
+    charge = call.connection.charge
+    if charge is None:
+        return _uncounted
+    return partial(charge.count_mutations, call.api_version >= strict_since)
+
+
+def _uncounted(partitions: int) -> None:
+    """There are no quotas."""
