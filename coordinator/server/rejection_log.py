@@ -41,7 +41,7 @@ class RejectionLog:
         untold = self._untold.get(client_host)
         if untold is not None:
             untold.count += 1
-            untold.reason = reason
+            untold.newest_reason = reason
             return
         if len(self._untold) < ADDRESSES_MAX:
             self._untold[client_host] = _Untold()

@@ -37,9 +37,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *explain.MUTANTS,
     *testkit.MUTANTS,
     *produce.MUTANTS,
-<<<<<<< HEAD
     *bounds.MUTANTS,
-=======
     *quotas.MUTANTS,
->>>>>>> quotas
 )
