@@ -18,11 +18,11 @@ class RejectionLogKey(NamedTuple):
 class _Untold:
     """What was closed since the last line about an address."""
 
-    __slots__ = ("count", "reason")
+    __slots__ = ("count", "newest_reason")
 
     def __init__(self) -> None:
         self.count = 0
-        self.reason = ""
+        self.newest_reason = ""
 
 
 class RejectionLog:
@@ -62,7 +62,7 @@ class RejectionLog:
             if last.count:
                 self._untold[client_host] = _Untold()
                 others = {"suppressed": last.count - 1} if last.count > 1 else {}
-                logger.warning("connection closed", client=client_host, reason=last.reason, **others)
+                logger.warning("connection closed", client=client_host, reason=last.newest_reason, **others)
         elsewhere, self._elsewhere = self._elsewhere, 0
         if elsewhere:
             logger.warning("connections of further clients closed", count=elsewhere)
