@@ -98,7 +98,18 @@ class RequestDispatcher:
         except MalformedMessage as problem:
             connection.reject(str(problem))
             return
-        call = connection.call = self._call(connection, header, route, request, version)
+        call = connection.call = RequestContext(
+            None,
+            version,
+            header.client_id or "",
+            connection.client_host,
+            self._environment,
+            0,
+            connection,
+            route,
+            request,
+            header.correlation_id,
+        )
         if began_ns:
             charge = self._throttling.begin(connection, call, len(frame), began_ns)
             self.handle(partial(charge.handle, route.handler), request, call)
@@ -155,20 +166,23 @@ class RequestDispatcher:
         if route is None:
             connection.reject(f"API key {header.api_key} is not served")
         elif header.api_key == ApiVersionsRequest.API_KEY:
-            connection.call = self._call(connection, header, route, None, 0)
+            client_id, correlation_id = header.client_id or "", header.correlation_id
+            connection.call = RequestContext(
+                None,
+                0,
+                client_id,
+                connection.client_host,
+                self._environment,
+                0,
+                connection,
+                route,
+                None,
+                correlation_id,
+            )
             connection.send_response(self._cluster.unsupported_api_versions())
         else:
             served = f"{route.min_version} to {route.max_version}"
             connection.reject(f"{route.api.name} version {header.api_version} is not served; {served} are")
-
-    def _call(
-        self, connection: Connection, header: RequestHeader, route: Route, request: Any, version: int
-    ) -> RequestContext:
-        client_id, client_host = header.client_id or "", connection.client_host
-        environment, correlation_id = self._environment, header.correlation_id
-        return RequestContext(
-            None, version, client_id, client_host, environment, 0, connection, route, request, correlation_id
-        )
 
     def error_response(self, call: RequestContext, error: ErrorCode) -> Any:
         return call.route.error_response(call.request, error, call.api_version)
