@@ -18,6 +18,7 @@ def validate_batch(
     earliest_ms: int,
     latest_ms: int,
     decompressed_bytes_max: int,
+    keys_required: bool = False,
 ) -> tuple[BatchHeader, bytearray]:
     """Check the data of one partition of a Produce request; return the header and a copy of the batch to append.
 
@@ -34,6 +35,7 @@ def validate_batch(
             CORRUPT_MESSAGE: the checksum or the length of the batch is wrong.
             INVALID_RECORD: no batch or more than one, not of format 2, a control batch, a base offset other than 0, a
                 producer id without a sequence, or records that are not what the header says.
+                Or records without a key although `keys_required`; the first 1000 are in `record_errors`.
             INVALID_TIMESTAMP: records outside of the bounds; the first 1000 are in `record_errors`.
             MESSAGE_TOO_LARGE: the batch has more than `batch_bytes_max` bytes, or its records have more than
                 `decompressed_bytes_max` after decompression.

@@ -64,6 +64,8 @@ cdef struct Scan:
     int64_t earliest_ms
     int64_t latest_ms
     int64_t max_timestamp_ms
+    bint keys_required
+    bint is_keyless                                 # the record that was read last
 
 
 class InvalidBatch(Exception):
@@ -76,7 +78,7 @@ class InvalidBatch(Exception):
 
 def validate_batch(
     data, int api_version, Py_ssize_t batch_bytes_max, int64_t earliest_ms, int64_t latest_ms,
-    Py_ssize_t decompressed_bytes_max,
+    Py_ssize_t decompressed_bytes_max, bint keys_required=False,
 ):
     cdef Py_buffer view
     cdef BatchHeader header
@@ -86,7 +88,7 @@ def validate_batch(
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
         header = check_header(<const uint8_t *>view.buf, view.len, api_version, batch_bytes_max)
-        start_scan(&scan, header, earliest_ms, latest_ms)
+        start_scan(&scan, header, earliest_ms, latest_ms, keys_required)
         check_records(&scan, header, <const uint8_t *>view.buf, decompressed_bytes_max)
         return batch_to_store(header, <const uint8_t *>view.buf, scan.max_timestamp_ms)
     finally:
@@ -180,13 +182,16 @@ cdef int check_offsets(const uint8_t *data) except -1:
 
 # -------------------------------------------------------------------------------------------------------------- records
 
-cdef void start_scan(Scan *scan, BatchHeader header, int64_t earliest_ms, int64_t latest_ms) noexcept:
+cdef void start_scan(
+    Scan *scan, BatchHeader header, int64_t earliest_ms, int64_t latest_ms, bint keys_required
+) noexcept:
     scan.index = 0
     scan.count = header.record_count
     scan.base_timestamp_ms = header.base_timestamp_ms
     scan.earliest_ms = earliest_ms
     scan.latest_ms = latest_ms
     scan.max_timestamp_ms = NO_TIMESTAMP
+    scan.keys_required = keys_required
 
 
 cdef int check_records(
@@ -222,6 +227,7 @@ cdef object decompressed(BatchHeader header, object data, Py_ssize_t bytes_max):
 cdef int check_plain_records(Scan *scan, const uint8_t *data, Py_ssize_t size) except -1:
     cdef Problem problem
     cdef list outside = []
+    cdef list keyless = []
     cdef int64_t timestamp_ms
     scan.position = data
     scan.end = data + size
@@ -231,12 +237,20 @@ cdef int check_plain_records(Scan *scan, const uint8_t *data, Py_ssize_t size) e
             raise InvalidBatch(ErrorCode.INVALID_RECORD, f"record {scan.index}: {PROBLEMS[<int>problem]}")
         if timestamp_ms > scan.max_timestamp_ms:
             scan.max_timestamp_ms = timestamp_ms
+        if scan.keys_required and scan.is_keyless and len(keyless) < RECORD_ERRORS_MAX:
+            keyless.append((scan.index, "Compacted topic cannot accept message without key"))
         if timestamp_ms < scan.earliest_ms or timestamp_ms > scan.latest_ms:
             if timestamp_ms != NO_TIMESTAMP and len(outside) < RECORD_ERRORS_MAX:
                 outside.append((scan.index, timestamp_ms))
         scan.index += 1
     if scan.position != scan.end:
         raise InvalidBatch(ErrorCode.INVALID_RECORD, PROBLEMS[<int>BYTES_AFTER_RECORDS])
+    if keyless:
+        raise InvalidBatch(
+            ErrorCode.INVALID_RECORD,
+            "One or more records have been rejected: a compacted topic cannot accept a message without key",
+            keyless,
+        )
     if outside:
         raise_timestamps(scan, outside)
     return 0
@@ -276,9 +290,12 @@ cdef inline Problem check_record(Scan *scan, int64_t *timestamp_ms) noexcept:
         return BAD_RECORD_FIELDS
     if offset != scan.index:
         return BAD_OFFSET_DELTA
-    p = nullable_bytes(p, end)
-    if p == NULL:
+    p = varint(p, end, &size)
+    if p == NULL or size < -1 or size > end - p:
         return BAD_KEY
+    scan.is_keyless = size < 0
+    if size > 0:
+        p += size
     p = nullable_bytes(p, end)
     if p == NULL:
         return BAD_VALUE

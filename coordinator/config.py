@@ -43,6 +43,10 @@ class ConfigKey(Generic[T]):
     def type_name(self) -> str:
         return {bool: "boolean", int: "int", str: "string"}[type(self.default)]
 
+    def format(self, value: T) -> str:
+        """A value as in a properties file."""
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
     def parse(self, text: str) -> T:
         """Parse and validate a value.
 
@@ -248,6 +252,64 @@ LOG_ROLL_MS = ConfigKey(
 )
 LOG_INDEX_INTERVAL_BYTES = ConfigKey(
     "log.index.interval.bytes", 4096, "The interval in bytes at which an entry is added to the indexes.", 0, INT32_MAX
+)
+LOG_INDEX_SIZE_MAX_BYTES = ConfigKey(
+    "log.index.size.max.bytes",
+    10 * 1024 * 1024,
+    "The maximum size of an offset index in bytes. A segment whose index is full is rolled.",
+    4,
+    INT32_MAX,
+)
+LOG_RETENTION_HOURS = ConfigKey(
+    "log.retention.hours",
+    7 * 24,
+    "Hours to keep records before their segment is deleted; -1: no limit. Only used if neither `log.retention.ms` nor "
+    "`log.retention.minutes` is set.",
+    -1,
+    INT32_MAX,
+)
+LOG_RETENTION_MINUTES = ConfigKey(
+    "log.retention.minutes",
+    7 * 24 * 60,
+    "Minutes to keep records before their segment is deleted; -1: no limit. If it is not set, `log.retention.hours` is "
+    "used.",
+    -1,
+    INT32_MAX,
+)
+LOG_RETENTION_MS = ConfigKey(
+    "log.retention.ms",
+    7 * 24 * 3600 * 1000,
+    "Time in ms to keep records before their segment is deleted; -1: no limit. If it is not set, "
+    "`log.retention.minutes` is used.",
+    -1,
+    INT64_MAX,
+)
+LOG_RETENTION_BYTES = ConfigKey(
+    "log.retention.bytes",
+    -1,
+    "The size in bytes that a partition may have before its oldest segments are deleted; -1: no limit.",
+    -INT64_MAX - 1,
+    INT64_MAX,
+)
+LOG_RETENTION_CHECK_INTERVAL_MS = ConfigKey(
+    "log.retention.check.interval.ms",
+    300_000,
+    "The interval in ms at which logs are checked for segments to delete.",
+    1,
+    INT64_MAX,
+)
+LOG_SEGMENT_DELETE_DELAY_MS = ConfigKey(
+    "log.segment.delete.delay.ms",
+    60_000,
+    "The time in ms after which the files of a deleted segment are removed. Until then they are renamed.",
+    0,
+    INT64_MAX,
+)
+LOG_MESSAGE_TIMESTAMP_TYPE = ConfigKey(
+    "log.message.timestamp.type",
+    "CreateTime",
+    "Whether the timestamp of a record is the one of the producer or the time of the append.",
+    one_of=("CreateTime", "LogAppendTime"),
 )
 LOG_MESSAGE_TIMESTAMP_BEFORE_MAX_MS = ConfigKey(
     "log.message.timestamp.before.max.ms",
@@ -471,18 +533,32 @@ class Config:
             ConfigError: a name is unknown (the message suggests the nearest one), or a value is not allowed.
         """
         self._values: dict[ConfigKey[Any], Any] = {key: key.default for key in ALL_KEYS}
+        self._given: set[ConfigKey[Any]] = set()
         for name, text in (texts or {}).items():
             key = find_key(name)
             self._values[key] = key.parse(text)
+            self._given.add(key)
         if self[GROUP_MIN_SESSION_TIMEOUT_MS] > self[GROUP_MAX_SESSION_TIMEOUT_MS]:
             raise ConfigError(
                 f"{GROUP_MIN_SESSION_TIMEOUT_MS.name}={self[GROUP_MIN_SESSION_TIMEOUT_MS]}: "
                 f"must not be above {GROUP_MAX_SESSION_TIMEOUT_MS.name}={self[GROUP_MAX_SESSION_TIMEOUT_MS]}"
             )
 
+        for retention in (LOG_RETENTION_HOURS, LOG_RETENTION_MINUTES, LOG_RETENTION_MS):
+            if self[retention] == 0:
+                raise ConfigError(f"{retention.name}=0: must be -1 or at least 1")
+
     def __getitem__(self, key: ConfigKey[T]) -> T:
         value: T = self._values[key]
         return value
+
+    def is_given(self, key: ConfigKey[Any]) -> bool:
+        """Whether the value was given, and is not the default."""
+        return key in self._given
+
+    def text(self, key: ConfigKey[Any]) -> str:
+        """The value as in a properties file."""
+        return key.format(self._values[key])
 
 
 def find_key(name: str) -> ConfigKey[Any]:

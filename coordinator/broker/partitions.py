@@ -6,17 +6,9 @@ from typing import NamedTuple
 
 from _wire.errors import ErrorCode
 from coordinator.broker.slices import Slices, Steps
-from coordinator.config import (
-    LOG_INDEX_INTERVAL_BYTES,
-    LOG_ROLL_MS,
-    LOG_SEGMENT_BYTES,
-    MESSAGE_MAX_BYTES,
-    NODE_ID,
-    OFFSETS_TOPIC_SEGMENT_BYTES,
-    Config,
-)
-from coordinator.internal_topics import OFFSETS_TOPIC, READ_ONLY_TOPICS
-from coordinator.log.config import LogConfig
+from coordinator.broker.topic_configs import log_config
+from coordinator.config import NODE_ID, Config
+from coordinator.internal_topics import READ_ONLY_TOPICS
 from coordinator.log.directory import LogDirectory
 from coordinator.log.names import METADATA_LOG
 from coordinator.log.partition_log import PartitionLog
@@ -102,6 +94,14 @@ class Partitions:
         log = self._logs.get((topic, partition))
         return None if log is None else log.log_end_offset
 
+    def configs_changed(self, name: str) -> None:
+        """Give the open logs of a topic its configs, which have changed in the metadata."""
+        topic = self._image.topics[name]
+        config = log_config(name, topic.configs, self._config)
+        for partition in range(topic.partitions):
+            if log := self._logs.get((name, partition)):
+                log.configure(config)
+
     def delete_logs(self, topic: Topic) -> None:
         """Close and delete the logs of a topic that has been deleted from the metadata, in slices."""
         deletion = self._deleting.setdefault(topic.name, Deletion({}, []))
@@ -130,13 +130,7 @@ class Partitions:
         if deletion is not None and partition in deletion.waiting:
             # The directory is that of an earlier topic of this name.
             self._rename_log(topic.name, partition, deletion)
-        segment_bytes = OFFSETS_TOPIC_SEGMENT_BYTES if topic.name == OFFSETS_TOPIC else LOG_SEGMENT_BYTES
-        config = LogConfig(
-            segment_bytes=self._config[segment_bytes],
-            segment_ms=self._config[LOG_ROLL_MS],
-            index_interval_bytes=self._config[LOG_INDEX_INTERVAL_BYTES],
-            max_message_bytes=self._config[MESSAGE_MAX_BYTES],
-        )
+        config = log_config(topic.name, topic.configs, self._config)
         log = self._directory.open_log(topic.name, partition, config, lazy=topic.name in READ_ONLY_TOPICS)
         self._logs[topic.name, partition] = log
         return log

@@ -19,13 +19,7 @@ from coordinator.broker.partitions import LEADER_EPOCH, Partitions
 from coordinator.broker.producer_directory import ProducerDirectory
 from coordinator.broker.producers import AppendedBatch, has_producer_id
 from coordinator.broker.slices import Steps
-from coordinator.config import (
-    INT64_MAX,
-    LOG_MESSAGE_TIMESTAMP_AFTER_MAX_MS,
-    LOG_MESSAGE_TIMESTAMP_BEFORE_MAX_MS,
-    PRODUCE_MAX_DECOMPRESSED_BYTES,
-    Config,
-)
+from coordinator.config import INT64_MAX, PRODUCE_MAX_DECOMPRESSED_BYTES, Config
 from coordinator.internal_topics import READ_ONLY_TOPICS
 from coordinator.log.errors import LogAppendError, RecordListTooLarge
 from coordinator.log.partition_log import PartitionLog
@@ -62,8 +56,6 @@ class ProduceService:
         self._partitions = partitions
         self._notifier = notifier
         self._producers = producers
-        self._timestamp_before_max_ms = config[LOG_MESSAGE_TIMESTAMP_BEFORE_MAX_MS]
-        self._timestamp_after_max_ms = config[LOG_MESSAGE_TIMESTAMP_AFTER_MAX_MS]
         self._decompressed_bytes_max = config[PRODUCE_MAX_DECOMPRESSED_BYTES]
 
     def produce(self, request: ProduceRequest, api_version: int, now_ms: int) -> Steps[ProduceResponse]:
@@ -113,16 +105,18 @@ class ProduceService:
             InvalidBatch: with the error for the client.
         """
         earliest_ms, latest_ms = INT64_MIN, INT64_MAX
-        if log.config.message_timestamp_type == "CreateTime":
-            earliest_ms = now_ms - self._timestamp_before_max_ms
-            latest_ms = min(now_ms + self._timestamp_after_max_ms, INT64_MAX)
+        config = log.config
+        if config.message_timestamp_type == "CreateTime":
+            earliest_ms = now_ms - config.timestamp_before_max_ms
+            latest_ms = min(now_ms + config.timestamp_after_max_ms, INT64_MAX)
         header, batch = validate_batch(
             sent.data.records,
             sent.api_version,
-            log.config.max_message_bytes,
+            config.max_message_bytes,
             earliest_ms,
             latest_ms,
             self._decompressed_bytes_max,
+            "compact" in config.cleanup_policy,
         )
         if header.is_transactional and sent.request.transactional_id is None:
             raise InvalidBatch(

@@ -1,10 +1,11 @@
 """Creation, growth and deletion of topics."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from _wire.errors import ErrorCode
 from coordinator.broker.partitions import Partitions
+from coordinator.broker.topic_configs import InvalidTopicConfig, valid_configs, validate
 from coordinator.config import (
     MAX_BROKER_PARTITIONS,
     NUM_PARTITIONS,
@@ -95,7 +96,7 @@ class Topics:
         name: str,
         partitions: int,
         replication_factor: int,
-        configs: dict[str, str] | None = None,
+        configs: Mapping[str, str | None] | None = None,
         count_mutations: Callable[[int], None] = lambda partitions: None,
     ) -> int:
         """Check the arguments of `create`, in Kafka's order, and plan the topic; return how many partitions it gets.
@@ -103,7 +104,7 @@ class Topics:
         `count_mutations` is called at the end with the number of partitions; it may raise TopicError.
 
         Raises:
-            TopicError: the name or a number is not allowed, the topic exists, or a quota is exceeded.
+            TopicError: the name, a config or a number is not allowed, the topic exists, or a quota is exceeded.
         """
         _check_name(name)
         image, key = self._store.image, collision_key(name)
@@ -112,6 +113,10 @@ class Topics:
             raise TopicError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
         if same is not None:
             raise TopicError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {same}")
+        try:
+            valid = validate(configs or {}, name)
+        except InvalidTopicConfig as problem:
+            raise TopicError(ErrorCode.INVALID_CONFIG, str(problem)) from None
         if partitions != DEFAULT_COUNT and not 1 <= partitions <= PARTITIONS_AT_MOST:
             raise TopicError(
                 ErrorCode.INVALID_PARTITIONS, f"Number of partitions must be 1 to {PARTITIONS_AT_MOST}, or -1."
@@ -124,7 +129,7 @@ class Topics:
         count = self._config[NUM_PARTITIONS] if partitions == DEFAULT_COUNT else partitions
         self._check_room(name, image.partitions + plan.partitions + count)
         count_mutations(count)
-        plan.add(NewTopic(name, count, configs or {}))
+        plan.add(NewTopic(name, count, valid))
         return count
 
     def _check_room(self, name: str, partitions: int) -> None:
@@ -191,6 +196,29 @@ class Topics:
         if partitions > PARTITIONS_AT_MOST:
             raise TopicError(ErrorCode.INVALID_PARTITIONS, f"A topic has at most {PARTITIONS_AT_MOST} partitions.")
         self._check_room(name, self._store.image.partitions - topic.partitions + partitions)
+
+    def config_change(
+        self, name: str, change: Callable[[Mapping[str, str]], Mapping[str, str | None]]
+    ) -> dict[str, str]:
+        """Check a change of a topic's configs; return all that it would have. `change` gets those that it has now.
+
+        Raises:
+            TopicError: the topic does not exist, or a config is not allowed; `change` may raise it, too.
+        """
+        _check_name(name)
+        topic = self._store.image.topics.get(name)
+        if topic is None:
+            raise TopicError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+        try:
+            return validate(change(valid_configs(topic.configs)), name)
+        except InvalidTopicConfig as problem:
+            raise TopicError(ErrorCode.INVALID_CONFIG, str(problem)) from None
+
+    def change_configs(self, changes: Mapping[str, dict[str, str]], now_ms: int) -> None:
+        """Give topics the configs that `config_change` returned, with one flush. Open logs use them at once."""
+        self._store.change_topic_configs(changes, now_ms)
+        for name in changes:
+            self._partitions.configs_changed(name)
 
     def check_deletion(self, name: str) -> None:
         """Check that a topic can be deleted.

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+INT64_MAX = 2**63 - 1
+
 
 @dataclass(frozen=True, slots=True)
 class LogConfig:
@@ -13,3 +15,9 @@ class LogConfig:
     index_interval_bytes: int = 4_096  # index.interval.bytes
     max_message_bytes: int = 1_048_588  # max.message.bytes: of a batch after compression
     message_timestamp_type: str = "CreateTime"  # message.timestamp.type: or LogAppendTime
+    timestamp_before_max_ms: int = INT64_MAX  # message.timestamp.before.max.ms
+    timestamp_after_max_ms: int = 3_600_000  # message.timestamp.after.max.ms
+    retention_ms: int = 7 * 24 * 3_600_000  # retention.ms: negative: no limit
+    retention_bytes: int = -1  # retention.bytes: negative: no limit
+    file_delete_delay_ms: int = 60_000  # file.delete.delay.ms
+    cleanup_policy: frozenset[str] = frozenset({"delete"})  # cleanup.policy: of delete and compact

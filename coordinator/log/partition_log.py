@@ -135,6 +135,12 @@ class PartitionLog:
                 log._create_segment()
         return log
 
+    def configure(self, config: LogConfig) -> None:
+        """Use other settings from the next append on."""
+        self.config = config
+        if self._segments:
+            self._segments[-1].configure(config)
+
     @property
     def size_bytes(self) -> int:
         """The size of all batches in bytes."""

@@ -71,11 +71,15 @@ class Segment:
         self.offset_index = OffsetIndex(segment_path(directory, base_offset, ".index"))
         self.time_index = TimeIndex(segment_path(directory, base_offset, ".timeindex"))
         self._fs = fs
-        self._config = config
-        self._index_entries_max = config.segment_index_bytes // OFFSET_ENTRY.size
+        self.configure(config)
         self._file: OpenFile = fs.open(self.log_path)
         self._bytes_since_index_entry = 0
         self._has_torn_tail = False
+
+    def configure(self, config: LogConfig) -> None:
+        """Use other settings from the next append on."""
+        self._config = config
+        self._index_entries_max = config.segment_index_bytes // OFFSET_ENTRY.size
 
     def append(self, batches: bytearray, headers: Sequence[BatchHeader]) -> None:
         """Write batches, whose offsets are assigned, with one write.

@@ -11,6 +11,7 @@ from coordinator.metadata.records import (
     ProducerIdsRecord,
     QuotaRecord,
     RemoveTopicRecord,
+    TopicConfigsRecord,
     TopicRecord,
 )
 
@@ -69,6 +70,9 @@ class MetadataImage:
                 before = self.topics[record.name]
                 topic = replace(before, partitions=record.partitions)
                 self.partitions += topic.partitions - before.partitions
+                self.topics[topic.name] = self.topics_by_id[topic.topic_id] = topic
+            case TopicConfigsRecord():
+                topic = replace(self.topics[record.name], configs=dict(record.configs))
                 self.topics[topic.name] = self.topics_by_id[topic.topic_id] = topic
             case RemoveTopicRecord():
                 topic = self.topics.pop(record.name)

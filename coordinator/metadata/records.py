@@ -21,6 +21,13 @@ class PartitionsRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="parti
     partitions: int
 
 
+class TopicConfigsRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="topic_configs"):
+    """The configs of a topic were changed (KIP-133, KIP-339). `configs` are all that it has now."""
+
+    name: str
+    configs: dict[str, str]
+
+
 class RemoveTopicRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="remove_topic"):
     """A topic was deleted."""
 
@@ -45,7 +52,9 @@ class QuotaRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="quota"):
     value: str | None
 
 
-MetadataRecord = TopicRecord | PartitionsRecord | RemoveTopicRecord | ProducerIdsRecord | QuotaRecord
+MetadataRecord = (
+    TopicRecord | PartitionsRecord | TopicConfigsRecord | RemoveTopicRecord | ProducerIdsRecord | QuotaRecord
+)
 
 encode_record = msgspec.json.Encoder().encode
 decode_record = msgspec.json.Decoder(MetadataRecord).decode

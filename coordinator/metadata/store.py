@@ -1,6 +1,6 @@
 """The metadata log. A change is appended first, then applied to the image. All of it is replayed at start."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -16,6 +16,7 @@ from coordinator.metadata.records import (
     ProducerIdsRecord,
     QuotaRecord,
     RemoveTopicRecord,
+    TopicConfigsRecord,
     TopicRecord,
     decode_record,
     encode_record,
@@ -89,6 +90,11 @@ class MetadataStore:
         """Give a topic more partitions, so many in all."""
         assert partitions > self.image.topics[name].partitions, (name, partitions)
         self._append((PartitionsRecord(name, partitions),), now_ms)
+
+    def change_topic_configs(self, changes: Mapping[str, dict[str, str]], now_ms: int) -> None:
+        """Give topics, which must exist, other configs, with one append and one flush. Name → all that it has then."""
+        if changes:
+            self._append([TopicConfigsRecord(name, configs) for name, configs in changes.items()], now_ms)
 
     def remove_topics(self, names: Sequence[str], now_ms: int) -> None:
         """Remove topics, which must exist, with one append and one flush."""

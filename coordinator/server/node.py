@@ -52,6 +52,7 @@ from coordinator.runtime.shard import Shard
 from coordinator.runtime.store import LogStore
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.cluster import ClusterHandlers
+from coordinator.server.handlers.configs import ConfigHandlers
 from coordinator.server.handlers.data import DataHandlers
 from coordinator.server.handlers.groups import GroupHandlers
 from coordinator.server.handlers.quotas import QuotaHandlers
@@ -369,6 +370,7 @@ def dispatch_table(broker: NodeContext) -> tuple[DispatchTable, ClusterHandlers]
         TopicHandlers(broker),
         DataHandlers(broker),
         QuotaHandlers(broker),
+        ConfigHandlers(broker),
     )
     for handlers in families:
         handlers.add_to(table)

@@ -186,7 +186,7 @@ def test_topics_and_their_records_survive_a_kill(tmp_path):
             configs = [CreatableTopicConfig(name="cleanup.policy", value="compact")]
             (made,) = create(client, wanted("kept", 2, configs=configs))
             client.create_topic("gone")
-            client.produce("kept", build_batch([(None, b"v", ())]), partition=1)
+            client.produce("kept", build_batch([(b"k", b"v", ())]), partition=1)
             assert delete(client, "gone") == [ErrorCode.NONE]
         server.kill()
         server.start()
@@ -194,7 +194,7 @@ def test_topics_and_their_records_survive_a_kill(tmp_path):
             assert "gone" not in describe_all(client, 1)
             (described,) = describe(client, "kept", version=12)
             assert (described.topic_id, len(described.partitions)) == (made.topic_id, 2)
-            assert client.produce("kept", build_batch([(None, b"v", ())]), partition=1).base_offset == 1
+            assert client.produce("kept", build_batch([(b"k", b"v", ())]), partition=1).base_offset == 1
 
 
 # ---- metadata

@@ -13,6 +13,7 @@ from _wire.messages.create_partitions import (
 )
 from _wire.messages.create_topics import (
     CreatableTopic,
+    CreatableTopicConfigs,
     CreatableTopicResult,
     CreateTopicsRequest,
     CreateTopicsResponse,
@@ -24,7 +25,9 @@ from _wire.messages.delete_topics import (
     DeleteTopicState,
 )
 from coordinator.broker.slices import Steps
+from coordinator.broker.topic_configs import ALL_KEYS, origins
 from coordinator.broker.topics import DEFAULT_COUNT, Plan, TopicError
+from coordinator.metadata.store import NewTopic
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
@@ -35,6 +38,11 @@ TOPICS_AT_ONCE: Final = 100
 """Topics of one request that are created or deleted before other requests have their turn, with one flush."""
 STATES_VERSION = 6
 """From this version on DeleteTopics names topics by name or id (KIP-516)."""
+
+CONFIGS_VERSION: Final = 5
+"""From this version on the response of CreateTopics has the configs of the topics (KIP-525)."""
+CONFIGS_TOLD_OF_TOPICS: Final = 1_000
+"""The first topics of a request, whose configs its response has; a response cannot be encoded in slices."""
 
 CREATE_STRICT_SINCE: Final = 6
 CREATE_PARTITIONS_STRICT_SINCE: Final = 3
@@ -60,7 +68,11 @@ class TopicHandlers:
         count = mutation_counter(call, CREATE_STRICT_SINCE)
         for first in range(0, len(once), TOPICS_AT_ONCE):
             plan = Plan()
-            results = [self._plan_one(topic, times, plan, count) for topic in once[first : first + TOPICS_AT_ONCE]]
+            are_configs_told = call.api_version >= CONFIGS_VERSION and first < CONFIGS_TOLD_OF_TOPICS
+            results = [
+                self._plan_one(topic, times, plan, count, are_configs_told)
+                for topic in once[first : first + TOPICS_AT_ONCE]
+            ]
             if not request.validate_only:
                 self._node.topics.create_planned(plan, self._node.now_ms())
                 for result in results:
@@ -71,11 +83,16 @@ class TopicHandlers:
         return response
 
     def _plan_one(
-        self, wanted: CreatableTopic, times: Mapping[str, int], plan: Plan, count_mutations: Callable[[int], None]
+        self,
+        wanted: CreatableTopic,
+        times: Mapping[str, int],
+        plan: Plan,
+        count_mutations: Callable[[int], None],
+        are_configs_told: bool,
     ) -> CreatableTopicResult:
         if times[wanted.name] > 1:
             return _not_created(wanted, ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-        configs = {config.name: config.value for config in wanted.configs if config.value is not None}
+        configs = {config.name: config.value for config in wanted.configs}
         try:
             partitions, replication_factor = _counts(wanted, self._node.node_id)
             count = self._node.topics.plan(plan, wanted.name, partitions, replication_factor, configs, count_mutations)
@@ -87,8 +104,15 @@ class TopicHandlers:
             error_message=None,
             num_partitions=count,
             replication_factor=1,
-            configs=[],
+            configs=self._configs_of(plan.topics[-1]) if are_configs_told else None,
         )
+
+    def _configs_of(self, topic: NewTopic) -> list[CreatableTopicConfigs]:
+        told = []
+        for key in ALL_KEYS:
+            origin = origins(key, topic.name, topic.configs, self._node.config)[0]
+            told.append(CreatableTopicConfigs(name=key.name, value=origin.text, config_source=origin.source))
+        return told
 
     def add_partitions(self, request: CreatePartitionsRequest, call: RequestContext) -> Steps[CreatePartitionsResponse]:
         times = Counter(topic.name for topic in request.topics)

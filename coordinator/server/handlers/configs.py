@@ -1,0 +1,328 @@
+"""DescribeConfigs, IncrementalAlterConfigs and AlterConfigs (KIP-133, KIP-226, KIP-339)."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import IntEnum
+from typing import Any, Final, NamedTuple
+
+from _wire.errors import ErrorCode
+from _wire.messages import alter_configs, incremental_alter_configs
+from _wire.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
+from coordinator import config as settings
+from coordinator.broker.config_changes import Operation, changed, replaced
+from coordinator.broker.slices import Steps
+from coordinator.broker.topic_configs import ALL_KEYS, ConfigSource, ConfigType, origins, valid_configs
+from coordinator.broker.topics import TopicError
+from coordinator.log.errors import InvalidTopicName
+from coordinator.log.names import check_topic_name
+from coordinator.metadata.image import Topic
+from coordinator.server.dispatch import DispatchTable
+from coordinator.server.node_context import NodeContext
+from coordinator.server.request_context import RequestContext
+
+TOPICS_AT_ONCE: Final = 100
+"""Topics of one request whose configs are changed with one flush, before other requests have their turn."""
+
+UNREADABLE: Final = (
+    "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
+    "incompatible broker. See the broker logs for more details."
+)
+"""Kafka's message for resources of an unknown type in DescribeConfigs."""
+
+
+class ResourceType(IntEnum):
+    """ConfigResource.Type."""
+
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
+
+
+class Resource(NamedTuple):
+    """Whose configs they are; `type` is a number of ResourceType, or any other."""
+
+    type: int
+    name: str
+
+
+Change = Callable[[Mapping[str, str]], Mapping[str, str | None]]
+
+
+class Wanted(NamedTuple):
+    """What a request wants of one resource."""
+
+    resource: Resource
+    names: Sequence[str]
+    change: Change
+
+
+class ConfigHandlers:
+    """Tells and changes configs: those of topics can change, those of brokers only with a restart."""
+
+    def __init__(self, node: NodeContext) -> None:
+        self._node = node
+
+    def add_to(self, table: DispatchTable) -> None:
+        table.add("DescribeConfigs", self.describe, _describe_error, versions=(0, 4))
+        table.add("AlterConfigs", self.replace, _replace_error, versions=(0, 2))
+        table.add("IncrementalAlterConfigs", self.alter, _alter_error, versions=(0, 1))
+
+    # --------------------------------------------------------------------------------------------------------- describe
+
+    def describe(self, request: DescribeConfigsRequest, call: RequestContext) -> Steps[DescribeConfigsResponse]:
+        """Each resource is described once: a request cannot ask for a response that is much larger than the configs."""
+        response = DescribeConfigsResponse()
+        seen = set()
+        for wanted in request.resources:
+            resource = Resource(wanted.resource_type, wanted.resource_name)
+            try:
+                if resource in seen:
+                    raise TopicError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+                seen.add(resource)
+                configs = self._describe_one(wanted, request.include_synonyms, request.include_documentation)
+                response.results.append(_described(resource, ErrorCode.NONE, "", configs))
+            except TopicError as problem:
+                response.results.append(_described(resource, problem.error, str(problem), []))
+            yield
+        return response
+
+    def _describe_one(
+        self, wanted: DescribeConfigsResource, with_synonyms: bool, with_documentation: bool
+    ) -> list[DescribeConfigsResourceResult]:
+        name = wanted.resource_name
+        configs: Iterable[DescribeConfigsResourceResult]
+        match wanted.resource_type:
+            case ResourceType.TOPIC:
+                configs = self._topic_configs(self._topic(name))
+            case ResourceType.BROKER:
+                # The empty name stands for what is set for all brokers while they run: nothing can be.
+                configs = self._broker_configs() if self._check_broker(name, "Broker") else ()
+            case ResourceType.BROKER_LOGGER:
+                self._check_broker(name, "Broker")
+                configs = ()
+            case ResourceType.CLIENT_METRICS | ResourceType.GROUP:
+                if not name:
+                    kind = "Group" if wanted.resource_type == ResourceType.GROUP else "Client metrics subscription"
+                    raise TopicError(ErrorCode.INVALID_REQUEST, f"{kind} name must not be empty")
+                configs = ()
+            case _:
+                raise TopicError(ErrorCode.INVALID_REQUEST, UNREADABLE)
+        keys = set(wanted.configuration_keys or ())
+        chosen = [each for each in configs if not keys or each.name in keys]
+        for each in chosen:
+            if not with_synonyms:
+                each.synonyms = []
+            if not with_documentation:
+                each.documentation = None
+        return chosen
+
+    def _topic(self, name: str) -> Topic:
+        try:
+            check_topic_name(name)
+        except InvalidTopicName as problem:
+            raise TopicError(ErrorCode.INVALID_TOPIC_EXCEPTION, str(problem)) from None
+        topic = self._node.image.topics.get(name)
+        if topic is None:
+            raise TopicError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
+        return topic
+
+    def _check_broker(self, name: str, kind: str, or_empty: str = " or empty string") -> bool:
+        """Whether the name is that of this broker; False if it is empty. Raises TopicError for any other."""
+        if not name:
+            return False
+        if not name.isascii() or not name.removeprefix("-").isdecimal():
+            raise TopicError(ErrorCode.INVALID_REQUEST, f"{kind} id must be an integer, but it is: {name}")
+        if name != str(self._node.node_id):
+            message = f"Unexpected broker id, expected {self._node.node_id}{or_empty}, but received {name}"
+            raise TopicError(ErrorCode.INVALID_REQUEST, message)
+        return True
+
+    def _topic_configs(self, topic: Topic) -> Iterable[DescribeConfigsResourceResult]:
+        own = valid_configs(topic.configs)
+        for key in ALL_KEYS:
+            places = origins(key, topic.name, own, self._node.config)
+            yield DescribeConfigsResourceResult(
+                name=key.name,
+                value=places[0].text,
+                read_only=False,
+                is_default=places[0].source is ConfigSource.DEFAULT,
+                config_source=places[0].source,
+                is_sensitive=False,
+                synonyms=[
+                    DescribeConfigsSynonym(name=each.name, value=each.shown, source=each.source) for each in places
+                ],
+                config_type=key.type,
+                documentation=key.doc,
+            )
+
+    def _broker_configs(self) -> Iterable[DescribeConfigsResourceResult]:
+        config = self._node.config
+        for key in sorted(settings.ALL_KEYS, key=lambda each: each.name):
+            source = ConfigSource.STATIC_BROKER if config.is_given(key) else ConfigSource.DEFAULT
+            places = [(config.text(key), source)]
+            if source is ConfigSource.STATIC_BROKER:
+                places.append((key.format(key.default), ConfigSource.DEFAULT))
+            yield DescribeConfigsResourceResult(
+                name=key.name,
+                value=places[0][0],
+                read_only=True,
+                is_default=source is ConfigSource.DEFAULT,
+                config_source=source,
+                is_sensitive=False,
+                synonyms=[DescribeConfigsSynonym(name=key.name, value=text, source=where) for text, where in places],
+                config_type=_type_of(key.default),
+                documentation=key.doc,
+            )
+
+    # ----------------------------------------------------------------------------------------------------------- change
+
+    def alter(
+        self, request: incremental_alter_configs.IncrementalAlterConfigsRequest, call: RequestContext
+    ) -> Steps[incremental_alter_configs.IncrementalAlterConfigsResponse]:
+        wanted = []
+        for each in request.resources:
+            operations = [Operation(entry.name, entry.config_operation, entry.value) for entry in each.configs]
+            resource = Resource(each.resource_type, each.resource_name)
+            wanted.append(Wanted(resource, [entry.name for entry in each.configs], _incremental(operations)))
+            yield
+        results = yield from self._change(wanted, request.validate_only)
+        responses = [incremental_alter_configs.AlterConfigsResourceResponse(**each) for each in results]
+        return incremental_alter_configs.IncrementalAlterConfigsResponse(responses=responses)
+
+    def replace(
+        self, request: alter_configs.AlterConfigsRequest, call: RequestContext
+    ) -> Steps[alter_configs.AlterConfigsResponse]:
+        wanted = []
+        for each in request.resources:
+            entries = [(entry.name, entry.value) for entry in each.configs]
+            resource = Resource(each.resource_type, each.resource_name)
+            wanted.append(Wanted(resource, [name for name, _ in entries], _replacing(entries)))
+            yield
+        results = yield from self._change(wanted, request.validate_only)
+        responses = [alter_configs.AlterConfigsResourceResponse(**each) for each in results]
+        return alter_configs.AlterConfigsResponse(responses=responses)
+
+    def _change(self, wanted: Sequence[Wanted], validate_only: bool) -> Steps[list[dict[str, Any]]]:
+        """Change the configs of each resource, or none of its; return the fields of the responses."""
+        times = Counter(each.resource for each in wanted)
+        results = []
+        for first in range(0, len(wanted), TOPICS_AT_ONCE):
+            changes: dict[str, dict[str, str]] = {}
+            for each in wanted[first : first + TOPICS_AT_ONCE]:
+                error, message = ErrorCode.NONE, None
+                try:
+                    if times[each.resource] > 1:
+                        raise TopicError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+                    if each.resource.type == ResourceType.TOPIC:
+                        changes[each.resource.name] = self._topic_change(each)
+                    else:
+                        self._refuse(each)
+                except TopicError as problem:
+                    error, message = problem.error, str(problem) or None
+                results.append(_altered(each.resource, error, message))
+            if not validate_only:
+                self._node.topics.change_configs(changes, self._node.now_ms())
+            yield
+        return results
+
+    def _topic_change(self, wanted: Wanted) -> dict[str, str]:
+        if not wanted.resource.name:
+            raise TopicError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
+        return self._node.topics.config_change(wanted.resource.name, wanted.change)
+
+    def _refuse(self, wanted: Wanted) -> None:
+        """Raises TopicError unless nothing is to be changed: only the configs of topics can change."""
+        kind, name = wanted.resource
+        match kind:
+            case ResourceType.BROKER:
+                self._check_broker(name, "Node", or_empty="")
+                message = f"Cannot update these configs dynamically: [{', '.join(wanted.names)}]"
+                error = ErrorCode.INVALID_REQUEST
+            case ResourceType.BROKER_LOGGER:
+                self._check_broker(name, "Node", or_empty="")
+                message = f"Logger {next(iter(wanted.names), '')} does not exist!"
+                error = ErrorCode.INVALID_CONFIG
+            case ResourceType.GROUP:
+                message = f"Unknown group config name: {next(iter(wanted.names), '')}"
+                error = ErrorCode.INVALID_CONFIG
+            case ResourceType.CLIENT_METRICS:
+                message = f"Unknown client metrics configuration: {next(iter(wanted.names), '')}"
+                error = ErrorCode.INVALID_CONFIG
+            case _:
+                raise TopicError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
+        if wanted.names:
+            raise TopicError(error, message)
+
+
+def _incremental(operations: list[Operation]) -> Change:
+    return lambda configs: changed(configs, operations)
+
+
+def _replacing(entries: list[tuple[str, str | None]]) -> Change:
+    return lambda configs: replaced(entries)
+
+
+def _type_of(value: object) -> ConfigType:
+    if isinstance(value, bool):
+        return ConfigType.BOOLEAN
+    if isinstance(value, str):
+        return ConfigType.STRING
+    return ConfigType.LONG
+
+
+def _described(
+    resource: Resource, error: ErrorCode, message: str, configs: list[DescribeConfigsResourceResult]
+) -> DescribeConfigsResult:
+    return DescribeConfigsResult(
+        error_code=error,
+        error_message=message,
+        resource_type=resource.type,
+        resource_name=resource.name,
+        configs=configs,
+    )
+
+
+def _altered(resource: Resource, error: ErrorCode, message: str | None) -> dict[str, Any]:
+    return {
+        "error_code": error,
+        "error_message": message,
+        "resource_type": resource.type,
+        "resource_name": resource.name,
+    }
+
+
+def _describe_error(request: DescribeConfigsRequest, error: ErrorCode, api_version: int) -> DescribeConfigsResponse:
+    results = [
+        _described(Resource(each.resource_type, each.resource_name), error, error.description, [])
+        for each in request.resources
+    ]
+    return DescribeConfigsResponse(results=results)
+
+
+def _replace_error(
+    request: alter_configs.AlterConfigsRequest, error: ErrorCode, api_version: int
+) -> alter_configs.AlterConfigsResponse:
+    responses = []
+    for each in request.resources:
+        result = _altered(Resource(each.resource_type, each.resource_name), error, error.description)
+        responses.append(alter_configs.AlterConfigsResourceResponse(**result))
+    return alter_configs.AlterConfigsResponse(responses=responses)
+
+
+def _alter_error(
+    request: incremental_alter_configs.IncrementalAlterConfigsRequest, error: ErrorCode, api_version: int
+) -> incremental_alter_configs.IncrementalAlterConfigsResponse:
+    responses = []
+    for each in request.resources:
+        result = _altered(Resource(each.resource_type, each.resource_name), error, error.description)
+        responses.append(incremental_alter_configs.AlterConfigsResourceResponse(**result))
+    return incremental_alter_configs.IncrementalAlterConfigsResponse(responses=responses)
