@@ -216,6 +216,18 @@ class LogDirectory:
         self._fs.flush_directory(self.root)
         return aside
 
+    def write_log_start_offsets(self) -> None:
+        """Store the start offset of each log. Call this before the records before it are removed.
+
+        Raises:
+            OSError: the checkpoint file cannot be written.
+        """
+        for key, log in self._logs.items():
+            if log.segments:
+                self._log_start_offsets[key] = log.log_start_offset
+        started = {key: offset for key, offset in self._log_start_offsets.items() if offset > 0}
+        write_checkpoint(self._fs, self.root / LOG_START_OFFSETS, started)
+
     def write_checkpoints(self) -> None:
         """Store the recovery point and the start offset of each log.
 
@@ -225,10 +237,8 @@ class LogDirectory:
         for key, log in self._logs.items():
             if log.segments:
                 self._recovery_points[key] = log.recovery_point
-                self._log_start_offsets[key] = log.log_start_offset
         write_checkpoint(self._fs, self.root / RECOVERY_POINTS, self._recovery_points)
-        started = {key: offset for key, offset in self._log_start_offsets.items() if offset > 0}
-        write_checkpoint(self._fs, self.root / LOG_START_OFFSETS, started)
+        self.write_log_start_offsets()
 
     def close(self, *, clean: bool = True) -> None:
         """Close all logs and release the lock. With `clean`, flush them first: the next start then needs no recovery.

@@ -58,6 +58,9 @@ class FileSystem(Protocol):
     def make_directory(self, path: Path) -> None:
         """Create a directory and its parents, if they do not exist."""
 
+    def modified_ms(self, path: Path) -> int:
+        """Return when a file was last written, in ms since the epoch."""
+
     def rename(self, path: Path, target: Path) -> None:
         """Rename `path` to `target`, which is replaced atomically."""
 
@@ -154,6 +157,9 @@ class DiskFileSystem:
 
     def make_directory(self, path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
+
+    def modified_ms(self, path: Path) -> int:
+        return path.stat().st_mtime_ns // 1_000_000
 
     def rename(self, path: Path, target: Path) -> None:
         path.replace(target)

@@ -17,7 +17,7 @@ from coordinator.log.errors import (
 )
 from coordinator.log.files import FileSystem
 from coordinator.log.names import folder_name
-from coordinator.log.recovery import Recovery, load_segments
+from coordinator.log.recovery import Recovery, load_segments, remove_segment_files
 from coordinator.log.segment import NO_TIMESTAMP, PrebuiltBatch, Segment
 
 REPLAY_BYTES = 1 << 20
@@ -91,6 +91,7 @@ class PartitionLog:
         self._segments: list[Segment] = []
         self._base_offsets: list[int] = []
         self._unflushed: list[Segment] = []  # rolled since the last flush
+        self._deleted: list[Segment] = []  # renamed, their files still to be removed
         self._directories_to_fsync: list[Path] = []
 
     @classmethod
@@ -118,12 +119,17 @@ class PartitionLog:
         """
         log = cls(fs, directory, topic, partition, config)
         if fs.is_directory(log.folder):
-            segments, log.recovery = load_segments(fs, log.folder, config, recovery_point, clean=clean)
+            segments, log.recovery = load_segments(
+                fs, log.folder, config, recovery_point, log_start_offset=log_start_offset, clean=clean
+            )
             for segment in segments:
                 log._add(segment)
             if not clean:
                 # The process that created them may have been killed before it flushed their directory entries.
                 log._directories_to_fsync = [log.folder.parent, log.folder]
+        if log._segments and log._segments[-1].next_offset < log_start_offset:
+            # What came after the deleted records was lost. Their offsets must not be used again.
+            log._remove_all_segments()
         if log._segments:
             log.log_end_offset = log._segments[-1].next_offset
             log.log_start_offset = min(max(log_start_offset, log._base_offsets[0]), log.log_end_offset)
@@ -311,11 +317,99 @@ class PartitionLog:
             raise OffsetOutOfRange(self.name, from_offset, self.log_start_offset, self.log_end_offset)
         position = self._segment_position(from_offset)
         while position < len(self._segments):
-            yield from self._segments[position].batches(from_offset, read_bytes)
-            position += 1
+            segment = self._segments[position]
+            yield from segment.batches(from_offset, read_bytes)
+            # Segments may have been deleted meanwhile.
+            position = bisect_right(self._base_offsets, segment.base_offset)
 
     def _segment_position(self, offset: int) -> int:
         return max(0, bisect_right(self._base_offsets, offset) - 1)
+
+    # --------------------------------------------------------------------------------------------------------- deletion
+
+    def delete_records_before(self, offset: int) -> bool:
+        """Advance `log_start_offset`; return whether it did. The caller stores it, then deletes the segments before it.
+
+        Raises:
+            OffsetOutOfRange: `offset` is after `log_end_offset`.
+        """
+        if offset > self.log_end_offset:
+            raise OffsetOutOfRange(self.name, offset, self.log_start_offset, self.log_end_offset)
+        if offset <= self.log_start_offset:
+            return False
+        self.log_start_offset = offset
+        return True
+
+    def retained_from(self, now_ms: int) -> int:
+        """Return the offset before which retention.ms and retention.bytes let whole segments be deleted.
+
+        It is `log_end_offset` if all records are too old, or too many (UnifiedLog.deleteOldSegments).
+
+        Raises:
+            OSError: the time at which a segment was written cannot be read.
+        """
+        config = self.config
+        surplus_bytes = -1 if config.retention_bytes < 0 else self.size_bytes - config.retention_bytes
+        kept_from = self.log_start_offset
+        if "delete" not in config.cleanup_policy:
+            return kept_from
+        for segment in self._segments:
+            if segment.next_offset == segment.base_offset and segment is self._segments[-1]:
+                break
+            is_old = config.retention_ms >= 0 and now_ms - segment.largest_timestamp_ms() > config.retention_ms
+            is_surplus = config.retention_bytes >= 0 and surplus_bytes >= segment.size_bytes
+            if not is_old and not is_surplus and segment.next_offset > self.log_start_offset:
+                break
+            surplus_bytes -= segment.size_bytes
+            kept_from = max(kept_from, segment.next_offset)
+        return kept_from
+
+    @property
+    def has_segments_to_delete(self) -> bool:
+        """Whether all records of the oldest segment lie before `log_start_offset`."""
+        return (
+            bool(self._segments)
+            and self._segments[0].base_offset < self._segments[0].next_offset <= self.log_start_offset
+        )
+
+    def delete_oldest_segment(self) -> None:
+        """Delete a segment of which `has_segments_to_delete`; a new one is rolled if it is the only one.
+
+        Its files are only renamed; `remove_deleted_files` removes them later. The oldest one goes first, so that a
+        crash leaves no gap.
+
+        Raises:
+            OSError: the files cannot be renamed, or the new segment cannot be created.
+        """
+        oldest = self._segments[0]
+        if len(self._segments) == 1:
+            oldest.finish()
+            self._create_segment()
+        oldest.rename_files()
+        del self._segments[0], self._base_offsets[0]
+        if oldest in self._unflushed:
+            self._unflushed.remove(oldest)
+        self._fsync_later(self.folder)
+        self._deleted.append(oldest)
+
+    def remove_deleted_files(self, count: int) -> Iterator[None]:
+        """Remove the files of the `count` segments that were deleted first, one segment in each step.
+
+        Raises:
+            OSError: a file cannot be removed; it is removed at the next start.
+        """
+        for _ in range(count):
+            if not self._deleted:  # the log was closed
+                return
+            self._deleted.pop(0).remove_renamed_files()
+            yield
+
+    def _remove_all_segments(self) -> None:
+        for segment in reversed(self._segments):
+            segment.close()
+            remove_segment_files(self._fs, self.folder, segment.base_offset)
+        self._segments, self._base_offsets = [], []
+        self._fsync_later(self.folder)
 
     # ------------------------------------------------------------------------------------------------------------- time
 
@@ -404,6 +498,6 @@ class PartitionLog:
 
     def close(self) -> None:
         """Close the files without a flush."""
-        for segment in self._segments:
+        for segment in (*self._segments, *self._deleted):
             segment.close()
-        self._segments, self._base_offsets = [], []
+        self._segments, self._base_offsets, self._deleted = [], [], []

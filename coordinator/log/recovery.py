@@ -15,7 +15,7 @@ from pathlib import Path
 from _wire.records import CorruptBatch
 from coordinator.log.config import LogConfig
 from coordinator.log.files import FileSystem
-from coordinator.log.segment import Segment, segment_path
+from coordinator.log.segment import DELETED_SUFFIX, Segment, segment_path
 
 BASE_OFFSET_DIGITS = 20
 
@@ -30,16 +30,21 @@ class Recovery:
 
 
 def load_segments(
-    fs: FileSystem, folder: Path, config: LogConfig, recovery_point: int, *, clean: bool
+    fs: FileSystem, folder: Path, config: LogConfig, recovery_point: int, *, log_start_offset: int = 0, clean: bool
 ) -> tuple[list[Segment], Recovery]:
     """Return the segments of a log in order, each of which ends with a whole batch.
+
+    Those that lie before `log_start_offset` are removed: a deletion was interrupted, perhaps with gaps between them.
 
     Raises:
         OSError: a file cannot be read, truncated or removed.
     """
     recovery = Recovery()
     segments: list[Segment] = []
+    _remove_deleted(fs, folder)
     base_offsets = _base_offsets(fs, folder)
+    while len(base_offsets) > 1 and base_offsets[1] <= log_start_offset:
+        remove_segment_files(fs, folder, base_offsets.pop(0))
     for position, base_offset in enumerate(base_offsets):
         end_offset = segments[-1].next_offset if segments else base_offset
         if base_offset < end_offset:
@@ -96,6 +101,13 @@ def _remove_segments(fs: FileSystem, folder: Path, base_offsets: list[int]) -> i
     for base_offset in reversed(base_offsets):
         remove_segment_files(fs, folder, base_offset)
     return len(base_offsets)
+
+
+def _remove_deleted(fs: FileSystem, folder: Path) -> None:
+    """Remove the files of segments that were deleted when the process ended."""
+    for name in fs.names(folder):
+        if name.endswith(DELETED_SUFFIX):
+            fs.remove(folder / name)
 
 
 def _base_offsets(fs: FileSystem, folder: Path) -> list[int]:

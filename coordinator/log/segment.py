@@ -24,6 +24,8 @@ RECORD_FORMAT = 2
 OFFSET_BYTES = 8
 LENGTH_BYTES = 4
 LENGTH_END = OFFSET_BYTES + LENGTH_BYTES  # the part of a header that determines where the batch ends
+DELETED_SUFFIX = ".deleted"
+"""The end of the name of a file whose segment was deleted, until it is removed (file.delete.delay.ms)."""
 SEARCH_BYTES = 8 * 1024
 """Bytes of one read of a search. An index position is seldom more than index.interval.bytes before the batch."""
 WALK_BYTES = 1 << 20
@@ -373,6 +375,38 @@ class Segment:
             OSError: the fsync failed.
         """
         self._file.flush()
+
+    def largest_timestamp_ms(self) -> int:
+        """The largest timestamp of the records; without any, when the log file was last written (LogSegment.java).
+
+        Raises:
+            OSError: the file is not there.
+        """
+        return self.max_timestamp_ms if self.max_timestamp_ms >= 0 else self._fs.modified_ms(self.log_path)
+
+    def rename_files(self) -> None:
+        """Rename the files of a segment that is deleted. It can still be read by who has it.
+
+        The log file is the last one: until then the next start finds the segment whole.
+
+        Raises:
+            OSError: a file cannot be renamed; the call may be retried.
+        """
+        for path in (self.offset_index.path, self.time_index.path, self.log_path):
+            if self._fs.exists(path):
+                self._fs.rename(path, path.with_name(path.name + DELETED_SUFFIX))
+
+    def remove_renamed_files(self) -> None:
+        """Close and remove the files that `rename_files` has renamed.
+
+        Raises:
+            OSError: a file cannot be removed.
+        """
+        self.close()
+        for path in (self.offset_index.path, self.time_index.path, self.log_path):
+            renamed = path.with_name(path.name + DELETED_SUFFIX)
+            if self._fs.exists(renamed):
+                self._fs.remove(renamed)
 
     def close(self) -> None:
         self._file.close()
