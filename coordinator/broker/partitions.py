@@ -9,7 +9,8 @@ from coordinator.broker.slices import Slices, Steps
 from coordinator.broker.topic_configs import log_config
 from coordinator.config import NODE_ID, Config
 from coordinator.internal_topics import READ_ONLY_TOPICS
-from coordinator.log.directory import LogDirectory
+from coordinator.log.config import LogConfig
+from coordinator.log.directory import LogDirectory, StoredSegments
 from coordinator.log.names import METADATA_LOG
 from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
@@ -94,10 +95,34 @@ class Partitions:
         log = self._logs.get((topic, partition))
         return None if log is None else log.log_end_offset
 
+    def open_log(self, topic: str, partition: int) -> PartitionLog | None:
+        """The log of a partition if it is open on this node."""
+        return self._logs.get((topic, partition))
+
+    def stored_segments(self, topic: str, partition: int) -> StoredSegments:
+        """What can be said of the segments of a log without opening it.
+
+        Raises:
+            OSError: the directory or a file cannot be read.
+        """
+        return self._directory.stored_segments(topic, partition)
+
+    def log_config(self, topic: Topic) -> LogConfig:
+        """The settings of the logs of a topic."""
+        return log_config(topic.name, topic.configs, self._config)
+
+    def store_log_start_offsets(self) -> None:
+        """Make the log start offsets durable, before the records before them are removed.
+
+        Raises:
+            OSError: they cannot be written.
+        """
+        self._directory.write_log_start_offsets()
+
     def configs_changed(self, name: str) -> None:
         """Give the open logs of a topic its configs, which have changed in the metadata."""
         topic = self._image.topics[name]
-        config = log_config(name, topic.configs, self._config)
+        config = self.log_config(topic)
         for partition in range(topic.partitions):
             if log := self._logs.get((name, partition)):
                 log.configure(config)
@@ -130,7 +155,7 @@ class Partitions:
         if deletion is not None and partition in deletion.waiting:
             # The directory is that of an earlier topic of this name.
             self._rename_log(topic.name, partition, deletion)
-        config = log_config(topic.name, topic.configs, self._config)
+        config = self.log_config(topic)
         log = self._directory.open_log(topic.name, partition, config, lazy=topic.name in READ_ONLY_TOPICS)
         self._logs[topic.name, partition] = log
         return log

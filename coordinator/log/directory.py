@@ -5,7 +5,7 @@ import errno
 import uuid
 from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 from coordinator.log.checkpoints import (
     LOG_START_OFFSETS,
@@ -50,6 +50,14 @@ CLEAN_SHUTDOWN_CONTENT = b'{"version":0,"brokerEpoch":-1}'
 def random_id() -> str:
     """Return a new id in Kafka's form: a random UUID in URL-safe base64, without padding."""
     return base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode("ascii")
+
+
+class StoredSegments(NamedTuple):
+    """The segments of a log on disk: all together, and the oldest one."""
+
+    size_bytes: int = 0
+    oldest_size_bytes: int = 0
+    oldest_modified_ms: int = 0
 
 
 class LogDirectory:
@@ -159,6 +167,28 @@ class LogDirectory:
         """
         parsed = map(parse_folder_name, self._fs.names(self.root))
         return sorted(key for key in parsed if key and self._fs.is_directory(self.root / folder_name(*key)))
+
+    def stored_segments(self, topic: str, partition: int) -> StoredSegments:
+        """Return what can be said of the segments of a log without opening it.
+
+        Raises:
+            OSError: the directory or a file cannot be read.
+        """
+        folder = self.root / folder_name(topic, partition)
+        if not self._fs.is_directory(folder):
+            return StoredSegments()
+        paths = [folder / name for name in self._fs.names(folder) if name.endswith(".log")]
+        sizes = [self._size_of(path) for path in paths]
+        if not any(sizes):
+            return StoredSegments()
+        return StoredSegments(sum(sizes), sizes[0], self._fs.modified_ms(paths[0]))
+
+    def _size_of(self, path: Path) -> int:
+        file = self._fs.open(path)
+        try:
+            return file.size()
+        finally:
+            file.close()
 
     def delete_log(self, topic: str, partition: int) -> None:
         """Close and delete a log, if it exists.

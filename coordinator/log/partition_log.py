@@ -393,7 +393,7 @@ class PartitionLog:
         self._deleted.append(oldest)
 
     def remove_deleted_files(self, count: int) -> Iterator[None]:
-        """Remove the files of the `count` segments that were deleted first, one segment in each step.
+        """Remove the files of the `count` segments that were deleted first, in steps.
 
         Raises:
             OSError: a file cannot be removed; it is removed at the next start.
@@ -401,7 +401,12 @@ class PartitionLog:
         for _ in range(count):
             if not self._deleted:  # the log was closed
                 return
-            self._deleted.pop(0).remove_renamed_files()
+            segment = self._deleted[0]
+            for _ in segment.remove_renamed_files():
+                yield
+                if not self._deleted:
+                    return
+            del self._deleted[0]
             yield
 
     def _remove_all_segments(self) -> None:

@@ -26,6 +26,8 @@ LENGTH_BYTES = 4
 LENGTH_END = OFFSET_BYTES + LENGTH_BYTES  # the part of a header that determines where the batch ends
 DELETED_SUFFIX = ".deleted"
 """The end of the name of a file whose segment was deleted, until it is removed (file.delete.delay.ms)."""
+REMOVED_AT_ONCE_BYTES = 64 << 20
+"""How much of a file is freed in one step: more takes the file system too long."""
 SEARCH_BYTES = 8 * 1024
 """Bytes of one read of a search. An index position is seldom more than index.interval.bytes before the batch."""
 WALK_BYTES = 1 << 20
@@ -396,12 +398,15 @@ class Segment:
             if self._fs.exists(path):
                 self._fs.rename(path, path.with_name(path.name + DELETED_SUFFIX))
 
-    def remove_renamed_files(self) -> None:
-        """Close and remove the files that `rename_files` has renamed.
+    def remove_renamed_files(self) -> Iterator[None]:
+        """Close and remove the files that `rename_files` has renamed, a large one in several steps.
 
         Raises:
             OSError: a file cannot be removed.
         """
+        while (size_bytes := self._file.size()) > REMOVED_AT_ONCE_BYTES:
+            self._file.truncate(size_bytes - REMOVED_AT_ONCE_BYTES)
+            yield
         self.close()
         for path in (self.offset_index.path, self.time_index.path, self.log_path):
             renamed = path.with_name(path.name + DELETED_SUFFIX)

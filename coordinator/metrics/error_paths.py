@@ -22,6 +22,7 @@ PATHS: Final[dict[int, tuple[tuple[str, ...], ...]]] = {
     18: (OWN,),
     19: (("topics",),),
     20: (("responses",),),
+    21: (("topics", "partitions"),),
     22: (OWN,),
     23: (("topics", "partitions"),),
     32: (("results",),),

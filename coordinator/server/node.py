@@ -18,6 +18,7 @@ from coordinator.broker.fetch import FetchService, FetchTimeoutKey
 from coordinator.broker.partitions import LEADER_EPOCH, Partitions
 from coordinator.broker.produce import ProduceService
 from coordinator.broker.producer_directory import ProducerDirectory
+from coordinator.broker.retention import Retention
 from coordinator.broker.slices import Slices
 from coordinator.broker.topics import Topics
 from coordinator.config import (
@@ -54,6 +55,7 @@ from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.cluster import ClusterHandlers
 from coordinator.server.handlers.configs import ConfigHandlers
 from coordinator.server.handlers.data import DataHandlers
+from coordinator.server.handlers.delete_records import DeleteRecordsHandler
 from coordinator.server.handlers.groups import GroupHandlers
 from coordinator.server.handlers.quotas import QuotaHandlers
 from coordinator.server.handlers.topics import TopicHandlers
@@ -199,6 +201,9 @@ class Node:
             lambda key, now_ms: fetch_service.expire(key.fetch) if isinstance(key, FetchTimeoutKey) else None
         )
         self.scheduler.on_due(producers.due)
+        retention = Retention(metadata.image, partitions, config, self.scheduler)
+        retention.start(now_ms())
+        self.scheduler.on_due(retention.due)
         coordinator.load(index for index in range(len(coordinator.shards)) if partitions.leads(OFFSETS_TOPIC, index))
         table, cluster = dispatch_table(broker)
         limits = ConnectionLimits(config, self.scheduler)
@@ -371,6 +376,7 @@ def dispatch_table(broker: NodeContext) -> tuple[DispatchTable, ClusterHandlers]
         DataHandlers(broker),
         QuotaHandlers(broker),
         ConfigHandlers(broker),
+        DeleteRecordsHandler(broker),
     )
     for handlers in families:
         handlers.add_to(table)

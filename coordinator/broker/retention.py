@@ -1,0 +1,173 @@
+"""Deletes the segments that `retention.ms` and `retention.bytes` no longer keep (LogManager.cleanupLogs).
+
+The topics that the coordinator writes are left alone: Kafka compacts the offsets, and the audit is what groups are
+rebuilt from.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol
+
+from coordinator.broker import slices
+from coordinator.broker.partitions import Partitions
+from coordinator.config import LOG_RETENTION_CHECK_INTERVAL_MS, Config
+from coordinator.deadlines import deadline_after
+from coordinator.internal_topics import READ_ONLY_TOPICS
+from coordinator.log.config import LogConfig
+from coordinator.log.directory import StoredSegments
+from coordinator.log.partition_log import PartitionLog
+from coordinator.logger import logger
+from coordinator.metadata.image import MetadataImage, Topic
+
+FIRST_CHECK_MS: Final = 30_000
+"""The first check after a start is not later, as by Kafka's default of log.initial.task.delay.ms."""
+TURN_SECONDS: Final = 0.002
+"""How long the work may take at a time."""
+NEXT_TURN_MS: Final = 2
+"""The pause between two turns."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckKey:
+    """The timer key of the next check."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnKey:
+    """The timer key of the next turn of work under way."""
+
+
+class RemovalKey(NamedTuple):
+    """The timer key of deleted segments: `file.delete.delay.ms` have passed, and their files are to be removed."""
+
+    log: PartitionLog
+    segments: int
+
+
+class Timers(Protocol):
+    """Timers of the event loop."""
+
+    def start(self, key: object, deadline_ms: int) -> int: ...
+
+
+class Retention:
+    """Checks all logs from time to time. Long work is done in turns, between which other requests are handled."""
+
+    def __init__(self, image: MetadataImage, partitions: Partitions, config: Config, timers: Timers) -> None:
+        self._image = image
+        self._partitions = partitions
+        self._interval_ms = config[LOG_RETENTION_CHECK_INTERVAL_MS]
+        self._timers = timers
+        self._work: deque[Iterator[None]] = deque()
+        self._has_turn_timer = False
+
+    def start(self, now_ms: int) -> None:
+        """Start the timer of the first check."""
+        self._timers.start(CheckKey(), now_ms + min(self._interval_ms, FIRST_CHECK_MS))
+
+    def due(self, key: object, now_ms: int) -> None:
+        """Do what is due if this is one of the timers of retention."""
+        match key:
+            case CheckKey():
+                self._work.append(self._check(now_ms))
+            case RemovalKey(log, segments):
+                self._work.append(_removal(log, segments))
+            case TurnKey():
+                self._has_turn_timer = False
+            case _:
+                return
+        self._take_turn(now_ms)
+
+    def _take_turn(self, now_ms: int) -> None:
+        if self._has_turn_timer:
+            return
+        until = slices.seconds() + TURN_SECONDS
+        while self._work:
+            if next(self._work[0], self) is self:
+                self._work.popleft()
+            if self._work and slices.seconds() >= until:
+                self._has_turn_timer = True
+                self._timers.start(TurnKey(), now_ms + NEXT_TURN_MS)
+                return
+
+    def _check(self, now_ms: int) -> Iterator[None]:
+        """Delete segments of all logs. The next check comes an interval after the end of this one."""
+        shrunk: list[PartitionLog] = []
+        for topic in list(self._image.topics.values()):
+            yield
+            if topic.name not in READ_ONLY_TOPICS:
+                yield from self._check_topic(topic, now_ms, shrunk)
+        if shrunk and self._store_start_offsets():
+            for log in shrunk:
+                yield from self._delete_segments(log, now_ms)
+        self._timers.start(CheckKey(), deadline_after(now_ms, self._interval_ms))
+
+    def _check_topic(self, topic: Topic, now_ms: int, shrunk: list[PartitionLog]) -> Iterator[None]:
+        config = self._partitions.log_config(topic)
+        for partition in range(topic.partitions):
+            current = self._image.topics.get(topic.name)
+            if current is None or current.topic_id != topic.topic_id:
+                return  # deleted meanwhile
+            try:
+                log = self._log_to_check(topic.name, partition, config, now_ms)
+                if log is not None:
+                    log.delete_records_before(log.retained_from(now_ms))
+                    if log.has_segments_to_delete:
+                        shrunk.append(log)
+            except OSError as problem:
+                _report(f"{topic.name}-{partition}", problem)
+            yield
+
+    def _log_to_check(self, topic: str, partition: int, config: LogConfig, now_ms: int) -> PartitionLog | None:
+        """The log of a partition. One that nobody uses is only opened if segments seem to be due.
+
+        Its records are taken to be as old as their file, because their timestamps are not known.
+        """
+        if not self._partitions.leads(topic, partition):
+            return None
+        log = self._partitions.open_log(topic, partition)
+        if log is None and is_due(self._partitions.stored_segments(topic, partition), config, now_ms):
+            return self._partitions.get(topic, partition)
+        return log
+
+    def _store_start_offsets(self) -> bool:
+        try:
+            self._partitions.store_log_start_offsets()
+        except OSError as problem:
+            logger.error("cannot store the log start offsets; no segment is deleted", problem=str(problem))
+            return False
+        return True
+
+    def _delete_segments(self, log: PartitionLog, now_ms: int) -> Iterator[None]:
+        deleted = 0
+        try:
+            while log.has_segments_to_delete:
+                log.delete_oldest_segment()
+                deleted += 1
+                yield
+        except OSError as problem:
+            _report(log.name, problem)
+        if deleted:
+            logger.info("deleted segments", log=log.name, segments=deleted, log_start_offset=log.log_start_offset)
+            self._timers.start(RemovalKey(log, deleted), deadline_after(now_ms, log.config.file_delete_delay_ms))
+
+
+def is_due(stored: StoredSegments, config: LogConfig, now_ms: int) -> bool:
+    """Whether the oldest segment of a log seems to be too old, or too much."""
+    if "delete" not in config.cleanup_policy or stored.size_bytes == 0:
+        return False
+    is_old = config.retention_ms >= 0 and now_ms - stored.oldest_modified_ms > config.retention_ms
+    surplus_bytes = stored.size_bytes - config.retention_bytes
+    return is_old or (config.retention_bytes >= 0 and surplus_bytes >= stored.oldest_size_bytes)
+
+
+def _removal(log: PartitionLog, segments: int) -> Iterator[None]:
+    try:
+        yield from log.remove_deleted_files(segments)
+    except OSError as problem:
+        _report(log.name, problem)
+
+
+def _report(log: str, problem: OSError) -> None:
+    logger.error("cannot delete the old segments of a log", log=log, problem=str(problem))

@@ -1,0 +1,95 @@
+"""DeleteRecords (KIP-107)."""
+
+from typing import Final
+
+from _wire.errors import ErrorCode
+from _wire.messages.delete_records import (
+    DeleteRecordsPartitionResult,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+from coordinator.broker.slices import Steps
+from coordinator.core.error_responses import ErrorForEachPartition
+from coordinator.internal_topics import READ_ONLY_TOPICS
+from coordinator.log.errors import OffsetOutOfRange
+from coordinator.log.partition_log import PartitionLog
+from coordinator.logger import logger
+from coordinator.server.dispatch import DispatchTable
+from coordinator.server.node_context import NodeContext
+from coordinator.server.request_context import RequestContext
+
+HIGH_WATERMARK: Final = -1
+"""The offset that stands for the end of the log."""
+NO_OFFSET: Final = -1
+
+
+class DeleteRecordsHandler:
+    """Advances log start offsets. The segments before them go with the next check of the retention, as on Kafka."""
+
+    def __init__(self, node: NodeContext) -> None:
+        self._node = node
+
+    def add_to(self, table: DispatchTable) -> None:
+        table.add("DeleteRecords", self.delete, DELETE_RECORDS_ERROR, versions=(0, 2))
+
+    def delete(self, request: DeleteRecordsRequest, call: RequestContext) -> Steps[DeleteRecordsResponse]:
+        """Of a partition that is listed twice, the last entry counts, as on Kafka."""
+        wanted: dict[str, dict[int, int]] = {}
+        for topic in request.topics:
+            for partition in topic.partitions:
+                wanted.setdefault(topic.name, {})[partition.partition_index] = partition.offset
+            yield
+        response = DeleteRecordsResponse()
+        advanced: list[DeleteRecordsPartitionResult] = []
+        for name, offsets in wanted.items():
+            results = []
+            for index, offset in offsets.items():
+                log = self._node.partitions.locate(name, index)
+                if isinstance(log, ErrorCode):
+                    result, has_advanced = failed_partition(index, log), False
+                else:
+                    result, has_advanced = _advance(log, offset)
+                results.append(result)
+                if has_advanced:
+                    advanced.append(result)
+                yield
+            response.topics.append(DeleteRecordsTopicResult(name=name, partitions=results))
+        if advanced:
+            self._store(advanced)
+        return response
+
+    def _store(self, advanced: list[DeleteRecordsPartitionResult]) -> None:
+        """What is answered survives the end of the process."""
+        try:
+            self._node.partitions.store_log_start_offsets()
+        except OSError as problem:
+            logger.error("cannot store the log start offsets", problem=str(problem))
+            for result in advanced:
+                result.error_code, result.low_watermark = ErrorCode.KAFKA_STORAGE_ERROR, NO_OFFSET
+
+
+def _advance(log: PartitionLog, offset: int) -> tuple[DeleteRecordsPartitionResult, bool]:
+    """The answer for a partition, and whether its start offset has advanced."""
+    if log.topic in READ_ONLY_TOPICS:
+        return failed_partition(log.partition, ErrorCode.INVALID_TOPIC_EXCEPTION), False
+    if log.config.cleanup_policy == {"compact"}:
+        return failed_partition(log.partition, ErrorCode.POLICY_VIOLATION), False
+    if offset < HIGH_WATERMARK:
+        return failed_partition(log.partition, ErrorCode.OFFSET_OUT_OF_RANGE), False
+    try:
+        has_advanced = log.delete_records_before(log.log_end_offset if offset == HIGH_WATERMARK else offset)
+    except OffsetOutOfRange:
+        return failed_partition(log.partition, ErrorCode.OFFSET_OUT_OF_RANGE), False
+    result = DeleteRecordsPartitionResult(partition_index=log.partition, low_watermark=log.log_start_offset)
+    return result, has_advanced
+
+
+def failed_partition(index: int, error: ErrorCode) -> DeleteRecordsPartitionResult:
+    """The answer for a partition of which nothing is deleted."""
+    return DeleteRecordsPartitionResult(partition_index=index, error_code=error, low_watermark=NO_OFFSET)
+
+
+DELETE_RECORDS_ERROR: Final = ErrorForEachPartition(
+    DeleteRecordsResponse, DeleteRecordsTopicResult, failed_partition, asked_index="partition_index"
+)

@@ -1,0 +1,242 @@
+"""Deletion of the oldest segments of a log, by its start offset, by time and by size."""
+
+from pathlib import Path
+
+import pytest
+
+from coordinator.log.config import LogConfig
+from coordinator.log.errors import OffsetOutOfRange
+from coordinator.log.partition_log import PartitionLog
+from tests.log.batches import START_MS, batch, everything, filled
+from tests.model.memory_files import MemoryFileSystem
+
+SMALL_SEGMENTS = LogConfig(segment_bytes=1_000, index_interval_bytes=200, retention_ms=-1)
+
+
+def delete_before(log, offset):
+    log.delete_records_before(offset)
+    while log.has_segments_to_delete:
+        log.delete_oldest_segment()
+
+
+def names(log):
+    return sorted(path.name for path in log.folder.iterdir())
+
+
+def config(**values):
+    return LogConfig(**({"segment_bytes": 1_000, "index_interval_bytes": 200, "retention_ms": -1} | values))
+
+
+def test_the_start_offset_only_advances(open_log):
+    log = filled(open_log(SMALL_SEGMENTS), 100)
+    assert log.delete_records_before(5)
+    assert not log.delete_records_before(5)
+    assert not log.delete_records_before(3)
+    assert log.log_start_offset == 5
+    with pytest.raises(OffsetOutOfRange):
+        log.delete_records_before(101)
+    with pytest.raises(OffsetOutOfRange):
+        log.read(4, 1_000)
+    assert everything(log) == [str(offset) for offset in range(5, 100)]
+
+
+def test_only_segments_before_the_start_offset_are_deleted(open_log):
+    log = filled(open_log(SMALL_SEGMENTS), 100)
+    first, second, third = (segment.base_offset for segment in log.segments[:3])
+    delete_before(log, third - 1)
+    assert first == 0
+    assert log.segments[0].base_offset == second
+    assert everything(log) == [str(offset) for offset in range(third - 1, 100)]
+    delete_before(log, third)
+    assert log.segments[0].base_offset == third
+
+
+def test_files_are_renamed_first_and_removed_later(open_log):
+    log = filled(open_log(SMALL_SEGMENTS), 100)
+    third = log.segments[2].base_offset
+    kept = [name for name in names(log) if int(name.split(".")[0]) >= third]
+    gone = [name for name in names(log) if name not in kept]
+    delete_before(log, third)
+    assert names(log) == sorted(kept + [f"{name}.deleted" for name in gone])
+    steps = log.remove_deleted_files(2)
+    next(steps)
+    assert len(names(log)) == len(kept) + 3
+    assert list(steps) == [None]
+    assert names(log) == kept
+    assert list(log.remove_deleted_files(1)) == []
+
+
+def test_a_reader_goes_on_after_the_deletion_of_what_it_reads(open_log):
+    log = filled(open_log(SMALL_SEGMENTS), 100)
+    second, fourth = log.segments[1].base_offset, log.segments[3].base_offset
+    reader = log.batches(0, 1)
+    next(reader)
+    delete_before(log, fourth)
+    assert [header.base_offset for header, _ in reader] == [*range(1, second), *range(fourth, 100)]
+
+
+def test_a_log_can_lose_all_its_records(open_log):
+    log = filled(open_log(SMALL_SEGMENTS), 100)
+    delete_before(log, 100)
+    assert [segment.base_offset for segment in log.segments] == [100]
+    assert (log.log_start_offset, log.log_end_offset, log.size_bytes) == (100, 100, 0)
+    assert not log.has_segments_to_delete
+    filled(log, 3)
+    assert everything(log) == ["100", "101", "102"]
+
+
+@pytest.mark.parametrize("clean", [False, True])
+def test_a_start_finds_what_was_kept(open_log, clean):
+    log = filled(open_log(SMALL_SEGMENTS), 100)
+    offset = log.segments[2].base_offset + 1
+    delete_before(log, offset)
+    log.finish()
+    again = open_log(SMALL_SEGMENTS, log_start_offset=offset, clean=clean)
+    assert again.log_start_offset == offset
+    assert everything(again) == [str(each) for each in range(offset, 100)]
+    assert not [name for name in names(again) if name.endswith(".deleted")]
+
+
+@pytest.mark.parametrize("clean", [False, True])
+def test_a_start_finds_an_emptied_log_at_its_end(open_log, clean):
+    log = filled(open_log(SMALL_SEGMENTS), 100)
+    delete_before(log, 100)
+    log.finish()
+    again = open_log(SMALL_SEGMENTS, log_start_offset=100, clean=clean)
+    assert (again.log_start_offset, again.log_end_offset) == (100, 100)
+
+
+def test_a_start_ends_a_deletion_that_left_a_gap(open_log):
+    """After a power loss the names of later segments may be gone while those of earlier ones are there."""
+    log = filled(open_log(SMALL_SEGMENTS), 100)
+    bases = [segment.base_offset for segment in log.segments]
+    offset = bases[3]
+    log.delete_records_before(offset)
+    log.segments[1].rename_files()
+    again = open_log(SMALL_SEGMENTS, log_start_offset=offset)
+    assert [segment.base_offset for segment in again.segments] == bases[3:]
+    assert everything(again) == [str(each) for each in range(offset, 100)]
+
+
+def test_offsets_before_the_start_offset_are_never_used_again(open_log):
+    """The records after the deleted ones were lost with the power: their offsets are not given to others."""
+    filled(open_log(SMALL_SEGMENTS), 50)
+    again = open_log(SMALL_SEGMENTS, log_start_offset=60)
+    assert (again.log_start_offset, again.log_end_offset) == (60, 60)
+    filled(again, 2)
+    assert everything(again) == ["60", "61"]
+
+
+def test_a_kill_during_the_deletion_leaves_no_gap():
+    """Whatever the last step was before the process died, the next start finds a log without a gap."""
+    for steps in range(12):
+        fs = MemoryFileSystem()
+        log = filled(PartitionLog.open(fs, Path("/data"), "topic", 0, SMALL_SEGMENTS), 60)
+        offset = log.segments[3].base_offset
+        log.delete_records_before(offset)
+        left = [steps]
+        rename = fs.rename
+
+        def rename_or_die(path, target, left=left, rename=rename):
+            if not left[0]:
+                raise OSError("killed")
+            left[0] -= 1
+            rename(path, target)
+
+        fs.rename = rename_or_die
+        try:
+            while log.has_segments_to_delete:
+                log.delete_oldest_segment()
+        except OSError:
+            pass
+        fs.rename = rename
+        again = PartitionLog.open(fs, Path("/data"), "topic", 0, SMALL_SEGMENTS, log_start_offset=offset)
+        assert everything(again) == [str(each) for each in range(offset, 60)]
+
+
+def test_nothing_is_deleted_by_default_within_a_week(open_log):
+    log = filled(open_log(config(retention_ms=7 * 24 * 3_600_000)), 100)
+    assert log.retained_from(START_MS + 7 * 24 * 3_600_000) == 0
+
+
+def test_segments_are_too_old_when_their_last_record_is(open_log):
+    log = filled(open_log(config(retention_ms=1_000)), 100, step_ms=10)
+    second = log.segments[1].base_offset
+    last_of_first = START_MS + (second - 1) * 10
+    assert log.retained_from(last_of_first + 1_000) == 0
+    assert log.retained_from(last_of_first + 1_001) == second
+    assert log.retained_from(START_MS + 100 * 10 + 1_001) == 100
+
+
+def test_an_old_segment_behind_a_young_one_stays(open_log):
+    log = open_log(config(retention_ms=1_000))
+    log.append(batch("a", timestamp_ms=START_MS + 5_000, padding_bytes=900), 0, START_MS)
+    log.append(batch("b", timestamp_ms=START_MS, padding_bytes=900), 0, START_MS)
+    assert len(log.segments) == 2
+    assert log.retained_from(START_MS + 5_500) == 0
+    assert log.retained_from(START_MS + 6_001) == 2
+
+
+def test_records_without_timestamps_are_as_old_as_their_file(open_log, fs):
+    log = open_log(config(retention_ms=1_000))
+    log.append(batch("a", timestamp_ms=-1), 0, START_MS)
+    written_ms = fs.modified_ms(log.segments[0].log_path)
+    assert log.retained_from(written_ms + 1_000) == 0
+    assert log.retained_from(written_ms + 1_001) == 1
+
+
+def test_segments_are_too_many_when_the_others_have_retention_bytes(open_log):
+    log = filled(open_log(config()), 100)
+    size, first, second = log.size_bytes, log.segments[0], log.segments[1]
+    for retention_bytes, offset in (
+        (size, 0),
+        (size - first.size_bytes + 1, 0),
+        (size - first.size_bytes, first.next_offset),
+        (size - first.size_bytes - second.size_bytes + 1, first.next_offset),
+        (size - first.size_bytes - second.size_bytes, second.next_offset),
+        (0, 100),
+        (-1, 0),
+    ):
+        log.configure(config(retention_bytes=retention_bytes))
+        assert log.retained_from(START_MS) == offset, retention_bytes
+
+
+def test_segments_that_are_deleted_already_do_not_count_for_the_size(open_log):
+    log = filled(open_log(config()), 100)
+    first, second = log.segments[0], log.segments[1]
+    log.delete_records_before(first.next_offset)
+    log.configure(config(retention_bytes=log.size_bytes - first.size_bytes))
+    assert log.retained_from(START_MS) == first.next_offset
+    log.configure(config(retention_bytes=log.size_bytes - first.size_bytes - second.size_bytes))
+    assert log.retained_from(START_MS) == second.next_offset
+
+
+@pytest.mark.parametrize("policy", [{"compact"}, set()])
+def test_only_the_policy_delete_deletes(open_log, policy):
+    log = filled(open_log(config(retention_ms=0, retention_bytes=0, cleanup_policy=frozenset(policy))), 100)
+    assert log.retained_from(START_MS * 2) == 0
+    log.configure(config(retention_ms=0, cleanup_policy=frozenset(policy | {"delete"})))
+    assert log.retained_from(START_MS * 2) == 100
+
+
+def test_an_empty_log_keeps_its_segment(open_log):
+    log = open_log(config(retention_ms=0, retention_bytes=0))
+    assert log.retained_from(START_MS * 2) == 0
+    assert not log.has_segments_to_delete
+
+
+def test_a_log_that_was_closed_has_nothing_to_remove(open_log):
+    log = filled(open_log(SMALL_SEGMENTS), 100)
+    delete_before(log, 100)
+    removal = log.remove_deleted_files(10)
+    log.close()
+    assert list(removal) == []
+    assert not log.has_segments_to_delete
+
+
+def test_other_settings_count_from_the_next_append_on(open_log):
+    log = filled(open_log(LogConfig()), 20)
+    assert len(log.segments) == 1
+    log.configure(SMALL_SEGMENTS)
+    filled(log, 40)
+    assert len(log.segments) > 2
