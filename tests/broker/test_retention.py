@@ -2,7 +2,7 @@
 
 import pytest
 
-from coordinator.broker import retention as module
+from coordinator.broker import slices
 from coordinator.broker.retention import CheckKey, Retention, is_due
 from coordinator.config import Config
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
@@ -183,7 +183,7 @@ def test_long_work_is_done_in_turns(broker, monkeypatch):
     create(broker, "t", partitions=50, retention_bytes="0")
     logs = [broker.fill("t", 1, partition) for partition in range(50)]
     clock = iter(range(10**9))
-    monkeypatch.setattr(module.slices, "seconds", lambda: next(clock))
+    monkeypatch.setattr(slices, "seconds", lambda: next(clock))
     before = broker.turns
     broker.advance(MINUTE_MS)
     assert broker.turns - before > 100

@@ -8,7 +8,7 @@ from coordinator.log.config import LogConfig
 from coordinator.log.errors import OffsetOutOfRange
 from coordinator.log.partition_log import PartitionLog
 from tests.log.batches import START_MS, batch, everything, filled
-from tests.model.memory_files import MemoryFileSystem
+from tests.model.memory_files import MemoryFileSystem, ProcessKilled
 
 SMALL_SEGMENTS = LogConfig(segment_bytes=1_000, index_interval_bytes=200, retention_ms=-1)
 
@@ -127,31 +127,31 @@ def test_offsets_before_the_start_offset_are_never_used_again(open_log):
     assert everything(again) == ["60", "61"]
 
 
-def test_a_kill_during_the_deletion_leaves_no_gap():
-    """Whatever the last step was before the process died, the next start finds a log without a gap."""
-    for steps in range(12):
-        fs = MemoryFileSystem()
-        log = filled(PartitionLog.open(fs, Path("/data"), "topic", 0, SMALL_SEGMENTS), 60)
-        offset = log.segments[3].base_offset
-        log.delete_records_before(offset)
-        left = [steps]
-        rename = fs.rename
+class DyingFileSystem(MemoryFileSystem):
+    """The process dies instead of one more rename than `renames_left`."""
 
-        def rename_or_die(path, target, left=left, rename=rename):
-            if not left[0]:
-                raise OSError("killed")
-            left[0] -= 1
-            rename(path, target)
+    renames_left = 1_000
 
-        fs.rename = rename_or_die
-        try:
-            while log.has_segments_to_delete:
-                log.delete_oldest_segment()
-        except OSError:
-            pass
-        fs.rename = rename
-        again = PartitionLog.open(fs, Path("/data"), "topic", 0, SMALL_SEGMENTS, log_start_offset=offset)
-        assert everything(again) == [str(each) for each in range(offset, 60)]
+    def rename(self, path: Path, target: Path) -> None:
+        if not self.renames_left:
+            raise ProcessKilled
+        self.renames_left -= 1
+        super().rename(path, target)
+
+
+@pytest.mark.parametrize("renames", range(10))
+def test_a_kill_during_the_deletion_leaves_no_gap(renames):
+    fs = DyingFileSystem()
+    log = filled(PartitionLog.open(fs, Path("/data"), "topic", 0, SMALL_SEGMENTS), 60)
+    offset = log.segments[3].base_offset
+    fs.renames_left = renames
+    if renames < 9:
+        with pytest.raises(ProcessKilled):
+            delete_before(log, offset)
+    else:
+        delete_before(log, offset)
+    again = PartitionLog.open(fs, Path("/data"), "topic", 0, SMALL_SEGMENTS, log_start_offset=offset)
+    assert everything(again) == [str(each) for each in range(offset, 60)]
 
 
 def test_nothing_is_deleted_by_default_within_a_week(open_log):

@@ -196,8 +196,44 @@ LOG_MUTANTS: Final = (
     Mutant(
         "the directory entries that a failed append left are not flushed",
         PARTITION_LOG,
-        "self._fsync_later(self.folder)\n",
-        "self._fsync_later(self.folder.parent)\n",
+        "self._fsync_later(self.folder)\n        segment =",
+        "self._fsync_later(self.folder.parent)\n        segment =",
+    ),
+    Mutant(
+        "retention counts a segment that has not quite reached its age",
+        PARTITION_LOG,
+        "now_ms - segment.largest_timestamp_ms() > config.retention_ms",
+        "now_ms - segment.largest_timestamp_ms() >= config.retention_ms",
+    ),
+    Mutant(
+        "retention by size leaves less than retention.bytes",
+        PARTITION_LOG,
+        "surplus_bytes >= segment.size_bytes",
+        "surplus_bytes > 0",
+    ),
+    Mutant(
+        "an iteration over a log loses its place when segments are deleted",
+        PARTITION_LOG,
+        "position = bisect_right(self._base_offsets, segment.base_offset)",
+        "position += 1",
+    ),
+    Mutant(
+        "offsets before the log start offset are used again",
+        PARTITION_LOG,
+        "if log._segments and log._segments[-1].next_offset < log_start_offset:",
+        "if False:",
+    ),
+    Mutant(
+        "a gap that an interrupted deletion left counts as a lost end",
+        "coordinator/log/recovery.py",
+        "while len(base_offsets) > 1 and base_offsets[1] <= log_start_offset:",
+        "while False:",
+    ),
+    Mutant(
+        "segments go although their log start offset is not stored",
+        "coordinator/broker/retention.py",
+        "if shrunk and self._store_start_offsets():",
+        "if self._store_start_offsets() or shrunk:",
     ),
     Mutant(
         "directory entries are flushed only with a segment",
