@@ -30,6 +30,10 @@ FULL_FETCH_EPOCHS: Final = (0, -1)
 """The epochs of a full fetch (KIP-227): it starts a session, or has none. Before v7 the epoch is -1."""
 
 
+READ_FIRST_BYTES_MAX: Final = 1 << 16
+"""A fetch for no more `min_bytes` reads before it counts: nearly always there is enough, or nothing to read again."""
+
+
 class FetchTimeoutKey(NamedTuple):
     """The timer key of a delayed fetch: `max_wait_ms` have passed."""
 
@@ -110,9 +114,12 @@ class FetchService:
 
         The response to a delayed fetch is passed to `respond`. The caller must `cancel` it if its client disconnects.
         """
-        delayed = None
-        if request.min_bytes > 0 and request.max_wait_ms > 0 and request.session_epoch in FULL_FETCH_EPOCHS:
-            delayed = yield from self._count_available(request, api_version, respond)
+        may_wait = request.max_wait_ms > 0
+        if not may_wait or request.min_bytes <= READ_FIRST_BYTES_MAX or request.session_epoch not in FULL_FETCH_EPOCHS:
+            response, size_bytes, final = yield from self.read(request, api_version)
+            if final or size_bytes >= request.min_bytes or not may_wait:
+                return response
+        delayed = yield from self._count_available(request, api_version, respond)
         if delayed is None or delayed.available_bytes >= request.min_bytes:
             return (yield from self.read(request, api_version))[0]
         delayed.timer = self._timers.start(FetchTimeoutKey(delayed), now_ms + request.max_wait_ms)

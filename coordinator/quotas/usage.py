@@ -25,8 +25,8 @@ from coordinator.quotas.rates import Rate, TokenBucket, Window
 UNUSED_MS_MAX: Final = 3_600_000
 """After so long without use it is forgotten what a client has used (Kafka's InactiveSensorExpirationTimeSeconds)."""
 CLIENTS_MAX: Final = 10_000
-"""Of so many clients it is known at a time what they have used of one quota. Clients choose their client ids, so one
-more makes the one that has used nothing for the longest time begin anew. Kafka has no such limit."""
+"""For how many clients the usage of one quota is kept. Clients choose their client ids, so there could be any number;
+above the limit, the usage of the least recently active client is forgotten. Kafka has no such limit."""
 
 M = TypeVar("M")
 
@@ -101,8 +101,8 @@ class MutationQuota:
     def take(self, client_id: str, partitions: int, is_strict: bool, now_ms: int) -> tuple[bool, int]:
         """Return whether the partitions may be created or deleted, and the throttle time in ms.
 
-        A strict quota allows any number while it is not exceeded, and nothing while it is: whoever creates more than
-        the quota at once waits afterwards. One that is not strict allows everything.
+        A strict quota allows any number of partitions while it is not exceeded, and none while it is: a client that
+        creates more than the quota at once has to wait afterwards. A quota that is not strict allows everything.
         """
         limit = self.limits.find(client_id)
         if limit is None:

@@ -1,8 +1,8 @@
 """Accepts the connections of all listeners, as long as there is room for them.
 
 At a limit accepting pauses, as in Kafka: new clients wait in the queues of the system, cost nothing, and are served as
-soon as others have gone. The event loop's own servers cannot pause, and uvloop's ends for good when a descriptor is
-missing, so this reads the listening sockets itself.
+soon as others have gone. The event loop's own servers cannot pause, and uvloop's never accepts again after it found no
+free descriptor, so this reads the listening sockets itself.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Who is told of a log that changed."""
+"""Which listeners are called when a log has changed."""
 
 from typing import cast
 

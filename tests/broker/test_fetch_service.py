@@ -1,11 +1,13 @@
 """Fetches that wait, to the millisecond: what answers them, and what they leave behind."""
 
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
 from _wire.errors import ErrorCode
 from _wire.messages.fetch import FetchPartition, FetchTopic
+from coordinator.broker.fetch import READ_FIRST_BYTES_MAX
+from coordinator.log.partition_log import PartitionLog
 from tests.broker.virtual_broker import Fetched, VirtualBroker, batch
 from tests.wire_client import fetch_request
 
@@ -221,3 +223,21 @@ def test_a_partition_counts_for_no_more_than_a_response_would_have_of_it(broker)
     assert fetched.is_waiting
     broker.advance(WAIT_MS)
     assert fetched.values == [b"a"]
+
+
+@pytest.mark.parametrize(("min_bytes", "reads"), [(READ_FIRST_BYTES_MAX, 2), (READ_FIRST_BYTES_MAX + 1, 1)])
+def test_a_fetch_for_many_bytes_counts_before_it_reads(broker, monkeypatch, min_bytes, reads):
+    read_from: list[int] = []
+    read = PartitionLog.read
+
+    def noted(log: PartitionLog, offset: int, *rest: Any, **more: Any) -> bytes:
+        read_from.append(offset)
+        return read(log, offset, *rest, **more)
+
+    monkeypatch.setattr(PartitionLog, "read", noted)
+    broker.produce("orders", batch(b"a"))
+    fetched = broker.fetch(fetch_request("orders", max_wait_ms=WAIT_MS, min_bytes=min_bytes))
+    assert fetched.is_waiting
+    broker.advance(WAIT_MS)
+    assert fetched.values == [b"a"]
+    assert read_from == [0] * reads

@@ -1,4 +1,4 @@
-"""A loop that stands still is told of, with the place, once; a process that was suspended is not."""
+"""A blocked event loop is logged once, with its stack; a suspended process is not logged."""
 
 import re
 import signal
@@ -152,7 +152,7 @@ HOLD: Final = (
 
 
 def test_what_holds_the_interpreter_is_told_of_too():
-    """Nothing else runs meanwhile, so it is told of as soon as it ends."""
+    """Nothing else runs meanwhile, so the line is logged as soon as the stall ends."""
     process = Process(HOLD, "uvloop.run")
     process.tell()
     process.expect("worked")
