@@ -96,6 +96,8 @@ def fetch_with_librdkafka(bootstrap: str, client_id: str, done: Callable[[list[T
         "auto.offset.reset": "earliest",
         "fetch.message.max.bytes": "20000",
         "queued.max.messages.kbytes": "40",
+        # By default librdkafka waits a second when its queue is full, which would be measured in place of the quota.
+        "fetch.queue.backoff.ms": "5",
     }
     consumer = Consumer(settings)
     consumer.subscribe(["fetched"])
