@@ -22,8 +22,8 @@ BEGIN_SECONDS: Final = 2
 END_SECONDS: Final = 10
 """Between these the rate is measured: at first the window allows a burst, and is then the slower for it."""
 TOLERANCE: Final = 0.2
-SLOWEST: Final = 0.4
-"""Of the quota: on a busy machine a client does not use all of it, because it notices late that it may go on."""
+SLOWEST: Final = 0.8
+"""Of the quota: a client notices a little late that it may go on."""
 TIMEOUT_SECONDS: Final = 30
 Tick = tuple[float, int]
 """When a record was delivered, and its bytes."""
