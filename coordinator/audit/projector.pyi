@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any
 
 from coordinator.audit.group_state import GroupAuditState
@@ -80,8 +80,8 @@ class AuditProjector:
     def start_replay(self, from_offset: int) -> None:
         """Drop the state of all groups, before the topic is read from `from_offset` on."""
 
-    def apply(self, records: Sequence[Record]) -> None:
-        """Read the next batch of the topic.
+    def apply(self, records: Sequence[Record]) -> Generator[None]:
+        """Read the next batch of the topic, in steps.
 
         Raises:
             MalformedMessage: a record is not a valid audit event.
@@ -89,11 +89,11 @@ class AuditProjector:
 
     def resume(
         self, groups: Mapping[str, ClassicGroup], now_ms: int, end_offset: int, cause: Cause | None = None
-    ) -> list[Record]:
-        """Continue each group where the replay ended. `end_offset` is the end of the topic, `cause` that of the load.
+    ) -> Generator[None, None, list[Record]]:
+        """Continue each group where the replay ended, in steps.
 
-        Returns a `group.loaded` for each group that was loaded in another state than the audited one, and a
-        `group.removed` for each that only the audit knows.
+        `end_offset` is the end of the topic, `cause` that of the load. Returns a `group.loaded` for each group that was
+        loaded in another state than the audited one, and a `group.removed` for each that only the audit knows.
         """
 
     def knows(self, group_ids: Iterable[str]) -> bool:

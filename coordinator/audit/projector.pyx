@@ -11,7 +11,7 @@ from coordinator.audit.records cimport RecordWriter
 from coordinator.audit import schema
 from coordinator.audit.coordinator_events import coordinator_record
 from coordinator.audit.projections import PROJECTIONS, snapshot
-from coordinator.audit.resume import AuditReplay, resume
+from coordinator.audit.resume import AuditReplay, resume, resume_group
 from coordinator.audit.snapshots import (
     CHECKPOINT_RECORDS, CHECKPOINT_RECORDS_PER_GROUP, CHECKPOINT_RECORDS_PER_MEMBER, MEMBERS_AT_ONCE, SnapshotRound,
 )
@@ -129,7 +129,7 @@ cdef class AuditProjector:
         self.replay = AuditReplay(from_offset)
 
     def apply(self, records):
-        self.replay.apply(records)
+        return self.replay.apply(records)
 
     def knows(self, group_ids):
         return self.replay.knows(group_ids)
@@ -161,9 +161,7 @@ cdef class AuditProjector:
 
     def resume_rebuilt(self, replay, group_id, group, int64_t now_ms, cause):
         replay.confirm_last_batch()
-        cursors = {group_id: replay.cursors[group_id]} if group_id in replay.cursors else {}
-        groups = {} if group is None else {group_id: group}
-        return resume(self, cursors, groups, now_ms, cause, always=True)
+        return resume_group(self, replay.cursors.get(group_id), group_id, group, now_ms, cause, always=True)
 
     # ---- checkpoints
 

@@ -3,9 +3,10 @@
 Kafka has no counterpart, because it has no audit topic.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from itertools import chain
 from operator import xor
 from typing import TYPE_CHECKING, Any, Final
 
@@ -36,6 +37,9 @@ STORED_KINDS: Final = frozenset(
     }
 )
 """Events after which `__consumer_offsets` may have the current state of the group."""
+
+RECORDS_PER_STEP: Final = 100
+"""Audit events that are read, or groups that are resumed, in one step: half a millisecond."""
 
 NEVER_VOID_KINDS: Final = frozenset(TAGS[kind] for kind in NEVER_VOID)
 
@@ -177,14 +181,16 @@ class AuditReplay:
         self._removed: set[str] = set()
         self._unconfirmed: list[AuditCursor] = []
 
-    def apply(self, records: Sequence[Record]) -> None:
-        """Read the next batch.
+    def apply(self, records: Sequence[Record]) -> Generator[None, None, None]:
+        """Read the next batch, in steps.
 
         Raises:
             MalformedMessage: a record is not a valid audit event.
         """
         self.confirm_last_batch()
-        for key, value, _ in records:
+        for position, (key, value, _) in enumerate(records, 1):
+            if position % RECORDS_PER_STEP == 0:
+                yield
             if key is None:
                 continue  # about the coordinator itself
             try:
@@ -234,32 +240,53 @@ def resume(
     groups: Mapping[str, ClassicGroup],
     now_ms: int,
     cause: Cause | None,
+) -> Generator[None, None, list[Record]]:
+    """Set the audit state of each loaded group in `projector`, in steps; return records for the groups that differ."""
+    records: list[Record] = []
+    gone = [group_id for group_id in cursors if group_id not in groups]
+    for position, group_id in enumerate(chain(groups, gone), 1):
+        records += resume_group(projector, cursors.get(group_id), group_id, groups.get(group_id), now_ms, cause)
+        if position % RECORDS_PER_STEP == 0:
+            yield
+    return records
+
+
+def resume_group(
+    projector: "AuditProjector",
+    cursor: AuditCursor | None,
+    group_id: str,
+    group: ClassicGroup | None,
+    now_ms: int,
+    cause: Cause | None,
     *,
     always: bool = False,
 ) -> list[Record]:
-    """Set the audit state of each loaded group in `projector`; return records for the groups that differ.
+    """Set the audit state of a group as it was loaded; None: it is not stored.
 
-    `always`: for the others too, as after a fault of a test, which is told whatever it changed.
+    Returns a record if the audit says something else. `always`: in any case, as after a fault of a test, which is told
+    whatever it changed.
     """
-    always = always or cause is Cause.FAULT
+    if group is None:
+        return [] if cursor is None or cursor.state is DEAD else [_removed(projector, cursor, group_id, now_ms, cause)]
+    state = projector.groups[group_id] = _resumed_state(cursor, projector.next_offset)
+    remember_group(group, state, projector.world)
     records = []
-    for group_id, group in groups.items():
-        cursor = cursors.get(group_id)
-        state = projector.groups[group_id] = _resumed_state(cursor, projector.next_offset)
-        remember_group(group, state, projector.world)
-        if always or cursor is None or not cursor.agrees_with(group):
-            before = (DEAD, 0) if cursor is None else (cursor.state, cursor.generation_id)
-            after = (group.state, group.generation_id)
-            fields = whole_group(group, state) | _difference(cursor, group) | {"cause": cause}
-            records.append(projector.write_event(GroupLoaded, group_id, state, now_ms, *before, *after, fields))
-        state.mark_stored(group)
-    for group_id, cursor in cursors.items():
-        if group_id not in groups and cursor.state is not DEAD:
-            state = _resumed_state(cursor, projector.next_offset)
-            before, after = (cursor.state, cursor.generation_id), (DEAD, cursor.generation_id)
-            fields = {"cause": cause or Cause.NOT_STORED, "requested_by": None}
-            records.append(projector.write_event(GroupRemoved, group_id, state, now_ms, *before, *after, fields))
+    if always or cause is Cause.FAULT or cursor is None or not cursor.agrees_with(group):
+        before = (DEAD, 0) if cursor is None else (cursor.state, cursor.generation_id)
+        after = (group.state, group.generation_id)
+        fields = whole_group(group, state) | _difference(cursor, group) | {"cause": cause}
+        records.append(projector.write_event(GroupLoaded, group_id, state, now_ms, *before, *after, fields))
+    state.mark_stored(group)
     return records
+
+
+def _removed(
+    projector: "AuditProjector", cursor: AuditCursor, group_id: str, now_ms: int, cause: Cause | None
+) -> Record:
+    state = _resumed_state(cursor, projector.next_offset)
+    before, after = (cursor.state, cursor.generation_id), (DEAD, cursor.generation_id)
+    fields = {"cause": cause or Cause.NOT_STORED, "requested_by": None}
+    return projector.write_event(GroupRemoved, group_id, state, now_ms, *before, *after, fields)
 
 
 def _resumed_state(cursor: AuditCursor | None, next_offset: int) -> GroupAuditState:

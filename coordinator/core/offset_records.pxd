@@ -1,7 +1,9 @@
 """Committed positions as C fields."""
 
 cimport cython
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int16_t, int32_t, int64_t
+
+from _wire.messages.offset_commit_record cimport OffsetCommitValue
 
 
 @cython.final
@@ -13,3 +15,6 @@ cdef class CommittedOffset:
     cdef int64_t expire_timestamp
     cdef readonly str metadata
     cdef tuple fields(self)
+
+
+cdef CommittedOffset committed_offset(OffsetCommitValue stored, int16_t version)

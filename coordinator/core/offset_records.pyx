@@ -159,17 +159,20 @@ def is_offset_key(bytes key not None):
 
 def read_offset_record(bytes key not None, bytes value):
     cdef OffsetCommitKey named = decode_versioned(OffsetCommitKey, key)
-    cdef OffsetCommitValue stored
-    cdef CommittedOffset position
     if value is None:
         return named.group, named.topic, named.partition, None
-    stored = decode_versioned(OffsetCommitValue, value)
-    position = CommittedOffset.__new__(CommittedOffset)
+    return named.group, named.topic, named.partition, committed_offset(
+        decode_versioned(OffsetCommitValue, value), prefix_of(value)
+    )
+
+
+cdef CommittedOffset committed_offset(OffsetCommitValue stored, int16_t version):
+    cdef CommittedOffset position = CommittedOffset.__new__(CommittedOffset)
     position.offset, position.leader_epoch, position.metadata = stored.offset, stored.leader_epoch, stored.metadata
     position.commit_timestamp_ms = stored.commit_timestamp
-    position.has_expire_timestamp = prefix_of(value) == VALUE_VERSION_WITH_EXPIRY and stored.expire_timestamp >= 0
+    position.has_expire_timestamp = version == VALUE_VERSION_WITH_EXPIRY and stored.expire_timestamp >= 0
     position.expire_timestamp = stored.expire_timestamp if position.has_expire_timestamp else -1
-    return named.group, named.topic, named.partition, position
+    return position
 
 
 cdef int fill(OffsetCommitValue value, CommittedOffset position) except -1:

@@ -30,7 +30,13 @@ from coordinator.core.offset_events import (
     OffsetsDeleted,
     TransactionalOffsetsCommitted,
 )
-from coordinator.core.offset_records import is_offset_key, offset_records, offset_tombstones, read_offset_record
+from coordinator.core.offset_records import (
+    CommittedOffset,
+    is_offset_key,
+    offset_records,
+    offset_tombstones,
+    read_offset_record,
+)
 from coordinator.core.states import EMPTY, STABLE
 from coordinator.core.stored_batch import StoredBatch
 
@@ -183,38 +189,57 @@ class StoredGroups:
         """`only` are the groups whose records count; None: those of all."""
         self.groups: dict[str, Group] = {}
         self._only = only
+        self._in_transaction: dict[int, dict[str, None]] = {}
+        """Producer id → ids of the groups that had offsets pending in its transaction."""
 
     def apply(self, stored: Stored) -> None:
-        """Apply what was appended next; records of types that this coordinator does not know are skipped, as on Kafka.
+        """Apply what was appended next; see `apply_record` and `end_transaction`."""
+        if isinstance(stored, TransactionMarker):
+            self.end_transaction(stored.producer, stored.committed)
+            return
+        for key, value in stored.records:
+            self.apply_record(key, value, stored.producer)
 
-        What a transaction wrote is pending until its marker.
+    def apply_record(self, key: bytes, value: bytes | None, producer: Producer | None) -> bool:
+        """Apply the record that was appended next; those of types that this coordinator does not know are skipped.
+
+        What a transaction wrote, which has a `producer`, is pending until the transaction ends.
+
+        Returns whether a dict that `offsets_of_topic` returned before may not be used any more.
 
         Raises:
             MalformedMessage: a record of a known type cannot be read.
         """
-        if isinstance(stored, TransactionMarker):
-            self._end_transaction(stored.producer, stored.committed)
-            return
-        for key, value in stored.records:
-            self._apply_record(key, value, stored.producer)
-
-    def _apply_record(self, key: bytes, value: bytes | None, producer: Producer | None) -> None:
         if is_offset_key(key):
-            self._apply_offset(key, value, producer)
-        elif is_group_key(key):
+            return self._apply_offset(key, value, producer)
+        if is_group_key(key):
             group_id = decode_versioned(GroupMetadataKey, key).group
             if self._only is None or group_id in self._only:
-                self._apply_group(group_id, value)
+                return self._apply_group(group_id, value)
+        return False
 
-    def _end_transaction(self, producer: Producer, committed: bool) -> None:
-        for group in self.groups.values():
-            if group.offsets.pending:
-                group.offsets.complete_transaction(producer.producer_id, committed)
+    def end_transaction(self, producer: Producer, committed: bool) -> None:
+        """Apply the marker of a transaction."""
+        for group_id in self._in_transaction.pop(producer.producer_id, ()):
+            if group_id in self.groups:
+                self.groups[group_id].offsets.complete_transaction(producer.producer_id, committed)
 
-    def _apply_offset(self, key: bytes, value: bytes | None, producer: Producer | None) -> None:
+    def offsets_of_topic(self, key: bytes) -> tuple[dict[int, CommittedOffset] | None, bool]:
+        """The committed offsets, by partition, of the group and topic in the key of an offset; made if necessary.
+
+        None if the group does not count. The second is False if a new offset changes more than this dict: while a
+        transaction has offsets pending, it also changes those.
+        """
+        group_id, topic, _, _ = read_offset_record(key, None)
+        if self._only is not None and group_id not in self._only:
+            return None, True
+        offsets = self._group(group_id).offsets
+        return offsets.by_topic.setdefault(topic, {}), not offsets.pending
+
+    def _apply_offset(self, key: bytes, value: bytes | None, producer: Producer | None) -> bool:
         group_id, topic, partition, offset = read_offset_record(key, value)
         if self._only is not None and group_id not in self._only:
-            return
+            return False
         if offset is None:
             if group_id in self.groups:
                 self.groups[group_id].offsets.remove(TopicPartition(topic, partition))
@@ -223,12 +248,14 @@ class StoredGroups:
         else:
             offsets = self._group(group_id).offsets
             offsets.put_pending(producer.producer_id, TopicPartition(topic, partition), offset)
+            self._in_transaction.setdefault(producer.producer_id, {})[group_id] = None
+        return offset is None or producer is not None
 
-    def _apply_group(self, group_id: str, value: bytes | None) -> None:
+    def _apply_group(self, group_id: str, value: bytes | None) -> bool:
         if value is None:
-            self.groups.pop(group_id, None)
-            return
+            return self.groups.pop(group_id, None) is not None
         self._group(group_id).classic = load_group(group_id, decode_versioned(GroupMetadataValue, value))
+        return False
 
     def _group(self, group_id: str) -> Group:
         group = self.groups.get(group_id)

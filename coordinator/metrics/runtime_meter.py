@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any, Final
 
@@ -63,10 +64,10 @@ class MeteredShard(Shard[GroupStateMachine]):
         super().start_loading(cause)
         self._load_began = None
 
-    def load_next_slice(self, now_ms: int) -> bool:
+    def load_next_slice(self, now_ms: int, *is_time_over: Callable[[], bool]) -> bool:
         if self._load_began is None:
             self._load_began = perf_counter()
-        is_over = super().load_next_slice(now_ms)
+        is_over = super().load_next_slice(now_ms, *is_time_over)
         if is_over:
             self._meter.loaded(self._load_began, self.state)
         return is_over

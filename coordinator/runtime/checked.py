@@ -127,8 +127,8 @@ class CheckedStateMachine(GroupStateMachine):
     def load(self, store: Store) -> Iterator[None]:
         return super().load(cast(Store, _ReadTwice(store, self._stored_groups)))
 
-    def activate(self, now_ms: int) -> None:
-        super().activate(now_ms)
+    def activate(self, now_ms: int) -> Iterator[None]:
+        yield from super().activate(now_ms)
         for group_id in self.groups:
             self._check_group(group_id)
 
@@ -231,10 +231,11 @@ class _ReadTwice:
         self._store = store
         self._groups = groups
 
-    def replay(self, from_offset: int = 0) -> Iterator[Stored]:
-        for stored in self._store.replay(from_offset):
-            self._groups.apply(stored)
-            yield stored
+    def replay(self, groups: StoredGroups, from_offset: int = 0) -> Iterator[None]:
+        yield from self._store.replay(groups, from_offset)
+        # In the same turn as the last step, so nothing was appended since.
+        for _ in self._store.replay(self._groups, from_offset):
+            continue
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)

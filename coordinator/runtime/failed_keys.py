@@ -1,8 +1,7 @@
 """The keys of a shard that failed alone, and when each of them is served again."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Final
 
 from _wire.errors import ErrorCode, MalformedMessage
@@ -17,9 +16,6 @@ from coordinator.runtime.state_machine import StateMachine
 REBUILD_RETRY_MS_AT_FIRST: Final = 100
 REBUILD_RETRY_MS_AT_MOST: Final = 10_000
 """As for a partition that cannot be loaded (`shard.LOAD_RETRY_MS_AT_MOST`)."""
-
-REBUILD_STEPS_AT_ONCE: Final = 2_000
-"""As for the load of a partition (`shard.LOAD_STEPS_AT_ONCE`)."""
 
 KEYS_LOGGED_MAX: Final = 10
 """Keys that a log line names."""
@@ -53,7 +49,6 @@ class FailedKeys:
         """Keys of the next rebuild."""
         self.rebuilt: list[str] = []
         """Keys of which all that is stored was read: the next batch begins to serve them."""
-        self.steps_at_once = REBUILD_STEPS_AT_ONCE
         self._partition = partition
         self._machine = machine
         self._store = store
@@ -112,8 +107,8 @@ class FailedKeys:
 
     # ---- rebuilding
 
-    def next_slice(self, now_ms: int) -> bool:
-        """Take some steps of a rebuild, a new one if none is under way; False when there are more.
+    def next_slice(self, now_ms: int, is_time_over: Callable[[], bool]) -> bool:
+        """Take steps of a rebuild until `is_time_over`, a new one if none is under way; False when there are more.
 
         Nothing may be in flight. At the end the keys are in `rebuilt`, or wait for the next try if the log could not be
         read.
@@ -124,10 +119,9 @@ class FailedKeys:
             self._being_rebuilt, self.due = self.due, []
             self._steps = self._machine.rebuild(self._being_rebuilt, self._store)
         try:
-            for _ in islice(self._steps, self.steps_at_once):
-                continue
-            if next(self._steps, self) is not self:
-                return False
+            for _ in self._steps:
+                if is_time_over():
+                    return False
             self.rebuilt = self._being_rebuilt
         except (StoreError, MalformedMessage) as problem:
             logger.error("cannot rebuild groups", **self._described(), problem=str(problem))

@@ -5,10 +5,11 @@ Counterpart in Kafka: `GroupCoordinatorService` and the partition bookkeeping of
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from time import perf_counter
 from typing import Any, Final
 
 from coordinator.audit.schema import CoordinatorEvent
-from coordinator.config import GROUP_AUDIT_OFFSETS_INTERVAL_MS, OFFSETS_RETENTION_CHECK_INTERVAL_MS
+from coordinator.config import GROUP_AUDIT_OFFSETS_INTERVAL_MS, GROUP_MAX_SIZE, OFFSETS_RETENTION_CHECK_INTERVAL_MS
 from coordinator.core import operations
 from coordinator.core.address_limits import PendingMember
 from coordinator.core.causes import Cause
@@ -27,6 +28,7 @@ from coordinator.runtime.deleted_topics import DeletedTopics
 from coordinator.runtime.group_state_machine import GroupStateMachine
 from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.interfaces import AuditRecord
+from coordinator.runtime.load_progress import LoadProgress
 from coordinator.runtime.sessions import SessionTable
 from coordinator.runtime.shard import LOAD_RETRY_MS_AT_MOST, Shard, ShardState
 from coordinator.runtime.timer_keys import (
@@ -40,6 +42,8 @@ from coordinator.runtime.timer_keys import (
 )
 from coordinator.timers.wheel import TimerWheel
 
+LOAD_SECONDS_AT_ONCE: Final = 0.002
+"""How long partitions are loaded, or groups rebuilt, before other work of the event loop has its turn."""
 OPERATIONS_AT_ONCE: Final = 300
 """Operations that are handled before other work of the event loop has its turn: 3 ms of reads, 45 ms of new groups."""
 GROUPS_CHECKED_AT_ONCE: Final = 1_000
@@ -61,7 +65,9 @@ class GroupCoordinator:
         environment: Environment,
         checkpoints: AuditCheckpoints,
         request_iteration: Callable[[], None],
+        seconds: Callable[[], float] = perf_counter,
     ) -> None:
+        """`seconds` is a clock for nothing but the length of slices."""
         self.shards = tuple(shards)
         self.sessions = sessions
         self.environment = environment
@@ -69,6 +75,8 @@ class GroupCoordinator:
         self._wheel = wheel
         self._timers = timers
         self._request_iteration = request_iteration
+        self._seconds = seconds
+        self._load_progress = LoadProgress()
         self._dirty: dict[int, Shard[GroupStateMachine]] = {}
         self._loading: deque[Shard[GroupStateMachine]] = deque()
         self._rebuilding: dict[int, Shard[GroupStateMachine]] = {}
@@ -96,6 +104,7 @@ class GroupCoordinator:
         for partition in partitions:
             self.shards[partition].start_loading(cause)
             self._loading.append(self.shards[partition])
+        self._load_progress.begin(len(partitions), self._seconds())
         self._request_iteration()
 
     def unload(self, partition: int) -> None:
@@ -103,6 +112,7 @@ class GroupCoordinator:
         shard = self.shards[partition]
         if shard in self._loading:
             self._loading.remove(shard)
+            self._load_progress.unloaded()
         shard.unload()
         self._deleted_topics.unload(partition)
 
@@ -244,24 +254,35 @@ class GroupCoordinator:
         self._mark_dirty(shard)
 
     def _load_next_slice(self, now_ms: int) -> None:
+        is_time_over = self._slice()
         while self._loading:
             shard = self._loading[0]
-            if not shard.load_next_slice(now_ms):
+            if not shard.load_next_slice(now_ms, is_time_over):
                 if not shard.load_is_appending:
                     self._request_iteration()
-                return
+                break
             self._loading.popleft()
             if shard.needs_retry:
                 self._retry_later(shard, now_ms)
             else:
                 self._loaded(shard, now_ms)
+            self._load_progress.ended(len(shard.machine.groups))
+            if self._loading and is_time_over():
+                self._request_iteration()
+                break
+        self._load_progress.report(self._seconds())
+
+    def _slice(self) -> Callable[[], bool]:
+        """A slice begins; tells whether it is over."""
+        seconds, until = self._seconds, self._seconds() + LOAD_SECONDS_AT_ONCE
+        return lambda: seconds() >= until
 
     def _rebuild_next_slice(self, now_ms: int) -> None:
         """One slice for the whole node: groups that fail again and again cost the others no more."""
         shard = next((each for each in self._rebuilding.values() if not each.is_in_flight), None)
         if shard is None:
             return  # the end of an append requests the next iteration
-        if shard.failed_keys.next_slice(now_ms):
+        if shard.failed_keys.next_slice(now_ms, self._slice()):
             del self._rebuilding[shard.partition]
             for group_id in shard.failed_keys.rebuilt:
                 # It also takes the steps that the group requires.
@@ -275,9 +296,10 @@ class GroupCoordinator:
         # First of all: operations that were queued during the load may commit to topics that were created again.
         gone = self._deleted_topics.gone_for(shard.partition)
         self._submit_first(shard, QueuedOperation(operations.FORGET_TOPICS, None, gone, self._internal_context()))
-        for group in shard.machine.groups.values():
-            if is_oversized(group.classic, self.environment.config):
-                self._enqueue_internal(operations.REBALANCE_OVERSIZED_GROUP, group.group_id)
+        if self.environment.config[GROUP_MAX_SIZE] != GROUP_MAX_SIZE.default:
+            for group in shard.machine.groups.values():
+                if is_oversized(group.classic, self.environment.config):
+                    self._enqueue_internal(operations.REBALANCE_OVERSIZED_GROUP, group.group_id)
         self._check_later(shard, (), deadline_after(now_ms, self._check_interval_ms))
         self.audit.loaded(shard, now_ms)
         if shard is self.shards[0]:

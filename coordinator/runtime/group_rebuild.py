@@ -1,7 +1,6 @@
 """Reads some groups of a partition from its logs again, while the other groups are served."""
 
 from collections.abc import Iterator, Sequence
-from itertools import repeat
 from typing import Final
 
 from coordinator.audit.projector import AuditProjector
@@ -35,16 +34,14 @@ class GroupRebuild:
         yield from self._read(read_to)
 
     def _read(self, from_offset: int) -> Iterator[None]:
-        for stored in self._store.replay(from_offset):
-            self._stored.apply(stored)
-            yield
+        return self._store.replay(self._stored, from_offset)
 
     def _read_audit(self) -> Iterator[None]:
         for from_offset in self._store.audit_replay_offsets():
             self._audit_replay = self._audit.start_rebuild(from_offset)
             for records in self._store.replay_audit(from_offset):
-                self._audit_replay.apply(records)
-                yield from repeat(None, len(records))
+                yield from self._audit_replay.apply(records)
+                yield
             if self._audit_replay.knows(self._stored.groups):
                 break
 

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from _wire.errors import ErrorCode
 from coordinator.audit.schema import Record
-from coordinator.core.stored import Stored
+from coordinator.core.stored import Stored, StoredGroups
 
 AuditRecord = Record
 
@@ -33,8 +33,8 @@ class Store(Protocol):
         `completed` gets None when the batch is stored, else why it is not. Until then nothing else is appended.
         """
 
-    def replay(self, from_offset: int = 0) -> Iterator[Stored]:
-        """What `__consumer_offsets` holds from an offset on, in order, with what is appended meanwhile.
+    def replay(self, groups: StoredGroups, from_offset: int = 0) -> Iterator[None]:
+        """Apply what `__consumer_offsets` holds from an offset on, in steps, with what is appended meanwhile.
 
         `from_offset` is 0, or an `offsets_end_offset` while nothing was in flight. Raises StoreError.
         """

@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum, auto
 from functools import partial
-from itertools import islice
 from typing import Any, Final, Generic, TypeVar
 
 from _wire.errors import ErrorCode, MalformedMessage
@@ -26,9 +25,6 @@ LOAD_RETRY_MS_AT_MOST: Final = 10_000
 
 KEYS_PER_OPERATION: Final = 8
 """An operation over the whole shard takes about as long as one on a single key for each so many of its keys."""
-
-LOAD_STEPS_AT_ONCE: Final = 2_000
-"""Batches of `__consumer_offsets` or records of the audit topic that are read before other work has its turn."""
 
 STEPS_AT_ONCE_MAX: Final = 16
 """Steps that may follow from one operation without time passing.
@@ -60,6 +56,10 @@ Machine = TypeVar("Machine", bound=StateMachine)
 
 Decided = tuple[Decision, Sequence[StoredBatch]]
 """A decision and its records."""
+
+
+def _never() -> bool:
+    return False
 
 
 def _ignore(shard: "Shard[Any]") -> None:
@@ -94,6 +94,9 @@ class Shard(Generic[Machine]):
         self._load_cause: Cause | None = None
         """Why the next load happens, for the audit; None: for no failure."""
         self._load: Iterator[None] = iter(())
+        self._load_now_ms = 0
+        self._is_activating = False
+        """Whether all is read, and sessions begin: what is queued meanwhile is handled a moment later."""
         self.load_is_appending = False
         """Whether the load only waits until the store has appended its audit."""
         self.completed_later = completed_later
@@ -138,50 +141,51 @@ class Shard(Generic[Machine]):
         """This node leads the partition from now on, or tries again to read it; a `cause` is told by the audit."""
         self._load_cause = cause or self._load_cause
         self.state, self._in_flight, self.load_is_appending = ShardState.LOADING, None, False
+        self._is_activating = False
         self.machine.start_loading()
-        self._load = self.machine.load(self.store)
+        self._load = self._load_steps()
 
-    def load_next_slice(self, now_ms: int) -> bool:
-        """Take some steps of the load; False when there are more, so that a long log stalls no other work.
+    def load_next_slice(self, now_ms: int, is_time_over: Callable[[], bool] = _never) -> bool:
+        """Take steps of the load until `is_time_over`, so that a long log stalls nothing else; False if there are more.
 
         At the end the state is ACTIVE, or FAILED when the log cannot be read or the audit not be written; the caller
         retries that. Nothing happens while `load_is_appending`, at whose end `completed_later` is called.
         """
-        if self.load_is_appending:
-            return False
-        if self.state is not ShardState.LOADING:
-            return True  # the audit was appended since the last call
+        self._load_now_ms = now_ms
         try:
-            for _ in islice(self._load, LOAD_STEPS_AT_ONCE):
-                continue
-            if next(self._load, self) is not self:
-                return False
-            audit = self.machine.finish_loading(now_ms, self.store, self._load_cause)
+            while self.state is ShardState.LOADING and not self.load_is_appending:
+                next(self._load)
+                if is_time_over():
+                    break
+        except StopIteration:
+            self._activated()
         except (StoreError, MalformedMessage) as problem:
             self._loading_failed(problem)
-            return True
-        if not audit:
-            self._activate(now_ms)
-            return True
-        self.load_is_appending = self._is_appending = True
-        self.store.append(audit, [], now_ms, partial(self._load_appended, self._load, now_ms))
-        self._is_appending = False
-        return not self.load_is_appending
+        return self.state is not ShardState.LOADING
 
-    def _load_appended(self, load: Iterator[None], now_ms: int, problem: StoreError | None) -> None:
+    def _load_steps(self) -> Iterator[None]:
+        yield from self.machine.load(self.store)
+        audit = yield from self.machine.finish_loading(self._load_now_ms, self.store, self._load_cause)
+        if audit:
+            self.load_is_appending = self._is_appending = True
+            self.store.append(audit, [], self._load_now_ms, partial(self._load_appended, self._load))
+            self._is_appending = False
+            yield
+        self._is_activating = True
+        yield from self.machine.activate(self._load_now_ms)
+
+    def _load_appended(self, load: Iterator[None], problem: StoreError | None) -> None:
         if load is not self._load:
             return  # the partition was unloaded meanwhile
         self.load_is_appending = False
-        if problem is None:
-            self._activate(now_ms)
-        else:
+        if problem is not None:
             self._loading_failed(problem)
         if not self._is_appending:
             self.completed_later(self)
 
-    def _activate(self, now_ms: int) -> None:
+    def _activated(self) -> None:
         self._load, self._load_cause = iter(()), None
-        self.machine.activate(now_ms)
+        self._is_activating = False
         self.state, self.retry_ms = ShardState.ACTIVE, LOAD_RETRY_MS_AT_FIRST
 
     def _loading_failed(self, problem: Exception) -> None:
@@ -195,7 +199,7 @@ class Shard(Generic[Machine]):
         batch = self._in_flight or self._appended or Batch(0)
         self._in_flight = self._appended = None
         self.state, self._load, self._load_cause = ShardState.INACTIVE, iter(()), None
-        self.load_is_appending = False
+        self.load_is_appending = self._is_activating = False
         self._fail_all(batch, ErrorCode.NOT_COORDINATOR)
 
     # ------------------------------------------------------------------------------------------------------- operations
@@ -208,7 +212,7 @@ class Shard(Generic[Machine]):
         When that fails the state is FAILED, and the caller loads the partition again after a while.
         """
         if not self.is_active:
-            return self._refuse_all()
+            return 0 if self._is_activating else self._refuse_all()
         if self._in_flight is not None:
             return 0
         if self._appended is not None:

@@ -3,7 +3,7 @@
 Counterpart in Kafka: `CoordinatorShard`, which `CoordinatorRuntime` is generic over.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from coordinator.core.causes import Cause
@@ -56,14 +56,16 @@ class StateMachine(Protocol):
             StoreError, MalformedMessage: it cannot be read.
         """
 
-    def finish_loading(self, now_ms: int, store: Store, cause: Cause | None) -> list[AuditRecord]:
-        """All is read. Returns audit records that have to be appended before anything is served.
+    def finish_loading(
+        self, now_ms: int, store: Store, cause: Cause | None
+    ) -> Generator[None, None, list[AuditRecord]]:
+        """All is read. Returns, after some steps, audit records that have to be appended before anything is served.
 
         `cause` says why the partition is loaded, if it failed before.
         """
 
-    def activate(self, now_ms: int) -> None:
-        """Serve what was loaded: timers and sessions begin."""
+    def activate(self, now_ms: int) -> Iterator[None]:
+        """Prepare to serve what was loaded, in steps: timers and sessions begin. Nothing is decided meanwhile."""
 
     def discard(self, key: str, batch: Batch, audited: int) -> Iterable[int]:
         """Forget a key, with its timer and sessions. Returns the ids of the requests that wait in it.

@@ -6,13 +6,13 @@ Counterpart in Kafka: `PartitionWriter` and `CoordinatorLoaderImpl`.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from _wire.control_records import EndTxnMarker, read_end_txn_marker
+from _wire.control_records import EndTxnMarker
 from _wire.errors import MalformedMessage
 from _wire.records import BatchHeader, Record, build_batch, parse_records
 from coordinator.audit.chain import FIRST, chained, record_hash
+from coordinator.core.batch_replay import BatchReplay
 from coordinator.core.committed_offsets import Producer, TransactionMarker
-from coordinator.core.stored import Stored, StoredRecord
-from coordinator.core.stored_batch import StoredBatch
+from coordinator.core.stored import Stored, StoredGroups, StoredRecord
 from coordinator.log.errors import LogAppendError, RecordListTooLarge
 from coordinator.log.partition_log import REPLAY_BYTES, PartitionLog
 from coordinator.log.segment import PrebuiltBatch
@@ -21,6 +21,8 @@ from coordinator.runtime.interfaces import AppendMeter, AuditRecord, StoreError
 
 NO_PRODUCER: Final = Producer(-1, -1)
 
+REPLAYED_AT_ONCE: Final = 500
+"""Records of `__consumer_offsets` in one step of a replay: 0.2 ms if they are committed offsets."""
 COMPRESSED_BYTES_MIN: Final = 1024
 """A single audit event below it is not compressed: that saves a fifth of it. Two events have most of it in common."""
 
@@ -106,19 +108,28 @@ class LogStore:
         last = [record for batch in self.replay_audit(self._audit.log_end_offset - 1) for record in batch]
         return record_hash(last[-1])
 
-    def replay(self, from_offset: int = 0) -> Iterator[Stored]:
+    def replay(self, groups: StoredGroups, from_offset: int = 0) -> Iterator[None]:
         """Read the batches and markers of `__consumer_offsets` from an offset on, in order.
+
+        A step is some hundred records, or the read of `load_bytes`.
 
         Raises:
             StoreError: the log cannot be read.
         """
-        for header, records in self._batches(self._offsets, max(from_offset, self._offsets.log_start_offset)):
-            producer = Producer(header.producer_id, header.producer_epoch) if header.is_transactional else None
-            if not header.is_control:
-                yield StoredBatch(producer, [(record.key or b"", record.value) for record in records])
-            elif producer is not None:
-                marker = self._marker_in(records)
-                yield TransactionMarker(producer, marker.committed, marker.coordinator_epoch)
+        log = self._offsets
+        offset = max(from_offset, log.log_start_offset)
+        replay = BatchReplay(groups)
+        try:
+            while offset < log.log_end_offset:
+                replay.open(log.read(offset, self._load_bytes), log.log_end_offset)
+                yield
+                while replay.step(REPLAYED_AT_ONCE):
+                    yield
+                if replay.next_offset <= offset:
+                    raise StoreError("there is no batch")
+                offset = replay.next_offset
+        except (OSError, MalformedMessage) as problem:
+            raise StoreError(f"{log.name}, records from offset {replay.next_offset} on: {problem}") from problem
 
     def audit_replay_offsets(self) -> list[int]:
         """A checkpoint outside of the log is ignored: a power loss truncated the log, or old segments were deleted."""
@@ -151,15 +162,6 @@ class LogStore:
         if self._checkpoints is None or offset <= self._audit.log_start_offset:
             return False
         return self._checkpoints.note(self._audit.partition, offset)
-
-    def _marker_in(self, records: list[Record]) -> EndTxnMarker:
-        """Read the marker in a control batch of a transaction."""
-        if not records:
-            raise StoreError(f"{self._offsets.name}: a control batch has no record")
-        try:
-            return read_end_txn_marker(records[0])
-        except MalformedMessage as problem:
-            raise StoreError(f"{self._offsets.name} offset {records[0].offset}: {problem}") from problem
 
     def _build_all(self, stored: Sequence[Stored], now_ms: int) -> list[PrebuiltBatch]:
         built: list[PrebuiltBatch] = []

@@ -9,6 +9,7 @@ from coordinator.audit import schema
 from coordinator.audit.projector import AuditProjector
 from coordinator.audit.resume import AuditReplay
 from coordinator.audit.snapshots import CHECKPOINT_RECORDS_PER_GROUP, CHECKPOINT_RECORDS_PER_MEMBER
+from coordinator.broker.slices import at_once
 from coordinator.core.states import GroupState
 from coordinator.log.checkpoints import GROUP_AUDIT
 from coordinator.runtime.audit_schedule import HALF_RETENTION_MS
@@ -367,7 +368,7 @@ def checkpoints_of(audited: list[AuditRecord]) -> dict[int, int]:
 def replay(audited: list[AuditRecord], start: int, end: int | None = None) -> AuditReplay:
     read = AuditReplay(start)
     for record in audited[start:end]:
-        read.apply([record])
+        at_once(read.apply([record]))
     return read
 
 
@@ -397,8 +398,9 @@ def test_wherever_the_topic_begins_no_number_is_given_twice():
             for start in range(0, len(events) + 1, 3):
                 projector = AuditProjector(node_id=1)
                 projector.start_replay(start)
-                projector.apply(twins.audited[start:])
-                records = projector.resume(ClassicGroups(twins.durable.groups), harness.server.now_ms, len(events))
+                at_once(projector.apply(twins.audited[start:]))
+                groups = ClassicGroups(twins.durable.groups)
+                records = at_once(projector.resume(groups, harness.server.now_ms, len(events)))
                 decoded = [schema.decode_event(value) for _, value, _ in records]
                 new = {(event.group_id, event.seq) for event in decoded}
                 new |= {(group_id, state.seq + 1) for group_id, state in projector.groups.items()}
@@ -431,8 +433,8 @@ def test_a_removed_group_is_remembered_until_the_next_batch(sim):
     sim.coordinator.drain(sim.now_ms)
     audited = [*sim.replay_audit()]
     read = AuditReplay(0)
-    read.apply(audited)
+    at_once(read.apply(audited))
     assert [cursor.state for cursor in read.cursors.values()] == [GroupState.DEAD] * 5
     sim.create("live")
-    read.apply([*sim.replay_audit()][len(audited) :])
+    at_once(read.apply([*sim.replay_audit()][len(audited) :]))
     assert read.cursors.keys() == {"live"}

@@ -11,6 +11,7 @@ from _wire.messages.offset_delete import (
 from coordinator.core import operations
 from coordinator.core.stored import StoredGroups
 from coordinator.core.stored_batch import StoredBatch
+from tests.model.stored_log import stored_in
 from tests.simulation.consumers import subscription
 from tests.simulation.simulation import GROUP_ID, Sent, Simulation
 
@@ -36,7 +37,7 @@ def test_nothing_of_a_deleted_group_is_left_after_compaction():
     sim.delete_group()
     latest = {
         key: value
-        for batch in sim.make_store(0).replay()
+        for batch in stored_in(sim.offsets_log)
         if isinstance(batch, StoredBatch)
         for key, value in batch.records
     }

@@ -4,14 +4,13 @@ from coordinator.core.committed_offsets import TopicPartition
 from coordinator.core.states import GroupState
 from coordinator.core.stored import StoredGroups, group_record
 from coordinator.core.stored_batch import StoredBatch
-from coordinator.runtime.store import LogStore
+from tests.model.stored_log import stored_in
 from tests.simulation.simulation import GROUP_ID, Simulation, replay
 
 
 def stored_records(sim):
     """What the log holds, in order."""
-    stored = LogStore(sim.offsets_log, sim.audit_log, 0, lambda log: None).replay()
-    return [record for batch in stored for record in batch.records]
+    return [record for batch in stored_in(sim.offsets_log) for record in batch.records]
 
 
 def durable(group):

@@ -125,7 +125,11 @@ def test_a_partition_that_is_given_up_meanwhile_ignores_the_completion(sim):
 
 
 def test_a_partition_serves_when_what_its_load_reports_is_appended(sim, monkeypatch):
-    monkeypatch.setattr(sim.shard.machine, "finish_loading", lambda *loaded: [(b"g", b"reported", ())])
+    def finish_loading(*loaded):
+        yield
+        return [(b"g", b"reported", ())]
+
+    monkeypatch.setattr(sim.shard.machine, "finish_loading", finish_loading)
     sim.coordinator.unload(0)
     sim.coordinator.load([0])
     sim.coordinator.drain(sim.now_ms)

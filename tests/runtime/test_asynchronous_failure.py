@@ -84,6 +84,7 @@ def test_the_audit_of_a_load_is_appended_once_and_nothing_is_served_before(sim):
     assert len(sim.store.in_flight) == 1
     assert sim.commit().error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     sim.store.complete()
+    assert sim.shard.load_next_slice(sim.now_ms)
     assert sim.shard.is_active
     assert sim.group.state is GroupState.STABLE
     assert sim.kinds().count("group.loaded") == 1

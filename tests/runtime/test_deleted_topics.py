@@ -3,12 +3,12 @@
 import pytest
 
 from coordinator.core.committed_offsets import Producer, TopicPartition
-from coordinator.runtime import shard as shard_module
+from coordinator.runtime import group_coordinator, shard
 from coordinator.runtime.deleted_topics import DeletedTopics
 from coordinator.runtime.shard import ShardState
 from tests.simulation.simulation import Simulation
 
-LOAD_RETRY_MS = shard_module.LOAD_RETRY_MS_AT_FIRST
+LOAD_RETRY_MS = shard.LOAD_RETRY_MS_AT_FIRST
 PRODUCER = Producer(7, 0)
 
 
@@ -21,7 +21,7 @@ def committed(sim):
 @pytest.fixture
 def slow_loads(monkeypatch):
     """A load takes several turns of the loop."""
-    monkeypatch.setattr(shard_module, "LOAD_STEPS_AT_ONCE", 0)
+    monkeypatch.setattr(group_coordinator, "LOAD_SECONDS_AT_ONCE", 0)
 
 
 def begin_load(sim):

@@ -25,6 +25,7 @@ from coordinator.runtime import group_state_machine
 from coordinator.runtime.failed_keys import REBUILD_RETRY_MS_AT_FIRST, REBUILD_RETRY_MS_AT_MOST
 from coordinator.runtime.interfaces import StoreError
 from coordinator.runtime.shard import LOAD_RETRY_MS_AT_FIRST, ShardState
+from tests.model.stored_log import groups_of, stored_in
 from tests.runtime.failing_groups import (
     GENERATION,
     OTHER,
@@ -75,10 +76,7 @@ def test_the_group_comes_back_as_it_is_stored(sim):
 
 def replayed(sim: Simulation) -> Group:
     """The group as a restart finds it."""
-    twin = group_state_machine.StoredGroups()
-    for stored in sim.make_store(0).replay():
-        twin.apply(stored)
-    return twin.groups[GROUP_ID]
+    return groups_of(stored_in(sim.offsets_log))[GROUP_ID]
 
 
 def test_a_rebalance_that_was_under_way_is_forgotten_as_after_a_restart(sim):
@@ -119,7 +117,7 @@ def test_a_transaction_that_ends_while_the_log_is_read_takes_effect(sim):
     producer = Producer(7, 0)
     sim.commit_in_transaction(producer, offset=6)
     break_group(sim)
-    sim.shard.failed_keys.steps_at_once = 1
+    sim.slice_clock.steps_per_slice = 1
     sim.advance(REBUILD_RETRY_MS_AT_FIRST)
     slices = 0
     while sim.shard.failed_keys.by_key:
@@ -229,7 +227,7 @@ def test_a_long_log_is_read_in_slices_while_others_are_served(sim):
     for offset in range(20):
         commit_for(sim, OTHER, "t", offset)
     break_group(sim)
-    sim.shard.failed_keys.steps_at_once = 5
+    sim.slice_clock.steps_per_slice = 5
     sim.advance(REBUILD_RETRY_MS_AT_FIRST)
     turns = 0
     while sim.shard.failed_keys.by_key:
@@ -241,7 +239,7 @@ def test_a_long_log_is_read_in_slices_while_others_are_served(sim):
 
 def test_the_loop_goes_on_until_the_rebuild_ends(sim, monkeypatch):
     break_group(sim)
-    sim.shard.failed_keys.steps_at_once = 1
+    sim.slice_clock.steps_per_slice = 1
     requested: list[None] = []
     monkeypatch.setattr(sim.coordinator, "_request_iteration", lambda: requested.append(None))
     sim.clock.advance(REBUILD_RETRY_MS_AT_FIRST)
@@ -362,7 +360,7 @@ def test_a_group_that_cannot_be_served_is_rebuilt_again_without_the_others(sim, 
 def test_a_partition_that_is_given_up_drops_the_rebuild(sim, being_rebuilt):
     break_group(sim)
     if being_rebuilt:
-        sim.shard.failed_keys.steps_at_once = 1
+        sim.slice_clock.steps_per_slice = 1
         sim.advance(REBUILD_RETRY_MS_AT_FIRST)
         sim.end_iteration()
     sim.coordinator.unload(0)
@@ -446,7 +444,7 @@ def test_no_slice_is_read_while_a_batch_is_in_flight(delayed, monkeypatch):
     """And the loop sleeps until it is appended."""
     delayed.store.is_delaying = False
     break_group(delayed)
-    delayed.shard.failed_keys.steps_at_once = 1
+    delayed.slice_clock.steps_per_slice = 1
     delayed.advance(REBUILD_RETRY_MS_AT_FIRST)
     delayed.store.is_delaying = True
     other = asked_for(delayed, lambda context: Decision((committed(OTHER, "t", 9, context.now_ms),)), OTHER)

@@ -11,7 +11,7 @@ from coordinator.core.committed_offsets import Producer
 from coordinator.core.decision import NOTHING
 from coordinator.core.group import Group
 from coordinator.core.states import GroupState
-from coordinator.runtime import shard as shard_module
+from coordinator.runtime import group_coordinator, store
 from coordinator.runtime.shard import ShardState
 from tests.simulation.simulation import GROUP_ID, SESSION_TIMEOUT_MS, Simulation
 
@@ -25,7 +25,7 @@ def test_requests_during_a_load_get_load_in_progress(monkeypatch):
     sim = Simulation()
     (member_id,) = sim.stable_with("a")
     start_loading(sim)
-    monkeypatch.setattr(shard_module, "LOAD_STEPS_AT_ONCE", 0)
+    monkeypatch.setattr(group_coordinator, "LOAD_SECONDS_AT_ONCE", 0)
     with sim.one_turn():
         asked = [sim.join("b"), sim.commit(), sim.heartbeat(member_id, generation_id=1)]
     loading = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
@@ -37,7 +37,8 @@ def test_a_long_log_is_read_in_slices(monkeypatch):
     sim = Simulation()
     for offset in range(10):
         sim.commit(offset=offset)
-    monkeypatch.setattr(shard_module, "LOAD_STEPS_AT_ONCE", 3)
+    monkeypatch.setattr(store, "REPLAYED_AT_ONCE", 3)
+    sim.slice_clock.steps_per_slice = 3
     start_loading(sim)
     turns = 0
     while sim.shard.state is ShardState.LOADING:
@@ -72,7 +73,7 @@ def test_a_waiting_sync_of_an_unloaded_partition_gets_not_coordinator():
 def test_a_partition_may_be_unloaded_during_its_load(monkeypatch):
     sim = Simulation()
     sim.stable_with("a")
-    monkeypatch.setattr(shard_module, "LOAD_STEPS_AT_ONCE", 0)
+    monkeypatch.setattr(group_coordinator, "LOAD_SECONDS_AT_ONCE", 0)
     start_loading(sim)
     sim.coordinator.drain(sim.now_ms)
     sim.coordinator.unload(0)

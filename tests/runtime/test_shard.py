@@ -15,7 +15,7 @@ from coordinator.core.decision import NOTHING, Decision, OperationContext, reply
 from coordinator.core.members import SessionExpired
 from coordinator.core.operation import Operation, Scope
 from coordinator.core.states import GroupState
-from coordinator.core.stored import StoredRecord
+from coordinator.core.stored import StoredGroups
 from coordinator.runtime.interfaces import StoreError
 from tests.simulation.simulation import GROUP_ID, Sent, Simulation
 
@@ -263,11 +263,11 @@ class Unreadable:
         self._replay_whole = self.sim.shard.store.replay
         self.sim.shard.store.replay = self._replay  # type: ignore[method-assign]
 
-    def _replay(self) -> Iterator[StoredRecord]:
+    def _replay(self, groups: StoredGroups) -> Iterator[None]:
         self.attempts.append(self.sim.now_ms)
         if self.broken:
             raise StoreError("Input/output error")
-        return self._replay_whole()
+        return self._replay_whole(groups)
 
 
 @pytest.fixture

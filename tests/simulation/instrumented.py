@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Final
@@ -13,21 +13,21 @@ from structlog.typing import EventDict, WrappedLogger
 from coordinator.audit.projector import AuditProjector
 from coordinator.audit.resume import AuditReplay
 from coordinator.audit.schema import OffsetsCommitted, decode_event
+from coordinator.broker.slices import at_once
 from coordinator.config import Config
 from coordinator.core.admin import described
 from coordinator.core.causes import Cause
 from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.events import Event
 from coordinator.core.states import GroupState
-from coordinator.core.stored import Stored
+from coordinator.core.stored import Stored, StoredGroups
 from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.audit_checkpoints import AuditCheckpoints
-from coordinator.runtime.group_state_machine import GroupStateMachine
 from coordinator.runtime.interfaces import AuditRecord, StoreError
-from coordinator.runtime.shard import Shard
 from coordinator.runtime.store import LogStore
 from tests.model.memory_files import ProcessKilled
+from tests.model.stored_log import stored_in
 from tests.simulation.audit_reader import decoded
 from tests.simulation.history import Setup
 from tests.simulation.server import AUDIT, OFFSETS, SimulatedServer
@@ -38,7 +38,6 @@ RECORD_BATCH_BYTES_MAX: Final = 10_000
 CHECKPOINT_RECORDS: Final = 20
 MEMBERS_AT_ONCE: Final = 2
 """So few that checkpoints are frequent and take several turns."""
-REBUILD_STEPS_AT_ONCE: Final = 10
 """So few that much happens to the other groups of a partition while one is rebuilt."""
 
 
@@ -73,10 +72,13 @@ class InstrumentedStore(LogStore):
                 self._twins.appended(list(stored) if was_stored else [], audit if was_audited else [])
         completed(outcome[0])
 
-    def replay(self, from_offset: int = 0) -> Iterator[Stored]:
+    def replay(self, groups: StoredGroups, from_offset: int = 0) -> Iterator[None]:
         if from_offset == 0:
-            self._twins.found_stored(list(super().replay()))
-        return super().replay(from_offset)
+            try:
+                self._twins.found_stored(stored_in(self._offsets))
+            except OSError as problem:
+                raise StoreError(str(problem)) from problem
+        return super().replay(groups, from_offset)
 
     def replay_audit(self, from_offset: int) -> Iterator[list[AuditRecord]]:
         """The twins see the whole topic, wherever the product reads from."""
@@ -120,9 +122,9 @@ class InstrumentedProjector(AuditProjector):
 
     def resume(
         self, groups: Mapping[str, ClassicGroup], now_ms: int, end_offset: int, cause: Cause | None = None
-    ) -> list[AuditRecord]:
+    ) -> Generator[None, None, list[AuditRecord]]:
         self._check_replay(groups)
-        records = super().resume(groups, now_ms, end_offset, cause)
+        records = yield from super().resume(groups, now_ms, end_offset, cause)
         self._twins.loaded(groups)
         return records
 
@@ -133,7 +135,7 @@ class InstrumentedProjector(AuditProjector):
         ] += 1
         whole = AuditReplay(0)
         for start, end in pairwise([*self._twins.audit_batches, len(self._twins.audited)]):
-            whole.apply(self._twins.audited[start:end])
+            at_once(whole.apply(self._twins.audited[start:end]))
         for group_id, group in groups.items():
             expected, found = whole.cursors.get(group_id), self.replay.cursors.get(group_id)
             if expected is None or expected.state is GroupState.DEAD:
@@ -184,6 +186,7 @@ class InstrumentedServer(SimulatedServer):
                 index_interval_bytes=512,
                 max_message_bytes=RECORD_BATCH_BYTES_MAX,
             ),
+            steps_per_slice=10,
         )
 
     def make_store(self, partition: int) -> LogStore:
@@ -192,11 +195,6 @@ class InstrumentedServer(SimulatedServer):
 
     def make_projector(self, partition: int) -> InstrumentedProjector:
         return InstrumentedProjector(self.twins[partition])
-
-    def _shard(self, partition: int) -> Shard[GroupStateMachine]:
-        shard = super()._shard(partition)
-        shard.failed_keys.steps_at_once = REBUILD_STEPS_AT_ONCE
-        return shard
 
     def twins_of(self, group_id: str) -> ShardTwins:
         return self.twins[self.coordinator.shard_of(group_id).partition]

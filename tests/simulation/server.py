@@ -20,7 +20,7 @@ from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.audit_checkpoints import AuditCheckpoints
 from coordinator.runtime.checked import make_state_machine
-from coordinator.runtime.group_coordinator import GroupCoordinator
+from coordinator.runtime.group_coordinator import LOAD_SECONDS_AT_ONCE, GroupCoordinator
 from coordinator.runtime.group_state_machine import GroupStateMachine
 from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.interfaces import AuditRecord
@@ -67,6 +67,19 @@ class AnyTopics:
         return topic_id.rstrip(b"\0").decode() or None
 
 
+class SliceClock:
+    """Counts the steps of long work instead of time, so that each run has the same slices."""
+
+    def __init__(self, steps_per_slice: int) -> None:
+        self.steps_per_slice = steps_per_slice
+        self._seconds = 0.0
+
+    def __call__(self) -> float:
+        # A little more than its share: sums of fractions may come out smaller.
+        self._seconds += 1.001 * LOAD_SECONDS_AT_ONCE / self.steps_per_slice
+        return self._seconds
+
+
 class SimulatedServer:
     """A coordinator of `partitions` shards. `start` again is kill -9 and a new start on the same disk."""
 
@@ -77,6 +90,7 @@ class SimulatedServer:
         partitions: int = 1,
         fast_path: bool = True,
         log_config: LogConfig | None = None,
+        steps_per_slice: int = 2_000,
     ) -> None:
         self.config = config
         self.partitions = partitions
@@ -90,6 +104,7 @@ class SimulatedServer:
         self.turns = 0
         self.recovery_points: dict[tuple[str, int], int] = {}
         self._ids = count(1)
+        self.slice_clock = SliceClock(steps_per_slice)
         self.start()
 
     def start(self, *, clean: bool = False) -> None:
@@ -114,6 +129,7 @@ class SimulatedServer:
             self.environment,
             self.checkpoints,
             request_iteration=lambda: None,
+            seconds=self.slice_clock,
         )
         self.coordinator.load(range(self.partitions))
         while any(shard.state is ShardState.LOADING for shard in shards):

@@ -1,7 +1,7 @@
 """The slow twins of a shard: its events replayed, its records loaded, its audit read, all as they come."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TypeVar
 
 from coordinator.audit.schema import decode_event
@@ -21,6 +21,7 @@ from coordinator.core.offset_events import (
 from coordinator.core.states import GroupState
 from coordinator.core.stored import Stored, StoredGroups
 from coordinator.runtime.interfaces import AuditRecord
+from tests.model.stored_log import groups_of
 from tests.simulation.audit_reader import AuditReader, Described
 from tests.simulation.client_view import Generation
 from tests.simulation.rules import check_event
@@ -147,7 +148,7 @@ class ShardTwins:
             for key in [key for key in deadlines if key[0] == group_id]:
                 del deadlines[key]
         if group is not None:
-            self.replayed[group_id] = load_all(self.stored)[group_id]
+            self.replayed[group_id] = groups_of(self.stored)[group_id]
             self._begin_anew(group_id, group)
 
     def _check_session(self, event: Event, group: ClassicGroup) -> None:
@@ -203,7 +204,9 @@ class ShardTwins:
         if found != self.stored:
             assert_survived(found, self.stored, self.in_flight[0], self.flushed_stored, self.power_was_lost)
             self.stored = found
-            self.durable.groups = load_all(found)
+            self.durable = StoredGroups()
+            for each in found:
+                self.durable.apply(each)
 
     def found_audited(self, found: list[AuditRecord], start: int) -> None:
         """A start or a reload finds these in the audit topic from `start` on; what was before is deleted."""
@@ -220,7 +223,7 @@ class ShardTwins:
     def loaded(self, groups: Mapping[str, ClassicGroup]) -> None:
         durable = {group_id: group.classic for group_id, group in self.durable.groups.items()}
         assert dict(groups) == durable, "records are loaded one way only"
-        self.replayed = load_all(self.stored)
+        self.replayed = groups_of(self.stored)
         self.committed.clear()
         self.shown.clear()
         # Each session is a new one.
@@ -241,14 +244,6 @@ class ShardTwins:
         """The generation as its members saw it, in the current incarnation of their group or an earlier one."""
         incarnation = self.incarnation[group_id] if incarnation is None else incarnation
         return self.generations.setdefault((group_id, incarnation, generation_id), Generation())
-
-
-def load_all(stored: Iterable[Stored]) -> dict[str, Group]:
-    """The groups of a log, none of them shared with anybody."""
-    loaded = StoredGroups()
-    for each in stored:
-        loaded.apply(each)
-    return loaded.groups
 
 
 def assert_survived(
