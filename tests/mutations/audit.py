@@ -123,8 +123,8 @@ MUTANTS: Final = (
     Mutant(
         "groups that only the audit knows are not removed",
         RESUME,
-        "if group_id not in groups and cursor.state is not DEAD:",
-        "if group_id not in groups and cursor.state is DEAD:",
+        "return [] if cursor is None or cursor.state is DEAD else",
+        "return [] if cursor is None or cursor.state is not DEAD else",
     ),
     Mutant(
         "one audit event too many is void",
@@ -141,8 +141,8 @@ MUTANTS: Final = (
     Mutant(
         "the sequence numbers of the audit start again at each load",
         RESUME,
-        "cursor = cursors.get(group_id)\n",
-        "cursor = None\n",
+        "cursors.get(group_id), group_id,",
+        "None, group_id,",
     ),
     Mutant(
         "a group that is created again gets numbers of its predecessor",

@@ -129,8 +129,8 @@ REBUILD_MUTANTS: Final = (
     Mutant(
         "a group is rebuilt in one slice",
         FAILED_KEYS,
-        "for _ in islice(self._steps, self.steps_at_once):",
-        "for _ in self._steps:",
+        "                if is_time_over():\n                    return False\n",
+        "                continue\n",
     ),
     Mutant(
         "the log is read while a batch is in flight",
@@ -179,8 +179,8 @@ REBUILD_MUTANTS: Final = (
     Mutant(
         "a rebuild reads no offsets",
         STORED,
-        "        if self._only is not None and group_id not in self._only:\n",
-        "        if self._only is not None:\n",
+        "group_id not in self._only:\n            return None, True\n",
+        "True:\n            return None, True\n",
     ),
     Mutant(
         "a rebuilt group has no sessions",
@@ -239,8 +239,8 @@ REBUILD_MUTANTS: Final = (
     Mutant(
         "the audit does not tell of a rebuild that lost nothing",
         RESUME,
-        "        if always or cursor is None or not cursor.agrees_with(group):\n",
-        "        if cursor is None or not cursor.agrees_with(group):\n",
+        "if always or cause is Cause.FAULT or cursor is None or",
+        "if cause is Cause.FAULT or cursor is None or",
     ),
     Mutant(
         "a start trusts a checkpoint that left a group out",

@@ -116,7 +116,7 @@ RECORD_MUTANTS: Final = (
     Mutant(
         "a marker that is read completes no transaction",
         STORED,
-        "                group.offsets.complete_transaction(producer.producer_id, committed)\n",
+        "                self.groups[group_id].offsets.complete_transaction(producer.producer_id, committed)\n",
         "                pass\n",
     ),
 )
@@ -144,9 +144,9 @@ STORE_MUTANTS: Final = (
     ),
     Mutant(
         "the offsets of a transaction count when they are read",
-        STORE,
-        "if header.is_transactional else None",
-        "if header.is_control else None",
+        "coordinator/core/batch_replay.pyx",
+        "if batch.attributes & TRANSACTIONAL_FLAG:",
+        "if batch.attributes & CONTROL_FLAG:",
     ),
     Mutant(
         "the log takes batches that are larger than a segment",

@@ -125,8 +125,8 @@ MUTANTS: Final = (
     Mutant(
         "an unavailable partition is not told",
         "coordinator/audit/resume.py",
-        "    always = always or cause is Cause.FAULT\n",
-        "",
+        "if always or cause is Cause.FAULT or cursor is None or",
+        "if always or cursor is None or",
     ),
     Mutant(
         "a barrier that is released holds those that come later",

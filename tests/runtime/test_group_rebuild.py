@@ -20,8 +20,8 @@ from coordinator.core.events import (
 )
 from coordinator.core.group import Group
 from coordinator.core.states import GroupState
-from coordinator.core.stored import Stored
-from coordinator.runtime import group_state_machine
+from coordinator.core.stored import StoredGroups
+from coordinator.runtime import group_state_machine, store
 from coordinator.runtime.failed_keys import REBUILD_RETRY_MS_AT_FIRST, REBUILD_RETRY_MS_AT_MOST
 from coordinator.runtime.interfaces import StoreError
 from coordinator.runtime.shard import LOAD_RETRY_MS_AT_FIRST, ShardState
@@ -215,15 +215,16 @@ def readings_of(sim: Simulation, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     readings = []
     replay = sim.shard.store.replay
 
-    def note(from_offset: int = 0) -> Iterator[Stored]:
+    def note(groups: StoredGroups, from_offset: int = 0) -> Iterator[None]:
         readings.append(from_offset)
-        return replay(from_offset)
+        return replay(groups, from_offset)
 
     monkeypatch.setattr(sim.shard.store, "replay", note)
     return readings
 
 
-def test_a_long_log_is_read_in_slices_while_others_are_served(sim):
+def test_a_long_log_is_read_in_slices_while_others_are_served(sim, monkeypatch):
+    monkeypatch.setattr(store, "REPLAYED_AT_ONCE", 1)
     for offset in range(20):
         commit_for(sim, OTHER, "t", offset)
     break_group(sim)
@@ -316,7 +317,7 @@ def test_a_rebuild_that_cannot_read_the_log_is_tried_again(sim, monkeypatch, pro
     break_group(sim)
     times = []
 
-    def unreadable(from_offset: int = 0) -> Iterator[Stored]:
+    def unreadable(groups: StoredGroups, from_offset: int = 0) -> Iterator[None]:
         times.append(sim.now_ms)
         raise problem
 
@@ -368,6 +369,7 @@ def test_a_partition_that_is_given_up_drops_the_rebuild(sim, being_rebuilt):
     sim.advance(60_000)
     assert sim.shard.machine.groups == {}
     assert sim.commit().error is ErrorCode.NOT_COORDINATOR
+    sim.slice_clock.steps_per_slice = 100
     sim.coordinator.load([0])
     sim.end_iteration()
     assert set(sim.shard.machine.groups) == {GROUP_ID, OTHER}
@@ -377,7 +379,7 @@ def test_a_partition_that_is_given_up_drops_the_rebuild(sim, being_rebuilt):
 def test_a_rebuild_that_was_read_is_dropped_with_the_partition(sim):
     break_group(sim)
     make_due(sim)
-    assert sim.shard.failed_keys.next_slice(sim.now_ms)
+    assert sim.shard.failed_keys.next_slice(sim.now_ms, lambda: False)
     sim.coordinator.unload(0)
     sim.coordinator.load([0])
     sim.end_iteration()
@@ -452,7 +454,7 @@ def test_no_slice_is_read_while_a_batch_is_in_flight(delayed, monkeypatch):
     slices: list[int] = []
     requested: list[None] = []
     next_slice = delayed.shard.failed_keys.next_slice
-    monkeypatch.setattr(delayed.shard.failed_keys, "next_slice", lambda now_ms: slices.append(0) or next_slice(now_ms))
+    monkeypatch.setattr(delayed.shard.failed_keys, "next_slice", lambda *now: slices.append(0) or next_slice(*now))
     monkeypatch.setattr(delayed.coordinator, "_request_iteration", lambda: requested.append(None))
     delayed.end_iteration()
     assert (slices, requested) == ([], [])

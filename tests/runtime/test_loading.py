@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from structlog.testing import capture_logs
 
 from _wire.errors import ErrorCode
 from coordinator.config import Config
@@ -11,8 +12,11 @@ from coordinator.core.committed_offsets import Producer
 from coordinator.core.decision import NOTHING
 from coordinator.core.group import Group
 from coordinator.core.states import GroupState
-from coordinator.runtime import group_coordinator, store
+from coordinator.runtime import group_coordinator, group_state_machine, store
+from coordinator.runtime.load_progress import LoadProgress
 from coordinator.runtime.shard import ShardState
+from tests.runtime.failing_groups import commit_for
+from tests.simulation.server import SimulatedServer
 from tests.simulation.simulation import GROUP_ID, SESSION_TIMEOUT_MS, Simulation
 
 
@@ -189,3 +193,70 @@ def test_an_empty_group_stays_as_long_as_a_transaction_is_open_for_it():
     sim.end_transaction(producer, committed=False)
     sim.advance(50_000)
     assert not sim.exists
+
+
+def asked_while_sessions_begin(monkeypatch):
+    """A simulation whose partition is being activated, and a commit that came in the meantime."""
+    sim = Simulation()
+    (member_id,) = sim.stable_with("a")
+    for name in ("b", "c", "d"):
+        commit_for(sim, name, "t", 1)
+    monkeypatch.setattr(group_state_machine, "GROUPS_PER_STEP", 1)
+    sim.slice_clock.steps_per_slice = 1
+    start_loading(sim)
+    refused = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    while sim.shard.state is ShardState.LOADING:
+        with sim.one_turn():
+            asked = sim.commit(member_id, generation_id=1, offset=2)
+        if not asked.answered:
+            return sim, asked
+        assert asked.error is refused
+    raise AssertionError("no request came while sessions began")
+
+
+def test_what_is_asked_while_sessions_begin_is_answered_a_moment_later(monkeypatch):
+    sim, asked = asked_while_sessions_begin(monkeypatch)
+    while sim.shard.state is ShardState.LOADING:
+        sim.coordinator.drain(sim.now_ms)
+    assert asked.error is ErrorCode.NONE
+    assert sim.offsets.by_topic["t"][0].offset == 2
+
+
+def test_what_is_asked_while_sessions_begin_is_refused_when_the_partition_is_unloaded(monkeypatch):
+    sim, asked = asked_while_sessions_begin(monkeypatch)
+    sim.coordinator.unload(0)
+    assert asked.error is ErrorCode.NOT_COORDINATOR
+    assert len(sim.sessions) == 0
+    assert sim.commit().error is ErrorCode.NOT_COORDINATOR
+
+
+def test_partitions_share_a_slice_and_other_work_comes_between_them():
+    sim = SimulatedServer(Config({}), partitions=5, steps_per_slice=2)
+    for partition in range(5):
+        sim.coordinator.unload(partition)
+    sim.coordinator.load(range(5))
+    sim.coordinator.drain(sim.now_ms)
+    states = [shard.state for shard in sim.coordinator.shards]
+    assert ShardState.ACTIVE in states and ShardState.LOADING in states
+
+
+def test_progress_is_logged_while_a_load_takes_long():
+    progress = LoadProgress()
+    with capture_logs() as lines:
+        progress.begin(50, 0.0)
+        for seconds, ended in ((1.0, 10), (5.5, 20), (6.0, 5), (11.0, 14)):
+            for _ in range(ended):
+                progress.ended(2)
+            progress.report(seconds)
+        progress.ended(2)
+        progress.report(12.0)
+        progress.report(30.0)
+        progress.begin(1, 40.0)
+        progress.ended(7)
+        progress.report(41.0)
+    told = [(line["event"], line["partitions"], line["groups"], line["seconds"]) for line in lines]
+    assert told == [
+        ("loading groups", "30 of 50", 60, 5.5),
+        ("loading groups", "49 of 50", 98, 11.0),
+        ("loaded groups", "50 of 50", 100, 12.0),
+    ]
