@@ -95,9 +95,16 @@ class RunningKafka:
 
     def kill(self) -> int:
         """SIGKILL; the exit status."""
+        return self._end(signal.SIGKILL)
+
+    def stop(self) -> int:
+        """SIGTERM, which lets it flush its logs; the exit status."""
+        return self._end(signal.SIGTERM)
+
+    def _end(self, number: signal.Signals) -> int:
         assert self._process is not None
         process, self._process = self._process, None
-        process.send_signal(signal.SIGKILL)
+        process.send_signal(number)
         return process.wait(STOP_SECONDS)
 
     @property
