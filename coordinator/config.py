@@ -144,6 +144,13 @@ MAX_PENDING_MEMBERS_PER_IP = ConfigKey(
     1,
     INT32_MAX,
 )
+MAX_REQUEST_PARTITION_SIZE_LIMIT = ConfigKey(
+    "max.request.partition.size.limit",
+    2_000,
+    "The maximum number of partitions in the response to a DescribeTopicPartitions, whatever the client asks for.",
+    1,
+    INT32_MAX,
+)
 FETCH_MAX_BYTES = ConfigKey(
     "fetch.max.bytes",
     16_777_216,

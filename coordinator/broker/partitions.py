@@ -107,6 +107,28 @@ class Partitions:
         """
         return self._directory.stored_segments(topic, partition)
 
+    def size_bytes(self, topic: str, partition: int) -> int:
+        """The size of all batches of a log, open or not.
+
+        Raises:
+            OSError: the directory or a file cannot be read.
+        """
+        log = self._logs.get((topic, partition))
+        return self.stored_segments(topic, partition).size_bytes if log is None else log.size_bytes
+
+    @property
+    def directory_path(self) -> Path:
+        """The directory of the logs (log.dirs)."""
+        return self._directory.root
+
+    def volume_bytes(self) -> tuple[int, int]:
+        """The size of the volume of the directory, and what may still be written to it.
+
+        Raises:
+            OSError: it cannot be asked.
+        """
+        return self._directory.volume_bytes()
+
     def log_config(self, topic: Topic) -> LogConfig:
         """The settings of the logs of a topic."""
         return log_config(topic.name, topic.configs, self._config)

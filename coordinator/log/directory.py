@@ -190,6 +190,14 @@ class LogDirectory:
         finally:
             file.close()
 
+    def volume_bytes(self) -> tuple[int, int]:
+        """The size of the volume in bytes, and what may still be written to it.
+
+        Raises:
+            OSError: it cannot be asked.
+        """
+        return self._fs.volume_bytes(self.root)
+
     def delete_log(self, topic: str, partition: int) -> None:
         """Close and delete a log, if it exists.
 

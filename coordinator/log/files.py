@@ -61,6 +61,9 @@ class FileSystem(Protocol):
     def modified_ms(self, path: Path) -> int:
         """Return when a file was last written, in ms since the epoch."""
 
+    def volume_bytes(self, path: Path) -> tuple[int, int]:
+        """Return the size of the volume that has `path`, and what this process may still write to it."""
+
     def rename(self, path: Path, target: Path) -> None:
         """Rename `path` to `target`, which is replaced atomically."""
 
@@ -160,6 +163,10 @@ class DiskFileSystem:
 
     def modified_ms(self, path: Path) -> int:
         return path.stat().st_mtime_ns // 1_000_000
+
+    def volume_bytes(self, path: Path) -> tuple[int, int]:
+        volume = os.statvfs(path)
+        return volume.f_frsize * volume.f_blocks, volume.f_frsize * volume.f_bavail
 
     def rename(self, path: Path, target: Path) -> None:
         path.replace(target)

@@ -80,6 +80,10 @@ class MemoryFileSystem:
         """Not kept: nobody needs these logs for long, so none is ever old by this time."""
         return time.time_ns() // 1_000_000
 
+    def volume_bytes(self, path: Path) -> tuple[int, int]:
+        """Memory is no volume: -1, which stands for unknown in DescribeLogDirs."""
+        return -1, -1
+
     def rename(self, path: Path, target: Path) -> None:
         if path in self._directories:
             self._files = {moved(name, path, target): content for name, content in self._files.items()}

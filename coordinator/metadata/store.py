@@ -65,6 +65,11 @@ class MetadataStore:
             reason = f"{problem} does not exist" if isinstance(problem, KeyError) else str(problem)
             raise MetadataError(f"{METADATA_LOG} offset {record.offset}: {reason}") from None
 
+    @property
+    def end_offset(self) -> int:
+        """The log end offset of the metadata log."""
+        return self._log.log_end_offset
+
     def create_topic(self, name: str, partitions: int, configs: dict[str, str], now_ms: int) -> Topic:
         """Create a topic, which must not exist.
 

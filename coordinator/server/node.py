@@ -57,7 +57,11 @@ from coordinator.server.handlers.configs import ConfigHandlers
 from coordinator.server.handlers.data import DataHandlers
 from coordinator.server.handlers.delete_records import DeleteRecordsHandler
 from coordinator.server.handlers.groups import GroupHandlers
+from coordinator.server.handlers.inspection import InspectionHandlers
 from coordinator.server.handlers.quotas import QuotaHandlers
+from coordinator.server.handlers.replicas import ReplicaHandlers
+from coordinator.server.handlers.security import SecurityHandlers
+from coordinator.server.handlers.topic_partitions import TopicPartitionsHandler
 from coordinator.server.handlers.topics import TopicHandlers
 from coordinator.server.limits import ConnectionLimits
 from coordinator.server.listeners import Listeners
@@ -377,6 +381,10 @@ def dispatch_table(broker: NodeContext) -> tuple[DispatchTable, ClusterHandlers]
         QuotaHandlers(broker),
         ConfigHandlers(broker),
         DeleteRecordsHandler(broker),
+        TopicPartitionsHandler(broker),
+        ReplicaHandlers(broker),
+        InspectionHandlers(broker),
+        SecurityHandlers(),
     )
     for handlers in families:
         handlers.add_to(table)

@@ -1,0 +1,155 @@
+"""What tools ask a broker about itself: its log directories, the metadata quorum, what has configs."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from _wire.errors import ErrorCode
+from _wire.messages.describe_log_dirs import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
+from _wire.messages.describe_quorum import (
+    DescribeQuorumListener,
+    DescribeQuorumNode,
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+    DescribeQuorumResponsePartition,
+    DescribeQuorumResponseTopic,
+    ReplicaState,
+)
+from _wire.messages.list_config_resources import (
+    ConfigResource,
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+)
+from coordinator.broker.partitions import LEADER_EPOCH
+from coordinator.broker.slices import Steps
+from coordinator.log.names import METADATA_LOG
+from coordinator.logger import logger
+from coordinator.server.dispatch import DispatchTable
+from coordinator.server.handlers.configs import ResourceType
+from coordinator.server.node_context import NodeContext
+from coordinator.server.request_context import RequestContext
+
+RESOURCE_TYPES_VERSION: Final = 1
+"""Before it, ListConfigResources lists client metrics only (KIP-1142)."""
+
+NOT_HOSTED: Final = "This server does not host this topic-partition."
+CONTROLLER_LISTENER: Final = "CONTROLLER"
+
+
+class InspectionHandlers:
+    """Answers as a node that is broker and controller at once."""
+
+    def __init__(self, node: NodeContext) -> None:
+        self._node = node
+
+    def add_to(self, table: DispatchTable) -> None:
+        table.add("DescribeLogDirs", self.describe_log_dirs, versions=(1, 5))
+        table.add("DescribeQuorum", self.describe_quorum, _quorum_error, versions=(0, 2))
+        table.add("ListConfigResources", self.list_config_resources, versions=(0, 1))
+
+    # ---- log directories
+
+    def describe_log_dirs(
+        self, request: DescribeLogDirsRequest, call: RequestContext
+    ) -> Steps[DescribeLogDirsResponse]:
+        """Partitions that this node does not have are left out; null asks for all."""
+        partitions = self._node.partitions
+        result = DescribeLogDirsResult(log_dir=str(partitions.directory_path))
+        asked: Iterable[tuple[str, Iterable[int]]]
+        if request.topics is None:
+            asked = [(topic.name, range(topic.partitions)) for topic in self._node.image.topics.values()]
+        else:
+            asked = [(topic.topic, topic.partitions) for topic in request.topics]
+        yield
+        try:
+            for name, indexes in asked:
+                described = []
+                for index in dict.fromkeys(indexes):
+                    if self._node.image.has_partition(name, index) and partitions.leads(name, index):
+                        size_bytes = partitions.size_bytes(name, index)
+                        described.append(DescribeLogDirsPartition(partition_index=index, partition_size=size_bytes))
+                    yield
+                if described:
+                    result.topics.append(DescribeLogDirsTopic(name=name, partitions=described))
+            result.total_bytes, result.usable_bytes = partitions.volume_bytes()
+        except OSError as problem:
+            logger.error("cannot describe the log directory", path=result.log_dir, problem=str(problem))
+            result = DescribeLogDirsResult(log_dir=result.log_dir, error_code=ErrorCode.KAFKA_STORAGE_ERROR)
+        return DescribeLogDirsResponse(results=[result])
+
+    # ---- the quorum
+
+    def describe_quorum(self, request: DescribeQuorumRequest, call: RequestContext) -> DescribeQuorumResponse:
+        topics = [(topic.topic_name, [each.partition_index for each in topic.partitions]) for topic in request.topics]
+        if topics != [(METADATA_LOG, [0])]:
+            if not topics:
+                return DescribeQuorumResponse(error_message="")
+            return _quorum_error(request, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, call.api_version)
+        end_offset, now_ms, node_id = self._node.metadata.end_offset, self._node.now_ms(), self._node.node_id
+        voter = ReplicaState(
+            replica_id=node_id,
+            log_end_offset=end_offset,
+            last_fetch_timestamp=now_ms,
+            last_caught_up_timestamp=now_ms,
+        )
+        partition = DescribeQuorumResponsePartition(
+            partition_index=0,
+            error_message="",
+            leader_id=node_id,
+            leader_epoch=LEADER_EPOCH,
+            high_watermark=end_offset,
+            current_voters=[voter],
+        )
+        endpoint = call.endpoint
+        listener = DescribeQuorumListener(name=CONTROLLER_LISTENER, host=endpoint.host, port=endpoint.port)
+        return DescribeQuorumResponse(
+            error_message="",
+            topics=[DescribeQuorumResponseTopic(topic_name=METADATA_LOG, partitions=[partition])],
+            nodes=[DescribeQuorumNode(node_id=node_id, listeners=[listener])],
+        )
+
+    # ---- configs
+
+    def list_config_resources(
+        self, request: ListConfigResourcesRequest, call: RequestContext
+    ) -> Steps[ListConfigResourcesResponse]:
+        """Groups and client metrics have no configs of their own here. No type asks for all types."""
+        if call.api_version < RESOURCE_TYPES_VERSION:
+            return ListConfigResourcesResponse()
+        wanted = set(request.resource_types) or set(ResourceType)
+        if not wanted <= set(ResourceType):
+            return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
+        node_id = str(self._node.node_id)
+        found = [
+            ConfigResource(resource_name=node_id, resource_type=each)
+            for each in (ResourceType.BROKER_LOGGER, ResourceType.BROKER)
+            if each in wanted
+        ]
+        if ResourceType.TOPIC in wanted:
+            for name in list(self._node.image.topics):
+                found.append(ConfigResource(resource_name=name, resource_type=ResourceType.TOPIC))
+                yield
+        return ListConfigResourcesResponse(config_resources=found)
+
+
+def _quorum_error(request: DescribeQuorumRequest, error: ErrorCode, api_version: int) -> DescribeQuorumResponse:
+    """The error of each partition that was asked for; Kafka has no other place for it."""
+    message = NOT_HOSTED if error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else error.description
+    topics = [
+        DescribeQuorumResponseTopic(
+            topic_name=topic.topic_name,
+            partitions=[
+                DescribeQuorumResponsePartition(
+                    partition_index=each.partition_index, error_code=error, error_message=message
+                )
+                for each in topic.partitions
+            ],
+        )
+        for topic in request.topics
+    ]
+    return DescribeQuorumResponse(error_message="", topics=topics)

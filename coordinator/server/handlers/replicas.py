@@ -1,0 +1,137 @@
+"""Replicas of partitions, as a cluster in which each partition has one: moving them, and electing their leaders."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from _wire.errors import ErrorCode
+from _wire.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+    ReassignablePartition,
+    ReassignablePartitionResponse,
+    ReassignableTopicResponse,
+)
+from _wire.messages.elect_leaders import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    PartitionResult,
+    ReplicaElectionResult,
+)
+from _wire.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+)
+from coordinator.broker.slices import Steps
+from coordinator.server.dispatch import DispatchTable
+from coordinator.server.node_context import NodeContext
+from coordinator.server.request_context import RequestContext
+
+PREFERRED: Final = 0
+UNCLEAN: Final = 1
+ELECTION_TYPE_VERSION: Final = 1
+"""Before it, ElectLeaders only elects preferred replicas (KIP-460)."""
+
+
+class ReplicaHandlers:
+    """No partition is ever moved, and each has the only leader that it can have."""
+
+    def __init__(self, node: NodeContext) -> None:
+        self._node = node
+
+    def add_to(self, table: DispatchTable) -> None:
+        table.add("ElectLeaders", self.elect_leaders, _elect_error, versions=(0, 2))
+        table.add("AlterPartitionReassignments", self.reassign, _reassign_error, versions=(0, 1))
+        table.add("ListPartitionReassignments", self.list_reassignments, versions=(0, 0))
+
+    def reassign(
+        self, request: AlterPartitionReassignmentsRequest, call: RequestContext
+    ) -> Steps[AlterPartitionReassignmentsResponse]:
+        response = AlterPartitionReassignmentsResponse(
+            allow_replication_factor_change=request.allow_replication_factor_change,
+            error_message=None if request.topics else "",
+        )
+        for topic in request.topics:
+            results = []
+            for partition in topic.partitions:
+                results.append(self._reassign(topic.name, partition))
+                yield
+            response.responses.append(ReassignableTopicResponse(name=topic.name, partitions=results))
+        return response
+
+    def _reassign(self, topic: str, wanted: ReassignablePartition) -> ReassignablePartitionResponse:
+        index = wanted.partition_index
+        if topic not in self._node.image.topics:
+            return _not_moved(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {topic}.")
+        if not self._node.image.has_partition(topic, index):
+            return _not_moved(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition {topic}:{index}.")
+        if wanted.replicas is None:
+            return _not_moved(index, ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, None)
+        leader = self._node.leadership.leader_of(topic, index)
+        problem = _assignment_problem(wanted.replicas, leader)
+        return _not_moved(index, ErrorCode.NONE if problem is None else ErrorCode.INVALID_REPLICA_ASSIGNMENT, problem)
+
+    def list_reassignments(
+        self, request: ListPartitionReassignmentsRequest, call: RequestContext
+    ) -> ListPartitionReassignmentsResponse:
+        return ListPartitionReassignmentsResponse(error_message=None)
+
+    def elect_leaders(self, request: ElectLeadersRequest, call: RequestContext) -> Steps[ElectLeadersResponse]:
+        if call.api_version >= ELECTION_TYPE_VERSION and request.election_type not in (PREFERRED, UNCLEAN):
+            return _elect_error(request, ErrorCode.INVALID_REQUEST, call.api_version)
+        response = ElectLeadersResponse()
+        if request.topic_partitions is None:
+            # Kafka leaves out partitions that need no election when all are asked for.
+            response.replica_election_results = [ReplicaElectionResult(topic=name) for name in self._node.image.topics]
+            return response
+        for topic in request.topic_partitions:
+            results = []
+            for index in topic.partitions:
+                results.append(self._election(topic.topic, index))
+                yield
+            response.replica_election_results.append(ReplicaElectionResult(topic=topic.topic, partition_result=results))
+        return response
+
+    def _election(self, topic: str, index: int) -> PartitionResult:
+        error, message = ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."
+        if topic not in self._node.image.topics:
+            error, message = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {topic}"
+        elif not self._node.image.has_partition(topic, index):
+            error, message = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such partition as {topic}-{index}"
+        return PartitionResult(partition_id=index, error_code=error, error_message=message)
+
+
+def _assignment_problem(replicas: Sequence[int], leader: int) -> str | None:
+    """Why a partition cannot have these replicas; None when they are those that it has."""
+    if not replicas:
+        return "The manual partition assignment includes an empty replica list."
+    unknown = next((each for each in replicas if each != leader), None)
+    if unknown is not None:
+        return f"The manual partition assignment includes broker {unknown}, but no such broker is registered."
+    if len(replicas) > 1:
+        return f"The manual partition assignment includes the broker {leader} more than once."
+    return None
+
+
+def _not_moved(index: int, error: ErrorCode, message: str | None) -> ReassignablePartitionResponse:
+    return ReassignablePartitionResponse(partition_index=index, error_code=error, error_message=message)
+
+
+def _reassign_error(
+    request: AlterPartitionReassignmentsRequest, error: ErrorCode, api_version: int
+) -> AlterPartitionReassignmentsResponse:
+    return AlterPartitionReassignmentsResponse(error_code=error, error_message=error.description)
+
+
+def _elect_error(request: ElectLeadersRequest, error: ErrorCode, api_version: int) -> ElectLeadersResponse:
+    """Before v1 there is no error but that of a partition."""
+    results = [
+        ReplicaElectionResult(
+            topic=topic.topic,
+            partition_result=[
+                PartitionResult(partition_id=index, error_code=error, error_message=error.description)
+                for index in topic.partitions
+            ],
+        )
+        for topic in request.topic_partitions or ()
+    ]
+    return ElectLeadersResponse(error_code=error, replica_election_results=results)
