@@ -1,0 +1,60 @@
+"""A few runs of `make crash`, and what it says when something acknowledged is lost."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.crash.runs import CrashRuns
+from tests.crash.workers import CommittingClient, IdempotentProducer, ShortLivedTopics
+from tests.servers import RunningServer
+from tests.wire_client import WireClient
+
+
+def test_nothing_acknowledged_is_lost_by_kills(tmp_path):
+    runs = CrashRuns(tmp_path, seed=5)
+    for _ in range(4):
+        runs.run()
+    runs.check_the_end()
+    assert runs.ends["killed"] + runs.ends["killed early"] + runs.ends["stopped"] == 4
+
+
+def cut(path: Path) -> None:
+    """Take the last bytes, as no kill of a process does."""
+    data = path.read_bytes()
+    assert len(data) > 70
+    path.write_bytes(data[:-1])
+
+
+@pytest.mark.parametrize(
+    ("worker", "log"),
+    [
+        (lambda: IdempotentProducer("produced", 1, 1), "produced-0"),
+        (lambda: CommittingClient("committing", 1), "__consumer_offsets-*"),
+    ],
+)
+def test_a_lost_acknowledged_write_is_found(tmp_path, worker, log):
+    client_worker = worker()
+    with RunningServer(tmp_path) as server:
+        with WireClient(server.bootstrap) as client:
+            for _ in range(5):
+                client_worker.work(client)
+            client_worker.check(client)
+        server.kill()
+        largest = max(server.data.glob(f"{log}/*.log"), key=lambda path: path.stat().st_size)
+        cut(largest)
+        server.start()
+        with WireClient(server.bootstrap) as client, pytest.raises(AssertionError, match="acknowledged|committed"):
+            client_worker.check(client)
+
+
+def test_a_topic_that_is_gone_without_having_been_deleted_is_found(tmp_path):
+    worker = ShortLivedTopics(1)
+    with RunningServer(tmp_path) as server, WireClient(server.bootstrap) as client:
+        while worker.acknowledged["topics created"] == worker.acknowledged["topics deleted"]:
+            worker.work(client)
+        worker.check(client)
+        (name,) = [name for name, exists in worker._exists.items() if exists == {True}]
+        worker._delete(client, name)
+        worker._exists[name] = {True}
+        with pytest.raises(AssertionError, match="does not exist, contrary to what was acknowledged"):
+            worker.check(client)
