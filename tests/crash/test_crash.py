@@ -43,7 +43,7 @@ def test_a_lost_acknowledged_write_is_found(tmp_path, worker, log):
         largest = max(server.data.glob(f"{log}/*.log"), key=lambda path: path.stat().st_size)
         cut(largest)
         server.start()
-        with WireClient(server.bootstrap) as client, pytest.raises(AssertionError, match="acknowledged|committed"):
+        with WireClient(server.bootstrap) as client, pytest.raises(AssertionError, match=r"acknowledged|committed"):
             client_worker.check(client)
 
 

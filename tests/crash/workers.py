@@ -232,7 +232,7 @@ class StaticMember(Worker):
             f"generation {joined.generation_id} after {self._generation_id}"
         )
         self._member_id = joined.member_id
-        request = SyncGroupRequest(
+        sync = SyncGroupRequest(
             group_id=self.name,
             generation_id=joined.generation_id,
             member_id=joined.member_id,
@@ -241,7 +241,7 @@ class StaticMember(Worker):
             protocol_name="range",
             assignments=[SyncGroupRequestAssignment(member_id=joined.member_id, assignment=metadata)],
         )
-        synced = client.request(request, SYNC_VERSION)
+        synced = client.request(sync, SYNC_VERSION)
         if synced.error_code in RETRIABLE:
             return
         assert synced.error_code == ErrorCode.NONE, f"SyncGroup: error {synced.error_code}"
