@@ -23,7 +23,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test conformance-kafka crash fuzz interop interop-ci simulate mutate nightly lint format docs hostile bench bench-assignors bench-consumer-offsets bench-coordinator bench-dashboard bench-load bench-pipeline bench-testkit bench-timers bench-wire lock testing-examples clean java python
+.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test conformance-kafka crash fuzz interop interop-ci simulate mutate nightly lint format docs hostile bench bench-assignors bench-broker bench-consumer-offsets bench-coordinator bench-dashboard bench-load bench-pipeline bench-testkit bench-timers bench-wire lock testing-examples clean java python
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -122,6 +122,9 @@ RUNS ?= 300
 
 crash: build-tests ## kill a server RUNS (300) times under load, and look for all that it acknowledged after each start (SEED)
 	@$(BIN)/python -m tests.crash --runs $(RUNS) $(if $(SEED),--seed $(SEED))
+
+bench-broker: build-tests ## producing, fetching and transactions, beside Apache Kafka (Java and Maven)
+	@$(BIN)/python tests/bench/bench_broker.py
 
 bench-load: build-tests ## the start on RECORDS (10000000) committed offsets, beside Apache Kafka on the same segments (Java and Maven)
 	@$(BIN)/python tests/bench/bench_load.py
