@@ -14,6 +14,7 @@ from _wire.batches cimport (
     read_header,
 )
 from _wire.primitives cimport load_uint16, load_uint32, load_uint64, store_uint16, store_uint32, store_uint64
+from _wire.record_fields cimport headers, nullable_bytes, varint, varlong
 
 from _wire.compression import BadCompression, DecompressedTooLarge, decompress_to_scratch
 from _wire.errors import ErrorCode
@@ -307,61 +308,3 @@ cdef inline Problem check_record(Scan *scan, int64_t *timestamp_ms) noexcept:
     timestamp_ms[0] = <int64_t>(<uint64_t>scan.base_timestamp_ms + <uint64_t>delta)
     scan.position = end
     return NO_PROBLEM
-
-
-cdef inline const uint8_t *headers(const uint8_t *p, const uint8_t *end) noexcept:
-    """The end of the headers; NULL if they do not lie before `end`."""
-    cdef int64_t count, size
-    p = varint(p, end, &count)
-    if p == NULL or count < 0 or count > (end - p) // 2:
-        return NULL
-    while count > 0:
-        p = varint(p, end, &size)
-        if p == NULL or size < 0 or size > end - p:
-            return NULL
-        p = nullable_bytes(p + size, end)
-        if p == NULL:
-            return NULL
-        count -= 1
-    return p
-
-
-cdef inline const uint8_t *nullable_bytes(const uint8_t *p, const uint8_t *end) noexcept:
-    cdef int64_t size
-    p = varint(p, end, &size)
-    if p == NULL or size < -1 or size > end - p:
-        return NULL
-    return p if size < 0 else p + size
-
-
-cdef inline const uint8_t *varint(const uint8_t *p, const uint8_t *end, int64_t *value) noexcept:
-    """The position after a zigzag varint of at most 32 bits; NULL if it is longer or cut short."""
-    if p < end and p[0] < 0x80:                     # nearly every one
-        value[0] = (p[0] >> 1) ^ -<int64_t>(p[0] & 1)
-        return p + 1
-    return long_varint(p, end, value, 28, 0x0F)
-
-
-cdef inline const uint8_t *varlong(const uint8_t *p, const uint8_t *end, int64_t *value) noexcept:
-    """As `varint`, of at most 64 bits."""
-    if p < end and p[0] < 0x80:
-        value[0] = (p[0] >> 1) ^ -<int64_t>(p[0] & 1)
-        return p + 1
-    return long_varint(p, end, value, 63, 0x01)
-
-
-cdef inline const uint8_t *long_varint(
-    const uint8_t *p, const uint8_t *end, int64_t *value, int last_shift, uint8_t last_max
-) noexcept:
-    cdef uint64_t bits = 0
-    cdef int shift = 0
-    while p < end:
-        if shift == last_shift and p[0] > last_max:
-            return NULL
-        bits |= <uint64_t>(p[0] & 0x7F) << shift
-        p += 1
-        if p[-1] < 0x80:
-            value[0] = <int64_t>((bits >> 1) ^ (0 - (bits & 1)))
-            return p
-        shift += 7
-    return NULL

@@ -27,10 +27,10 @@ cdef extern from "Python.h":
     Py_ssize_t PyUnicode_GET_LENGTH(object text) noexcept
 
 cdef extern from "arpa/inet.h":                     # one instruction each, which shifts are not at every -O level
-    uint16_t htons(uint16_t value) noexcept
-    uint32_t htonl(uint32_t value) noexcept
-    uint16_t ntohs(uint16_t value) noexcept
-    uint32_t ntohl(uint32_t value) noexcept
+    uint16_t htons(uint16_t value) noexcept nogil
+    uint32_t htonl(uint32_t value) noexcept nogil
+    uint16_t ntohs(uint16_t value) noexcept nogil
+    uint32_t ntohl(uint32_t value) noexcept nogil
 
 cdef enum:
     ASCII_MAX = 127
@@ -99,19 +99,19 @@ cdef inline const uint8_t *take(Reader *r, Py_ssize_t size) except NULL:
     return taken
 
 
-cdef inline uint16_t load_uint16(const uint8_t *p) noexcept:
+cdef inline uint16_t load_uint16(const uint8_t *p) noexcept nogil:
     cdef uint16_t value
     memcpy(&value, p, 2)
     return ntohs(value)
 
 
-cdef inline uint32_t load_uint32(const uint8_t *p) noexcept:
+cdef inline uint32_t load_uint32(const uint8_t *p) noexcept nogil:
     cdef uint32_t value
     memcpy(&value, p, 4)
     return ntohl(value)
 
 
-cdef inline uint64_t load_uint64(const uint8_t *p) noexcept:
+cdef inline uint64_t load_uint64(const uint8_t *p) noexcept nogil:
     return (<uint64_t>load_uint32(p) << 32) | load_uint32(p + 4)
 
 
@@ -378,17 +378,17 @@ cdef inline uint8_t *reserve(Writer *w, Py_ssize_t size) except NULL:
     return room
 
 
-cdef inline void store_uint16(uint8_t *p, uint16_t value) noexcept:
+cdef inline void store_uint16(uint8_t *p, uint16_t value) noexcept nogil:
     value = htons(value)
     memcpy(p, &value, 2)
 
 
-cdef inline void store_uint32(uint8_t *p, uint32_t value) noexcept:
+cdef inline void store_uint32(uint8_t *p, uint32_t value) noexcept nogil:
     value = htonl(value)
     memcpy(p, &value, 4)
 
 
-cdef inline void store_uint64(uint8_t *p, uint64_t value) noexcept:
+cdef inline void store_uint64(uint8_t *p, uint64_t value) noexcept nogil:
     store_uint32(p, <uint32_t>(value >> 32))
     store_uint32(p + 4, <uint32_t>value)
 
@@ -448,7 +448,7 @@ cdef inline int write_uuid(Writer *w, bytes value) except -1:
     return write_raw(w, PyBytes_AS_STRING(value), 16)
 
 
-cdef inline uint8_t *store_uvarlong(uint8_t *p, uint64_t value) noexcept:
+cdef inline uint8_t *store_uvarlong(uint8_t *p, uint64_t value) noexcept nogil:
     """Write at most ten bytes; return the position after the last."""
     while value >= 0x80:
         p[0] = <uint8_t>(value | 0x80)
@@ -475,7 +475,7 @@ cdef inline int write_varlong(Writer *w, int64_t value) except -1:
     return write_uvarlong(w, (<uint64_t>value << 1) ^ <uint64_t>(value >> 63))
 
 
-cdef inline int uvarlong_size(uint64_t value) noexcept:
+cdef inline int uvarlong_size(uint64_t value) noexcept nogil:
     """The number of bytes that `write_uvarlong` writes."""
     cdef int size = 1
     while value >= 0x80:
@@ -484,11 +484,11 @@ cdef inline int uvarlong_size(uint64_t value) noexcept:
     return size
 
 
-cdef inline int varint_size(int32_t value) noexcept:
+cdef inline int varint_size(int32_t value) noexcept nogil:
     return uvarlong_size((<uint32_t>value << 1) ^ <uint32_t>(value >> 31))
 
 
-cdef inline int varlong_size(int64_t value) noexcept:
+cdef inline int varlong_size(int64_t value) noexcept nogil:
     return uvarlong_size((<uint64_t>value << 1) ^ <uint64_t>(value >> 63))
 
 

@@ -21,3 +21,7 @@ class LogConfig:
     retention_bytes: int = -1  # retention.bytes: negative: no limit
     file_delete_delay_ms: int = 60_000  # file.delete.delay.ms
     cleanup_policy: frozenset[str] = frozenset({"delete"})  # cleanup.policy: of delete and compact
+    min_cleanable_dirty_ratio: float = 0.5  # min.cleanable.dirty.ratio
+    min_compaction_lag_ms: int = 0  # min.compaction.lag.ms
+    max_compaction_lag_ms: int = INT64_MAX  # max.compaction.lag.ms
+    delete_retention_ms: int = 24 * 3_600_000  # delete.retention.ms: of tombstones

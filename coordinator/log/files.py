@@ -64,6 +64,9 @@ class FileSystem(Protocol):
     def volume_bytes(self, path: Path) -> tuple[int, int]:
         """Return the size of the volume that has `path`, and what this process may still write to it."""
 
+    def set_modified_ms(self, path: Path, time_ms: int) -> None:
+        """Let `modified_ms` return this time."""
+
     def rename(self, path: Path, target: Path) -> None:
         """Rename `path` to `target`, which is replaced atomically."""
 
@@ -167,6 +170,9 @@ class DiskFileSystem:
     def volume_bytes(self, path: Path) -> tuple[int, int]:
         volume = os.statvfs(path)
         return volume.f_frsize * volume.f_blocks, volume.f_frsize * volume.f_bavail
+
+    def set_modified_ms(self, path: Path, time_ms: int) -> None:
+        os.utime(path, ns=(time_ms * 1_000_000, time_ms * 1_000_000))
 
     def rename(self, path: Path, target: Path) -> None:
         path.replace(target)

@@ -79,6 +79,10 @@ class TimeIndex:
         self._saved = 0  # entries in the file
         self._is_saved = self._is_flushed = False
 
+    @property
+    def size_bytes(self) -> int:
+        return len(self.offsets) * TIME_ENTRY.size
+
     def append(self, timestamp_ms: int, relative_offset: int) -> None:
         """Add an entry, unless its timestamp is not later than that of the last entry: timestamps must ascend."""
         if not self.timestamps_ms or timestamp_ms > self.timestamps_ms[-1]:

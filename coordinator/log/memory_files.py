@@ -84,6 +84,9 @@ class MemoryFileSystem:
         """Memory is no volume: -1, which stands for unknown in DescribeLogDirs."""
         return -1, -1
 
+    def set_modified_ms(self, path: Path, time_ms: int) -> None:
+        """Not kept."""
+
     def rename(self, path: Path, target: Path) -> None:
         if path in self._directories:
             self._files = {moved(name, path, target): content for name, content in self._files.items()}

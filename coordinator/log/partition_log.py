@@ -17,8 +17,9 @@ from coordinator.log.errors import (
 )
 from coordinator.log.files import FileSystem
 from coordinator.log.names import folder_name
-from coordinator.log.recovery import Recovery, load_segments, remove_segment_files
-from coordinator.log.segment import NO_TIMESTAMP, PrebuiltBatch, Segment
+from coordinator.log.recovery import Recovery, load_segments
+from coordinator.log.segment import DELETED_SUFFIX, NO_TIMESTAMP, PrebuiltBatch, Segment
+from coordinator.log.swap import remove_segment_files
 
 REPLAY_BYTES = 1 << 20
 
@@ -315,12 +316,18 @@ class PartitionLog:
         """
         if not self.log_start_offset <= from_offset <= self.log_end_offset:
             raise OffsetOutOfRange(self.name, from_offset, self.log_start_offset, self.log_end_offset)
-        position = self._segment_position(from_offset)
-        while position < len(self._segments):
-            segment = self._segments[position]
-            yield from segment.batches(from_offset, read_bytes)
-            # Segments may have been deleted meanwhile.
-            position = bisect_right(self._base_offsets, segment.base_offset)
+        offset = from_offset
+        # Segments may be deleted, or replaced by a cleaned one, during the iteration.
+        while (segment := self._segment_after(offset)) is not None:
+            yield from segment.batches(offset, read_bytes)
+            offset = max(offset, segment.next_offset)
+
+    def _segment_after(self, offset: int) -> Segment | None:
+        """The first segment that ends after `offset`; None if there is none."""
+        for position in range(self._segment_position(offset), len(self._segments)):
+            if self._segments[position].next_offset > offset:
+                return self._segments[position]
+        return None
 
     def _segment_position(self, offset: int) -> int:
         return max(0, bisect_right(self._base_offsets, offset) - 1)
@@ -408,6 +415,32 @@ class PartitionLog:
                     return
             del self._deleted[0]
             yield
+
+    def replace_segments(self, old: Sequence[Segment], new: Segment) -> bool:
+        """Replace neighbouring segments by a cleaned one, whose files are complete and have the suffix `.swap`.
+
+        The files of the old ones are only renamed; `remove_deleted_files` removes them later. If the renaming fails,
+        the log goes on with the old ones, and the next start completes the replacement.
+
+        Returns:
+            False if not all of the old segments are part of the log any more; nothing was changed.
+
+        Raises:
+            OSError: a file cannot be renamed.
+        """
+        first = next((i for i, segment in enumerate(self._segments) if segment is old[0]), len(self._segments))
+        end = first + len(old)
+        if end >= len(self._segments) or any(a is not b for a, b in zip(self._segments[first:end], old, strict=True)):
+            return False
+        self._fsync_later(self.folder)
+        for segment in old:
+            segment.change_suffix(DELETED_SUFFIX)
+        new.change_suffix("")
+        self._segments[first:end] = [new]
+        self._base_offsets[first:end] = [new.base_offset]
+        self._unflushed = [segment for segment in self._unflushed if segment not in old]
+        self._deleted.extend(old)
+        return True
 
     def _remove_all_segments(self) -> None:
         for segment in reversed(self._segments):

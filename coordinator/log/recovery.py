@@ -5,7 +5,7 @@ fsync covered the records before it; later ones may be torn or missing. The log 
 not whole.
 
 Above the recovery point there may be no gap between the offsets of two segments, because a lost end of a file looks
-like that. Therefore compaction must keep the last batch of each segment, if necessary without its records.
+like that. Therefore a cleaning keeps the last batch of each segment, if necessary without its records.
 """
 
 from contextlib import suppress
@@ -15,9 +15,9 @@ from pathlib import Path
 from _wire.records import CorruptBatch
 from coordinator.log.config import LogConfig
 from coordinator.log.files import FileSystem
-from coordinator.log.segment import DELETED_SUFFIX, Segment, segment_path
-
-BASE_OFFSET_DIGITS = 20
+from coordinator.log.segment import DELETED_SUFFIX, Segment
+from coordinator.log.swap import base_offsets as find_base_offsets
+from coordinator.log.swap import complete_swaps, remove_segment_files
 
 
 @dataclass(slots=True)
@@ -42,7 +42,8 @@ def load_segments(
     recovery = Recovery()
     segments: list[Segment] = []
     _remove_deleted(fs, folder)
-    base_offsets = _base_offsets(fs, folder)
+    complete_swaps(fs, folder, config)
+    base_offsets = find_base_offsets(fs, folder)
     while len(base_offsets) > 1 and base_offsets[1] <= log_start_offset:
         remove_segment_files(fs, folder, base_offsets.pop(0))
     for position, base_offset in enumerate(base_offsets):
@@ -84,18 +85,6 @@ def recover_segment(segment: Segment, recovery: Recovery) -> bool:
     return segment.size_bytes == end
 
 
-def remove_segment_files(fs: FileSystem, folder: Path, base_offset: int) -> None:
-    """Remove the files of one segment, those that exist.
-
-    Raises:
-        OSError: a file cannot be removed.
-    """
-    for suffix in (".index", ".timeindex", ".log"):
-        path = segment_path(folder, base_offset, suffix)
-        if fs.exists(path):
-            fs.remove(path)
-
-
 def _remove_segments(fs: FileSystem, folder: Path, base_offsets: list[int]) -> int:
     """Remove segments, the last one first so that a crash leaves no gap; return their number."""
     for base_offset in reversed(base_offsets):
@@ -108,8 +97,3 @@ def _remove_deleted(fs: FileSystem, folder: Path) -> None:
     for name in fs.names(folder):
         if name.endswith(DELETED_SUFFIX):
             fs.remove(folder / name)
-
-
-def _base_offsets(fs: FileSystem, folder: Path) -> list[int]:
-    stems = [name.removesuffix(".log") for name in fs.names(folder) if name.endswith(".log")]
-    return sorted(int(stem) for stem in stems if len(stem) == BASE_OFFSET_DIGITS and stem.isdecimal())

@@ -26,6 +26,10 @@ LENGTH_BYTES = 4
 LENGTH_END = OFFSET_BYTES + LENGTH_BYTES  # the part of a header that determines where the batch ends
 DELETED_SUFFIX = ".deleted"
 """The end of the name of a file whose segment was deleted, until it is removed (file.delete.delay.ms)."""
+CLEANED_SUFFIX = ".cleaned"
+"""The end of the name of a file that a cleaning writes and that is not complete yet."""
+SWAP_SUFFIX = ".swap"
+"""The end of the name of a file that a cleaning has completed, until it has replaced those that it was made of."""
 REMOVED_AT_ONCE_BYTES = 64 << 20
 """How much of a file is freed in one step: more takes the file system too long."""
 SEARCH_BYTES = 8 * 1024
@@ -63,22 +67,29 @@ class PrebuiltBatch:
 class Segment:
     """The batches with offsets from `base_offset` (inclusive) to `next_offset` (exclusive)."""
 
-    def __init__(self, fs: FileSystem, directory: Path, base_offset: int, config: LogConfig) -> None:
-        """Open the files; create them if they do not exist. Their content is read by `load` or by recovery."""
+    def __init__(
+        self, fs: FileSystem, directory: Path, base_offset: int, config: LogConfig, suffix: str = ""
+    ) -> None:
+        """Open the files; create them if they do not exist. Their content is read by `load` or by recovery.
+
+        `suffix` is that of the names of a segment that is not part of the log yet.
+        """
         self.base_offset = base_offset
         self.next_offset = base_offset
         self.size_bytes = 0
         self.max_timestamp_ms = NO_TIMESTAMP
         self.offset_of_max_timestamp = base_offset
         self.first_timestamp_ms = NO_TIMESTAMP
-        self.log_path = segment_path(directory, base_offset, ".log")
-        self.offset_index = OffsetIndex(segment_path(directory, base_offset, ".index"))
-        self.time_index = TimeIndex(segment_path(directory, base_offset, ".timeindex"))
+        self.log_path = segment_path(directory, base_offset, f".log{suffix}")
+        self.offset_index = OffsetIndex(segment_path(directory, base_offset, f".index{suffix}"))
+        self.time_index = TimeIndex(segment_path(directory, base_offset, f".timeindex{suffix}"))
         self._fs = fs
         self.configure(config)
         self._file: OpenFile = fs.open(self.log_path)
         self._bytes_since_index_entry = 0
         self._has_torn_tail = False
+        self._holders = 0
+        self._is_closed = False
 
     def configure(self, config: LogConfig) -> None:
         """Use other settings from the next append on."""
@@ -283,6 +294,65 @@ class Segment:
             yield data, headers
             position += headers[-1].position + headers[-1].size_in_bytes
 
+    def read_whole_batches(self, position: int, size_bytes: int) -> bytes:
+        """Return about `size_bytes` from `position`, where a batch starts: at least that batch, if it is whole.
+
+        What the bytes end with may be the beginning of a batch.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        data = self._read_exactly(position, min(size_bytes, self.size_bytes - position))
+        if len(data) < LENGTH_END:
+            return data
+        needed = LENGTH_END + int.from_bytes(data[OFFSET_BYTES:LENGTH_END], "big", signed=True)
+        if len(data) < needed <= self.size_bytes - position:
+            data = self._read_exactly(position, needed)
+        return data
+
+    def write_cleaned(self, data: memoryview, position: int) -> None:
+        """Write batches of a segment that is not part of the log yet.
+
+        Raises:
+            OSError: the write failed.
+        """
+        self._file.write_at(data, position)
+
+    def complete_cleaned(
+        self,
+        size_bytes: int,
+        next_offset: int,
+        timestamps_ms: tuple[int, int, int],
+        index_entries: Sequence[tuple[int, int, int, int]],
+    ) -> None:
+        """Set the state of a segment whose batches have been written by `write_cleaned`, and save its indexes.
+
+        `timestamps_ms` are the timestamp of the first batch, the greatest one, and the offset of that. An index entry
+        is: last offset and position of a batch, the greatest timestamp so far, and its offset. All is flushed.
+
+        Raises:
+            OSError: a file cannot be written.
+        """
+        self.size_bytes, self.next_offset = size_bytes, next_offset
+        self.first_timestamp_ms, self.max_timestamp_ms, self.offset_of_max_timestamp = timestamps_ms
+        for last_offset, position, max_timestamp_ms, offset_of_max_timestamp in index_entries:
+            self.offset_index.append(last_offset - self.base_offset, position)
+            if max_timestamp_ms != NO_TIMESTAMP:
+                self.time_index.append(max_timestamp_ms, offset_of_max_timestamp - self.base_offset)
+        self._index_max_timestamp()
+        self.save_indexes(flush=True)
+        self._file.flush()
+
+    def keep_modified_time(self, of: "Segment") -> None:
+        """Give the files the time at which those of another segment were written: retention counts from it.
+
+        Raises:
+            OSError: the time cannot be read or set.
+        """
+        time_ms = self._fs.modified_ms(of.log_path)
+        for path in (self.offset_index.path, self.time_index.path, self.log_path):
+            self._fs.set_modified_ms(path, time_ms)
+
     def load(self) -> bool:
         """Restore the segment's state from the indexes and the batches after their last entries.
 
@@ -394,9 +464,26 @@ class Segment:
         Raises:
             OSError: a file cannot be renamed; the call may be retried.
         """
-        for path in (self.offset_index.path, self.time_index.path, self.log_path):
-            if self._fs.exists(path):
-                self._fs.rename(path, path.with_name(path.name + DELETED_SUFFIX))
+        self.change_suffix(DELETED_SUFFIX)
+
+    def change_suffix(self, suffix: str) -> None:
+        """Give the files of the segment, those that exist, another suffix; the log file is the last one.
+
+        Raises:
+            OSError: a file cannot be renamed; the call may be retried.
+        """
+        for index in (self.offset_index, self.time_index):
+            index.path = self._renamed(index.path, suffix)
+        self.log_path = self._renamed(self.log_path, suffix)
+
+    def _renamed(self, path: Path, suffix: str) -> Path:
+        plain = path.name
+        for former in (DELETED_SUFFIX, CLEANED_SUFFIX, SWAP_SUFFIX):
+            plain = plain.removesuffix(former)
+        target = path.with_name(plain + suffix)
+        if target != path and self._fs.exists(path):
+            self._fs.rename(path, target)
+        return target
 
     def remove_renamed_files(self) -> Iterator[None]:
         """Close and remove the files that `rename_files` has renamed, a large one in several steps.
@@ -409,9 +496,20 @@ class Segment:
             yield
         self.close()
         for path in (self.offset_index.path, self.time_index.path, self.log_path):
-            renamed = path.with_name(path.name + DELETED_SUFFIX)
-            if self._fs.exists(renamed):
-                self._fs.remove(renamed)
+            if self._fs.exists(path):
+                self._fs.remove(path)
+
+    def hold(self) -> None:
+        """Keep the log file open, also if the segment is closed, until `let_go`: another thread reads it."""
+        self._holders += 1
+
+    def let_go(self) -> None:
+        """End one `hold`."""
+        self._holders -= 1
+        if self._is_closed and self._holders == 0:
+            self._file.close()
 
     def close(self) -> None:
-        self._file.close()
+        self._is_closed = True
+        if self._holders == 0:
+            self._file.close()

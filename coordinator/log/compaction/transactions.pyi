@@ -1,0 +1,31 @@
+from _wire.primitives import Buffer
+
+class Transactions:
+    """What a cleaning knows of the transactions and producers of a log.
+
+    First the whole log is scanned; then it is read once or twice more, each time after `begin_pass`.
+    """
+
+    def __init__(self, secret: bytes, live_after_ms: int) -> None:
+        """A producer is live if its last batch has a later timestamp than `live_after_ms`.
+
+        `secret` has 16 random bytes.
+        """
+
+    @property
+    def aborted_transactions(self) -> list[tuple[int, int, int]]:
+        """Producer id, first offset and offset of the marker of each."""
+
+    @property
+    def producers(self) -> int:
+        """How many producers there are."""
+
+    def scan(self, data: Buffer) -> int:
+        """Read the headers and markers of the next batches; return how many bytes whole batches have.
+
+        Raises:
+            CorruptBatch: a batch is damaged; checksums are not verified.
+        """
+
+    def begin_pass(self, from_offset: int) -> None:
+        """Begin to read again, with the batch that contains `from_offset`. All has been scanned."""

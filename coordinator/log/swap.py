@@ -1,0 +1,104 @@
+"""Replacement of segments by a cleaned one, so that a crash at any point leaves one or the other (LogLoader.java).
+
+A cleaning writes files that end with `.cleaned`. When they are complete and on stable storage, they are renamed to
+`.swap`: from then on they count, and a start completes what is left to do. Then the old files are renamed to
+`.deleted`, and the new ones get their plain names.
+"""
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from _wire.records import CorruptBatch
+from coordinator.log.config import LogConfig
+from coordinator.log.files import FileSystem
+from coordinator.log.segment import CLEANED_SUFFIX, SWAP_SUFFIX, Segment, segment_path
+
+BASE_OFFSET_DIGITS: Final = 20
+SEGMENT_FILES: Final = (".index", ".timeindex", ".log")
+"""The files of a segment. Whoever removes them removes the log last: without one, the others are leftovers."""
+
+
+def base_offsets(fs: FileSystem, folder: Path, suffix: str = "") -> list[int]:
+    """Return the base offsets of the segments in a folder whose log files have this suffix, in order.
+
+    Raises:
+        OSError: the folder cannot be read.
+    """
+    ending = f".log{suffix}"
+    stems = [name.removesuffix(ending) for name in fs.names(folder) if name.endswith(ending)]
+    return sorted(int(stem) for stem in stems if len(stem) == BASE_OFFSET_DIGITS and stem.isdecimal())
+
+
+def remove_segment_files(fs: FileSystem, folder: Path, base_offset: int, suffix: str = "") -> None:
+    """Remove the files of one segment, those that exist.
+
+    Raises:
+        OSError: a file cannot be removed.
+    """
+    for each in SEGMENT_FILES:
+        path = segment_path(folder, base_offset, each + suffix)
+        if fs.exists(path):
+            fs.remove(path)
+
+
+def complete_swaps(fs: FileSystem, folder: Path, config: LogConfig) -> None:
+    """Remove what an unfinished cleaning has left, and complete the replacement by one that had finished.
+
+    A segment whose files are partly `.cleaned` and partly `.swap` does not count yet.
+
+    Raises:
+        OSError: a file cannot be read, renamed or removed.
+    """
+    names = fs.names(folder)
+    cleaned = [int(name[:BASE_OFFSET_DIGITS]) for name in names if _is_segment_file(name, CLEANED_SUFFIX)]
+    swapped = {int(name[:BASE_OFFSET_DIGITS]) for name in names if _is_segment_file(name, SWAP_SUFFIX)}
+    logs = set(base_offsets(fs, folder, SWAP_SUFFIX))
+    for base_offset in sorted(swapped, reverse=True):
+        is_unfinished = bool(cleaned) and base_offset >= min(cleaned)
+        if is_unfinished:
+            remove_segment_files(fs, folder, base_offset, SWAP_SUFFIX)
+        elif base_offset in logs:
+            _complete(fs, folder, base_offset, config)
+        else:
+            _rename_files(fs, folder, base_offset)  # its log has its plain name already
+    for base_offset in cleaned:
+        remove_segment_files(fs, folder, base_offset, CLEANED_SUFFIX)
+
+
+def _complete(fs: FileSystem, folder: Path, base_offset: int, config: LogConfig) -> None:
+    next_offset = _next_offset(fs, folder, base_offset, config)
+    for old in base_offsets(fs, folder):
+        if base_offset <= old < next_offset:
+            remove_segment_files(fs, folder, old)
+    _rename_files(fs, folder, base_offset)
+
+
+def _rename_files(fs: FileSystem, folder: Path, base_offset: int) -> None:
+    for suffix in SEGMENT_FILES:
+        path = segment_path(folder, base_offset, suffix + SWAP_SUFFIX)
+        if fs.exists(path):
+            fs.rename(path, segment_path(folder, base_offset, suffix))
+
+
+def _next_offset(fs: FileSystem, folder: Path, base_offset: int, config: LogConfig) -> int:
+    """The offset after the last batch of a segment that is to be swapped in."""
+    segment = Segment(fs, folder, base_offset, config, SWAP_SUFFIX)
+    next_offset = base_offset
+    try:
+        with suppress(CorruptBatch):  # the batches before it count; recovery does the same
+            for header in segment.walk(0, segment.file_size(), check_crc=False):
+                next_offset = header.next_offset
+    finally:
+        segment.close()
+    return next_offset
+
+
+def _is_segment_file(name: str, suffix: str) -> bool:
+    stem, _, rest = name.removesuffix(suffix).partition(".")
+    return (
+        name.endswith(suffix)
+        and len(stem) == BASE_OFFSET_DIGITS
+        and stem.isdecimal()
+        and f".{rest}" in SEGMENT_FILES
+    )
