@@ -4,12 +4,14 @@ Each setting is declared here once. Parsing, validation and docs/configuration.m
 """
 
 import difflib
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 T = TypeVar("T")
+N = TypeVar("N", int, float)
 
 INT16_MAX: Final = 2**15 - 1
 INT32_MAX: Final = 2**31 - 1
@@ -35,13 +37,13 @@ class ConfigKey(Generic[T]):
     name: str
     default: T
     doc: str
-    at_least: int | None = None
-    at_most: int | None = None
+    at_least: float | None = None
+    at_most: float | None = None
     one_of: tuple[str, ...] = ()
 
     @property
     def type_name(self) -> str:
-        return {bool: "boolean", int: "int", str: "string"}[type(self.default)]
+        return {bool: "boolean", int: "int", float: "double", str: "string"}[type(self.default)]
 
     def format(self, value: T) -> str:
         """A value as in a properties file."""
@@ -60,6 +62,8 @@ class ConfigKey(Generic[T]):
             value = value.lower() == "true"
         elif isinstance(self.default, int):
             value = self._parse_int(value)
+        elif isinstance(self.default, float):
+            value = self._parse_float(value)
         elif self.one_of and value not in self.one_of:
             raise ConfigError(f"{self.name}={text}: expected one of {', '.join(self.one_of)}")
         return value  # type: ignore[no-any-return]
@@ -69,6 +73,18 @@ class ConfigKey(Generic[T]):
             value = int(text)
         except ValueError:
             raise ConfigError(f"{self.name}={text}: expected a whole number") from None
+        return self._within_bounds(value, text)
+
+    def _parse_float(self, text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            raise ConfigError(f"{self.name}={text}: expected a number") from None
+        if not math.isfinite(value):
+            raise ConfigError(f"{self.name}={text}: expected a number")
+        return self._within_bounds(value, text)
+
+    def _within_bounds(self, value: N, text: str) -> N:
         if self.at_least is not None and value < self.at_least:
             raise ConfigError(f"{self.name}={text}: must be at least {self.at_least}")
         if self.at_most is not None and value > self.at_most:
@@ -302,6 +318,67 @@ LOG_RETENTION_CHECK_INTERVAL_MS = ConfigKey(
     "log.retention.check.interval.ms",
     300_000,
     "The interval in ms at which logs are checked for segments to delete.",
+    1,
+    INT64_MAX,
+)
+LOG_CLEANER_ENABLE = ConfigKey(
+    "log.cleaner.enable", True, "Whether the logs of compacted topics, __consumer_offsets above all, are compacted."
+)
+LOG_CLEANER_THREADS = ConfigKey(
+    "log.cleaner.threads", 1, "The number of threads that compact logs. Only 1 is possible.", 1, 1
+)
+LOG_CLEANER_BACKOFF_MS = ConfigKey(
+    "log.cleaner.backoff.ms",
+    15_000,
+    "The time in ms until the next look for logs to compact, when there was none.",
+    0,
+    INT64_MAX,
+)
+LOG_CLEANER_DEDUPE_BUFFER_SIZE = ConfigKey(
+    "log.cleaner.dedupe.buffer.size",
+    134_217_728,
+    "The maximum number of bytes for the keys of a log that is compacted: 24 for each, and room that stays free. If "
+    "there are more keys, the rest of the log is compacted in another round. Only what is needed is taken.",
+    1_048_576,
+    INT64_MAX,
+)
+LOG_CLEANER_IO_BUFFER_LOAD_FACTOR = ConfigKey(
+    "log.cleaner.io.buffer.load.factor",
+    0.9,
+    "How full the memory for the keys of a log may become. More holds more keys, and takes longer.",
+    0.1,
+    1,
+)
+LOG_CLEANER_IO_MAX_BYTES_PER_SECOND = ConfigKey(
+    "log.cleaner.io.max.bytes.per.second",
+    INT64_MAX,
+    "The maximum number of bytes a second that compaction reads and writes together, on average. By default there is "
+    "no limit, as in Kafka.",
+    1,
+    INT64_MAX,
+)
+LOG_CLEANER_MIN_CLEANABLE_RATIO = ConfigKey(
+    "log.cleaner.min.cleanable.ratio",
+    0.5,
+    "A log is compacted when more than this part of its bytes was not compacted before.",
+    0,
+    1,
+)
+LOG_CLEANER_DELETE_RETENTION_MS = ConfigKey(
+    "log.cleaner.delete.retention.ms",
+    86_400_000,
+    "The time in ms to keep tombstones and the markers of transactions, from the first compaction that meets them on.",
+    0,
+    INT64_MAX,
+)
+LOG_CLEANER_MIN_COMPACTION_LAG_MS = ConfigKey(
+    "log.cleaner.min.compaction.lag.ms", 0, "The least time in ms before a record is compacted.", 0, INT64_MAX
+)
+LOG_CLEANER_MAX_COMPACTION_LAG_MS = ConfigKey(
+    "log.cleaner.max.compaction.lag.ms",
+    INT64_MAX,
+    "The most time in ms before a record is compacted, as far as its segment is finished: a log with an older one is "
+    "compacted, whatever `log.cleaner.min.cleanable.ratio` says, and segments are rolled at this age.",
     1,
     INT64_MAX,
 )
@@ -551,6 +628,11 @@ class Config:
                 f"must not be above {GROUP_MAX_SESSION_TIMEOUT_MS.name}={self[GROUP_MAX_SESSION_TIMEOUT_MS]}"
             )
 
+        if self[LOG_CLEANER_MIN_COMPACTION_LAG_MS] > self[LOG_CLEANER_MAX_COMPACTION_LAG_MS]:
+            raise ConfigError(
+                f"{LOG_CLEANER_MIN_COMPACTION_LAG_MS.name}={self[LOG_CLEANER_MIN_COMPACTION_LAG_MS]}: "
+                f"must not be above {LOG_CLEANER_MAX_COMPACTION_LAG_MS.name}={self[LOG_CLEANER_MAX_COMPACTION_LAG_MS]}"
+            )
         for retention in (LOG_RETENTION_HOURS, LOG_RETENTION_MINUTES, LOG_RETENTION_MS):
             if self[retention] == 0:
                 raise ConfigError(f"{retention.name}=0: must be -1 or at least 1")

@@ -12,6 +12,10 @@ from typing import Any, Final, NamedTuple
 from coordinator.config import (
     INT32_MAX,
     INT64_MAX,
+    LOG_CLEANER_DELETE_RETENTION_MS,
+    LOG_CLEANER_MAX_COMPACTION_LAG_MS,
+    LOG_CLEANER_MIN_CLEANABLE_RATIO,
+    LOG_CLEANER_MIN_COMPACTION_LAG_MS,
     LOG_INDEX_INTERVAL_BYTES,
     LOG_INDEX_SIZE_MAX_BYTES,
     LOG_MESSAGE_TIMESTAMP_AFTER_MAX_MS,
@@ -176,7 +180,6 @@ def _gzip_level(name: str, text: str) -> None:
 
 BOOLEAN, STRING, INT, LONG, DOUBLE_TYPE, LIST = ConfigType
 ONE_NODE: Final = " Without effect: there is one node."
-NO_COMPACTION: Final = " Without effect: logs are not compacted yet."
 NO_RECOMPRESSION: Final = " Without effect: batches are stored as the producer compressed them."
 NO_TIERS: Final = " Without effect: there is no tiered storage."
 NO_FLUSH: Final = "this server does not force appends to the disk; only the default is possible"
@@ -185,8 +188,8 @@ CLEANUP_POLICY = TopicConfigKey(
     "cleanup.policy",
     LIST,
     "delete",
-    "What happens to old segments: `delete` removes them by age and size; `compact` keeps them, and requires that each "
-    "record has a key. Logs are not compacted yet: all records stay. An empty list keeps everything.",
+    "What happens to old segments: `delete` removes them by age and size; `compact` keeps the last record of each key, "
+    "and requires that each record has one. An empty list keeps everything.",
     one_of=("compact", "delete"),
 )
 RETENTION_MS = TopicConfigKey(
@@ -281,14 +284,37 @@ FILE_DELETE_DELAY_MS = TopicConfigKey(
     broker=(BrokerDefault(LOG_SEGMENT_DELETE_DELAY_MS),),
 )
 MIN_COMPACTION_LAG_MS = TopicConfigKey(
-    "min.compaction.lag.ms", LONG, "0", "The least time in ms before a record is compacted." + NO_COMPACTION, 0
+    "min.compaction.lag.ms",
+    LONG,
+    "0",
+    "The least time in ms before a record is compacted.",
+    0,
+    broker=(BrokerDefault(LOG_CLEANER_MIN_COMPACTION_LAG_MS),),
 )
 MAX_COMPACTION_LAG_MS = TopicConfigKey(
     "max.compaction.lag.ms",
     LONG,
     str(INT64_MAX),
-    "The most time in ms before a record is compacted." + NO_COMPACTION,
+    "The most time in ms before a record is compacted, once its segment is finished; segments are rolled at this age.",
     1,
+    broker=(BrokerDefault(LOG_CLEANER_MAX_COMPACTION_LAG_MS),),
+)
+DELETE_RETENTION_MS = TopicConfigKey(
+    "delete.retention.ms",
+    LONG,
+    "86400000",
+    "The time in ms to keep tombstones and markers of transactions, from the first compaction that meets them on.",
+    0,
+    broker=(BrokerDefault(LOG_CLEANER_DELETE_RETENTION_MS),),
+)
+MIN_CLEANABLE_DIRTY_RATIO = TopicConfigKey(
+    "min.cleanable.dirty.ratio",
+    DOUBLE_TYPE,
+    "0.5",
+    "A log is compacted when more than this part of its bytes was not compacted before.",
+    0,
+    1,
+    broker=(BrokerDefault(LOG_CLEANER_MIN_CLEANABLE_RATIO),),
 )
 
 HONOURED: Final = (
@@ -304,12 +330,14 @@ HONOURED: Final = (
     MESSAGE_TIMESTAMP_BEFORE_MAX_MS,
     MESSAGE_TIMESTAMP_AFTER_MAX_MS,
     FILE_DELETE_DELAY_MS,
+    MIN_COMPACTION_LAG_MS,
+    MAX_COMPACTION_LAG_MS,
+    DELETE_RETENTION_MS,
+    MIN_CLEANABLE_DIRTY_RATIO,
 )
 """Logs and producers notice these."""
 
 WITHOUT_EFFECT: Final = (
-    MIN_COMPACTION_LAG_MS,
-    MAX_COMPACTION_LAG_MS,
     TopicConfigKey(
         "compression.type",
         STRING,
@@ -323,15 +351,6 @@ WITHOUT_EFFECT: Final = (
     TopicConfigKey("compression.gzip.level", INT, "-1", "The level of gzip." + NO_RECOMPRESSION, check=_gzip_level),
     TopicConfigKey("compression.lz4.level", INT, "9", "The level of lz4." + NO_RECOMPRESSION, 1, 17),
     TopicConfigKey("compression.zstd.level", INT, "3", "The level of zstd." + NO_RECOMPRESSION, -131072, 22),
-    TopicConfigKey("delete.retention.ms", LONG, "86400000", "The time in ms to keep tombstones." + NO_COMPACTION, 0),
-    TopicConfigKey(
-        "min.cleanable.dirty.ratio",
-        DOUBLE_TYPE,
-        "0.5",
-        "How dirty a log is when it is compacted." + NO_COMPACTION,
-        0,
-        1,
-    ),
     TopicConfigKey(
         "flush.messages",
         LONG,
@@ -491,9 +510,12 @@ def log_config(topic: str, configs: Mapping[str, str], config: Config) -> LogCon
     def value(key: TopicConfigKey) -> Any:
         return key.parse(origins(key, topic, own, config)[0].text)
 
+    policy = frozenset(value(CLEANUP_POLICY))
+    # What is not finished cannot be compacted (LogConfig.maxSegmentMs).
+    segment_ms_max = value(MAX_COMPACTION_LAG_MS) if "compact" in policy else INT64_MAX
     return LogConfig(
         segment_bytes=value(SEGMENT_BYTES),
-        segment_ms=value(SEGMENT_MS),
+        segment_ms=min(value(SEGMENT_MS), segment_ms_max),
         segment_index_bytes=value(SEGMENT_INDEX_BYTES),
         index_interval_bytes=value(INDEX_INTERVAL_BYTES),
         max_message_bytes=value(MAX_MESSAGE_BYTES),
@@ -503,5 +525,9 @@ def log_config(topic: str, configs: Mapping[str, str], config: Config) -> LogCon
         retention_ms=value(RETENTION_MS),
         retention_bytes=value(RETENTION_BYTES),
         file_delete_delay_ms=value(FILE_DELETE_DELAY_MS),
-        cleanup_policy=frozenset(value(CLEANUP_POLICY)),
+        cleanup_policy=policy,
+        min_cleanable_dirty_ratio=value(MIN_CLEANABLE_DIRTY_RATIO),
+        min_compaction_lag_ms=value(MIN_COMPACTION_LAG_MS),
+        max_compaction_lag_ms=value(MAX_COMPACTION_LAG_MS),
+        delete_retention_ms=value(DELETE_RETENTION_MS),
     )

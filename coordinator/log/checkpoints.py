@@ -14,6 +14,7 @@ from coordinator.log.files import FileSystem, read_file, write_file_atomically
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 LOG_START_OFFSETS = "log-start-offset-checkpoint"
 GROUP_AUDIT = "group-audit-checkpoint"
+CLEANER_OFFSETS = "cleaner-offset-checkpoint"
 VERSION = 0
 
 TopicPartition = tuple[str, int]

@@ -134,6 +134,11 @@ class LogDirectory:
             _warn_if_truncated(log)
         return self._logs[key]
 
+    @property
+    def files(self) -> FileSystem:
+        """Where the directory lies."""
+        return self._fs
+
     def logs(self) -> list[PartitionLog]:
         """Return the logs that are open, sorted by topic and partition."""
         return [self._logs[key] for key in sorted(self._logs)]

@@ -67,9 +67,7 @@ class PrebuiltBatch:
 class Segment:
     """The batches with offsets from `base_offset` (inclusive) to `next_offset` (exclusive)."""
 
-    def __init__(
-        self, fs: FileSystem, directory: Path, base_offset: int, config: LogConfig, suffix: str = ""
-    ) -> None:
+    def __init__(self, fs: FileSystem, directory: Path, base_offset: int, config: LogConfig, suffix: str = "") -> None:
         """Open the files; create them if they do not exist. Their content is read by `load` or by recovery.
 
         `suffix` is that of the names of a segment that is not part of the log yet.

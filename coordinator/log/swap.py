@@ -97,8 +97,5 @@ def _next_offset(fs: FileSystem, folder: Path, base_offset: int, config: LogConf
 def _is_segment_file(name: str, suffix: str) -> bool:
     stem, _, rest = name.removesuffix(suffix).partition(".")
     return (
-        name.endswith(suffix)
-        and len(stem) == BASE_OFFSET_DIGITS
-        and stem.isdecimal()
-        and f".{rest}" in SEGMENT_FILES
+        name.endswith(suffix) and len(stem) == BASE_OFFSET_DIGITS and stem.isdecimal() and f".{rest}" in SEGMENT_FILES
     )

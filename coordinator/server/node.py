@@ -14,7 +14,9 @@ from coordinator import __version__
 from coordinator.audit.projector import AuditProjector
 from coordinator.audit.schema import CoordinatorStarted, CoordinatorStopped
 from coordinator.broker.append_notifier import AppendNotifier
+from coordinator.broker.cleaner_thread import CleanerThread
 from coordinator.broker.fetch import FetchService, FetchTimeoutKey
+from coordinator.broker.log_cleaner import LogCleaner
 from coordinator.broker.partitions import LEADER_EPOCH, Partitions
 from coordinator.broker.produce import ProduceService
 from coordinator.broker.producer_directory import ProducerDirectory
@@ -36,12 +38,13 @@ from coordinator.config import (
 from coordinator.core.address_limits import AddressLimits
 from coordinator.core.decision import Environment
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
-from coordinator.log.checkpoints import GROUP_AUDIT
+from coordinator.log.checkpoints import CLEANER_OFFSETS, GROUP_AUDIT
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
 from coordinator.log.errors import LogFlushError
 from coordinator.log.files import FileSystem
 from coordinator.logger import logger
+from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.leadership import Leadership, SingleNode
 from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.audit_checkpoints import AuditCheckpoints
@@ -208,6 +211,7 @@ class Node:
         retention = Retention(metadata.image, partitions, config, self.scheduler)
         retention.start(now_ms())
         self.scheduler.on_due(retention.due)
+        self._start_cleaner(metadata.image, partitions)
         coordinator.load(index for index in range(len(coordinator.shards)) if partitions.leads(OFFSETS_TOPIC, index))
         table, cluster = dispatch_table(broker)
         limits = ConnectionLimits(config, self.scheduler)
@@ -236,6 +240,22 @@ class Node:
             self._measure(self._metrics, partitions, pending, sessions, wheel)
             routes = () if self._testing is None else self._testing.admin_routes(self)
             await self._admin.start(self._metrics, routes)
+
+    def _start_cleaner(self, image: MetadataImage, partitions: Partitions) -> None:
+        # A disk in memory is not safe for several threads.
+        thread = CleanerThread(asyncio.get_running_loop().call_soon_threadsafe) if self._testing is None else None
+        self._cleaner = LogCleaner(
+            self._directory.files,
+            image,
+            partitions,
+            self._config,
+            self.scheduler,
+            self._directory.checkpoint_file(CLEANER_OFFSETS),
+            self._clock.now_ms,
+            thread,
+        )
+        self._cleaner.start()
+        self.scheduler.on_due(self._cleaner.due)
 
     def _make_coordinator(
         self,
@@ -302,6 +322,7 @@ class Node:
             self._metrics.loop.stop()
         for connection in list(self.dispatcher.connections):
             connection.close()
+        self._cleaner.stop_thread()
         self._directory.close(clean=False)
 
     def _flush_failed(self, problem: LogFlushError) -> None:
@@ -335,6 +356,8 @@ class Node:
             time_ms=0, node_id=self._config[NODE_ID], coordinator_epoch=self._coordinator_epoch
         )
         self._rejections.tell()
+        await asyncio.get_running_loop().run_in_executor(None, self._cleaner.stop_thread)
+        self._cleaner.close()
         self._coordinator.stop(self._clock.now_ms(), stopped)
         self._directory.close()
         logger.info("stopped")

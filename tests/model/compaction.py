@@ -152,9 +152,7 @@ def _with_records(batch: ModelBatch, records: tuple[Record, ...], horizon: int |
 
 def _is_finished(batch: ModelBatch, batches: Sequence[ModelBatch]) -> bool:
     """Whether no batch of a marker's transaction is left."""
-    ours = [
-        each for each in batches if each.producer[0] == batch.producer[0] and each.base_offset < batch.base_offset
-    ]
+    ours = [each for each in batches if each.producer[0] == batch.producer[0] and each.base_offset < batch.base_offset]
     for before in reversed(ours):
         if before.is_control and before.records:
             return True

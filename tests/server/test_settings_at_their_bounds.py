@@ -64,7 +64,7 @@ def bounds(key: ConfigKey[Any]) -> list[str]:
     """The values at which a setting is tried."""
     if isinstance(key.default, bool):
         return ["true", "false"]
-    if isinstance(key.default, int):
+    if isinstance(key.default, int | float):
         assert key.at_least is not None and key.at_most is not None, f"{key.name} has no bounds"
         return [str(key.at_least), str(key.at_most)]
     return list(key.one_of)

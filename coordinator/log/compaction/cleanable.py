@@ -66,9 +66,7 @@ def cleanable_log(log: PartitionLog, cleaned_to: int | None, last_stable_offset:
     )
 
 
-def _first_uncleanable_offset(
-    log: PartitionLog, dirty: Sequence[Segment], last_stable_offset: int, now_ms: int
-) -> int:
+def _first_uncleanable_offset(log: PartitionLog, dirty: Sequence[Segment], last_stable_offset: int, now_ms: int) -> int:
     """The base offset of the first segment that is active, not decided to its end, or too young."""
     end = log.segments[-1].base_offset if log.segments else log.log_start_offset
     lag_ms = log.config.min_compaction_lag_ms

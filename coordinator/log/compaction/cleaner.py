@@ -53,7 +53,7 @@ class CleanerSettings:
 
 @dataclass(slots=True)
 class CleaningStats:
-    """What a cleaning has done so far. `io_bytes` are those read and written, which `io.max.bytes.per.second` limits."""
+    """What a cleaning has done so far. `io_bytes` are those that it has read and written."""
 
     io_bytes: int = 0
     bytes_before: int = 0
@@ -65,12 +65,22 @@ class CleaningStats:
     keys: int = 0
     map_bytes: int = 0
 
+    def count_replaced(self, group: Sequence[Segment], cleaned: Segment) -> None:
+        self.bytes_before += sum(segment.size_bytes for segment in group)
+        self.bytes_after += cleaned.size_bytes
+        self.segments_before += len(group)
+        self.segments_after += 1
+
+
+Steps = Generator[Place, None, None]
 
 Cleaning = Generator[Place, None, int]
-"""Returns the offset up to which the log is clean."""
+"""Returns the offset up to which the log is clean. What ends it, ends it in the loop."""
 
 
-def clean(fs: FileSystem, target: CleanableLog, settings: CleanerSettings, stats: CleaningStats, now_ms: int) -> Cleaning:
+def clean(
+    fs: FileSystem, target: CleanableLog, settings: CleanerSettings, stats: CleaningStats, now_ms: int
+) -> Cleaning:
     """Clean a log that is due, in steps; the first one is to run in the loop.
 
     A crash at any point leaves the same records: either the old segments or the cleaned one that replaces them.
@@ -81,13 +91,16 @@ def clean(fs: FileSystem, target: CleanableLog, settings: CleanerSettings, stats
         OSError: a file cannot be read or written.
         MemoryError: there is no memory for the keys.
     """
-    segments = target.segments
-    all_segments = [*target.log.segments]
+    segments, all_segments = target.segments, [*target.log.segments]
     for segment in all_segments:
         segment.hold()
     try:
         end_offset = yield from _Work(fs, target, settings, stats, now_ms).run(segments, all_segments)
+        yield Place.LOOP
         return end_offset
+    except Exception:
+        yield Place.LOOP
+        raise
     finally:
         for segment in all_segments:
             segment.let_go()
@@ -137,12 +150,12 @@ class _Work:
         if unflushed:
             self._fs.flush_directory(self._log.folder)
 
-    def _scan_transactions(self, segments: Sequence[Segment], ends: Sequence[int]) -> Generator[Place, None, None]:
+    def _scan_transactions(self, segments: Sequence[Segment], ends: Sequence[int]) -> Steps:
         """The marker of a transaction may lie after the part that is cleaned, so the whole log is read."""
         for segment, end in zip(segments, ends, strict=True):
             yield from self._read(segment, 0, end, self._transactions.scan)
 
-    def _scan_keys(self, segments: Sequence[Segment]) -> Generator[Place, None, None]:
+    def _scan_keys(self, segments: Sequence[Segment]) -> Steps:
         from_offset = self._target.first_dirty_offset
         scan = KeyScan(self._map, self._transactions, from_offset)
         bases = [*(segment.base_offset for segment in segments[1:]), self._target.first_uncleanable_offset]
@@ -168,7 +181,7 @@ class _Work:
         end: int,
         take: Callable[[bytes], int],
         is_over: Callable[[], bool] = lambda: False,
-    ) -> Generator[Place, None, None]:
+    ) -> Steps:
         """Pass the batches between two positions of a segment to `take`, which returns how many bytes it has used."""
         while position < end and not is_over():
             data = segment.read_whole_batches(position, READ_BYTES)[: end - position]
@@ -178,8 +191,8 @@ class _Work:
                 raise self._uncleanable(segment, position + problem.offset, problem) from None
             self._stats.io_bytes += len(data)
             if used == 0 and not is_over():
-                problem = CorruptBatch("RecordBatch", 2, "batch_length", position, "the batch is not whole")
-                raise self._uncleanable(segment, position, problem)
+                not_whole = CorruptBatch("RecordBatch", 2, "batch_length", position, "the batch is not whole")
+                raise self._uncleanable(segment, position, not_whole)
             position += used
             yield Place.ANYWHERE
 
@@ -189,7 +202,7 @@ class _Work:
         where = f"{segment.log_path.name}, position {position}, offset {offset}"
         return UncleanableLog(f"{where}: {problem.field or 'batch'}: {problem.why}")
 
-    def _clean_group(self, group: Sequence[Segment], filtered: RecordFilter) -> Generator[Place, None, None]:
+    def _clean_group(self, group: Sequence[Segment], filtered: RecordFilter) -> Steps:
         """Write what stays of neighbouring segments to a new one, and replace them by it."""
         base_offset = group[0].base_offset
         remove_segment_files(self._fs, self._log.folder, base_offset, CLEANED_SUFFIX)
@@ -205,6 +218,7 @@ class _Work:
             is_needed = self._log.replace_segments(group, cleaned)
             if not is_needed:
                 raise CleaningAborted("segments were deleted")
+            self._stats.count_replaced(group, cleaned)
             yield Place.ANYWHERE
             self._fs.flush_directory(self._log.folder)
         finally:
@@ -212,13 +226,8 @@ class _Work:
                 cleaned.close()
                 for suffix in (CLEANED_SUFFIX, SWAP_SUFFIX):
                     remove_segment_files(self._fs, self._log.folder, base_offset, suffix)
-        stats = self._stats
-        stats.bytes_before += sum(segment.size_bytes for segment in group)
-        stats.bytes_after += cleaned.size_bytes
-        stats.segments_before += len(group)
-        stats.segments_after += 1
 
-    def _write_group(self, group: Sequence[Segment], cleaned: Segment, filtered: RecordFilter) -> Generator[Place, None, None]:
+    def _write_group(self, group: Sequence[Segment], cleaned: Segment, filtered: RecordFilter) -> Steps:
         index_entries: list[tuple[int, int, int, int]] = []
         filtered.begin_segment(cleaned.base_offset, group[-1].next_offset)
         position = 0
@@ -267,5 +276,3 @@ def groups(segments: Sequence[Segment], segment_bytes: int, index_bytes: int) ->
             time_index_bytes = segment.time_index.size_bytes
         shared[-1].append(segment)
     return shared
-
-

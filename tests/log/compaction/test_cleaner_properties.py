@@ -59,7 +59,9 @@ class Cleaned:
         self.now_ms += 100
         match step:
             case ("plain", pairs, compression, log_append_time):
-                append(self.log, *pairs, timestamp_ms=self.now_ms, compression=compression, log_append_time=log_append_time)
+                append(
+                    self.log, *pairs, timestamp_ms=self.now_ms, compression=compression, log_append_time=log_append_time
+                )
             case ("idempotent", pairs, producer_id):
                 if producer_id not in self.open:
                     options = {"producer_epoch": self.epochs.get(producer_id, 0), "base_sequence": 7}
