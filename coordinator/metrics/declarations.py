@@ -286,6 +286,20 @@ LOG_LINES_DROPPED = Metric(
     Kind.COUNTER,
     "Lines of the server's log that were dropped because more came than could be written.",
 )
+COMPACTIONS = Metric("coordinator_compactions", Kind.COUNTER, "Compactions of logs that succeeded.")
+COMPACTED_BYTES = Metric(
+    "coordinator_compacted_bytes", Kind.COUNTER, "Bytes of the segments that compactions replaced."
+)
+COMPACTED_BYTES_KEPT = Metric(
+    "coordinator_compacted_bytes_kept", Kind.COUNTER, "Bytes of the segments that took their place."
+)
+UNCLEANABLE_LOGS = Metric(
+    "kafka_log_logcleanermanager_uncleanable_partitions_count",
+    Kind.GAUGE,
+    "Logs that cannot be compacted until the next start, because a batch is damaged.",
+    (),
+    "kafka.log:type=LogCleanerManager,name=uncleanable-partitions-count: Value, per logDirectory",
+)
 
 # ---- single groups
 

@@ -4,7 +4,7 @@ import platform
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from _wire.apis import APIS
 from _wire.errors import ErrorCode
@@ -35,6 +35,15 @@ ERROR_NAMES: Final = {int(error): error.name for error in ErrorCode}
 PARTITION_STATES: Final = {"loading": ShardState.LOADING, "active": ShardState.ACTIVE, "failed": ShardState.FAILED}
 
 
+class Compaction(Protocol):
+    """What the log cleaner has done since the start."""
+
+    cleanings: int
+    bytes_before: int
+    bytes_after: int
+    uncleanable: int
+
+
 @dataclass(frozen=True, slots=True)
 class Measured:
     """The parts of a node that are read at a scrape. `log_bytes` is of the log of a topic and partition."""
@@ -48,6 +57,7 @@ class Measured:
     leads: Callable[[str, int], bool]
     log_bytes: Callable[[str, int], int]
     now_ms: Callable[[], int]
+    compaction: Compaction
 
 
 class NodeMetrics:
@@ -179,6 +189,10 @@ class NodeMetrics:
             (d.AUDIT_LOG_BYTES, audit_log_bytes),
             (d.AUDIT_SNAPSHOTS_WAITING, node.coordinator.audit.partitions_waiting),
             (d.LOG_LINES_DROPPED, self._log_lines_dropped()),
+            (d.COMPACTIONS, node.compaction.cleanings),
+            (d.COMPACTED_BYTES, node.compaction.bytes_before),
+            (d.COMPACTED_BYTES_KEPT, node.compaction.bytes_after),
+            (d.UNCLEANABLE_LOGS, node.compaction.uncleanable),
         ):
             yield metric, [((), value)]
 

@@ -310,6 +310,7 @@ class Node:
                 leads=partitions.leads,
                 log_bytes=lambda topic, partition: partitions.get(topic, partition).size_bytes,
                 now_ms=self._clock.now_ms,
+                compaction=self._cleaner.counts,
             )
         )
 
