@@ -23,7 +23,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test conformance-kafka crash fuzz interop interop-ci simulate mutate nightly lint format docs hostile bench bench-assignors bench-broker bench-consumer-offsets bench-coordinator bench-dashboard bench-load bench-pipeline bench-testkit bench-timers bench-wire lock testing-examples clean java python
+.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test conformance-kafka crash fuzz interop interop-ci simulate mutate nightly lint format docs hostile bench bench-assignors bench-broker bench-cleaner bench-consumer-offsets bench-coordinator bench-dashboard bench-load bench-pipeline bench-testkit bench-timers bench-wire lock testing-examples clean java python
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -108,6 +108,12 @@ bench-assignors: build-tests ## the assignors beside kafka-python's, and Kafka's
 # The scripts describe their environment variables (ROUNDS, ONLY, PEERS, ...) at the top.
 bench-coordinator: build-tests ## the server under load beside Apache Kafka, kfake and a bare event loop (Go; Java and Maven for Kafka)
 	@$(BIN)/python tests/bench/bench_coordinator.py
+
+COMMITS ?= 10000000
+KEYS ?= 10000
+
+bench-cleaner: build-tests ## compaction of COMMITS (10000000) commits of KEYS (10000) keys: disk, time of a start, and the wait of clients
+	@COMMITS=$(COMMITS) KEYS=$(KEYS) $(BIN)/python tests/bench/bench_cleaner.py
 
 bench-dashboard: build-tests ## the live page with EVENTS (1000000) events of GROUPS (10000) groups, in Chromium
 	@$(BIN)/python tests/bench/bench_dashboard.py

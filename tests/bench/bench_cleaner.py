@@ -1,4 +1,4 @@
-"""What the compaction of __consumer_offsets takes, and what it saves: disk, the time of a load, and the wait of clients.
+"""What compaction of __consumer_offsets takes and saves: disk, the time of a start, and how long clients wait.
 
     make bench-cleaner COMMITS=10000000 KEYS=10000
 

@@ -6,6 +6,7 @@ from tests.mutations import (
     audit,
     bounds,
     checks,
+    compaction,
     connections,
     explain,
     group_failures,
@@ -39,4 +40,5 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *produce.MUTANTS,
     *bounds.MUTANTS,
     *quotas.MUTANTS,
+    *compaction.MUTANTS,
 )

@@ -212,10 +212,11 @@ LOG_MUTANTS: Final = (
         "surplus_bytes > 0",
     ),
     Mutant(
-        "an iteration over a log loses its place when segments are deleted",
+        "an iteration over a log loses its place when segments are replaced",
         PARTITION_LOG,
-        "position = bisect_right(self._base_offsets, segment.base_offset)",
-        "position += 1",
+        "            offset = max(offset, segment.next_offset)\n",
+        "            at = bisect_right(self._base_offsets, segment.base_offset)\n"
+        "            offset = self._base_offsets[at] if at < len(self._segments) else self.log_end_offset\n",
     ),
     Mutant(
         "offsets before the log start offset are used again",
