@@ -45,7 +45,8 @@ def remove_segment_files(fs: FileSystem, folder: Path, base_offset: int, suffix:
 def complete_swaps(fs: FileSystem, folder: Path, config: LogConfig) -> None:
     """Remove what an unfinished cleaning has left, and complete the replacement by one that had finished.
 
-    A segment whose files are partly `.cleaned` and partly `.swap` does not count yet.
+    Its log file is the last one that is renamed: without one with the suffix `.swap` it had not finished. As in Kafka,
+    nor has a segment at or after one with the suffix `.cleaned`.
 
     Raises:
         OSError: a file cannot be read, renamed or removed.
@@ -56,12 +57,10 @@ def complete_swaps(fs: FileSystem, folder: Path, config: LogConfig) -> None:
     logs = set(base_offsets(fs, folder, SWAP_SUFFIX))
     for base_offset in sorted(swapped, reverse=True):
         is_unfinished = bool(cleaned) and base_offset >= min(cleaned)
-        if is_unfinished:
+        if is_unfinished or base_offset not in logs:
             remove_segment_files(fs, folder, base_offset, SWAP_SUFFIX)
-        elif base_offset in logs:
-            _complete(fs, folder, base_offset, config)
         else:
-            _rename_files(fs, folder, base_offset)  # its log has its plain name already
+            _complete(fs, folder, base_offset, config)
     for base_offset in cleaned:
         remove_segment_files(fs, folder, base_offset, CLEANED_SUFFIX)
 
@@ -71,10 +70,6 @@ def _complete(fs: FileSystem, folder: Path, base_offset: int, config: LogConfig)
     for old in base_offsets(fs, folder):
         if base_offset <= old < next_offset:
             remove_segment_files(fs, folder, old)
-    _rename_files(fs, folder, base_offset)
-
-
-def _rename_files(fs: FileSystem, folder: Path, base_offset: int) -> None:
     for suffix in SEGMENT_FILES:
         path = segment_path(folder, base_offset, suffix + SWAP_SUFFIX)
         if fs.exists(path):

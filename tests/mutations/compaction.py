@@ -139,6 +139,12 @@ REPLACEMENT_MUTANTS: Final = (
         "is_unfinished = False",
     ),
     Mutant(
+        "a start takes the indexes of a replacement that is not complete",
+        SWAP,
+        "        if is_unfinished or base_offset not in logs:\n",
+        "        if is_unfinished:\n",
+    ),
+    Mutant(
         "a start keeps the segments that were replaced",
         SWAP,
         "        if base_offset <= old < next_offset:\n            remove_segment_files(fs, folder, old)\n",

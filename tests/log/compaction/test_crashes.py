@@ -116,10 +116,23 @@ def test_after_a_power_loss_no_value_is_lost_that_a_later_lost_one_had_replaced(
 def test_a_replacement_that_was_not_complete_is_undone() -> None:
     fs = CrashingFiles()
     log = dirty_log(fs, flushed=True)
-    for name in (f"{0:020d}.log.cleaned", f"{10:020d}.index.swap", f"{10:020d}.log.swap"):
-        fs.content(log.folder / name)
+    last = log.segments[-2]
+    fs.content(log.folder / f"{0:020d}.log.cleaned")
+    for path in (last.offset_index.path, last.log_path):
+        fs.content(path.with_name(path.name + SWAP_SUFFIX))[:] = fs.content(path)[:-1]
     before = seen(log)
     check(fs.after_kill(), before, log.log_end_offset, 0)
+
+
+def test_indexes_whose_log_was_not_renamed_are_thrown_away() -> None:
+    fs = CrashingFiles()
+    log = dirty_log(fs, flushed=True)
+    index = log.segments[0].offset_index
+    fs.content(index.path.with_name(index.path.name + SWAP_SUFFIX))
+    content = bytes(fs.content(index.path))
+    complete_swaps(fs, log.folder, SMALL)
+    assert fs.content(index.path) == content
+    check(fs.after_kill(), seen(log), log.log_end_offset, 0)
 
 
 def test_a_swap_below_what_is_not_complete_is_completed() -> None:

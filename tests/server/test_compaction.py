@@ -1,0 +1,103 @@
+"""A server that compacts in its thread while clients commit, produce and read; a kill; a load of what is left."""
+
+import re
+from pathlib import Path
+
+from _wire.errors import NONE
+from _wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from _wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
+from _wire.records import batch_headers, build_batch, parse_records
+from tests.servers import QUICK_GROUPS, RunningServer
+from tests.waiting import wait_for
+from tests.wire_client import WireClient, fetch_request, produce_request
+
+SETTINGS = QUICK_GROUPS | {
+    "offsets.topic.num.partitions": "1",
+    "offsets.topic.segment.bytes": "1048576",
+    "log.segment.bytes": "1048576",
+    "log.cleaner.backoff.ms": "100",
+    "log.segment.delete.delay.ms": "100",
+}
+PARTITIONS = 3
+ROUNDS = 120
+
+
+def commit(client: WireClient, group: str, offset: int, padding: str) -> None:
+    partitions = [
+        OffsetCommitRequestPartition(partition_index=index, committed_offset=offset + index, committed_metadata=padding)
+        for index in range(PARTITIONS)
+    ]
+    topics = [OffsetCommitRequestTopic(name="orders", partitions=partitions)]
+    (topic,) = client.request(OffsetCommitRequest(group_id=group, topics=topics), 8).topics
+    assert [each.error_code for each in topic.partitions] == [NONE] * PARTITIONS
+
+
+def committed(client: WireClient, group: str) -> list[int]:
+    topics = [OffsetFetchRequestTopic(name="orders", partition_indexes=list(range(PARTITIONS)))]
+    (topic,) = client.request(OffsetFetchRequest(group_id=group, topics=topics), 5).topics
+    return [each.committed_offset for each in topic.partitions]
+
+
+def compacted(server: RunningServer, log: str) -> list[str]:
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", server.log.read_text(encoding="utf-8")).splitlines()
+    return [line for line in lines if "compacted a log" in line and log in line]
+
+
+def test_offsets_are_the_same_after_a_compaction_and_a_kill(tmp_path: Path) -> None:
+    with RunningServer(tmp_path, SETTINGS) as server:
+        with WireClient(server.bootstrap) as client:
+            create_topic(client, "orders", "delete")
+            for number in range(ROUNDS):
+                for group in ("g1", "g2"):
+                    commit(client, group, number, "m" * 4_000)
+            wait_for(lambda: compacted(server, "__consumer_offsets-0"), 20, "a compaction")
+            expected = {group: committed(client, group) for group in ("g1", "g2")}
+        assert expected["g1"] == [ROUNDS - 1, ROUNDS, ROUNDS + 1]
+        folder = server.data / "__consumer_offsets-0"
+        wait_for(lambda: not list(folder.glob("*.deleted")), 20, "the removal of the old files")
+        assert sum(path.stat().st_size for path in folder.glob("*.log")) < ROUNDS * 2 * PARTITIONS * 4_000 // 2
+        server.kill()
+        server.start()
+        with WireClient(server.bootstrap) as client:
+            loaded = wait_for(lambda: committed(client, "g1") == expected["g1"], 20, "the load")
+            assert loaded
+            assert committed(client, "g2") == expected["g2"]
+
+
+def test_a_consumer_reads_the_last_value_of_each_key(tmp_path: Path) -> None:
+    with RunningServer(tmp_path, SETTINGS) as server, WireClient(server.bootstrap) as client:
+        create_topic(client, "table", "compact")
+        for number in range(30):
+            records = build_batch([(b"k%d" % (number % 4), b"%d" % number + bytes(100_000), ())], timestamp_ms=1)
+            (answer,) = client.request(produce_request("table", records), 8).responses
+            assert answer.partition_responses[0].error_code == NONE
+        wait_for(lambda: compacted(server, "table-0"), 20, "a compaction")
+        offset, found, read = 0, {}, []
+        while offset < 30:
+            (topic,) = client.request(fetch_request("table", offset, max_bytes=300_000), 11).responses
+            (partition,) = topic.partitions
+            assert partition.error_code == NONE
+            for record in parse_records(partition.records or b""):
+                found[record.key] = record.value
+                read.append(record.offset)
+            offset = batch_headers(partition.records or b"")[-1].next_offset
+        assert {key: value and value.rstrip(b"\0") for key, value in found.items()} == {
+            b"k0": b"28",
+            b"k1": b"29",
+            b"k2": b"26",
+            b"k3": b"27",
+        }
+        assert len(read) < 20
+        assert read == sorted(set(read))
+
+
+def create_topic(client: WireClient, name: str, policy: str) -> None:
+    configs = [CreatableTopicConfig(name="cleanup.policy", value=policy)]
+    topic = CreatableTopic(name=name, num_partitions=PARTITIONS, replication_factor=1, configs=configs)
+    (created,) = client.request(CreateTopicsRequest(topics=[topic]), 4).topics
+    assert created.error_code == NONE
