@@ -42,7 +42,7 @@ from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage, Topic
 
 RETRY_MS: Final = 300_000
-"""How long a log is left alone whose files could not be read or written."""
+"""How long a log is left alone whose files could not be read or written, or that has a transaction open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,8 @@ class LogCleaner:
     def _cleaned(self, target: CleanableLog, cleaned_to: int, stats: CleaningStats, seconds: float) -> None:
         log = target.log
         if cleaned_to <= target.first_dirty_offset:
-            self._give_up(log, f"not one key has room ({LOG_CLEANER_DEDUPE_BUFFER_SIZE.name})")
+            # A transaction is open, of which `last_stable_offset` does not know.
+            self._retry_at_ms[log] = deadline_after(self._now_ms(), RETRY_MS)
             return
         self._cleaned_to[log] = cleaned_to
         self.counts.cleanings += 1

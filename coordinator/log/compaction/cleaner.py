@@ -126,8 +126,11 @@ class _Work:
         yield Place.ANYWHERE
         self._flush(segments, recovery_point)
         yield from self._scan_transactions(all_segments, ends)
+        segments = self._decided(segments)
         yield from self._scan_keys(segments)
         end_offset = self._map.latest_offset + 1
+        if end_offset <= self._target.first_dirty_offset:
+            return self._target.first_dirty_offset
         self._stats.keys, self._stats.map_bytes = self._map.keys, self._map.size_bytes
         to_clean = [segment for segment in segments if segment.base_offset < end_offset]
         filtered = RecordFilter(
@@ -155,18 +158,23 @@ class _Work:
         for segment, end in zip(segments, ends, strict=True):
             yield from self._read(segment, 0, end, self._transactions.scan)
 
+    def _decided(self, segments: Sequence[Segment]) -> Sequence[Segment]:
+        """The segments before the first one with a transaction that is not decided, whatever the caller knows of it."""
+        first_open = self._transactions.first_open_offset
+        undecided = (i for i, segment in enumerate(segments) if segment.next_offset > first_open)
+        return segments[: next(undecided, len(segments))]
+
     def _scan_keys(self, segments: Sequence[Segment]) -> Steps:
         from_offset = self._target.first_dirty_offset
         scan = KeyScan(self._map, self._transactions, from_offset)
-        bases = [*(segment.base_offset for segment in segments[1:]), self._target.first_uncleanable_offset]
-        for segment, next_base in zip(segments, bases, strict=True):
+        for segment in segments:
             if segment.next_offset <= from_offset:
                 continue
             position = self._position_of(segment, from_offset)
             yield from self._read(segment, position, segment.size_bytes, scan.add, lambda: scan.is_full)
             if scan.is_full:
                 return
-            scan.end_segment(next_base)
+            scan.end_segment(segment.next_offset)
 
     def _position_of(self, segment: Segment, offset: int) -> int:
         try:

@@ -21,4 +21,4 @@ class KeyScan:
         """
 
     def end_segment(self, next_base_offset: int) -> None:
-        """Note that no record comes any more before this offset, where the next segment begins."""
+        """Note that no record comes any more before this offset."""

@@ -17,6 +17,10 @@ class Transactions:
         """Producer id, first offset and offset of the marker of each."""
 
     @property
+    def first_open_offset(self) -> int:
+        """The first offset of a transaction whose marker was not found; 2^63 - 1 if there is none."""
+
+    @property
     def producers(self) -> int:
         """How many producers there are."""
 

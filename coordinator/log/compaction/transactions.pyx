@@ -89,6 +89,15 @@ cdef class Transactions:
         ]
 
     @property
+    def first_open_offset(self):
+        cdef int64_t first = INT64_MAX
+        cdef Py_ssize_t i
+        for i in range(self.table.slot_count):
+            if self.table.slots[i].is_used and self.table.slots[i].open_since >= 0:
+                first = min(first, self.table.slots[i].open_since)
+        return first
+
+    @property
     def producers(self):
         return self.table.producers
 

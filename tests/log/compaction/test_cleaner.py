@@ -240,6 +240,21 @@ def test_a_transaction_that_is_not_decided_ends_the_part_that_is_cleaned(fs, log
     ]
 
 
+def test_the_cleaner_finds_transactions_that_are_not_decided_by_itself(fs, log):
+    append(log, (b"a", b"1"), (b"b", b"1"))
+    append(log, (b"a", b"2"))
+    roll(log)
+    append_data(log, 7, (b"b", b"2"))
+    roll(log)
+    append(log, (b"b", b"3"))
+    finish(log)
+    assert clean_now(log, fs) == 3
+    assert [offset for offset, _, _ in kept(log)] == [1, 2, 3, 4]
+    append_marker(log, 7, committed=False)
+    assert clean_now(log, fs, 3) == 5
+    assert [offset for offset, _, _ in kept(log)] == [2, 4]
+
+
 def test_a_record_that_waits_for_too_long(fs):
     log = new_log(fs, replace(CONFIG, max_compaction_lag_ms=HOUR_MS, min_cleanable_dirty_ratio=1.0))
     append(log, (b"a", b"1"), timestamp_ms=START_MS)
