@@ -382,6 +382,14 @@ LOG_CLEANER_MAX_COMPACTION_LAG_MS = ConfigKey(
     1,
     INT64_MAX,
 )
+METADATA_LOG_MAX_RECORD_BYTES_BETWEEN_SNAPSHOTS = ConfigKey(
+    "metadata.log.max.record.bytes.between.snapshots",
+    20_971_520,
+    "The size in bytes of the metadata log above which a start replaces it by a snapshot of what it says, if that is "
+    "less than half as large. Kafka takes snapshots while it runs, too.",
+    1,
+    INT64_MAX,
+)
 LOG_SEGMENT_DELETE_DELAY_MS = ConfigKey(
     "log.segment.delete.delay.ms",
     60_000,

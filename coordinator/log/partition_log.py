@@ -228,6 +228,19 @@ class PartitionLog:
         active = self._segments[-1]
         if active.has_room_for(size_bytes, last_offset, max_timestamp_ms):
             return active
+        return self._roll()
+
+    def roll(self) -> None:
+        """End the active segment, unless it is empty, so that the next append begins another.
+
+        Raises:
+            OSError: a file cannot be written or created.
+        """
+        if self._segments and self._segments[-1].size_bytes > 0:
+            self._roll()
+
+    def _roll(self) -> Segment:
+        active = self._segments[-1]
         active.finish()
         segment = self._create_segment()
         self._unflushed.append(active)

@@ -1,6 +1,6 @@
 """The state of the metadata log in memory (Kafka's MetadataImage)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from coordinator.internal_topics import INTERNAL_TOPICS
@@ -63,6 +63,7 @@ class MetadataImage:
                 check_topic_name(record.name)
                 topic_id = bytes.fromhex(record.topic_id)
                 topic = Topic(record.name, topic_id, record.partitions, dict(record.configs))
+                self._forget(self.topics.get(topic.name))
                 self.topics[topic.name] = self.topics_by_id[topic_id] = topic
                 self.names_by_collision_key[collision_key(topic.name)] = topic.name
                 self.partitions += topic.partitions
@@ -76,13 +77,27 @@ class MetadataImage:
                 self.topics[topic.name] = self.topics_by_id[topic.topic_id] = topic
             case RemoveTopicRecord():
                 topic = self.topics.pop(record.name)
-                del self.topics_by_id[topic.topic_id]
                 self.names_by_collision_key.pop(collision_key(topic.name), None)
-                self.partitions -= topic.partitions
+                self._forget(topic)
             case ProducerIdsRecord():
                 self.next_producer_id = record.next_producer_id
             case QuotaRecord():
                 self._apply_quota(record)
+
+    def _forget(self, topic: Topic | None) -> None:
+        """Take back what a topic counts for. A snapshot repeats topics that may be known (`snapshot`)."""
+        if topic is not None:
+            del self.topics_by_id[topic.topic_id]
+            self.partitions -= topic.partitions
+
+    def snapshot(self) -> Iterator[MetadataRecord]:
+        """Iterate over records that make an image like this one of an empty one, and leave one like this as it is."""
+        yield ProducerIdsRecord(self.next_producer_id)
+        for topic in self.topics.values():
+            yield TopicRecord(topic.name, topic.topic_id.hex(), topic.partitions, dict(topic.configs))
+        for entity, quotas in self.quotas.items():
+            for key, value in quotas.items():
+                yield QuotaRecord(dict(entity), key, repr(value))
 
     def _apply_quota(self, record: QuotaRecord) -> None:
         entity = quota_entity(record.entity)

@@ -29,6 +29,7 @@ from coordinator.config import (
     AUDIT_COMPRESSION_TYPE,
     FETCH_MAX_BYTES,
     LOG_DIRS,
+    METADATA_LOG_MAX_RECORD_BYTES_BETWEEN_SNAPSHOTS,
     NODE_ID,
     OFFSETS_LOAD_BUFFER_SIZE,
     OFFSETS_TOPIC_COMPRESSION_CODEC,
@@ -41,7 +42,7 @@ from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.checkpoints import CLEANER_OFFSETS, GROUP_AUDIT
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
-from coordinator.log.errors import LogFlushError
+from coordinator.log.errors import LogAppendError, LogFlushError
 from coordinator.log.files import FileSystem
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage
@@ -155,6 +156,7 @@ class Node:
         self.scheduler = LoopScheduler(asyncio.get_running_loop(), wheel, now_ms)
         notifier = AppendNotifier(self.scheduler.request_iteration)
         metadata = MetadataStore(self._directory.open_metadata_log(LogConfig()), lambda: uuid.uuid4().bytes)
+        self._compact_metadata(metadata, now_ms())
         slices = Slices(asyncio.get_running_loop().call_soon)
         partitions = Partitions(self._directory, metadata.image, config, self._leadership, slices)
         partitions.set_strays_aside()
@@ -240,6 +242,14 @@ class Node:
             self._measure(self._metrics, partitions, pending, sessions, wheel)
             routes = () if self._testing is None else self._testing.admin_routes(self)
             await self._admin.start(self._metrics, routes)
+
+    def _compact_metadata(self, metadata: MetadataStore, now_ms: int) -> None:
+        bytes_max = self._config[METADATA_LOG_MAX_RECORD_BYTES_BETWEEN_SNAPSHOTS]
+        try:
+            if metadata.compact(bytes_max, self._directory.write_log_start_offsets, now_ms):
+                logger.info("the metadata log begins with a snapshot now")
+        except (LogAppendError, OSError) as problem:
+            logger.error("cannot write a snapshot of the metadata log; it grows", problem=str(problem))
 
     def _start_cleaner(self, image: MetadataImage, partitions: Partitions) -> None:
         # A disk in memory is not safe for several threads.

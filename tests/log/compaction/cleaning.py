@@ -68,9 +68,7 @@ def append_marker(log: PartitionLog, producer_id: int, *, committed: bool, epoch
 
 def roll(log: PartitionLog) -> None:
     """Let the next append begin a segment."""
-    log.segments[-1].finish()
-    log._create_segment()
-    log._unflushed.append(log.segments[-2])
+    log.roll()
 
 
 def clean_now(
