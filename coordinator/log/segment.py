@@ -300,12 +300,13 @@ class Segment:
         Raises:
             OSError: the file cannot be read.
         """
-        data = self._read_exactly(position, min(size_bytes, self.size_bytes - position))
-        if len(data) < LENGTH_END:
-            return data
+        left = self.size_bytes - position
+        data = self._file.read_at(position, min(size_bytes, left))
         needed = LENGTH_END + int.from_bytes(data[OFFSET_BYTES:LENGTH_END], "big", signed=True)
-        if len(data) < needed <= self.size_bytes - position:
-            data = self._read_exactly(position, needed)
+        if len(data) < needed <= left:
+            data = self._file.read_at(position, needed)
+        if len(data) < min(size_bytes, left):
+            raise OSError(errno.EIO, f"file is shorter than the {self.size_bytes} bytes written", str(self.log_path))
         return data
 
     def write_cleaned(self, data: memoryview, position: int) -> None:

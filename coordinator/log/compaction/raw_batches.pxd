@@ -7,7 +7,7 @@ from _wire.batches cimport (
     LAST_OFFSET_DELTA, LEADER_EPOCH, LENGTH_END, MAGIC, MAX_TIMESTAMP, PRODUCER_EPOCH, PRODUCER_ID, RECORD_COUNT,
     RECORDS, TRANSACTIONAL_FLAG,
 )
-from _wire.checksums cimport crc32c
+from _wire.crc32c_nogil cimport crc32c
 from _wire.primitives cimport load_uint16, load_uint32, load_uint64
 from _wire.record_fields cimport headers, nullable_bytes, varint, varlong
 

@@ -3,7 +3,7 @@ import random
 import pytest
 from crc32c import crc32c
 
-from _wire.checksums import crc32c_of
+from _wire.crc32c_nogil import crc32c_of
 
 
 @pytest.mark.parametrize("by_tables", [False, True])
