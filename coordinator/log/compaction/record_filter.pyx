@@ -14,7 +14,7 @@ from _wire.batches cimport (
     DELETE_HORIZON_FLAG, LAST_OFFSET_DELTA, LEADER_EPOCH, LENGTH_END, LOG_APPEND_TIME_FLAG, MAGIC, MAX_TIMESTAMP,
     PRODUCER_EPOCH, PRODUCER_ID, RECORD_COUNT, RECORDS, TRANSACTIONAL_FLAG,
 )
-from _wire.checksums cimport crc32c
+from _wire.crc32c_nogil cimport crc32c
 from _wire.primitives cimport (
     store_uint16, store_uint32, store_uint64, store_uvarlong, varint_size, varlong_size,
 )
