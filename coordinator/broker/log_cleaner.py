@@ -78,9 +78,12 @@ class LogCleaner:
         checkpoint: CheckpointFile,
         now_ms: Callable[[], int],
         thread: CleanerThread | None = None,
-        last_stable_offset: Callable[[PartitionLog], int] = lambda log: log.log_end_offset,
+        last_stable_offset: Callable[[PartitionLog], int | None] = lambda log: None,
     ) -> None:
-        """`last_stable_offset` says of a log before which offset all transactions are decided."""
+        """`last_stable_offset` says of a log before which offset all transactions are decided; None: it is not known.
+
+        Then a cleaning finds out; but a log is read in vain if nothing new is decided.
+        """
         self.counts = CleanerCounts()
         self._files = files
         self._image = image
@@ -295,7 +298,10 @@ class LogCleaner:
             return None
         if log not in self._cleaned_to and (stored := self._stored.pop((log.topic, log.partition), None)) is not None:
             self._cleaned_to[log] = stored
-        target = cleanable_log(log, self._cleaned_to.get(log), self._last_stable_offset(log), now_ms)
+        stable = self._last_stable_offset(log)
+        if stable is None:
+            stable = log.log_end_offset
+        target = cleanable_log(log, self._cleaned_to.get(log), stable, now_ms)
         return target if target.is_due else None
 
     def _log_to_look_at(self, topic: Topic, partition: int) -> PartitionLog | None:

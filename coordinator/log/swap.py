@@ -15,7 +15,7 @@ from coordinator.log.files import FileSystem
 from coordinator.log.segment import CLEANED_SUFFIX, SWAP_SUFFIX, Segment, segment_path
 
 BASE_OFFSET_DIGITS: Final = 20
-SEGMENT_FILES: Final = (".index", ".timeindex", ".log")
+SEGMENT_FILES: Final = (".index", ".timeindex", ".txnindex", ".log")
 """The files of a segment. Whoever removes them removes the log last: without one, the others are leftovers."""
 
 

@@ -14,6 +14,7 @@ from coordinator.log.compaction import cleaner
 from coordinator.log.compaction.cleaner import READ_BYTES
 from coordinator.logger import logger
 from tests.broker.virtual_broker import START_MS, VirtualBroker
+from tests.log.compaction.cleaning import append_data, append_marker
 
 MINUTE_MS = 60_000
 ROUND_MS = 25_000
@@ -38,7 +39,7 @@ class CleaningBroker(VirtualBroker):
             self.wheel,
             self._directory.checkpoint_file(CLEANER_OFFSETS),
             self.clock.now_ms,
-            last_stable_offset=lambda log: self.stable.get(log.name, log.log_end_offset),
+            last_stable_offset=lambda log: self.stable.get(log.name),
         )
         self.cleaner.start()
         self.turns = 0
@@ -177,6 +178,22 @@ def test_what_is_not_decided_is_not_compacted(broker):
     broker.stable["t-0"] = 20
     broker.advance(ROUND_MS)
     assert offsets(log) == [19, 20]
+
+
+def test_a_transaction_that_only_the_log_knows_of_is_not_compacted_and_looked_for_seldom(broker, monkeypatch):
+    broker.create("t")
+    log = broker.partitions.get("t", 0)
+    append_data(log, 7, (b"a", b"open"))
+    broker.fill("t", [b"a"] * 22)
+    cleanings = []
+    clean = cleaner.clean
+    monkeypatch.setattr(log_cleaner, "clean", lambda *rest: cleanings.append(1) or clean(*rest))
+    broker.advance(4 * MINUTE_MS)
+    assert len(offsets(log)) == 23
+    assert cleanings == [1]
+    append_marker(log, 7, committed=True)
+    broker.advance(3 * MINUTE_MS)
+    assert len(offsets(log)) < 15
 
 
 def test_no_turn_is_long(broker, monkeypatch):
