@@ -186,8 +186,12 @@ def test_a_transaction_that_only_the_log_knows_of_is_not_compacted_and_looked_fo
     append_data(log, 7, (b"a", b"open"))
     broker.fill("t", [b"a"] * 22)
     cleanings = []
-    clean = cleaner.clean
-    monkeypatch.setattr(log_cleaner, "clean", lambda *rest: cleanings.append(1) or clean(*rest))
+
+    def clean(*rest):
+        cleanings.append(1)
+        return cleaner.clean(*rest)
+
+    monkeypatch.setattr(log_cleaner, "clean", clean)
     broker.advance(4 * MINUTE_MS)
     assert len(offsets(log)) == 23
     assert cleanings == [1]
