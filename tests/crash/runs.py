@@ -22,8 +22,8 @@ from tests.wire_client import WireClient
 SETTINGS: Final = QUICK_GROUPS | {
     "offsets.topic.num.partitions": "4",
     "offsets.topic.segment.bytes": "1048576",
-    # "log.cleaner.backoff.ms": "50",
-    # "log.cleaner.min.cleanable.ratio": "0.01",
+    "log.cleaner.backoff.ms": "50",
+    "log.cleaner.min.cleanable.ratio": "0.01",
     "log.segment.delete.delay.ms": "100",
     "log.retention.check.interval.ms": "100",
     "group.audit.offsets.interval.ms": "1000",
