@@ -13,8 +13,8 @@ from _wire.batches cimport RECORDS, corrupt
 from _wire.primitives cimport load_uint16
 from coordinator.log.compaction.producer_table cimport Producer, ProducerTable
 from coordinator.log.compaction.raw_batches cimport (
-    BAD_MARKER, BAD_ORDER, INCOMPLETE, NO_PROBLEM, OUT_OF_MEMORY, TOO_MANY_PRODUCERS, Head, Problem, RecordView, is_control,
-    is_transactional, read_head, read_record,
+    BAD_MARKER, BAD_ORDER, INCOMPLETE, NO_PROBLEM, OUT_OF_MEMORY, TOO_MANY_PRODUCERS, Head, Problem, RecordView,
+    is_control, is_transactional, read_head, read_record,
 )
 
 cdef enum Marker:                       # ControlRecordType
