@@ -33,7 +33,9 @@ class Loop:
 
 @pytest.mark.parametrize("last", [Place.LOOP, None])
 def test_steps_run_in_the_thread_up_to_one_that_does_not(last: Place | None) -> None:
-    loop, done, threads = Loop(), [], []
+    loop = Loop()
+    done: list[Place | None] = []
+    threads: list[threading.Thread] = []
     places = iter([Place.ANYWHERE, Place.ANYWHERE, last])
 
     def step() -> Place | None:
