@@ -15,6 +15,7 @@ from coordinator.broker import slices
 from coordinator.broker.cleaner_thread import CleanerThread, Pace
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.retention import NEXT_TURN_MS, TURN_SECONDS, RemovalKey, Timers
+from coordinator.broker.topic_configs import CLEANUP_POLICY
 from coordinator.config import (
     LOG_CLEANER_BACKOFF_MS,
     LOG_CLEANER_DEDUPE_BUFFER_SIZE,
@@ -25,6 +26,7 @@ from coordinator.config import (
     Config,
 )
 from coordinator.deadlines import deadline_after
+from coordinator.internal_topics import READ_ONLY_TOPICS
 from coordinator.log.checkpoints import CheckpointFile
 from coordinator.log.compaction.cleanable import CleanableLog, cleanable_log
 from coordinator.log.compaction.cleaner import (
@@ -268,7 +270,7 @@ class LogCleaner:
         found: CleanableLog | None = None
         for topic in list(self._image.topics.values()):
             yield Place.LOOP
-            if "compact" not in self._partitions.log_config(topic).cleanup_policy:
+            if not self._is_compacted(topic):
                 continue
             for partition in range(topic.partitions):
                 target = self._target(topic, partition)
@@ -279,6 +281,12 @@ class LogCleaner:
         if found is None or self._partitions.open_log(found.log.topic, found.log.partition) is not found.log:
             return None
         return self._target_of(found.log)
+
+    def _is_compacted(self, topic: Topic) -> bool:
+        # Most topics are not, and to validate all configs of each takes long.
+        if topic.name not in READ_ONLY_TOPICS and "compact" not in topic.configs.get(CLEANUP_POLICY.name, ""):
+            return False
+        return "compact" in self._partitions.log_config(topic).cleanup_policy
 
     def _target(self, topic: Topic, partition: int) -> CleanableLog | None:
         """What of a partition is to be cleaned, if it is dirty enough."""

@@ -108,6 +108,17 @@ def test_other_topics_are_left_alone(broker):
     assert broker.partitions.log_config(broker.image.topics[OFFSETS_TOPIC]).cleanup_policy == {"compact"}
 
 
+def test_the_offsets_topic_of_an_older_data_folder_is_compacted():
+    """Its configs say nothing of a policy."""
+    broker = CleaningBroker({"offsets.topic.segment.bytes": "1048576"})
+    broker.topics._store.create_topic(OFFSETS_TOPIC, 1, {}, START_MS)
+    log = broker.partitions.get(OFFSETS_TOPIC, 0)
+    for _ in range(22):
+        log.append(bytearray(build_batch([(b"a", VALUE, ())], timestamp_ms=START_MS)), 0, START_MS)
+    broker.advance(ROUND_MS)
+    assert offsets(log) == [19, 20, 21]
+
+
 def test_the_cleaner_can_be_turned_off():
     broker = CleaningBroker({"log.cleaner.enable": "false"})
     broker.create("t")

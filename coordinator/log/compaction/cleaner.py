@@ -48,6 +48,8 @@ class CleanerSettings:
     dedupe_buffer_bytes: int = 128 << 20
     load_factor: float = 0.9
     producer_expiration_ms: int = 86_400_000
+    producers_max: int = 1_000_000
+    """Of one log. Each takes 56 bytes, and clients may invent producer ids."""
     new_secret: Callable[[], bytes] = field(default=lambda: os.urandom(SECRET_BYTES))
 
 
@@ -118,7 +120,8 @@ class _Work:
         self._now_ms = now_ms
         secret = settings.new_secret()
         self._map = OffsetMap(settings.dedupe_buffer_bytes, settings.load_factor, secret)
-        self._transactions = Transactions(secret, now_ms - settings.producer_expiration_ms)
+        live_after_ms = now_ms - settings.producer_expiration_ms
+        self._transactions = Transactions(secret, live_after_ms, settings.producers_max)
 
     def run(self, segments: Sequence[Segment], all_segments: Sequence[Segment]) -> Cleaning:
         ends = [segment.size_bytes for segment in all_segments]  # batches may be appended to the last one

@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t, uint8_t
 from _wire.batches cimport COMPRESSION_MASK, RECORDS
 from coordinator.log.compaction.offset_map cimport FULL, NO_MEMORY, OffsetMap
 from coordinator.log.compaction.raw_batches cimport (
-    BAD_COUNT, BAD_RECORD, COMPRESSED, INCOMPLETE, NO_PROBLEM, OUT_OF_MEMORY, Head, Problem, RecordView, is_control,
+    BAD_COUNT, BAD_RECORD, COMPRESSED, NO_PROBLEM, OUT_OF_MEMORY, Head, Problem, RecordView, is_control,
     read_head, read_record,
 )
 from coordinator.log.compaction.transactions cimport Transactions, corrupt_batch
@@ -87,8 +87,7 @@ cdef class KeyScan:
         cdef RecordView record
         cdef int64_t offset
         cdef int result
-        cdef int i
-        for i in range(self.head.record_count):
+        for _ in range(self.head.record_count):
             p = read_record(p, end, &self.head, &record)
             if p == NULL:
                 return BAD_RECORD

@@ -1,16 +1,16 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
 """Key → offset of its last record, in a bounded amount of memory (Kafka's SkimpyOffsetMap).
 
-A key is known by its hash alone, so two keys with one hash would lose records. Clients choose the keys. Kafka takes MD5,
-for which anybody can make such keys. This takes SipHash with a secret that is new for each map and 128 bits of output:
-who does not know the secret cannot make two keys collide, nor many keys fall into one place and slow the map down.
+A key is known by its hash alone, so two keys with one hash would lose records. Clients choose the keys. Kafka takes
+MD5, for which anybody can make such keys. This takes SipHash with a secret that is new for each map and 128 bits of
+output: who does not know the secret cannot make two keys collide, nor many fall into one place and slow the map down.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 
-from _wire.siphash cimport Hash, Secret, little_endian_word, siphash
+from _wire.siphash cimport Hash, little_endian_word, siphash
 
 cdef enum:
     FIRST_SLOTS = 1 << 12
@@ -22,7 +22,8 @@ SLOT_BYTES = sizeof(Slot)
 cdef class OffsetMap:
 
     def __cinit__(self, Py_ssize_t buffer_bytes, double load_factor, bytes secret):
-        if PyBytes_GET_SIZE(secret) != SECRET_BYTES or not 0 < load_factor <= 1 or buffer_bytes < <Py_ssize_t>sizeof(Slot):
+        cdef bint has_room = buffer_bytes >= <Py_ssize_t>sizeof(Slot)
+        if PyBytes_GET_SIZE(secret) != SECRET_BYTES or not 0 < load_factor <= 1 or not has_room:
             raise ValueError("an offset map has a secret of 16 bytes, a load factor of at most 1, and room for a slot")
         self.secret.low = little_endian_word(<const uint8_t *>PyBytes_AS_STRING(secret), 8)
         self.secret.high = little_endian_word(<const uint8_t *>PyBytes_AS_STRING(secret) + 8, 8)

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
-"""What a cleaning knows of the producers in a log, by producer id. Clients may invent ids, so their hash has a secret."""
+"""What a cleaning knows of the producers in a log, by id. Clients may invent ids, so their hash has a secret."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t, uint64_t

@@ -50,6 +50,7 @@ cdef enum Problem:
     BAD_RECORD
     BAD_MARKER
     TOO_LARGE
+    TOO_MANY_PRODUCERS
     OUT_OF_MEMORY
 
 

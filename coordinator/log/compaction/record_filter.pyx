@@ -20,7 +20,7 @@ from _wire.primitives cimport (
 )
 from coordinator.log.compaction.offset_map cimport OffsetMap
 from coordinator.log.compaction.raw_batches cimport (
-    BAD_COUNT, BAD_ORDER, BAD_RECORD, COMPRESSED, INCOMPLETE, NO_PROBLEM, OUT_OF_MEMORY, TOO_LARGE, Head, Problem,
+    BAD_COUNT, BAD_ORDER, BAD_RECORD, COMPRESSED, NO_PROBLEM, OUT_OF_MEMORY, TOO_LARGE, Head, Problem,
     RecordView, is_control, read_head, read_record,
 )
 from coordinator.log.compaction.transactions cimport Transactions, corrupt_batch
@@ -220,8 +220,7 @@ cdef class RecordFilter:
         """Collect the records that stay."""
         cdef RecordView record
         cdef Kept *kept
-        cdef int i
-        for i in range(self.head.record_count):
+        for _ in range(self.head.record_count):
             p = read_record(p, end, &self.head, &record)
             if p == NULL:
                 return BAD_RECORD

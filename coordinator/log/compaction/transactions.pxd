@@ -19,6 +19,7 @@ cdef class Transactions:
     cdef int64_t pass_from_offset
     cdef int64_t next_offset
     cdef int64_t live_after_ms
+    cdef Py_ssize_t producers_max
 
     cdef Problem scan_batch(self, const Head *head, const uint8_t *batch) noexcept nogil
     cdef Problem add_aborted(self, const Producer *producer, int64_t last_offset) noexcept nogil

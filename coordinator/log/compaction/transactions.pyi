@@ -6,9 +6,10 @@ class Transactions:
     First the whole log is scanned; then it is read once or twice more, each time after `begin_pass`.
     """
 
-    def __init__(self, secret: bytes, live_after_ms: int) -> None:
+    def __init__(self, secret: bytes, live_after_ms: int, producers_max: int) -> None:
         """A producer is live if its last batch has a later timestamp than `live_after_ms`.
 
+        Of more than `producers_max` the others count as expired; a log with transactions of more cannot be cleaned.
         `secret` has 16 random bytes.
         """
 

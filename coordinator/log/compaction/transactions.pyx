@@ -13,8 +13,8 @@ from _wire.batches cimport RECORDS, corrupt
 from _wire.primitives cimport load_uint16
 from coordinator.log.compaction.producer_table cimport Producer, ProducerTable
 from coordinator.log.compaction.raw_batches cimport (
-    BAD_MARKER, BAD_ORDER, INCOMPLETE, NO_PROBLEM, OUT_OF_MEMORY, Head, Problem, RecordView, is_control,
-    is_transactional, read_head, read_record,
+    BAD_MARKER, BAD_ORDER, INCOMPLETE, NO_PROBLEM, OUT_OF_MEMORY, TOO_MANY_PRODUCERS, Head, Problem, RecordView,
+    is_control, is_transactional, read_head, read_record,
 )
 
 cdef enum Marker:                       # ControlRecordType
@@ -40,6 +40,7 @@ cdef tuple PROBLEMS = (
     ("records", "a record is malformed"),
     ("records", "a control record is malformed"),
     ("batch_length", "the batch would be too large"),
+    ("producer_id", "the log has too many producers with transactions"),
     ("", "there is no memory"),
 )
 
@@ -74,9 +75,10 @@ cdef Problem read_marker(const Head *head, const uint8_t *batch, Marker *marker)
 
 cdef class Transactions:
 
-    def __cinit__(self, bytes secret, int64_t live_after_ms):
+    def __cinit__(self, bytes secret, int64_t live_after_ms, Py_ssize_t producers_max):
         self.table = ProducerTable(secret)
         self.live_after_ms = live_after_ms
+        self.producers_max = producers_max
 
     def __dealloc__(self):
         free(self.aborted)
@@ -139,6 +141,9 @@ cdef class Transactions:
         cdef Problem problem
         if head.producer_id < 0:
             return NO_PROBLEM
+        if self.table.producers >= self.producers_max and self.table.find(head.producer_id) == NULL:
+            # As if it had expired; but of a transaction it must be known how it ended.
+            return TOO_MANY_PRODUCERS if is_transactional(head) else NO_PROBLEM
         producer = self.table.entry(head.producer_id)
         if producer == NULL:
             return OUT_OF_MEMORY

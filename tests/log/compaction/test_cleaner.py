@@ -344,6 +344,25 @@ def test_that_of_a_producer_that_has_expired_goes(fs, log):
     assert offsets(batches(log))[0] == (1, 1, 1)
 
 
+def test_of_too_many_producers_the_later_ones_count_as_expired(fs, log):
+    for producer_id in range(3):
+        append(log, (b"a", b"1"), producer_id=producer_id, producer_epoch=0, base_sequence=0)
+    append(log, (b"a", b"2"))
+    finish(log)
+    clean_now(log, fs, settings=replace(SETTINGS, producers_max=2))
+    assert [each.producer[0] for each in batches(log) if not each.records] == [0, 1]
+
+
+def test_a_log_with_transactions_of_too_many_producers_is_uncleanable(fs, log):
+    for producer_id in range(3):
+        append_data(log, producer_id, (b"a", b"1"))
+        append_marker(log, producer_id, committed=False)
+    finish(log)
+    with pytest.raises(UncleanableLog, match="too many producers"):
+        clean_now(log, fs, settings=replace(SETTINGS, producers_max=2))
+    assert clean_now(log, fs, settings=replace(SETTINGS, producers_max=3)) == 6
+
+
 def test_the_last_batch_of_the_cleaned_part_stays_without_records(fs, log):
     append(log, (b"a", b"1"))
     append(log, (None, b"2"), (None, b"3"))

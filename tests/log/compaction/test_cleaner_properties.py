@@ -158,7 +158,7 @@ def test_a_map_that_becomes_full_ends_the_round(steps: list[tuple[Any, ...]], sl
 @settings(max_examples=40, deadline=None)
 @given(steps=STEPS)
 def test_producers_that_have_expired_keep_nothing(steps: list[tuple[Any, ...]]) -> None:
-    play(Cleaned(CleanerSettings(1 << 20, 0.9, 300, lambda: SECRET)), steps)
+    play(Cleaned(CleanerSettings(1 << 20, 0.9, 300, new_secret=lambda: SECRET)), steps)
 
 
 def play(cleaned_log: Cleaned, steps: list[tuple[Any, ...]]) -> None:
