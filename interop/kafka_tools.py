@@ -1,0 +1,257 @@
+"""Run Apache Kafka's own command line tools against this server (Java and Maven): `make kafka-tools`.
+
+Starts a server, runs one tool after the other, looks in what each prints for what it prints about a Kafka of one node,
+and writes docs/kafka-tools.md.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final, NamedTuple
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from coordinator.pipeline.java import require_java  # noqa: E402
+from tests.differential.kafka import VERSION, kafka_jars  # noqa: E402
+from tests.servers import QUICK_GROUPS, RunningServer  # noqa: E402
+
+PAGE: Final = ROOT / "docs" / "kafka-tools.md"
+TOOL_SECONDS: Final = 90
+LINES_SHOWN: Final = 12
+CHARACTERS_SHOWN: Final = 160
+SERVER: Final = "SERVER"
+"""Stands for the address of the server in arguments and in what is shown."""
+CONFIGS: Final = "kafka.admin.ConfigCommand"
+TOOLS: Final = "org.apache.kafka.tools"
+GROUPS: Final = f"{TOOLS}.consumer.group.ConsumerGroupCommand"
+NOISE: Final = re.compile(r"^(SLF4J|WARNING|log4j|\s*$|Option --|The consumer rebalance protocol)")
+
+
+class Tool(NamedTuple):
+    """A command, and a regular expression that is found in what it prints when it works."""
+
+    script: str
+    program: str
+    arguments: str
+    expected: str
+    stdin: str = ""
+
+
+def commands(scratch: Path) -> list[Tool]:
+    """In this order: each needs what those before it have made."""
+    records = scratch / "delete-records.json"
+    records.write_text(json.dumps({"version": 1, "partitions": [{"topic": "tool", "partition": 0, "offset": 10}]}))
+    plan = scratch / "reassign.json"
+    plan.write_text(json.dumps({"version": 1, "partitions": [{"topic": "tool", "partition": 0, "replicas": [1]}]}))
+    at, by = f"--bootstrap-server {SERVER}", f"--bootstrap-server {SERVER} --topic tool"
+    load = f"--topic tool --record-size 200 --throughput -1 --command-property bootstrap.servers={SERVER}"
+    topics, configs, transactions = f"{TOOLS}.TopicCommand", CONFIGS, f"{TOOLS}.TransactionsCommand"
+    reassign, cluster = f"{TOOLS}.reassign.ReassignPartitionsCommand", f"{TOOLS}.ClusterTool"
+    return [
+        Tool("kafka-topics", topics, f"{by} --create --partitions 3 --config retention.ms=90000000", "Created"),
+        Tool("kafka-topics", topics, f"{by} --describe", r"PartitionCount: 3.*retention.ms=90000000"),
+        Tool("kafka-topics", topics, f"{by} --alter --partitions 4", r"\A\Z"),
+        Tool("kafka-topics", topics, f"{at} --list", r"(?m)^tool$"),
+        Tool(
+            "kafka-configs",
+            configs,
+            f"{at} --alter --entity-type topics --entity-name tool --add-config segment.ms=100000",
+            "Completed",
+        ),
+        Tool("kafka-configs", configs, f"{at} --describe --entity-type topics --entity-name tool", "segment.ms=100000"),
+        Tool(
+            "kafka-configs",
+            configs,
+            f"{at} --describe --entity-type brokers --entity-name 1",
+            "Dynamic configs for broker 1",
+        ),
+        Tool(
+            "kafka-configs",
+            configs,
+            f"{at} --alter --entity-type users --entity-name u --add-config producer_byte_rate=1000000",
+            "Completed",
+        ),
+        Tool(
+            "kafka-configs",
+            configs,
+            f"{at} --describe --entity-type users",
+            r"user-principal 'u' are producer_byte_rate",
+        ),
+        Tool("kafka-broker-api-versions", f"{TOOLS}.BrokerApiVersionsCommand", at, r"EndTxn\(26\): 0 to 5"),
+        Tool("kafka-features", f"{TOOLS}.FeatureCommand", f"{at} describe", "transaction.version"),
+        Tool(
+            "kafka-producer-perf-test",
+            f"{TOOLS}.ProducerPerformance",
+            f"{load} --num-records 5000",
+            "5000 records sent",
+        ),
+        Tool(
+            "kafka-producer-perf-test, in transactions",
+            f"{TOOLS}.ProducerPerformance",
+            f"{load} --num-records 2000 --transactional-id perf --transaction-duration-ms 50",
+            "2000 records sent",
+        ),
+        Tool(
+            "kafka-consumer-perf-test",
+            f"{TOOLS}.ConsumerPerformance",
+            f"{by} --num-records 7000 --group perf",
+            r"\d, 70\d\d, ",
+        ),
+        Tool(
+            "kafka-console-producer",
+            f"{TOOLS}.ConsoleProducer",
+            f"{by} --reader-property parse.key=true --reader-property key.separator=:",
+            r"\A\Z",
+            "key:hello\n",
+        ),
+        Tool(
+            "kafka-console-consumer",
+            f"{TOOLS}.consumer.ConsoleConsumer",
+            f"{by} --from-beginning --max-messages 7001 --timeout-ms 20000 --formatter-property print.key=true",
+            r"key\thello",
+        ),
+        Tool(
+            "kafka-verifiable-producer",
+            f"{TOOLS}.VerifiableProducer",
+            f"{by} --max-messages 20",
+            r'"sent":20,"acked":20',
+        ),
+        Tool(
+            "kafka-verifiable-consumer",
+            f"{TOOLS}.VerifiableConsumer",
+            f"{by} --group-id verifiable --max-messages 100 --reset-policy earliest",
+            "records_consumed",
+        ),
+        Tool(
+            "kafka-e2e-latency",
+            f"{TOOLS}.EndToEndLatency",
+            f"{by} --num-records 100 --producer-acks all --record-size 100",
+            "Avg latency",
+        ),
+        Tool("kafka-get-offsets", f"{TOOLS}.GetOffsetShell", by, r"tool:0:\d+"),
+        Tool("kafka-get-offsets", f"{TOOLS}.GetOffsetShell", f"{by} --time max-timestamp", r"tool:0:\d+"),
+        Tool("kafka-consumer-groups", GROUPS, f"{at} --list", r"(?m)^perf$"),
+        Tool("kafka-consumer-groups", GROUPS, f"{at} --describe --group perf", r"perf\s+tool\s+0\s+\d+\s+\d+"),
+        Tool("kafka-consumer-groups", GROUPS, f"{at} --describe --group perf --state", r"Empty\s+0"),
+        Tool(
+            "kafka-consumer-groups",
+            GROUPS,
+            f"{by} --reset-offsets --to-earliest --group perf --execute",
+            r"perf\s+tool\s+\d\s+\d",
+        ),
+        Tool("kafka-consumer-groups", GROUPS, f"{by} --delete-offsets --group perf", "Successful"),
+        Tool("kafka-consumer-groups", GROUPS, f"{at} --delete --group perf", "was successful"),
+        Tool("kafka-groups", f"{TOOLS}.GroupsCommand", f"{at} --list", r"verifiable\s+Classic\s+consumer"),
+        Tool("kafka-transactions", transactions, f"{at} list", r"perf\s+1\s+\d+\s+\w+"),
+        Tool("kafka-transactions", transactions, f"{at} describe --transactional-id perf", "perf"),
+        Tool(
+            "kafka-transactions", transactions, f"{at} describe-producers --topic tool --partition 0", r"ProducerId.*\n"
+        ),
+        Tool("kafka-transactions", transactions, f"{at} find-hanging --broker-id 1", "Topic"),
+        Tool(
+            "kafka-delete-records",
+            f"{TOOLS}.DeleteRecordsCommand",
+            f"{at} --offset-json-file {records}",
+            "low_watermark: 10",
+        ),
+        Tool(
+            "kafka-log-dirs",
+            f"{TOOLS}.LogDirsCommand",
+            f"{at} --describe --topic-list tool",
+            r'"partition":"tool-0","size":\d+',
+        ),
+        Tool(
+            "kafka-leader-election",
+            f"{TOOLS}.LeaderElectionCommand",
+            f"{at} --election-type preferred --all-topic-partitions",
+            r"\A\Z",
+        ),
+        Tool(
+            "kafka-reassign-partitions",
+            reassign,
+            f"{at} --reassignment-json-file {plan} --execute",
+            "Successfully started",
+        ),
+        Tool("kafka-reassign-partitions", reassign, f"{at} --list", "No partition reassignments found"),
+        Tool("kafka-cluster", cluster, f"cluster-id {at}", "Cluster ID: "),
+        Tool("kafka-cluster", cluster, f"list-endpoints {at}", r"unfenced\s+broker"),
+        Tool("kafka-metadata-quorum", f"{TOOLS}.MetadataQuorumCommand", f"{at} describe --status", "HighWatermark"),
+        Tool("kafka-metadata-quorum", f"{TOOLS}.MetadataQuorumCommand", f"{at} describe --replication", "Leader"),
+        Tool(
+            "kafka-acls",
+            f"{TOOLS}.AclCommand",
+            f"{at} --list",
+            "SecurityDisabledException: No Authorizer is configured",
+        ),
+        Tool("kafka-topics", topics, f"{by} --delete", r"\A\Z"),
+    ]
+
+
+def run(tool: Tool, bootstrap: str) -> str:
+    """What the tool prints, without warnings about Java."""
+    java = [str(require_java()), "-Xmx256m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
+    command = [*java, "-cp", f"{kafka_jars()}/*", tool.program, *tool.arguments.replace(SERVER, bootstrap).split()]
+    try:
+        done = subprocess.run(
+            command, input=tool.stdin, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            timeout=TOOL_SECONDS, check=False,
+        )  # fmt: skip
+        printed = done.stdout
+    except subprocess.TimeoutExpired:
+        printed = f"did not end within {TOOL_SECONDS} s"
+    return "\n".join(line for line in printed.splitlines() if not NOISE.match(line))
+
+
+def shown(printed: str, bootstrap: str, scratch: Path) -> str:
+    lines = printed.replace(bootstrap, SERVER).replace(str(scratch), "DIR").splitlines()
+    if len(lines) > LINES_SHOWN:
+        lines = [*lines[: LINES_SHOWN - 1], "…"]
+    return "\n".join(line if len(line) <= CHARACTERS_SHOWN else line[: CHARACTERS_SHOWN - 1] + "…" for line in lines)
+
+
+def page(results: list[tuple[Tool, bool, str]]) -> str:
+    working = sum(works for _, works, _ in results)
+    parts = [
+        "# Kafka's command line tools",
+        "",
+        "<!-- Made by interop/kafka_tools.py (`make kafka-tools`). -->",
+        "",
+        f"The tools of Apache Kafka {VERSION}, run against this server one after the other; `{SERVER}` is its address.",
+        f"{working} of {len(results)} commands printed what they print about a Kafka of one node.",
+        "",
+    ]
+    for tool, works, printed in results:
+        arguments = re.sub(r"/\S+/", "DIR/", tool.arguments)
+        parts += [
+            f"## {tool.script}{'' if works else ' — does not work'}",
+            "",
+            "```",
+            f"$ {tool.script.partition(',')[0]} {arguments}",
+        ]
+        parts += [printed] if printed else []
+        parts += ["```", ""]
+    return "\n".join(parts)
+
+
+def main() -> int:
+    results = []
+    with tempfile.TemporaryDirectory(prefix="kafka-tools-") as name:
+        scratch = Path(name)
+        with RunningServer(scratch, QUICK_GROUPS) as server:
+            for tool in commands(scratch):
+                printed = run(tool, server.bootstrap)
+                works = re.search(tool.expected, printed) is not None
+                results.append((tool, works, shown(printed, server.bootstrap, scratch)))
+                print(f"{'ok  ' if works else 'FAIL'} {tool.script} {tool.arguments}", flush=True)
+                if not works:
+                    print(printed)
+    PAGE.write_text(page(results), encoding="utf-8")
+    return 0 if all(works for _, works, _ in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
