@@ -11,8 +11,10 @@ QUICK: Final = {
     "group.min.session.timeout.ms": "1",
     "offsets.topic.num.partitions": "4",
     "connections.max.idle.ms": "-1",
+    "log.cleaner.backoff.ms": "300000",
 }
-"""Groups form at once, sessions may be short, a start makes few logs, and a jump of the clock closes no connection."""
+"""Groups form at once, sessions may be short, a start makes few logs, a jump of the clock closes no connection, and on
+its way it does not look for logs to compact every 15 s."""
 
 LOOPBACK: Final = "127.0.0.1"
 MEMORY: Final = "memory"
