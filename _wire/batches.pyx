@@ -304,3 +304,26 @@ def end_of_whole_batches(data, int64_t before_offset=INT64_MAX):
         return position
     finally:
         PyBuffer_Release(&view)
+
+
+def damaged_batch(data, int64_t offset):
+    cdef Py_buffer view
+    cdef Py_ssize_t position = 0
+    cdef int64_t lowest_offset = -1
+    cdef BatchHeader header
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    try:
+        while position < view.len:
+            try:
+                header = read_header(<const uint8_t *>view.buf, position, view.len, True)
+            except CorruptBatch:
+                return position
+            if header is None or header.magic != 2 or header.base_offset < lowest_offset:
+                return position
+            if position == 0 and header.base_offset > offset:
+                return position
+            lowest_offset = header.last_offset + 1
+            position += header.size_in_bytes
+        return -1
+    finally:
+        PyBuffer_Release(&view)

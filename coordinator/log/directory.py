@@ -131,7 +131,6 @@ class LogDirectory:
                 clean=self.had_clean_shutdown,
                 lazy=lazy,
             )
-            _warn_if_truncated(log)
         return self._logs[key]
 
     @property
@@ -327,18 +326,6 @@ class LogDirectory:
                 truncated_bytes=sum(each.truncated_bytes for each in recoveries),
                 removed_segments=sum(each.removed_segments for each in recoveries),
             )
-
-
-def _warn_if_truncated(log: PartitionLog) -> None:
-    recovery = log.recovery
-    if recovery.truncated_bytes or recovery.removed_segments:
-        logger.warning(
-            "truncated a damaged log; the records after its new end are lost",
-            log=log.name,
-            truncated_bytes=recovery.truncated_bytes,
-            removed_segments=recovery.removed_segments,
-            log_end_offset=log.log_end_offset,
-        )
 
 
 def _lock(fs: FileSystem, root: Path) -> FileLock:

@@ -134,12 +134,15 @@ class PartitionLog:
         if log._segments:
             log.log_end_offset = log._segments[-1].next_offset
             log.log_start_offset = min(max(log_start_offset, log._base_offsets[0]), log.log_end_offset)
-            log.recovery_point = min(log.log_end_offset if clean else recovery_point, log.log_end_offset)
+            log.recovery_point = log.log_end_offset if clean else min(recovery_point, log.log_end_offset)
             log._unflushed = [segment for segment in log._segments[:-1] if segment.next_offset > log.recovery_point]
         else:
             log.log_start_offset = log.log_end_offset = log.recovery_point = log_start_offset
             if not lazy:
                 log._create_segment()
+        if log._segments and log._segments[-1].ends_damaged:
+            # Nothing is appended to bytes that somebody may want to repair.
+            log._create_segment()
         return log
 
     def configure(self, config: LogConfig) -> None:
@@ -474,7 +477,7 @@ class PartitionLog:
         late = (segment for segment in self._live_segments() if segment.max_timestamp_ms >= timestamp_ms)
         if (segment := next(late, None)) is None:
             return None
-        start = segment.base_offset + segment.time_index.offset_before(timestamp_ms)
+        start = segment.offset_before(timestamp_ms)
         for header, batch in self.batches(max(start, self.log_start_offset)):
             if header.max_timestamp_ms >= timestamp_ms:
                 found = find_timestamp(batch, timestamp_ms, self.log_start_offset)

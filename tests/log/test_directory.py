@@ -186,20 +186,22 @@ def test_the_truncation_of_a_log_is_logged(root):
         recovered = again.open_log("topic", 0, CONFIG)
         again.open_log("topic", 1, CONFIG)
         again.log_recovery()
-    warning, summary = lines
+    warning, *removed, summary = lines
     assert warning == {
         "log_level": "warning",
-        "event": "truncated a damaged log; the records after its new end are lost",
-        "log": "topic-0",
-        "truncated_bytes": recovered.recovery.truncated_bytes,
-        "removed_segments": len(segments) - 1,
-        "log_end_offset": recovered.log_end_offset,
+        "event": "cut the end of a log, which no fsync had made safe: a torn append",
+        "file": str(damaged),
+        "position": recovered.size_bytes,
+        "bytes": recovered.recovery.truncated_bytes,
+        "offset": recovered.log_end_offset,
     }
-    assert warning["truncated_bytes"] > 0
+    assert {line["file"] for line in removed} == {str(path) for path in segments if path != damaged}
+    assert len(removed) == recovered.recovery.removed_segments == len(segments) - 1
+    assert warning["bytes"] > 0
     assert (summary["log_level"], summary["event"]) == ("info", "recovered logs")
     assert (summary["clean_shutdown"], summary["logs"]) == (False, 2)
     assert summary["scanned_bytes"] > recovered.recovery.scanned_bytes
-    assert (summary["truncated_bytes"], summary["removed_segments"]) == (warning["truncated_bytes"], len(segments) - 1)
+    assert (summary["truncated_bytes"], summary["removed_segments"]) == (warning["bytes"], len(segments) - 1)
     again.close()
 
 
