@@ -18,6 +18,7 @@ from _wire.records import CorruptBatch
 from coordinator.broker.append_notifier import AppendNotifier, Listener
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.slices import SlicedWork, Slices, Steps
+from coordinator.log.damage import DamagedOffsets
 from coordinator.log.errors import OffsetOutOfRange
 from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
@@ -235,7 +236,8 @@ def _read_one(
     except (OSError, CorruptBatch) as problem:
         # As on Kafka: its clients report CORRUPT_MESSAGE to the application and retry after KAFKA_STORAGE_ERROR.
         is_corrupt = isinstance(problem, CorruptBatch)
-        logger.error("cannot read the log", log=log.name, problem=str(problem))
+        if not isinstance(problem, DamagedOffsets):
+            logger.error("cannot read the log", log=log.name, problem=str(problem))
         error = ErrorCode.CORRUPT_MESSAGE if is_corrupt else ErrorCode.KAFKA_STORAGE_ERROR
         return failed_partition(wanted.partition, error, was_read=True)
     return PartitionData(

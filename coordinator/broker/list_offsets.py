@@ -12,6 +12,7 @@ from _wire.messages.list_offsets import (
 )
 from coordinator.broker.partitions import LEADER_EPOCH, Partitions
 from coordinator.broker.slices import Steps
+from coordinator.log.damage import DamagedOffsets
 from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
 
@@ -76,7 +77,8 @@ def _list_one(
     try:
         offset, timestamp_ms = _find(log, wanted.timestamp)
     except (OSError, MalformedMessage) as problem:
-        logger.error("cannot read the log", log=log.name, problem=str(problem))
+        if not isinstance(problem, DamagedOffsets):
+            logger.error("cannot read the log", log=log.name, problem=str(problem))
         is_corrupt = isinstance(problem, MalformedMessage)
         error = ErrorCode.CORRUPT_MESSAGE if is_corrupt else ErrorCode.KAFKA_STORAGE_ERROR
         return rejected_partition(wanted.partition_index, error)

@@ -54,17 +54,24 @@ class Partitions:
     def set_strays_aside(self) -> None:
         """Rename the directories of partitions that no topic has, so that a later topic of this name is empty.
 
-        They are left over when the process is killed while it deletes a topic. To be called before any log is opened.
+        They are left over when the process is killed while it deletes a topic, which may exist again since. To be
+        called before any log is opened.
 
         Raises:
             OSError: a directory cannot be renamed.
         """
         for topic, partition in self._directory.stored_partitions():
-            if topic != METADATA_LOG and not self._image.has_partition(topic, partition):
+            if topic != METADATA_LOG and not self._has_directory(topic, partition):
                 aside = self._directory.set_aside(topic, partition)
                 logger.warning(
                     "set aside a partition that no topic has; delete it if it is not needed", path=str(aside)
                 )
+
+    def _has_directory(self, topic: str, partition: int) -> bool:
+        """Whether the directory of a partition belongs to the topic of this name."""
+        return self._image.has_partition(topic, partition) and self._directory.belongs_to(
+            topic, partition, self._image.topics[topic].topic_id
+        )
 
     def leads(self, topic: str, partition: int) -> bool:
         """Whether this node leads a partition that exists."""
@@ -178,7 +185,9 @@ class Partitions:
             # The directory is that of an earlier topic of this name.
             self._rename_log(topic.name, partition, deletion)
         config = self.log_config(topic)
-        log = self._directory.open_log(topic.name, partition, config, lazy=topic.name in READ_ONLY_TOPICS)
+        log = self._directory.open_log(
+            topic.name, partition, config, lazy=topic.name in READ_ONLY_TOPICS, topic_id=topic.topic_id
+        )
         self._logs[topic.name, partition] = log
         return log
 

@@ -93,7 +93,7 @@ def readable_batches(log: PartitionLog) -> Iterator[BatchHeader]:
             for header in _batches_before_damage(log, offset):
                 yield header
                 offset = header.next_offset
-            after = _offset_after_damage(log, offset)
+            after = log.offset_after_damage(offset)
             logger.warning(
                 "a batch is damaged: what its producer wrote is not known",
                 log=log.name,
@@ -112,13 +112,3 @@ def _batches_before_damage(log: PartitionLog, offset: int) -> Iterator[BatchHead
             return
         yield header
         offset = header.next_offset
-
-
-def _offset_after_damage(log: PartitionLog, offset: int) -> int:
-    try:
-        (header,) = batch_headers(log.read(offset, ONE_BATCH), check_crc=False)
-        if offset < header.next_offset <= log.log_end_offset:
-            return header.next_offset
-    except CorruptBatch:
-        pass  # it does not say where it ends
-    return next((segment.base_offset for segment in log.segments if segment.base_offset > offset), log.log_end_offset)

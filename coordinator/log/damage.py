@@ -16,9 +16,14 @@ RECORD_FORMAT: Final = 2
 MAGIC_POSITION: Final = 16
 LENGTH_END: Final = 12
 INT32_MAX: Final = 2**31 - 1
+INCOMPLETE: Final = "the file ends within a batch"
 SEARCH_BYTES: Final = 1 << 20
 SEARCHED_AT_MOST_BYTES: Final = 256 << 20
 """How far behind a damaged batch the next good one is looked for."""
+
+
+class DamagedOffsets(CorruptBatch):
+    """A read of offsets that are known to be damaged: the log line is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +46,11 @@ class Damage:
         """The position of the first byte after it."""
         return self.position + self.size_bytes
 
-    def error(self) -> CorruptBatch:
+    def error(self) -> DamagedOffsets:
         """The exception for a read of it."""
         place = f"{self.path.parent.name}/{self.path.name}"
         lost = f"offsets {self.first_offset} to {self.next_offset - 1} cannot be read"
-        return CorruptBatch("RecordBatch", RECORD_FORMAT, "", self.position, f"{lost}: {self.why} ({place})")
+        return DamagedOffsets("RecordBatch", RECORD_FORMAT, "", self.position, f"{lost}: {self.why} ({place})")
 
     def report(self) -> None:
         """Log one line."""
@@ -94,19 +99,17 @@ def scan(
     before_pending = expected
     after_damage = False
     while position < end:
-        why = "the file ends within a batch"
+        why = INCOMPLETE
         try:
             for header in file.walk(position, end, check_crc=True):
                 goes_back = header.base_offset < expected
-                if goes_back and pending is not None and before_pending <= header.base_offset < expected:
-                    if pending.header.base_offset > before_pending:
-                        # There was a gap before it, which this batch fills: its base offset is wrong.
-                        size = pending.header.size_in_bytes
-                        wrong = f"base offset {pending.header.base_offset} is wrong"
-                        yield Damage(
-                            file.log_path, pending.position, size, before_pending, header.base_offset, wrong
-                        )
-                        pending, expected, goes_back = None, header.base_offset, False
+                has_gap = pending is not None and pending.header.base_offset > before_pending
+                if pending is not None and has_gap and before_pending <= header.base_offset < expected:
+                    # There was a gap before the pending one, into which this one reaches: its base offset is wrong.
+                    size = pending.header.size_in_bytes
+                    wrong = f"base offset {pending.header.base_offset} is wrong"
+                    yield Damage(file.log_path, pending.position, size, before_pending, header.base_offset, wrong)
+                    pending, expected, goes_back = None, header.base_offset, False
                 problem = _problem(file, header, expected, next_base_offset, may_have_gaps or after_damage)
                 if problem or goes_back:
                     why = problem

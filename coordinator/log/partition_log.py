@@ -17,7 +17,8 @@ from coordinator.log.errors import (
 )
 from coordinator.log.files import FileSystem
 from coordinator.log.names import folder_name
-from coordinator.log.recovery import Recovery, load_segments
+from coordinator.log.partition_metadata import write_topic_id
+from coordinator.log.recovery import Loss, Recovery, load_segments
 from coordinator.log.segment import DELETED_SUFFIX, NO_TIMESTAMP, PrebuiltBatch, Segment
 from coordinator.log.swap import remove_segment_files
 
@@ -89,6 +90,7 @@ class PartitionLog:
         self.recovery_point = 0
         self.recovery = Recovery()
         self._fs = fs
+        self._topic_id: bytes | None = None
         self._segments: list[Segment] = []
         self._base_offsets: list[int] = []
         self._unflushed: list[Segment] = []  # rolled since the last flush
@@ -107,21 +109,27 @@ class PartitionLog:
         recovery_point: int = 0,
         log_start_offset: int = 0,
         clean: bool = False,
+        killed: bool = False,
         lazy: bool = False,
+        topic_id: bytes | None = None,
     ) -> Self:
         """Open the log in `directory`/`<topic>-<partition>`; create it if it does not exist.
 
-        Unless the last shutdown was `clean`, the log is recovered from `recovery_point` on. With `lazy`, a log that
-        does not exist has neither a directory nor files until its first append.
+        Unless the last shutdown was `clean`, the log is recovered from `recovery_point` on. `killed`: the process ended
+        without one, but the system kept what it had written (Loss.LAST_APPEND). With `lazy`, a log that
+        does not exist has neither a directory nor files until its first append. A directory that is created gets the
+        `topic_id`.
 
         Raises:
             InvalidTopicName: the name is not allowed; nothing was created.
             OSError: the directory cannot be created or read.
         """
+        loss = Loss.NOTHING if clean else Loss.LAST_APPEND if killed else Loss.UNFLUSHED
         log = cls(fs, directory, topic, partition, config)
+        log._topic_id = topic_id
         if fs.is_directory(log.folder):
             segments, log.recovery = load_segments(
-                fs, log.folder, config, recovery_point, log_start_offset=log_start_offset, clean=clean
+                fs, log.folder, config, recovery_point, log_start_offset=log_start_offset, loss=loss
             )
             for segment in segments:
                 log._add(segment)
@@ -253,6 +261,8 @@ class PartitionLog:
         if not self._fs.is_directory(self.folder):
             self._fsync_later(self.folder.parent)
             self._fs.make_directory(self.folder)
+            if self._topic_id is not None:
+                write_topic_id(self._fs, self.folder, self._topic_id)
         self._fsync_later(self.folder)
         segment = Segment(self._fs, self.folder, self.log_end_offset, self.config)
         try:
@@ -335,6 +345,7 @@ class PartitionLog:
         offset = from_offset
         # Segments may be deleted, or replaced by a cleaned one, during the iteration.
         while (segment := self._segment_after(offset)) is not None:
+            segment.check_damages_again()
             yield from segment.batches(offset, read_bytes)
             offset = max(offset, segment.next_offset)
 
@@ -344,6 +355,16 @@ class PartitionLog:
             if self._segments[position].next_offset > offset:
                 return self._segments[position]
         return None
+
+    def offset_after_damage(self, offset: int) -> int:
+        """Return where a reader goes on after an offset that is known to be damaged; else the next segment's start."""
+        for segment in self._segments[self._segment_position(offset) :]:
+            if segment.base_offset > offset:
+                return segment.base_offset
+            for damage in segment.damages:
+                if damage.first_offset <= offset < damage.next_offset:
+                    return damage.next_offset
+        return self.log_end_offset
 
     def _segment_position(self, offset: int) -> int:
         return max(0, bisect_right(self._base_offsets, offset) - 1)

@@ -3,18 +3,20 @@
 After a clean shutdown the index files are trusted. Otherwise all batches from the recovery point on are read: the last
 fsync covered the records before it; later ones may be torn or missing. The log is cut at the first batch above the
 recovery point that is not whole. What lies below it, or was there at a clean shutdown, is never cut: bytes that are
-damaged stay in the file, and reads go around them.
+damaged stay in the file, and reads go around them. If the system has run since, nothing that was written is missing,
+flushed or not, so only an incomplete batch at the end is cut (`Loss`).
 
 Above the recovery point there may be no gap between the offsets of two segments, because a lost end of a file looks
 like that. Therefore a cleaning keeps the last batch of each segment, if necessary without its records.
 """
 
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from itertools import islice
 from pathlib import Path
 
 from coordinator.log.config import LogConfig
-from coordinator.log.damage import INT32_MAX, Damage, scan
+from coordinator.log.damage import INCOMPLETE, INT32_MAX, Damage, scan
 from coordinator.log.files import FileSystem
 from coordinator.log.segment import DELETED_SUFFIX, INT64_MAX, Segment, segment_path
 from coordinator.log.swap import base_offsets as find_base_offsets
@@ -31,19 +33,47 @@ class Recovery:
     removed_segments: int = 0
 
 
+class Loss(Enum):
+    """What the end of the last process may have cost a log."""
+
+    NOTHING = auto()
+    """It stopped cleanly."""
+    LAST_APPEND = auto()
+    """It was killed, but the system ran on and kept what was written: only the last write may be incomplete."""
+    UNFLUSHED = auto()
+    """The power may have failed: of what no fsync had covered, any part may be lost."""
+
+
 @dataclass(frozen=True, slots=True)
 class Durable:
-    """Which records were on stable storage when the last process ended: those before `recovery_point`, or all."""
+    """Which records are still there if the disk did not damage them."""
 
     recovery_point: int
-    everything: bool
+    loss: Loss
 
-    def has(self, offset: int) -> bool:
-        return self.everything or offset < self.recovery_point
+    @property
+    def everything(self) -> bool:
+        """Whether this is true of all that was appended completely."""
+        return self.loss is not Loss.UNFLUSHED
+
+    def keeps(self, damage: Damage, segment: Segment, end: int) -> bool:
+        """Whether bytes that are no batch were one, so that they may not be cut off. `end` is that of the log."""
+        if damage.first_offset < self.recovery_point or self.loss is Loss.NOTHING:
+            return True
+        return self.everything and not (damage.end == end and _is_torn(damage, segment))
+
+
+def _is_torn(damage: Damage, segment: Segment) -> bool:
+    """Whether the bytes look like the begin of a write that did not come to its end."""
+    if damage.why == INCOMPLETE:
+        return True
+    if damage.size_bytes > segment.max_message_bytes:
+        return False
+    return not any(segment.read_exactly(damage.position, damage.size_bytes))
 
 
 def load_segments(
-    fs: FileSystem, folder: Path, config: LogConfig, recovery_point: int, *, log_start_offset: int = 0, clean: bool
+    fs: FileSystem, folder: Path, config: LogConfig, recovery_point: int, *, log_start_offset: int = 0, loss: Loss
 ) -> tuple[list[Segment], Recovery]:
     """Return the segments of a log in order, each of which ends with a whole batch or with damage.
 
@@ -54,7 +84,8 @@ def load_segments(
     """
     recovery = Recovery()
     segments: list[Segment] = []
-    durable = Durable(recovery_point, clean)
+    durable = Durable(recovery_point, loss)
+    clean = loss is Loss.NOTHING
     _remove_deleted(fs, folder)
     complete_swaps(fs, folder, config)
     base_offsets = find_base_offsets(fs, folder)
@@ -65,7 +96,7 @@ def load_segments(
         if base_offset < end_offset:
             remove_segment_files(fs, folder, base_offset)  # left by a failed roll; its batches are in another segment
             continue
-        if base_offset > end_offset and base_offset > recovery_point and not clean:
+        if base_offset > end_offset and base_offset > recovery_point and not durable.everything:
             recovery.removed_segments += _remove_segments(fs, folder, base_offsets[position:])
             break
         segment = Segment(fs, folder, base_offset, config)
@@ -111,11 +142,11 @@ def recover_segment(
     recovery.scanned_bytes += end
     for item in batches:
         if isinstance(item, Damage):
-            if not durable.has(item.first_offset):
+            at_the_end = item.end == end and is_last
+            if not durable.keeps(item, segment, end if is_last else -1):
                 break
-            if item.end == end and is_last:
-                item = replace(item, next_offset=max(item.next_offset, durable.recovery_point))
-            segment.skip(item)
+            least = durable.recovery_point if at_the_end else 0
+            segment.skip(replace(item, next_offset=max(item.next_offset, least)))
         elif segment.size_bytes > INT32_MAX:
             break
         else:
@@ -126,7 +157,7 @@ def recover_segment(
         cut = end - segment.size_bytes
         recovery.truncated_bytes += cut
         logger.warning(
-            "cut the end of a log, which no fsync had made safe: a torn append",
+            "cut the end of a log: an append that no fsync had made safe",
             file=str(segment.log_path),
             position=segment.size_bytes,
             bytes=cut,

@@ -102,6 +102,12 @@ class Segment:
         self._has_torn_tail = False
         self._holders = 0
         self._is_closed = False
+        self._has_gaps = False
+        """Whether offsets are missing that are not damaged: the segment was compacted."""
+
+    @property
+    def max_message_bytes(self) -> int:
+        return self._config.max_message_bytes
 
     def configure(self, config: LogConfig) -> None:
         """Use other settings from the next append on."""
@@ -190,12 +196,13 @@ class Segment:
         """
         start, expected = self._start_of_search(offset)
         try:
-            return self._position_from(start, offset)
+            return self._position_from(start, expected, offset)
         except CorruptBatch as problem:
             if not self._look_for_damage(start, expected, problem.offset + 1):
-                raise
-        start, _ = self._start_of_search(offset)
-        return self._position_from(start, offset)
+                # What looked like damage may be a gap, as compaction leaves them.
+                self._has_gaps = True
+        start, expected = self._start_of_search(offset)
+        return self._position_from(start, expected, offset)
 
     def _start_of_search(self, offset: int) -> tuple[int, int]:
         """Position and lowest offset of a batch at or before the one that contains `offset`.
@@ -229,13 +236,13 @@ class Segment:
         """Log one line about an index entry that does not fit the log file."""
         logger.warning("an entry of an index does not fit its log file; it is left out", file=str(path))
 
-    def _position_from(self, position: int, offset: int) -> int:
-        """As `position_of`, from the start of a batch on that is not after it."""
+    def _position_from(self, position: int, lowest_offset: int, offset: int) -> int:
+        """As `position_of`, from the start of a batch on that is not after it and begins at `lowest_offset` or later."""
         end = next((each.position for each in self.damages if each.position >= position), self.size_bytes)
         while position < end:
             data = self.read_exactly(position, min(SEARCH_BYTES, end - position))
-            step, found = self._find_batch(data, offset, position)
-            position += step
+            step, found = self._find_batch(data, offset, lowest_offset, position)
+            position, lowest_offset = position + step, -1
             if found:
                 return position
             if step == 0:
@@ -244,9 +251,9 @@ class Segment:
             raise self._corrupt(position, "batch_length", f"offset {offset} is not found before the end of the segment")
         return position
 
-    def _find_batch(self, data: bytes, offset: int, position: int) -> tuple[int, bool]:
+    def _find_batch(self, data: bytes, offset: int, lowest_offset: int, position: int) -> tuple[int, bool]:
         try:
-            return find_batch(data, offset)
+            return find_batch(data, offset, lowest_offset, self._has_gaps)
         except CorruptBatch as problem:
             raise self._corrupt(position + problem.offset, problem.field, problem.why) from None
 
@@ -273,6 +280,20 @@ class Segment:
         """Let reads go around bytes that are damaged; log one line."""
         insort(self.damages, damage, key=attrgetter("position"))
         damage.report()
+
+    def check_damages_again(self) -> None:
+        """Forget what is no longer damaged: what was read wrongly once may be right on the disk."""
+        for damage in list(self.damages):
+            batches = scan(
+                self,
+                damage.position,
+                damage.end,
+                damage.first_offset,
+                next_base_offset=damage.next_offset,
+                may_have_gaps=True,
+            )
+            if damage.size_bytes and not any(isinstance(item, Damage) for item in batches):
+                self.damages.remove(damage)
 
     def read(self, offset: int, max_bytes: int, *, at_least_one_batch: bool, before_offset: int) -> bytes:
         """Return whole batches, starting with the one that contains `offset`. Their checksums are verified.
@@ -378,7 +399,9 @@ class Segment:
 
     def _corrupt(self, position: int, field: str, why: str) -> CorruptBatch:
         """Return the exception for a problem at `position` of the log file."""
-        return CorruptBatch("RecordBatch", RECORD_FORMAT, field, position, f"{why} ({self.log_path.parent.name}/{self.log_path.name})")
+        return CorruptBatch(
+            "RecordBatch", RECORD_FORMAT, field, position, f"{why} ({self.log_path.parent.name}/{self.log_path.name})"
+        )
 
     def walk(self, position: int, end: int, *, check_crc: bool) -> Iterator[BatchHeader]:
         """Iterate over the headers of the whole batches between two positions; `position` is the start of a batch.
@@ -536,7 +559,9 @@ class Segment:
             head = self._file.read_at(self.position_of(offset), TIMESTAMPS_END)
         except CorruptBatch:
             return False
-        last_offset = int.from_bytes(head[:OFFSET_BYTES], "big") + int.from_bytes(head[DELTA_POSITION:HEAD_BYTES], "big")
+        last_offset = int.from_bytes(head[:OFFSET_BYTES], "big") + int.from_bytes(
+            head[DELTA_POSITION:HEAD_BYTES], "big"
+        )
         return (last_offset, int.from_bytes(head[-TIMESTAMP_BYTES:], "big", signed=True)) == (offset, timestamp_ms)
 
     def offset_before(self, timestamp_ms: int) -> int:

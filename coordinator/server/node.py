@@ -143,7 +143,8 @@ class Node:
         except BaseException:
             if self._admin is not None:
                 self._admin.close()
-            self._directory.close(clean=False)
+            # Nothing is served yet: a start that fails, as on an address in use, does not cost the next one a recovery.
+            self._directory.close(clean=self._directory.had_clean_shutdown)
             raise
         if checks_are_armed():
             logger.warning("the checks of the coordinator are armed; it is slow", switch=SWITCH)

@@ -47,7 +47,9 @@ class RetainingBroker(VirtualBroker):
         return self.partitions.get(topic, partition)
 
     def files(self, topic, partition=0):
-        return [path.name for path in self.fs.paths() if path.parent.name == f"{topic}-{partition}"]
+        """The files of its segments."""
+        paths = [path for path in self.fs.paths() if path.parent.name == f"{topic}-{partition}"]
+        return [path.name for path in paths if path.name != "partition.metadata"]
 
 
 @pytest.fixture

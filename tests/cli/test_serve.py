@@ -255,12 +255,6 @@ def test_a_log_that_is_a_file_is_reported(data):
     assert "__cluster_metadata-0" in refused("--data-dir", data, "--listen", "127.0.0.1:0")
 
 
-def test_a_damaged_checkpoint_is_reported(data):
-    data.mkdir()
-    (data / "recovery-point-offset-checkpoint").write_text("no checkpoint")
-    assert "recovery-point-offset-checkpoint" in refused("--data-dir", data, "--listen", "127.0.0.1:0")
-
-
 def test_a_ready_file_that_cannot_be_written_is_reported(tmp_path, data):
     ready = tmp_path / "missing" / "ready.json"
     run = run_through(*COMMAND, "serve", "--data-dir", data, "--listen", "127.0.0.1:0", "--ready-file", ready)
