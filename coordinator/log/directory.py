@@ -175,6 +175,11 @@ class LogDirectory:
         check_topic_name(topic)
         return self._open_log(topic, partition, config, lazy, topic_id)
 
+    @property
+    def files(self) -> FileSystem:
+        """What the logs are stored with."""
+        return self._fs
+
     def open_metadata_log(self, config: LogConfig) -> PartitionLog:
         """Return the metadata log, which `open_log` and `delete_log` do not accept.
 
@@ -355,6 +360,11 @@ class LogDirectory:
         write_topic_id(self._fs, folder, topic_id)
         return True
 
+    def note_repaired(self, topic: str, partition: int, offset: int) -> None:
+        """Take the records of a log before an offset for flushed: offsets that are missing there are missing for good."""
+        key = (topic, partition)
+        self._recovery_points[key] = max(self._recovery_points.get(key, 0), offset)
+
     def _forget(self, key: TopicPartition) -> None:
         """Forget a log whose directory is renamed."""
         self._recovery_points.pop(key, None)
@@ -468,7 +478,7 @@ def _load_properties(fs: FileSystem, root: Path, node_id: int, cluster_id: str |
         text = "#\n" + "".join(f"{name}={value}\n" for name, value in properties.items())
         write_file_atomically(fs, path, text.encode("utf-8"))
         return properties
-    properties = _parse_properties(path, read_file(fs, path))
+    properties = parse_properties(path, read_file(fs, path))
     if properties["node.id"] != str(node_id):
         raise DataDirectoryError(
             f"data directory {root} belongs to node {properties['node.id']}, not to node {node_id} ({path})"
@@ -479,8 +489,9 @@ def _load_properties(fs: FileSystem, root: Path, node_id: int, cluster_id: str |
         )
     if properties.get(FORMAT_PROPERTY) != FORMAT_VERSION:
         raise DataDirectoryError(
-            f"data directory {root} was written by another version of this server or by Kafka (in {path}, {FORMAT_PROPERTY}"
-            f" is {properties.get(FORMAT_PROPERTY, 'missing')}, not {FORMAT_VERSION}); use an empty data directory"
+            f"data directory {root} was written by another version of this server or by Kafka (in {path},"
+            f" {FORMAT_PROPERTY} is {properties.get(FORMAT_PROPERTY, 'missing')}, not {FORMAT_VERSION}); use an empty"
+            " data directory"
         )
     return properties
 
@@ -491,8 +502,12 @@ def _properties_checksum(properties: Mapping[str, str]) -> str:
     return str(checksum("".join(lines).encode("utf-8")))
 
 
-def _parse_properties(path: Path, data: bytes) -> dict[str, str]:
-    """Parse a Java properties file, in the subset of the syntax that Kafka writes to meta.properties."""
+def parse_properties(path: Path, data: bytes) -> dict[str, str]:
+    """Parse a Java properties file, in the subset of the syntax that Kafka writes to meta.properties.
+
+    Raises:
+        DataDirectoryError: it is damaged, or of another version.
+    """
     lines = [line.strip() for line in data.decode("utf-8", "replace").splitlines()]
     pairs = (line.partition("=") for line in lines if line and line[0] not in "#!")
     properties = {name.strip(): value.strip() for name, _, value in pairs}

@@ -148,9 +148,6 @@ class PartitionLog:
             log.log_start_offset = log.log_end_offset = log.recovery_point = log_start_offset
             if not lazy:
                 log._create_segment()
-        if log._segments and log._segments[-1].ends_damaged:
-            # Nothing is appended to bytes that somebody may want to repair.
-            log._create_segment()
         return log
 
     def configure(self, config: LogConfig) -> None:
@@ -237,7 +234,8 @@ class PartitionLog:
         if not self._segments:
             return self._create_segment()
         active = self._segments[-1]
-        if active.has_room_for(size_bytes, last_offset, max_timestamp_ms):
+        # Nothing is appended to bytes that somebody may want to repair.
+        if active.has_room_for(size_bytes, last_offset, max_timestamp_ms) and not active.ends_damaged:
             return active
         return self._roll()
 

@@ -89,6 +89,8 @@ def load_segments(
     _remove_deleted(fs, folder)
     complete_swaps(fs, folder, config)
     base_offsets = find_base_offsets(fs, folder)
+    # A segment that begins at the recovery point or later is enough to know that nothing is missing before it.
+    least_end = recovery_point if base_offsets and base_offsets[-1] < recovery_point else 0
     while len(base_offsets) > 1 and base_offsets[1] <= log_start_offset:
         remove_segment_files(fs, folder, base_offsets.pop(0))
     for position, base_offset in enumerate(base_offsets):
@@ -105,30 +107,30 @@ def load_segments(
         # An empty file may be left by a failed roll; then it says nothing about where this segment ends.
         later = islice(base_offsets, position + 1, None)
         next_base_offset = next((each for each in later if _size_of(fs, folder, each)), None)
-        if (clean or is_flushed) and segment.load() and _ends_right(segment, next_base_offset, recovery_point):
+        if (clean or is_flushed) and segment.load() and _ends_right(segment, next_base_offset, least_end):
             continue
         if clean or is_flushed:
             logger.warning("an index does not fit its log file; the segment is read", file=str(segment.log_path))
-        if recover_segment(segment, recovery, durable, next_base_offset):
+        if recover_segment(segment, recovery, durable, next_base_offset, least_end):
             continue
         recovery.removed_segments += _remove_segments(fs, folder, base_offsets[position + 1 :])
         break
     return segments, recovery
 
 
-def _ends_right(segment: Segment, next_base_offset: int | None, recovery_point: int) -> bool:
-    """Return whether a segment that was flushed ends at the offset at which it has to."""
+def _ends_right(segment: Segment, next_base_offset: int | None, least_end: int) -> bool:
+    """Return whether a segment that was flushed ends at an offset at which it may."""
     if next_base_offset is not None:
         return segment.next_offset <= next_base_offset
-    return recovery_point in (0, segment.next_offset) or segment.next_offset == segment.base_offset == recovery_point
+    return least_end in (0, segment.next_offset)
 
 
 def recover_segment(
-    segment: Segment, recovery: Recovery, durable: Durable, next_base_offset: int | None = None
+    segment: Segment, recovery: Recovery, durable: Durable, next_base_offset: int | None, least_end: int
 ) -> bool:
     """Read the whole segment and rebuild its indexes. It is cut at the first invalid batch that is not `durable`.
 
-    `next_base_offset` is that of the next segment, if there is one.
+    `next_base_offset` is that of the next segment; if there is none, the records up to `least_end` must be there.
 
     Returns:
         False if the segment was cut.
@@ -145,7 +147,7 @@ def recover_segment(
             at_the_end = item.end == end and is_last
             if not durable.keeps(item, segment, end if is_last else -1):
                 break
-            least = durable.recovery_point if at_the_end else 0
+            least = least_end if at_the_end else 0
             segment.skip(replace(item, next_offset=max(item.next_offset, least)))
         elif segment.size_bytes > INT32_MAX:
             break
@@ -164,8 +166,8 @@ def recover_segment(
             offset=segment.next_offset,
         )
         segment.truncate(segment.size_bytes)
-    elif is_last and segment.next_offset < durable.recovery_point and not segment.ends_damaged:
-        lost = Damage(segment.log_path, end, 0, segment.next_offset, durable.recovery_point, "the file is too short")
+    elif is_last and segment.next_offset < least_end and not segment.ends_damaged:
+        lost = Damage(segment.log_path, end, 0, segment.next_offset, least_end, "the file is too short")
         segment.skip(lost)
     segment.finish()
     return not was_cut

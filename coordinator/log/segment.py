@@ -237,7 +237,7 @@ class Segment:
         logger.warning("an entry of an index does not fit its log file; it is left out", file=str(path))
 
     def _position_from(self, position: int, lowest_offset: int, offset: int) -> int:
-        """As `position_of`, from the start of a batch on that is not after it and begins at `lowest_offset` or later."""
+        """As `position_of`, from a batch on that is not after it and that begins at `lowest_offset` or later."""
         end = next((each.position for each in self.damages if each.position >= position), self.size_bytes)
         while position < end:
             data = self.read_exactly(position, min(SEARCH_BYTES, end - position))

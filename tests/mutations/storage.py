@@ -257,7 +257,7 @@ LOG_MUTANTS: Final = (
     Mutant(
         "recovery skips a hole",
         RECOVERY,
-        "if base_offset > end_offset and base_offset > recovery_point and not clean:",
+        "if base_offset > end_offset and base_offset > recovery_point and not durable.everything:",
         "if base_offset > end_offset and clean:",
     ),
 )
