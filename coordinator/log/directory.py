@@ -361,7 +361,7 @@ class LogDirectory:
         return True
 
     def note_repaired(self, topic: str, partition: int, offset: int) -> None:
-        """Take the records of a log before an offset for flushed: offsets that are missing there are missing for good."""
+        """Take the records of a log before an offset for flushed: what is missing there is missing for good."""
         key = (topic, partition)
         self._recovery_points[key] = max(self._recovery_points.get(key, 0), offset)
 
