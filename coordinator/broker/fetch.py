@@ -61,7 +61,7 @@ class Available:
 
     def update(self, log: PartitionLog) -> int:
         """Look at the log again; return how many bytes more there are."""
-        before, self.bytes = self.bytes, min(log.appended_bytes - self.skipped_bytes, self.at_most_bytes)
+        before, self.bytes = self.bytes, min(log.served_bytes - self.skipped_bytes, self.at_most_bytes)
         return self.bytes - before
 
 
@@ -242,8 +242,8 @@ def _read_one(
         return failed_partition(wanted.partition, error, was_read=True)
     return PartitionData(
         partition_index=wanted.partition,
-        high_watermark=log.log_end_offset,
-        last_stable_offset=log.log_end_offset,
+        high_watermark=log.high_watermark,
+        last_stable_offset=log.high_watermark,
         log_start_offset=log.log_start_offset,
         aborted_transactions=[] if isolation_level == READ_COMMITTED else None,
         records=records,

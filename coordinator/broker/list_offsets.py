@@ -101,7 +101,7 @@ def _find(log: PartitionLog, timestamp: int) -> tuple[int, int]:
         OSError: the log cannot be read.
     """
     if timestamp == LATEST:
-        return log.log_end_offset, -1
+        return log.high_watermark, -1
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         return log.log_start_offset, -1
     if timestamp < MAX_TIMESTAMP:

@@ -46,6 +46,8 @@ class Partitions:
         self._deleting: dict[str, Deletion] = {}
         """By the name of the deleted topic."""
         self._removal_listeners: list[Callable[[PartitionLog], None]] = []
+        self.on_open: Callable[[PartitionLog], None] = lambda log: None
+        """Is called with each log that was opened."""
 
     def add_removal_listener(self, listener: Callable[[PartitionLog], None]) -> None:
         """Call `listener` with each open log that is deleted with its topic."""
@@ -140,14 +142,6 @@ class Partitions:
         """The settings of the logs of a topic."""
         return log_config(topic.name, topic.configs, self._config)
 
-    def store_log_start_offsets(self) -> None:
-        """Make the log start offsets durable, before the records before them are removed.
-
-        Raises:
-            OSError: they cannot be written.
-        """
-        self._directory.write_log_start_offsets()
-
     def configs_changed(self, name: str) -> None:
         """Give the open logs of a topic its configs, which have changed in the metadata."""
         topic = self._image.topics[name]
@@ -189,6 +183,7 @@ class Partitions:
             topic.name, partition, config, lazy=topic.name in READ_ONLY_TOPICS, topic_id=topic.topic_id
         )
         self._logs[topic.name, partition] = log
+        self.on_open(log)
         return log
 
 

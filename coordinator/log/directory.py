@@ -2,9 +2,11 @@
 
 import base64
 import errno
+import threading
 import time
 import uuid
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
@@ -96,6 +98,11 @@ class LogDirectory:
         self._fs = fs
         self._lock = lock
         self._logs: dict[TopicPartition, PartitionLog] = {}
+        self._writing = threading.Lock()
+        self._prepared = 0
+        """How many writes of checkpoint files were prepared."""
+        self._written: dict[str, int] = {}
+        """Name of a checkpoint file → number of the last write."""
         self._recovery_points = self._read_checkpoint(RECOVERY_POINTS) or {}
         self._log_start_offsets = self._read_checkpoint(LOG_START_OFFSETS) or {}
         self._stored_keys = {*self._recovery_points, *self._log_start_offsets}
@@ -195,7 +202,7 @@ class LogDirectory:
         if key not in self._logs:
             if key in self._stored_keys and key not in self._recovery_points and key not in self._log_start_offsets:
                 # What the files say of it was true of an earlier log of this name; a kill would bring it back.
-                self.write_checkpoints(flush=False)
+                self.write_checkpoints()
             self._logs[key] = PartitionLog.open(
                 self._fs,
                 self.root,
@@ -371,30 +378,53 @@ class LogDirectory:
         self._log_start_offsets.pop(key, None)
         self._unrecovered.pop(key, None)
 
-    def write_log_start_offsets(self, *, flush: bool = True) -> None:
-        """Store the start offset of each log. Call this before the records before it are removed.
+    def prepare_log_start_offsets(self) -> Callable[[], None]:
+        """Return what stores the start offset of each log. It is to be stored before the records before it are removed.
 
-        Raises:
-            OSError: the checkpoint file cannot be written.
+        The returned function may be called in another thread, and raises OSError if the file cannot be written.
         """
         for key, log in self._logs.items():
             if log.segments:
                 self._log_start_offsets[key] = log.log_start_offset
         started = {key: offset for key, offset in self._log_start_offsets.items() if offset > 0}
-        write_checkpoint(self._fs, self.root / LOG_START_OFFSETS, started, flush=flush)
+        return self._prepare(LOG_START_OFFSETS, started)
 
-    def write_checkpoints(self, *, flush: bool = True) -> None:
+    def prepare_checkpoints(self) -> Callable[[], None]:
+        """Return what stores the recovery point and the start offset of each log (`prepare_log_start_offsets`)."""
+        for key, log in self._logs.items():
+            if log.segments:
+                self._recovery_points[key] = log.recovery_point
+        writes = (
+            self._prepare(RECOVERY_POINTS, dict(self._recovery_points)),
+            self.prepare_log_start_offsets(),
+            self._prepare(UNRECOVERED, dict(self._unrecovered)),
+        )
+        self._stored_keys = {*self._recovery_points, *self._log_start_offsets}
+
+        def write() -> None:
+            for each in writes:
+                each()
+
+        return write
+
+    def write_checkpoints(self) -> None:
         """Store the recovery point and the start offset of each log.
 
         Raises:
             OSError: a checkpoint file cannot be written.
         """
-        for key, log in self._logs.items():
-            if log.segments:
-                self._recovery_points[key] = log.recovery_point
-        write_checkpoint(self._fs, self.root / RECOVERY_POINTS, self._recovery_points, flush=flush)
-        self.write_log_start_offsets(flush=flush)
-        self._stored_keys = {*self._recovery_points, *self._log_start_offsets}
+        self.prepare_checkpoints()()
+
+    def _prepare(self, name: str, offsets: Mapping[TopicPartition, int]) -> Callable[[], None]:
+        self._prepared += 1
+        return partial(self._write, name, offsets, self._prepared)
+
+    def _write(self, name: str, offsets: Mapping[TopicPartition, int], number: int) -> None:
+        """Write a checkpoint file, unless what was prepared later has been written already."""
+        with self._writing:
+            if number > self._written.get(name, 0):
+                write_checkpoint(self._fs, self.root / name, offsets)
+                self._written[name] = number
 
     def close(self, *, clean: bool = True) -> None:
         """Close all logs and release the lock. With `clean`, flush them first: the next start then needs no recovery.
@@ -408,7 +438,6 @@ class LogDirectory:
                 for log in self._logs.values():
                     log.finish()
                 self.write_checkpoints()
-                write_checkpoint(self._fs, self.root / UNRECOVERED, self._unrecovered)
                 write_file_atomically(self._fs, self.root / CLEAN_SHUTDOWN, CLEAN_SHUTDOWN_CONTENT)
         finally:
             for log in self._logs.values():

@@ -4,10 +4,10 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple, Protocol, Self
 
 from _wire.records import BatchHeader, find_max_timestamp, find_timestamp, place_batches, set_log_append_time
-from coordinator.log.config import LogConfig
+from coordinator.log.config import INT64_MAX, LogConfig
 from coordinator.log.errors import (
     LogAppendError,
     LogFlushError,
@@ -46,8 +46,9 @@ class TimestampedOffset(NamedTuple):
 class Flush:
     """An fsync of all records before `end_offset`."""
 
-    log: str
+    log: "PartitionLog"
     end_offset: int
+    appended_bytes: int
     fs: FileSystem
     finished: Sequence[Segment]
     active: Segment | None
@@ -56,7 +57,8 @@ class Flush:
     def run(self) -> None:
         """Return when the records are on stable storage.
 
-        This may run on another thread while the log is appended to and read.
+        This may run on another thread while the log is appended to and read. An index is not flushed: it is built
+        again if it does not fit its log file. Nothing is wrong if the log is closed meanwhile, as its topic is deleted.
 
         Raises:
             LogFlushError: an fsync failed; a later flush cannot repair this.
@@ -64,13 +66,23 @@ class Flush:
         try:
             for segment in self.finished:
                 segment.flush_log()
-                segment.save_indexes(flush=True)
             if self.active is not None:
                 self.active.flush_log()
             for folder in self.directories_to_fsync:
                 self.fs.flush_directory(folder)
         except OSError as error:
-            raise LogFlushError(f"{self.log}: fsync failed: {error}") from error
+            if not self.log.is_closed:
+                raise LogFlushError(f"{self.log.name}: fsync failed: {error}") from error
+
+
+class FlushListener(Protocol):
+    """Decides when a log is flushed while it is open."""
+
+    def rolled(self, log: "PartitionLog") -> None:
+        """A new segment was begun; those before it will not change any more."""
+
+    def flush_wanted(self, log: "PartitionLog", after_ms: int) -> None:
+        """Records that were appended have to be flushed in so many ms."""
 
 
 class PartitionLog:
@@ -89,6 +101,13 @@ class PartitionLog:
         """Bytes appended since the log was opened; what retention removes is not subtracted."""
         self.recovery_point = 0
         self.recovery = Recovery()
+        self.is_closed = False
+        self._listener: FlushListener | None = None
+        self._durable_only = False
+        self._flushed_bytes = 0
+        """Of `appended_bytes`, those that a flush has covered."""
+        self._tell_at = INT64_MAX
+        """The log end offset from which on the listener is told that a flush is wanted."""
         self._fs = fs
         self._topic_id: bytes | None = None
         self._segments: list[Segment] = []
@@ -155,6 +174,39 @@ class PartitionLog:
         self.config = config
         if self._segments:
             self._segments[-1].configure(config)
+        self._tell_at = self._next_flush()
+
+    def watch(self, listener: FlushListener, *, durable_only: bool) -> None:
+        """Let a listener decide on flushes. With `durable_only`, records are served when they have been flushed."""
+        self._listener, self._durable_only = listener, durable_only
+        self._tell_at = self._next_flush()
+
+    @property
+    def high_watermark(self) -> int:
+        """The end of what is served."""
+        return self.recovery_point if self._durable_only else self.log_end_offset
+
+    @property
+    def served_bytes(self) -> int:
+        """Of `appended_bytes`, those that are served."""
+        return self._flushed_bytes if self._durable_only else self.appended_bytes
+
+    def _next_flush(self) -> int:
+        if self._listener is None or self._durable_only:
+            return INT64_MAX
+        messages = 1 if self.config.flush_ms < INT64_MAX else self.config.flush_messages
+        return min(self.recovery_point + messages, INT64_MAX)
+
+    def _tell(self) -> None:
+        """`flush.messages` or more records are not flushed, or the first one since the last flush (`flush.ms`)."""
+        assert self._listener is not None
+        messages = self.config.flush_messages
+        if self.log_end_offset - self.recovery_point >= messages:
+            self._tell_at = INT64_MAX
+            self._listener.flush_wanted(self, 0)
+        else:
+            self._tell_at = min(self.recovery_point + messages, INT64_MAX)
+            self._listener.flush_wanted(self, self.config.flush_ms)
 
     @property
     def size_bytes(self) -> int:
@@ -201,6 +253,8 @@ class PartitionLog:
         base_offset = self.log_end_offset
         self.log_end_offset = last_offset + 1
         self.appended_bytes += len(batches)
+        if self.log_end_offset >= self._tell_at:
+            self._tell()
         return AppendResult(base_offset, last_offset, len(headers), log_append_time_ms)
 
     def append_prebuilt(self, batches: Sequence[PrebuiltBatch], max_timestamp_ms: int) -> None:
@@ -222,6 +276,8 @@ class PartitionLog:
             raise LogAppendError(f"{self.name}: {error}") from error
         self.log_end_offset = last_offset + 1
         self.appended_bytes += len(data)
+        if self.log_end_offset >= self._tell_at:
+            self._tell()
 
     def _check_size(self, size_bytes: int) -> None:
         if size_bytes > self.config.segment_bytes:
@@ -253,6 +309,8 @@ class PartitionLog:
         active.finish()
         segment = self._create_segment()
         self._unflushed.append(active)
+        if self._listener is not None:
+            self._listener.rolled(self)
         return segment
 
     def _create_segment(self) -> Segment:
@@ -302,7 +360,7 @@ class PartitionLog:
         """
         if not self.log_start_offset <= offset <= self.log_end_offset:
             raise OffsetOutOfRange(self.name, offset, self.log_start_offset, self.log_end_offset)
-        limit = self.log_end_offset if before_offset is None else before_offset
+        limit = self.high_watermark if before_offset is None else before_offset
         for segment in self._segments[self._segment_position(offset) :]:
             if offset >= limit:
                 break
@@ -514,7 +572,8 @@ class PartitionLog:
         latest = max(self._live_segments(), key=lambda segment: segment.max_timestamp_ms, default=None)
         if latest is None or latest.max_timestamp_ms == NO_TIMESTAMP:
             return None
-        data = self.read(max(latest.offset_of_max_timestamp, self.log_start_offset), 0)
+        offset = max(latest.offset_of_max_timestamp, self.log_start_offset)
+        data = self.read(offset, 0, before_offset=self.log_end_offset)
         found = find_max_timestamp(data)
         return None if found is None else TimestampedOffset(*found)
 
@@ -531,8 +590,9 @@ class PartitionLog:
         if self.recovery_point >= self.log_end_offset and not self._directories_to_fsync:
             return None
         flush = Flush(
-            self.name,
+            self,
             self.log_end_offset,
+            self.appended_bytes,
             self._fs,
             tuple(self._unflushed),
             self._segments[-1] if self._segments else None,
@@ -542,9 +602,20 @@ class PartitionLog:
         self._directories_to_fsync.clear()
         return flush
 
+    def start_flush_of_rolled(self) -> Flush | None:
+        """As `start_flush`, of the segments that will not change any more; those that were begun stay unflushed."""
+        if not self._unflushed:
+            return None
+        rolled, directories = tuple(self._unflushed), tuple(self._directories_to_fsync)
+        self._unflushed.clear()
+        self._directories_to_fsync.clear()
+        return Flush(self, rolled[-1].next_offset, 0, self._fs, rolled, None, directories)
+
     def finish_flush(self, flush: Flush) -> None:
         """Advance the recovery point to the end of a completed flush."""
         self.recovery_point = max(self.recovery_point, flush.end_offset)
+        self._flushed_bytes = max(self._flushed_bytes, flush.appended_bytes)
+        self._tell_at = self._next_flush()
 
     def flush(self) -> None:
         """Return when all records are on stable storage.
@@ -554,6 +625,8 @@ class PartitionLog:
         """
         if flush := self.start_flush():
             flush.run()
+            for segment in flush.finished:
+                segment.save_indexes(flush=True)
             self.finish_flush(flush)
 
     def finish(self) -> None:
@@ -566,11 +639,12 @@ class PartitionLog:
         if self._segments:
             self._segments[-1].finish()
         self.flush()
-        if self._segments:
-            self._segments[-1].save_indexes(flush=True)
+        for segment in self._segments:
+            segment.save_indexes(flush=True)
 
     def close(self) -> None:
         """Close the files without a flush."""
+        self.is_closed = True
         for segment in (*self._segments, *self._deleted):
             segment.close()
         self._segments, self._base_offsets, self._deleted = [], [], []

@@ -17,6 +17,7 @@ from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.cleaner_thread import CleanerThread
 from coordinator.broker.fetch import FetchService, FetchTimeoutKey
 from coordinator.broker.log_cleaner import LogCleaner
+from coordinator.broker.log_flusher import LogFlusher
 from coordinator.broker.partitions import LEADER_EPOCH, Partitions
 from coordinator.broker.produce import ProduceService
 from coordinator.broker.producer_directory import ProducerDirectory
@@ -42,6 +43,7 @@ from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.checkpoints import CLEANER_OFFSETS, GROUP_AUDIT
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
+from coordinator.log.disk_threads import DiskThreads
 from coordinator.log.errors import LogAppendError, LogFlushError
 from coordinator.log.files import FileSystem
 from coordinator.logger import logger
@@ -135,6 +137,7 @@ class Node:
         config = self._config
         files = None if self._testing is None else self._testing.files
         self._directory = LogDirectory.open(Path(config[LOG_DIRS]), node_id=config[NODE_ID], fs=files)
+        self._disk_threads = DiskThreads(asyncio.get_running_loop().call_soon_threadsafe)
         try:
             if config[ADMIN_LISTENER]:
                 self._admin, self._metrics = _bind_admin(config, self._log_lines_dropped)
@@ -143,6 +146,7 @@ class Node:
         except BaseException:
             if self._admin is not None:
                 self._admin.close()
+            self._disk_threads.stop()
             # Nothing is served yet: a start that fails, as on an address in use, does not cost the next one a recovery.
             self._directory.close(clean=self._directory.had_clean_shutdown)
             raise
@@ -160,6 +164,10 @@ class Node:
         self._compact_metadata(metadata, now_ms())
         slices = Slices(asyncio.get_running_loop().call_soon)
         partitions = Partitions(self._directory, metadata.image, config, self._leadership, slices)
+        self._flusher = flusher = LogFlusher(
+            config, self._directory, notifier, self.scheduler, self._disk_threads, self._flush_failed, now_ms
+        )
+        partitions.on_open = flusher.opened
         partitions.set_strays_aside()
         topics = Topics(metadata, partitions, config)
         topics.create_internal_topics(now_ms())
@@ -199,19 +207,23 @@ class Node:
             produce_service=produce_service,
             fetch_service=fetch_service,
             coordinator=coordinator,
+            flusher=flusher,
             pending=pending,
             throttling=throttling,
             now_ms=now_ms,
         )
         drain = coordinator.drain if drain_meter is None else drain_meter.timed(coordinator.drain)
         self.scheduler.on_iteration_end(drain)
+        self.scheduler.on_iteration_end(flusher.commit)
         self.scheduler.on_iteration_end(notifier.notify)
         self.scheduler.on_due(coordinator.due)
         self.scheduler.on_due(
             lambda key, now_ms: fetch_service.expire(key.fetch) if isinstance(key, FetchTimeoutKey) else None
         )
         self.scheduler.on_due(producers.due)
-        retention = Retention(metadata.image, partitions, config, self.scheduler)
+        self.scheduler.on_due(flusher.due)
+        flusher.start(now_ms())
+        retention = Retention(metadata.image, partitions, config, self.scheduler, flusher.store_log_start_offsets)
         retention.start(now_ms())
         self.scheduler.on_due(retention.due)
         self._start_cleaner(metadata.image, partitions)
@@ -295,6 +307,7 @@ class Node:
                 self._config[AUDIT_COMPRESSION_TYPE],
                 self._config[AUDIT_CHAIN],
                 meter=None if self._metrics is None else self._metrics.runtime.appends,
+                when_durable=self._flusher.when_durable if self._flusher.is_durable_only else None,
             )
             audit = AuditProjector(self._config[NODE_ID], self._coordinator_epoch, cluster=partitions)
             machine = make_state_machine(audit, sessions, timers)
@@ -335,6 +348,7 @@ class Node:
         for connection in list(self.dispatcher.connections):
             connection.close()
         self._cleaner.stop_thread()
+        self._disk_threads.stop(wait=False)
         self._directory.close(clean=False)
 
     def _flush_failed(self, problem: LogFlushError) -> None:
@@ -370,6 +384,11 @@ class Node:
         self._rejections.tell()
         await asyncio.get_running_loop().run_in_executor(None, self._cleaner.stop_thread)
         self._cleaner.close()
+        failure = self._disk_threads.stop()
+        if isinstance(failure, LogFlushError):
+            self._directory.close(clean=False)
+            raise failure
+        self._flusher.finish()
         self._coordinator.stop(self._clock.now_ms(), stopped)
         self._directory.close()
         logger.info("stopped")

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from coordinator.broker.fetch import FetchService
+from coordinator.broker.log_flusher import LogFlusher
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.produce import ProduceService
 from coordinator.broker.topics import Topics
@@ -31,6 +32,7 @@ class NodeContext:
     produce_service: ProduceService
     fetch_service: FetchService
     coordinator: GroupCoordinator
+    flusher: LogFlusher
     pending: PendingRequests
     throttling: Throttling
     now_ms: Callable[[], int]

@@ -65,7 +65,10 @@ class DataHandlers:
     def produce(self, request: ProduceRequest, call: RequestContext) -> Steps[Any]:
         response = yield from self._node.produce_service.produce(request, call.api_version, self._node.now_ms())
         if request.acks != 0:
-            return response
+            if not self._node.flusher.is_durable_only:
+                return response
+            self._node.flusher.when_durable(lambda _: call.connection.send_response(response))
+            return DEFERRED
         rejected = next(
             filter(None, (each.error_code for topic in response.responses for each in topic.partition_responses)), 0
         )
