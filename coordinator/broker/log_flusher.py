@@ -68,8 +68,8 @@ class LogFlusher:
         self._threads = threads
         self._on_failure = on_failure
         self._clock = clock
-        self._flushing: dict[PartitionLog, bool] = {}
-        """Logs of which a flush in the background is under way, and whether another one was wanted meanwhile.
+        self._flushing: dict[PartitionLog, list[bool]] = {}
+        """Logs of which a flush in the background is under way, and those that were wanted meanwhile (`only_rolled`).
 
         One at a time: the end of a later one says nothing about the segments of an earlier one.
         """
@@ -87,10 +87,16 @@ class LogFlusher:
         self._scheduler.start(CheckpointKey(), deadline_after(now_ms, self._checkpoint_interval_ms))
 
     def opened(self, log: PartitionLog) -> None:
-        """Watch over a log that was opened."""
+        """Watch over a log that was opened.
+
+        Raises:
+            LogFlushError: an fsync of what a recovery found failed.
+        """
+        if self.is_durable_only and log.segments:
+            # At once, though in the event loop: the high watermark must not lie before what clients know. After a
+            # process with this policy only the appends of its last moment are left to flush.
+            log.flush()
         log.watch(self, durable_only=self.is_durable_only)
-        if self.is_durable_only and log.recovery_point < log.log_end_offset:
-            self.appended(log)  # what a recovery found counts when it is flushed
 
     def due(self, key: object, now_ms: int) -> None:
         """Do what is due if this is one of the timers of the flusher."""
@@ -121,11 +127,11 @@ class LogFlusher:
 
     def _flush(self, log: PartitionLog, *, only_rolled: bool = False) -> None:
         if log in self._flushing:
-            self._flushing[log] = True
+            self._flushing[log].append(only_rolled)
             return
         flush = log.start_flush_of_rolled() if only_rolled else log.start_flush()
         if flush is not None:
-            self._flushing[log] = False
+            self._flushing[log] = []
             self._threads.run([flush.run], partial(self._flushed, log, flush))
 
     def _flushed(self, log: PartitionLog, flush: Flush, problem: Exception | None) -> None:
@@ -133,8 +139,9 @@ class LogFlusher:
             self._failed(problem)
             return
         log.finish_flush(flush)
-        if self._flushing.pop(log) and not log.is_closed:
-            self._flush(log)
+        wanted = self._flushing.pop(log)
+        if wanted and not log.is_closed:
+            self._flush(log, only_rolled=all(wanted))
 
     def _failed(self, problem: Exception) -> None:
         failure = problem if isinstance(problem, LogFlushError) else LogFlushError(str(problem))
