@@ -23,7 +23,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test conformance-kafka crash fuzz interop interop-ci kafka-tools simulate mutate nightly lint format docs hostile bench bench-assignors bench-broker bench-cleaner bench-consumer-offsets bench-coordinator bench-dashboard bench-load bench-pipeline bench-testkit bench-timers bench-wire lock testing-examples flip-bits clean java python
+.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test conformance-kafka crash fuzz interop interop-ci kafka-tools simulate mutate nightly lint format docs hostile bench bench-assignors bench-broker bench-cleaner bench-consumer-offsets bench-coordinator bench-dashboard bench-load bench-pipeline bench-testkit bench-timers bench-wire lock testing-examples flip-bits bench-durable clean java python
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -117,6 +117,9 @@ KEYS ?= 10000
 
 bench-cleaner: build-tests ## compaction of COMMITS (10000000) commits of KEYS (10000) keys: disk, time of a start, and the wait of clients
 	@COMMITS=$(COMMITS) KEYS=$(KEYS) $(BIN)/python tests/bench/bench_cleaner.py
+
+bench-durable: build-tests ## committing clients whose commits are flushed before they are answered, beside Apache Kafka (Go, Java, Maven)
+	@$(BIN)/python tests/bench/bench_durable.py
 
 bench-dashboard: build-tests ## the live page with EVENTS (1000000) events of GROUPS (10000) groups, in Chromium
 	@$(BIN)/python tests/bench/bench_dashboard.py

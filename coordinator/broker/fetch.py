@@ -179,7 +179,7 @@ class FetchService:
                 log = None if name is None else self._partitions.locate(name, wanted.partition)
                 if isinstance(log, PartitionLog):
                     data = _read_one(log, wanted, left_bytes, size_bytes == 0, request.isolation_level)
-                elif log is ErrorCode.NOT_LEADER_OR_FOLLOWER:
+                elif log in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR):
                     data = failed_partition(wanted.partition, log)
                 else:
                     data = _unknown_partition(name, wanted, was_delayed)

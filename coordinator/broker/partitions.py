@@ -1,22 +1,26 @@
 """The partition logs that this node leads."""
 
+import errno
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from _wire.errors import ErrorCode
 from coordinator.broker.slices import Slices, Steps
+from coordinator.broker.storage_errors import StorageErrors
 from coordinator.broker.topic_configs import log_config
 from coordinator.config import NODE_ID, Config
 from coordinator.internal_topics import READ_ONLY_TOPICS
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory, StoredSegments
-from coordinator.log.names import METADATA_LOG
+from coordinator.log.names import METADATA_LOG, folder_name
 from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.metadata.leadership import Leadership
 
+OUT_OF_DESCRIPTORS: Final = (errno.EMFILE, errno.ENFILE)
+"""Says nothing of the log, and is handled where connections are accepted."""
 LEADER_EPOCH = 0
 """No partition ever changes its leader, so the first epoch is the only one."""
 
@@ -43,6 +47,7 @@ class Partitions:
         self._node_id = config[NODE_ID]
         self._logs: dict[tuple[str, int], PartitionLog] = {}
         self._slices = slices
+        self._storage_errors = StorageErrors("cannot open a log; the others are served")
         self._deleting: dict[str, Deletion] = {}
         """By the name of the deleted topic."""
         self._removal_listeners: list[Callable[[PartitionLog], None]] = []
@@ -82,13 +87,23 @@ class Partitions:
     def locate(self, topic: str, partition: int) -> PartitionLog | ErrorCode:
         """The log of a partition that this node leads.
 
-        UNKNOWN_TOPIC_OR_PARTITION when there is no such partition, NOT_LEADER_OR_FOLLOWER when another node leads it.
+        UNKNOWN_TOPIC_OR_PARTITION when there is no such partition, NOT_LEADER_OR_FOLLOWER when another node leads it,
+        KAFKA_STORAGE_ERROR when its log cannot be opened or created, with a line in the log.
+
+        Raises:
+            OSError: there is no file descriptor left.
         """
         if not self._image.has_partition(topic, partition):
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if not self.leads(topic, partition):
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return self.get(topic, partition)
+        try:
+            return self.get(topic, partition)
+        except OSError as problem:
+            if problem.errno in OUT_OF_DESCRIPTORS:
+                raise
+            self._storage_errors.report(folder_name(topic, partition), problem)
+            return ErrorCode.KAFKA_STORAGE_ERROR
 
     def get(self, topic: str, partition: int) -> PartitionLog:
         """The log of a partition that is known to exist, whichever node leads it."""

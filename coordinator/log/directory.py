@@ -200,9 +200,11 @@ class LogDirectory:
     ) -> PartitionLog:
         key = (topic, partition)
         if key not in self._logs:
-            if key in self._stored_keys and key not in self._recovery_points and key not in self._log_start_offsets:
-                # What the files say of it was true of an earlier log of this name; a kill would bring it back.
-                self.write_checkpoints()
+            if not self._fs.is_directory(self.root / folder_name(topic, partition)):
+                # What the checkpoint files say was true of an earlier log of this name, which was deleted.
+                self._forget(key)
+                if key in self._stored_keys:
+                    self.write_checkpoints()
             self._logs[key] = PartitionLog.open(
                 self._fs,
                 self.root,

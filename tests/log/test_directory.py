@@ -417,6 +417,23 @@ def test_a_checkpoint_of_a_deleted_log_is_not_that_of_the_next_one_of_its_name(r
     again.close()
 
 
+def test_a_checkpoint_of_a_log_that_is_gone_is_not_that_of_the_next_one_of_its_name(root):
+    """The process was killed after it had deleted the topic and before it wrote the checkpoints again."""
+    directory = LogDirectory.open(root)
+    log = filled(directory.open_log("topic", 0, CONFIG), 50)
+    log.delete_records_before(45)
+    log.flush()
+    directory.write_checkpoints()
+    directory.delete_log("topic", 0)
+    directory.close(clean=False)
+    again = LogDirectory.open(root)
+    filled(again.open_log("topic", 0, CONFIG), 3)
+    again.close(clean=False)
+    last = LogDirectory.open(root)
+    assert everything(last.open_log("topic", 0, CONFIG)) == ["0", "1", "2"]
+    last.close()
+
+
 # -------------------------------------------------------------------------------------------------- partition.metadata
 
 
