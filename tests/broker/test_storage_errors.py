@@ -6,7 +6,7 @@ from structlog.testing import capture_logs
 from _wire.errors import ErrorCode
 from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from coordinator.broker import storage_errors
-from coordinator.broker.storage_errors import LOGS_MAX, StorageErrors
+from coordinator.broker.storage_errors import NAMES_MAX, StorageErrors
 from tests.broker.virtual_broker import VirtualBroker, batch
 
 
@@ -40,7 +40,7 @@ def test_a_full_disk_is_a_storage_error_with_one_line_and_heals(seconds):
 def test_many_logs_are_not_remembered_for_ever(seconds):
     errors = StorageErrors("it is full")
     with capture_logs() as lines:
-        for number in range(LOGS_MAX + 1):
+        for number in range(NAMES_MAX + 1):
             errors.report(f"t-{number}", OSError("full"))
         errors.report("t-0", OSError("full"))
-    assert [line["log"] for line in lines[-2:]] == [f"t-{LOGS_MAX}", "t-0"]
+    assert [line["log"] for line in lines[-2:]] == [f"t-{NAMES_MAX}", "t-0"]
