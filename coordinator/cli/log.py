@@ -15,7 +15,7 @@ from _wire.records import CorruptBatch, parse_records
 from coordinator.cli.log_dump import command as dump_command
 from coordinator.cli.terminal import INTERRUPTED
 from coordinator.log.config import LogConfig
-from coordinator.log.damage import Damage, scan
+from coordinator.log.damage import Damage, offsets_between, scan
 from coordinator.log.directory import CLEAN_SHUTDOWN, LOCK, META_PROPERTIES, LogDirectory, parse_properties
 from coordinator.log.errors import LogError
 from coordinator.log.files import DiskFileSystem, FileSystem
@@ -33,7 +33,7 @@ from coordinator.printable import printable
 DATA_FOLDER: Final = click.argument(
     "folder", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False)
 )
-BAR_SECONDS: Final = 0.2
+BAR_STEPS: Final = 200
 
 
 @click.group
@@ -76,7 +76,11 @@ def verify(folder: Path, topic: str | None, partition: int | None, as_json: bool
         found = [] if unreadable is None else [unreadable]
         size = log_bytes(fs, folder, keys)
         with click.progressbar(
-            length=size, label="reading", file=sys.stderr, hidden=not sys.stderr.isatty(), show_pos=False
+            length=size,
+            label="reading",
+            file=sys.stderr,
+            hidden=not sys.stderr.isatty(),
+            update_min_steps=max(1, size // BAR_STEPS),
         ) as bar:
             verifier = Verifier(fs, folder, topics, bar.update)
             found.extend(verifier.run(keys))
@@ -147,7 +151,7 @@ def _repair_log(fs: FileSystem, folder: Path, key: tuple[str, int], clean: bool,
         copy = "" if each.copied_to is None else f", copied to {each.copied_to.relative_to(folder)}"
         click.echo(
             f"{damage.path.relative_to(folder)}: position {damage.position}, {damage.size_bytes} bytes,"
-            f" offsets {damage.first_offset} to {damage.next_offset - 1}{copy}"
+            f" {offsets_between(damage.first_offset, damage.next_offset)}{copy}"
         )
     touched = {each.damage.path.stem for each in repaired}
     for path in wrong_indexes(fs, folder, *key):

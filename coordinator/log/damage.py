@@ -49,7 +49,7 @@ class Damage:
     def error(self) -> DamagedOffsets:
         """The exception for a read of it."""
         place = f"{self.path.parent.name}/{self.path.name}"
-        lost = f"offsets {self.first_offset} to {self.next_offset - 1} cannot be read"
+        lost = f"{offsets_between(self.first_offset, self.next_offset)} cannot be read"
         return DamagedOffsets("RecordBatch", RECORD_FORMAT, "", self.position, f"{lost}: {self.why} ({place})")
 
     def report(self) -> None:
@@ -63,6 +63,12 @@ class Damage:
             continued_at=self.next_offset,
             problem=self.why,
         )
+
+
+def offsets_between(first_offset: int, next_offset: int) -> str:
+    """Return `offset 4` or `offsets 4 to 6`; `next_offset` is not one of them."""
+    last = next_offset - 1
+    return f"offset {first_offset}" if last <= first_offset else f"offsets {first_offset} to {last}"
 
 
 class LogFile(Protocol):

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from _wire.checksums import checksum
 from coordinator.log.checkpoints import LOG_START_OFFSETS, RECOVERY_POINTS, UNRECOVERED, read_checkpoint
 from coordinator.log.config import LogConfig
-from coordinator.log.damage import INCOMPLETE, Damage, Scanned, scan
+from coordinator.log.damage import INCOMPLETE, Damage, Scanned, offsets_between, scan
 from coordinator.log.directory import META_PROPERTIES, parse_properties
 from coordinator.log.errors import DataDirectoryError
 from coordinator.log.files import FileSystem, read_file
@@ -124,9 +124,7 @@ class Verifier:
                 yield Problem(path, f"begins at offset {base_offset}, before the end of the segment before it")
             elif base_offset > end_offset and (topic is None or not topic.is_compacted):
                 repaired = self._fs.is_directory(self._root / DAMAGED_FOLDER / folder.name)
-                yield Problem(
-                    path, f"offsets {end_offset} to {base_offset - 1} are missing before it", is_known=repaired
-                )
+                yield Problem(path, f"{offsets_between(end_offset, base_offset)} missing before it", is_known=repaired)
             is_last = number + 1 == len(bases)
             check = SegmentCheck(self._fs, folder, base_offset, None if is_last else bases[number + 1])
             yield from check.run(self.totals, self._progress)
@@ -212,7 +210,7 @@ class SegmentCheck:
                 if item.header.partition_leader_epoch < 0:
                     yield Problem(segment.log_path, f"leader epoch {item.header.partition_leader_epoch}", item.position)
             elif not (is_last and item.end == end and _is_being_written(segment, item)):
-                lost = f"offsets {item.first_offset} to {item.next_offset - 1} cannot be read"
+                lost = f"{offsets_between(item.first_offset, item.next_offset)} cannot be read"
                 yield Problem(segment.log_path, f"{item.why}; {lost} ({item.size_bytes} bytes)", item.position)
                 self.next_offset = item.next_offset
         progress(end - told)

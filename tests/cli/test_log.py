@@ -93,7 +93,7 @@ def test_a_missing_segment_a_stray_and_a_checkpoint_beyond_its_log_are_found(run
     for each in (folder / "two-0").glob("*.log"):
         os.truncate(each, 0)
     lines = run("verify", folder).stdout.splitlines()
-    assert f"one-0/{last.name}: offsets 6 to {int(last.stem) - 1} are missing before it" in lines
+    assert f"one-0/{last.name}: offsets 6 to {int(last.stem) - 1} missing before it" in lines
     assert f"one-0/{first.stem}.index: is missing" in lines
     assert "three-0: belongs to no topic of the metadata log" in lines
     beyond = [line for line in lines if line.startswith("recovery-point")]
