@@ -17,7 +17,7 @@ from _wire.records import (
     find_batch,
 )
 from coordinator.log.config import LogConfig
-from coordinator.log.damage import Damage, scan
+from coordinator.log.damage import Damage, DamagedOffsets, scan
 from coordinator.log.files import FileSystem, OpenFile
 from coordinator.log.index import OFFSET_ENTRY, OffsetIndex, TimeIndex
 from coordinator.logger import logger
@@ -302,7 +302,11 @@ class Segment:
             CorruptBatch: the batch that contains `offset` is damaged.
             OSError: the file cannot be read.
         """
-        position = self.position_of(offset)
+        try:
+            position = self.position_of(offset)
+        except DamagedOffsets:
+            self.check_damages_again()
+            position = self.position_of(offset)
         try:
             data = self._read_at(position, max_bytes, at_least_one_batch, before_offset)
         except CorruptBatch:

@@ -128,7 +128,8 @@ class LogStore:
         replay = BatchReplay(groups)
         try:
             while offset < log.log_end_offset:
-                replay.open(log.read(offset, self._load_bytes), log.log_end_offset)
+                data = log.read(offset, self._load_bytes, before_offset=log.log_end_offset)
+                replay.open(data, log.log_end_offset)
                 yield
                 while replay.step(REPLAYED_AT_ONCE):
                     yield
