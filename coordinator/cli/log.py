@@ -21,9 +21,9 @@ from coordinator.log.errors import LogError
 from coordinator.log.files import DiskFileSystem, FileSystem
 from coordinator.log.names import METADATA_LOG, folder_name
 from coordinator.log.read_only import ReadOnlyFileSystem
-from coordinator.log.swap import base_offsets as base_offsets_of
 from coordinator.log.repair import Repaired, rebuild, remove_indexes, repair_log, wrong_indexes
 from coordinator.log.segment import INT64_MAX, Segment
+from coordinator.log.swap import base_offsets as base_offsets_of
 from coordinator.log.verify import KnownTopic, Problem, Verifier, log_bytes, stored_partitions
 from coordinator.logger import lines_of_this_thread_to
 from coordinator.metadata.image import MetadataImage

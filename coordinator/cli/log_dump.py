@@ -18,8 +18,8 @@ from coordinator.log.config import LogConfig
 from coordinator.log.damage import Damage, scan
 from coordinator.log.names import METADATA_LOG, folder_name
 from coordinator.log.read_only import ReadOnlyFileSystem
-from coordinator.log.swap import base_offsets as base_offsets_of
 from coordinator.log.segment import INT64_MAX, Segment
+from coordinator.log.swap import base_offsets as base_offsets_of
 from coordinator.log.verify import stored_partitions
 from coordinator.printable import printable
 

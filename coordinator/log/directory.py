@@ -182,11 +182,6 @@ class LogDirectory:
         check_topic_name(topic)
         return self._open_log(topic, partition, config, lazy, topic_id)
 
-    @property
-    def files(self) -> FileSystem:
-        """What the logs are stored with."""
-        return self._fs
-
     def open_metadata_log(self, config: LogConfig) -> PartitionLog:
         """Return the metadata log, which `open_log` and `delete_log` do not accept.
 
@@ -390,6 +385,14 @@ class LogDirectory:
                 self._log_start_offsets[key] = log.log_start_offset
         started = {key: offset for key, offset in self._log_start_offsets.items() if offset > 0}
         return self._prepare(LOG_START_OFFSETS, started)
+
+    def write_log_start_offsets(self) -> None:
+        """Store the start offset of each log (`prepare_log_start_offsets`).
+
+        Raises:
+            OSError: the checkpoint file cannot be written.
+        """
+        self.prepare_log_start_offsets()()
 
     def prepare_checkpoints(self) -> Callable[[], None]:
         """Return what stores the recovery point and the start offset of each log (`prepare_log_start_offsets`)."""

@@ -54,6 +54,15 @@ class Flush:
     active: Segment | None
     directories_to_fsync: Sequence[Path]
 
+    def __post_init__(self) -> None:
+        for segment in self.segments:
+            segment.hold()
+
+    @property
+    def segments(self) -> Sequence[Segment]:
+        """All that is flushed."""
+        return (*self.finished, self.active) if self.active is not None else self.finished
+
     def run(self) -> None:
         """Return when the records are on stable storage.
 
@@ -64,10 +73,8 @@ class Flush:
             LogFlushError: an fsync failed; a later flush cannot repair this.
         """
         try:
-            for segment in self.finished:
+            for segment in self.segments:
                 segment.flush_log()
-            if self.active is not None:
-                self.active.flush_log()
             for folder in self.directories_to_fsync:
                 self.fs.flush_directory(folder)
         except OSError as error:
@@ -613,6 +620,8 @@ class PartitionLog:
 
     def finish_flush(self, flush: Flush) -> None:
         """Advance the recovery point to the end of a completed flush."""
+        for segment in flush.segments:
+            segment.let_go()
         self.recovery_point = max(self.recovery_point, flush.end_offset)
         self._flushed_bytes = max(self._flushed_bytes, flush.appended_bytes)
         self._tell_at = self._next_flush()

@@ -111,7 +111,8 @@ def load_segments(
             continue
         if clean or is_flushed:
             logger.warning("an index does not fit its log file; the segment is read", file=str(segment.log_path))
-        if recover_segment(segment, recovery, durable, next_base_offset, least_end):
+        is_active = position + 1 == len(base_offsets)
+        if recover_segment(segment, recovery, durable, next_base_offset, least_end, is_active=is_active):
             continue
         recovery.removed_segments += _remove_segments(fs, folder, base_offsets[position + 1 :])
         break
@@ -126,11 +127,18 @@ def _ends_right(segment: Segment, next_base_offset: int | None, least_end: int) 
 
 
 def recover_segment(
-    segment: Segment, recovery: Recovery, durable: Durable, next_base_offset: int | None, least_end: int
+    segment: Segment,
+    recovery: Recovery,
+    durable: Durable,
+    next_base_offset: int | None,
+    least_end: int,
+    *,
+    is_active: bool,
 ) -> bool:
     """Read the whole segment and rebuild its indexes. It is cut at the first invalid batch that is not `durable`.
 
-    `next_base_offset` is that of the next segment; if there is none, the records up to `least_end` must be there.
+    `next_base_offset` is that of the next segment with records; if there is none, the records up to `least_end` must be
+    there. `is_active`: there is no next segment, not even an empty one.
 
     Returns:
         False if the segment was cut.
@@ -140,7 +148,7 @@ def recover_segment(
     is_last = next_base_offset is None
     highest = INT64_MAX if next_base_offset is None else next_base_offset
     # Compaction leaves gaps, but never in the segment that is appended to.
-    batches = scan(segment, 0, end, segment.base_offset, next_base_offset=highest, may_have_gaps=not is_last)
+    batches = scan(segment, 0, end, segment.base_offset, next_base_offset=highest, may_have_gaps=not is_active)
     recovery.scanned_bytes += end
     for item in batches:
         if isinstance(item, Damage):

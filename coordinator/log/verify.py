@@ -16,8 +16,8 @@ from coordinator.log.files import FileSystem, read_file
 from coordinator.log.index import OFFSET_ENTRY, TIME_ENTRY
 from coordinator.log.names import METADATA_LOG, folder_name, parse_folder_name
 from coordinator.log.partition_metadata import PARTITION_METADATA, PartitionMetadataDamaged, read_topic_id
-from coordinator.log.swap import base_offsets as base_offsets_of
 from coordinator.log.segment import INT64_MAX, Segment, segment_path
+from coordinator.log.swap import base_offsets as base_offsets_of
 
 DAMAGED_FOLDER: Final = "damaged"
 """The directory of the data folder to which a repair copies damaged bytes."""
