@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from _wire.checksums import checksum
-from coordinator.log.checkpoints import LOG_START_OFFSETS, RECOVERY_POINTS, UNRECOVERED, read_checkpoint
+from coordinator.log.checkpoints import (
+    CLEANER_OFFSETS,
+    LOG_START_OFFSETS,
+    RECOVERY_POINTS,
+    UNRECOVERED,
+    read_checkpoint,
+)
 from coordinator.log.config import LogConfig
 from coordinator.log.damage import INCOMPLETE, Damage, Scanned, offsets_between, scan
 from coordinator.log.directory import META_PROPERTIES, parse_properties
@@ -21,6 +27,8 @@ from coordinator.log.swap import base_offsets as base_offsets_of
 
 DAMAGED_FOLDER: Final = "damaged"
 """The directory of the data folder to which a repair copies damaged bytes."""
+TRIES: Final = 5
+"""How often a partition is checked whose files change meanwhile."""
 SNAPSHOT_CHECKED_FROM: Final = 6
 """The checksum of a producer snapshot is that of all bytes after it."""
 
@@ -79,13 +87,23 @@ class Verifier:
         yield from self._check_properties()
         ends: dict[tuple[str, int], int] = {}
         for key in stored_partitions(self._fs, self._root) if keys is None else keys:
-            try:
-                yield from self._check_partition(key, ends)
-            except FileNotFoundError:
-                if self._fs.is_directory(self._root / folder_name(*key)):
-                    # A segment that retention deleted meanwhile, or a topic that went.
-                    continue
+            yield from self._check_settled(key, ends)
         yield from self._check_checkpoints(ends)
+
+    def _check_settled(self, key: tuple[str, int], ends: dict[tuple[str, int], int]) -> list[Problem]:
+        """Check a partition, again if a server deleted or compacted segments meanwhile."""
+        folder = self._root / folder_name(*key)
+        self.totals.partitions += 1
+        for _ in range(TRIES):
+            try:
+                before = self._fs.names(folder)
+                found = list(self._check_partition(key, ends))
+                if self._fs.names(folder) == before:
+                    return found
+            except FileNotFoundError:
+                if not self._fs.is_directory(folder):
+                    return []  # its topic was deleted
+        return [Problem(folder, "changes all the time, so it could not be checked")]
 
     def _check_properties(self) -> Iterator[Problem]:
         path = self._root / META_PROPERTIES
@@ -98,7 +116,7 @@ class Verifier:
             yield Problem(path, str(problem).removeprefix(f"{path} "))
 
     def _check_checkpoints(self, ends: Mapping[tuple[str, int], int]) -> Iterator[Problem]:
-        for name in (RECOVERY_POINTS, LOG_START_OFFSETS, UNRECOVERED):
+        for name in (RECOVERY_POINTS, LOG_START_OFFSETS, CLEANER_OFFSETS, UNRECOVERED):
             path = self._root / name
             try:
                 offsets = read_checkpoint(self._fs, path)
@@ -111,7 +129,6 @@ class Verifier:
 
     def _check_partition(self, key: tuple[str, int], ends: dict[tuple[str, int], int]) -> Iterator[Problem]:
         folder = self._root / folder_name(*key)
-        self.totals.partitions += 1
         yield from self._check_topic_id(key, folder)
         yield from self._check_snapshots(folder)
         topic = None if self._topics is None else self._topics.get(key[0])

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from _wire.messages.offset_commit import (
 from coordinator.cli.log import command
 from coordinator.log.directory import LogDirectory
 from coordinator.log.read_only import ReadOnlyFileSystem
+from coordinator.log.verify import Problem, Verifier
 from tests.log.damaged_folders import CONFIG, RECORDS, ROOT, written
 from tests.servers import RunningServer
 from tests.wire_client import WireClient
@@ -184,6 +185,28 @@ def test_a_repair_refuses_a_folder_in_use(run, folder):
         assert result.exit_code == 1
         assert "is in use by another process" in result.stderr.splitlines()[-1]
     directory.close()
+
+
+@pytest.mark.parametrize("settles", [True, False])
+def test_a_partition_that_changes_meanwhile_is_checked_again(folder, monkeypatch, settles):
+    """As when a server compacts it: what was read of an index fits no longer."""
+    flip(folder / "one-0" / FIRST, 200)
+    check = Verifier._check_partition
+    checked: list[tuple[str, int]] = []
+
+    def change(verifier: Verifier, key: tuple[str, int], ends: dict[tuple[str, int], int]) -> Iterator[Problem]:
+        yield from check(verifier, key, ends)
+        if key == ("one", 0) and (not checked or not settles):
+            checked.append(key)
+            flip(folder / "one-0" / FIRST, 200)
+            (folder / "one-0" / f"{len(checked)}.deleted").touch()
+
+    monkeypatch.setattr(Verifier, "_check_partition", change)
+    found = list(Verifier(ReadOnlyFileSystem(), folder, None).run())
+    if settles:
+        assert found == []
+    else:
+        assert [(each.file.name, "changes all the time" in each.what) for each in found] == [("one-0", True)]
 
 
 def test_what_only_reads_cannot_write(folder):
