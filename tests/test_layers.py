@@ -26,7 +26,7 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.timers": "",
         "coordinator.config": "",
         "coordinator.core": "_wire coordinator.config",
-        "coordinator.log": "_wire coordinator.config",
+        "coordinator.log": "_wire coordinator.config crc32c",
         "coordinator.metadata": "_wire coordinator.log msgspec",
         "coordinator.quotas": "_wire coordinator.metadata coordinator.config",
         "coordinator.audit": "_wire coordinator.core msgspec",

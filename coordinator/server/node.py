@@ -21,7 +21,8 @@ from coordinator.broker.partitions import LEADER_EPOCH, Partitions
 from coordinator.broker.produce import ProduceService
 from coordinator.broker.producer_directory import ProducerDirectory
 from coordinator.broker.retention import Retention
-from coordinator.broker.slices import Slices
+from coordinator.broker.producers import ProducerStates
+from coordinator.broker.slices import Slices, Steps
 from coordinator.broker.topics import Topics
 from coordinator.config import (
     ADMIN_LISTENER,
@@ -44,6 +45,7 @@ from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
 from coordinator.log.errors import LogAppendError, LogFlushError
 from coordinator.log.files import FileSystem
+from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.leadership import Leadership, SingleNode
@@ -179,10 +181,14 @@ class Node:
                 software_version=__version__,
             )
         )
+        self._producers = producers = ProducerDirectory(config, self.scheduler)
+
+        def load_producers(log: PartitionLog) -> Steps[ProducerStates]:
+            return producers.load(log, now_ms())
+
         fetch_service = FetchService(
-            metadata.image, partitions, notifier, self.scheduler, slices, config[FETCH_MAX_BYTES]
+            metadata.image, partitions, notifier, self.scheduler, slices, config[FETCH_MAX_BYTES], load_producers
         )
-        producers = ProducerDirectory(config, self.scheduler)
         produce_service = ProduceService(metadata.image, partitions, notifier, config, producers)
         # Connections that know no session leave every heartbeat to the core.
         quick_sessions = sessions if self._testing is None else SessionTable(wheel, 0)
@@ -198,6 +204,7 @@ class Node:
             produce_service=produce_service,
             fetch_service=fetch_service,
             coordinator=coordinator,
+            load_producers=load_producers,
             pending=pending,
             throttling=throttling,
             now_ms=now_ms,
@@ -370,6 +377,7 @@ class Node:
         await asyncio.get_running_loop().run_in_executor(None, self._cleaner.stop_thread)
         self._cleaner.close()
         self._coordinator.stop(self._clock.now_ms(), stopped)
+        self._producers.finish()
         self._directory.close()
         logger.info("stopped")
 

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from coordinator.broker.fetch import FetchService
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.produce import ProduceService
+from coordinator.broker.producers import ProducerStates
+from coordinator.broker.slices import Steps
 from coordinator.broker.topics import Topics
 from coordinator.config import NODE_ID, Config
+from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.leadership import Leadership
 from coordinator.metadata.store import MetadataStore
@@ -31,6 +34,8 @@ class NodeContext:
     produce_service: ProduceService
     fetch_service: FetchService
     coordinator: GroupCoordinator
+    load_producers: Callable[[PartitionLog], Steps[ProducerStates]]
+    """Reads what is not known yet of the producers of a log; may raise OSError."""
     pending: PendingRequests
     throttling: Throttling
     now_ms: Callable[[], int]

@@ -1,5 +1,7 @@
 """Produce, and the producers that number their batches (KIP-98)."""
 
+import time
+
 import pytest
 
 from _wire.errors import ErrorCode
@@ -14,11 +16,12 @@ READ_ONLY = ("__consumer_offsets", "__group_audit")
 
 
 def batch(*values: bytes, **fields: object) -> bytes:
-    return build_batch([(None, value, ()) for value in values], timestamp_ms=1000, **fields)  # type: ignore[arg-type]
+    return build_batch([(None, value, ()) for value in values], **({"timestamp_ms": 1000} | fields))  # type: ignore[arg-type]
 
 
 def numbered(producer_id: int, sequence: int, *values: bytes, epoch: int = 0) -> bytes:
-    return batch(*values, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence)
+    fields = {"producer_id": producer_id, "producer_epoch": epoch, "base_sequence": sequence}
+    return batch(*values, timestamp_ms=time.time_ns() // 1_000_000, **fields)
 
 
 def values_in(client: WireClient, topic: str) -> list[bytes | None]:

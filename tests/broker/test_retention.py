@@ -47,7 +47,8 @@ class RetainingBroker(VirtualBroker):
         return self.partitions.get(topic, partition)
 
     def files(self, topic, partition=0):
-        return [path.name for path in self.fs.paths() if path.parent.name == f"{topic}-{partition}"]
+        names = [path.name for path in self.fs.paths() if path.parent.name == f"{topic}-{partition}"]
+        return [name for name in names if not name.endswith(".snapshot")]
 
 
 @pytest.fixture

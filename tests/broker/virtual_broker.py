@@ -13,11 +13,13 @@ from coordinator.broker.fetch import DelayedFetch, FetchService, FetchTimeoutKey
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.produce import ProduceService
 from coordinator.broker.producer_directory import ProducerDirectory
-from coordinator.broker.slices import Slices, at_once
+from coordinator.broker.producers import ProducerStates
+from coordinator.broker.slices import Slices, Steps, at_once
 from coordinator.broker.topics import Topics
 from coordinator.config import FETCH_MAX_BYTES, LOG_DIRS, NODE_ID, Config
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
+from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.leadership import SingleNode
 from coordinator.metadata.store import MetadataStore
 from coordinator.timers.clock import VirtualClock
@@ -46,11 +48,15 @@ class VirtualBroker:
         self.partitions = Partitions(self._directory, metadata.image, config, SingleNode(config[NODE_ID]), self.slices)
         self.topics = Topics(metadata, self.partitions, config)
         self.notifier = AppendNotifier(self._request_iteration)
-        self.fetch_service = FetchService(
-            metadata.image, self.partitions, self.notifier, self.wheel, self.slices, config[FETCH_MAX_BYTES]
-        )
         self.producers = ProducerDirectory(config, self.wheel)
+        self.fetch_service = FetchService(
+            metadata.image, self.partitions, self.notifier, self.wheel, self.slices, config[FETCH_MAX_BYTES], self.load
+        )
         self.produce_service = ProduceService(metadata.image, self.partitions, self.notifier, config, self.producers)
+
+    def load(self, log: PartitionLog) -> Steps[ProducerStates]:
+        """Read the producer states of a log."""
+        return self.producers.load(log, self.clock.now_ms())
 
     def _request_iteration(self) -> None:
         self.iterations_requested += 1

@@ -85,7 +85,7 @@ class DataHandlers:
         return fetched
 
     def list_offsets(self, request: ListOffsetsRequest, call: RequestContext) -> Steps[ListOffsetsResponse]:
-        return list_offsets(request, call.api_version, self._node.partitions)
+        return list_offsets(request, call.api_version, self._node.partitions, self._node.load_producers)
 
     def init_producer_id(self, request: InitProducerIdRequest, call: RequestContext) -> InitProducerIdResponse:
         if request.transactional_id is not None:
