@@ -172,7 +172,9 @@ class ProduceService:
         if (answer := verified.get((topic, index))) is not None:
             verification = answer.verification
             if answer.error is not ErrorCode.NONE:
-                return rejected_partition(index, answer.error)
+                is_old = answer.error is ErrorCode.INVALID_TXN_STATE
+                message = "Partition was not added to the transaction" if is_old else None
+                return rejected_partition(index, answer.error, message)
         try:
             header, batch = self._validate(sent, log, now_ms)
             if has_producer_id(header) and self._producers.current(log) is None:

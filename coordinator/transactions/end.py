@@ -27,7 +27,6 @@ from coordinator.transactions.transaction import (
     EPOCH_BUMP_VERSION,
     EPOCH_MAX,
     LAST_EPOCH,
-    NO_EPOCH,
     NO_PRODUCER_ID,
     Transaction,
 )
@@ -130,10 +129,11 @@ def _prepared(
 
 
 def abort_of_coordinator(transaction: Transaction, now_ms: int) -> Transaction:
-    """The open transaction aborted by the coordinator: the epoch of its producer is fenced."""
-    after = _prepared(transaction, PREPARE_ABORT, EPOCH_BUMP_VERSION, NO_PRODUCER_ID, now_ms)
-    # A retry of the producer's own EndTxn must not take the abort for its outcome, nor InitProducerId its epoch.
-    return after._replace(last_epoch=NO_EPOCH)
+    """The open transaction aborted by the coordinator, which fences the epoch of its producer.
+
+    As on Kafka, the producer may go on: InitProducerId with the fenced epoch gets the one after it.
+    """
+    return _prepared(transaction, PREPARE_ABORT, EPOCH_BUMP_VERSION, NO_PRODUCER_ID, now_ms)
 
 
 def abort_timed_out(transaction: Transaction | None, request: None, context: OperationContext) -> Decision:
