@@ -131,7 +131,7 @@ class Play:
         def read() -> bool:
             for message in consumer.consume(1000, 0.2):
                 if message.error() is None:
-                    copied[message.value()] += 1
+                    copied[message.value() or b""] += 1
             for number, worker in self._workers.items():
                 assert worker.poll() is None, f"worker {number} ended: see its log in {self._folder}"
             return len(copied) >= self._sent

@@ -4,9 +4,10 @@ python -m tests.eos.worker BOOTSTRAP GROUP TRANSACTIONAL_ID SOURCE SINK
 """
 
 import sys
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
-from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 RECORDS_AT_ONCE: Final = 25
 POLL_SECONDS: Final = 0.2
@@ -48,7 +49,7 @@ class Worker:
         Raises:
             KafkaException: the clients have to be replaced.
         """
-        messages = [each for each in self._consumer.consume(RECORDS_AT_ONCE, POLL_SECONDS) if each.error() is None]
+        messages: list[Any] = [each for each in self._consumer.consume(RECORDS_AT_ONCE, POLL_SECONDS) if each.error() is None]
         if not messages:
             return
         self._producer.begin_transaction()
@@ -67,30 +68,32 @@ class Worker:
                 self._consumer.seek(tp)
 
     def _commit(self) -> None:
-        self._until_final(self._producer.commit_transaction)
+        _until_final(self._producer.commit_transaction)
 
     def _abort(self) -> None:
-        self._until_final(self._producer.abort_transaction)
-
-    def _until_final(self, end) -> None:  # type: ignore[no-untyped-def]
-        while True:
-            try:
-                end(SECONDS)
-                return
-            except KafkaException as problem:
-                if not problem.args[0].retriable():
-                    raise
+        _until_final(self._producer.abort_transaction)
 
     def close(self) -> None:
         self._consumer.close()
 
 
-def _next_offsets(messages: list[Message]) -> list[TopicPartition]:
+def _until_final(end: Callable[[float], object]) -> None:
+    while True:
+        try:
+            end(SECONDS)
+            return
+        except KafkaException as problem:
+            if not problem.args[0].retriable():
+                raise
+            print("again:", problem, flush=True)
+
+
+def _next_offsets(messages: list[Any]) -> list[TopicPartition]:
     last = {each.partition(): each for each in messages}
     return [TopicPartition(each.topic(), partition, each.offset() + 1) for partition, each in last.items()]
 
 
-def _first_offsets(messages: list[Message]) -> list[TopicPartition]:
+def _first_offsets(messages: list[Any]) -> list[TopicPartition]:
     first = {each.partition(): each for each in reversed(messages)}
     return [TopicPartition(each.topic(), partition, each.offset()) for partition, each in first.items()]
 
