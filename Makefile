@@ -77,6 +77,7 @@ SEED ?=
 
 simulate: build-tests ## random histories of clients, disks and crashes against the core, for SECONDS (60), from SEED on
 	@$(BIN)/python -m tests.simulation --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+	@$(BIN)/python -m tests.transactions --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 ROUNDS ?= 100
 

@@ -200,9 +200,9 @@ class ProducerDirectory:
         if self._snapshots:
             self._timers.start(SnapshotKey(), now_ms + NEXT_TURN_MS)
 
-    def _store(self, log: PartitionLog, offset: int, data: bytes) -> None:
+    def _store(self, log: PartitionLog, offset: int, data: bytes, *, flush: bool = False) -> None:
         try:
-            log.save_producer_snapshot(offset, data)
+            log.save_producer_snapshot(offset, data, flush=flush)
             self._saved[log] = offset
         except OSError as problem:
             # The next start reads the log instead.
@@ -216,7 +216,7 @@ class ProducerDirectory:
             if states.next_offset == offset and self._saved.get(log) != offset:
                 *_, data = producer_snapshot.encode(snapshot_entries(states.snapshot()))
                 assert data is not None
-                self._store(log, offset, data)
+                self._store(log, offset, data, flush=True)
 
     # ------------------------------------------------------------------------------------------------------------- time
 

@@ -224,10 +224,14 @@ class PartitionLog:
     def save_producer_snapshot(self, offset: int, data: bytes, *, flush: bool = False) -> None:
         """Store the producer state before an offset, and remove all snapshots but the newest few.
 
+        The transaction indexes are saved first: a load trusts them up to the snapshot.
+
         Raises:
             OSError: a file cannot be written or removed.
         """
         if self._fs.is_directory(self.folder):
+            for segment in self._segments:
+                segment.transaction_index.save(self._fs, flush=flush)
             producer_snapshot.write_snapshot(self._fs, self.folder, offset, data, flush=flush)
 
     def has_aborted_transactions(self, offset: int) -> bool:

@@ -417,6 +417,7 @@ class Segment:
         self.max_timestamp_ms = self.first_timestamp_ms = NO_TIMESTAMP
         self.offset_index = OffsetIndex(self.offset_index.path)
         self.time_index = TimeIndex(self.time_index.path)
+        self.transaction_index.forget()
         self.is_rebuilt = True
 
     def file_size(self) -> int:

@@ -41,6 +41,11 @@ class TransactionIndex:
         self.entries.append(entry)
         self._is_saved = self._is_flushed = False
 
+    def forget(self) -> None:
+        """Drop all entries, those in the file too when it is saved next: they are to be found again."""
+        self.entries.clear()
+        self._is_saved = self._is_flushed = False
+
     def truncate(self, offset: int) -> None:
         """Drop the entries whose marker has this offset or a later one."""
         kept = bisect_left(self.entries, offset, key=lambda entry: entry.last_offset)
@@ -78,6 +83,7 @@ class TransactionIndex:
         if self._is_saved and (self._is_flushed or not flush):
             return
         if not self.entries and not fs.exists(self.path):
+            self._is_saved = self._is_flushed = True
             return
         file = fs.open(self.path)
         try:

@@ -5,6 +5,7 @@ from typing import Final, cast
 from _wire.errors import ErrorCode
 from coordinator.core.decision import Decision, OperationContext, Reply
 from coordinator.core.events import Event
+from coordinator.log.errors import LogAppendError
 from coordinator.transactions.events import TransactionChanged, TransactionEvent
 from coordinator.transactions.transaction import Transaction
 
@@ -20,6 +21,22 @@ def decided(context: OperationContext, response: object, *events: TransactionEve
 
 def changed(before: Transaction | None, after: Transaction) -> TransactionChanged:
     return TransactionChanged(before, after)
+
+
+class NoProducerId(Exception):
+    """No producer id can be allocated now: the metadata log cannot be written."""
+
+
+def new_producer_id(context: OperationContext) -> int:
+    """Allocate a producer id.
+
+    Raises:
+        NoProducerId: that is not possible now.
+    """
+    try:
+        return context.environment.new_producer_id(context.now_ms)
+    except LogAppendError as problem:
+        raise NoProducerId(str(problem)) from problem
 
 
 def known_error(api: str, error: ErrorCode, api_version: int) -> ErrorCode:

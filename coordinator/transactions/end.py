@@ -11,7 +11,7 @@ from _wire.messages.end_txn import EndTxnRequest, EndTxnResponse
 from coordinator.config import TRANSACTIONAL_ID_EXPIRATION_MS
 from coordinator.core.decision import NOTHING, Decision, OperationContext
 from coordinator.core.operation import Answer
-from coordinator.transactions.decisions import changed, decided, known_error
+from coordinator.transactions.decisions import NoProducerId, changed, decided, known_error, new_producer_id
 from coordinator.transactions.events import TransactionalIdRemoved
 from coordinator.transactions.states import (
     COMPLETE_ABORT,
@@ -65,7 +65,10 @@ def end(transaction: Transaction | None, request: EndTxnRequest, context: Operat
     client_version = EPOCH_BUMP_VERSION if bumps_epoch else 0
     next_id = NO_PRODUCER_ID
     if bumps_epoch and transaction.is_epoch_exhausted:
-        next_id = context.environment.new_producer_id(context.now_ms)
+        try:
+            next_id = new_producer_id(context)
+        except NoProducerId:
+            return decided(context, error_response(request, ErrorCode.COORDINATOR_NOT_AVAILABLE, context.api_version))
     after = _prepared(transaction, state, client_version, next_id, context.now_ms)
     return decided(context, _response(_completed(after, context.now_ms)), changed(transaction, after))
 

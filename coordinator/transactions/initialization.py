@@ -10,7 +10,7 @@ from _wire.messages.init_producer_id import InitProducerIdRequest, InitProducerI
 from coordinator.config import TRANSACTION_MAX_TIMEOUT_MS
 from coordinator.core.decision import Decision, OperationContext
 from coordinator.core.operation import Answer
-from coordinator.transactions.decisions import changed, decided, known_error
+from coordinator.transactions.decisions import NoProducerId, changed, decided, known_error, new_producer_id
 from coordinator.transactions.end import abort_of_coordinator
 from coordinator.transactions.states import EMPTY, ONGOING, PREPARED
 from coordinator.transactions.transaction import LAST_EPOCH, NO_EPOCH, NO_PRODUCER_ID, NO_TIMESTAMP, Transaction
@@ -44,7 +44,10 @@ def initialize(transaction: Transaction | None, request: InitProducerIdRequest, 
             return decided(context, response, changed(transaction, abort_of_coordinator(transaction, context.now_ms)))
         if error is not ErrorCode.NONE:
             return decided(context, error_response(request, error, context.api_version))
-    after = _initialized(transaction, request, context)
+    try:
+        after = _initialized(transaction, request, context)
+    except NoProducerId:
+        return decided(context, error_response(request, ErrorCode.COORDINATOR_NOT_AVAILABLE, context.api_version))
     if after is None:
         return decided(context, error_response(request, ErrorCode.PRODUCER_FENCED, context.api_version))
     response = InitProducerIdResponse(producer_id=after.producer_id, producer_epoch=after.epoch)
@@ -66,7 +69,7 @@ def _initialized(
     """The transactional id after the request; None if the request names an epoch that is fenced."""
     now_ms, expected = context.now_ms, request.producer_epoch
     if transaction is None:
-        producer_id = context.environment.new_producer_id(now_ms)
+        producer_id = new_producer_id(context)
         return Transaction(
             request.transactional_id or "",
             producer_id,
@@ -81,7 +84,7 @@ def _initialized(
     # After an abort by the coordinator there is no epoch left that a transaction could end with.
     is_used_up = transaction.epoch > LAST_EPOCH and is_retry
     if (transaction.is_epoch_exhausted and expected in (NO_EPOCH, transaction.epoch)) or is_used_up:
-        producer_id = context.environment.new_producer_id(now_ms)
+        producer_id = new_producer_id(context)
         last_epoch = NO_EPOCH if expected == NO_EPOCH else epoch
         epoch = 0
     elif expected in (NO_EPOCH, epoch):

@@ -114,7 +114,7 @@ class MarkerSender:
     def _send(self, sending: Sending) -> None:
         if sending.is_writing or sending.waiting:
             return
-        data = [tp for tp in sending.remaining if tp.topic != OFFSETS_TOPIC]
+        data = sorted(tp for tp in sending.remaining if tp.topic != OFFSETS_TOPIC)
         sending.waiting = {tp for tp in sending.remaining if tp.topic == OFFSETS_TOPIC}
         sending.is_writing = bool(data)
         marker = TransactionMarker(
@@ -122,7 +122,7 @@ class MarkerSender:
             sending.marker.committed,
             sending.marker.coordinator_epoch,
         )
-        for tp in list(sending.waiting):
+        for tp in sorted(sending.waiting):
             self._complete_offsets(tp.partition, marker, partial(self._offsets_completed, sending, tp))
         if data:
             self._slices.start(self._write_all(sending, data), lambda _: self._written(sending), self._failed(sending))

@@ -45,7 +45,7 @@ class VirtualBroker:
         metadata = MetadataStore(self._directory.open_metadata_log(LogConfig()), lambda: next(ids).to_bytes(16, "big"))
         self.metadata, self.image = metadata, metadata.image
         self._callbacks: list[Callable[[], None]] = []
-        self.slices = Slices(self._callbacks.append)
+        self.slices = Slices(lambda callback: self._callbacks.append(callback))
         self.partitions = Partitions(self._directory, metadata.image, config, SingleNode(config[NODE_ID]), self.slices)
         self.topics = Topics(metadata, self.partitions, config)
         self.notifier = AppendNotifier(self._request_iteration)

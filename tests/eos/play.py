@@ -24,13 +24,16 @@ SOURCE: Final = "source"
 SINK: Final = "sink"
 SETTINGS: Final = QUICK_GROUPS | {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"}
 
-Command = Callable[[str, int], list[str]]
-"""(bootstrap, number of the worker) → the command that runs a worker."""
+SILENT_SECONDS: Final = 15
+"""After this time without a batch a worker hangs: librdkafka's send_offsets_to_transaction ignores its timeout."""
+
+Command = Callable[[str, int, Path], list[str]]
+"""(bootstrap, number of the worker, the file that it touches) → the command that runs a worker."""
 
 
-def librdkafka(bootstrap: str, number: int) -> list[str]:
+def librdkafka(bootstrap: str, number: int, alive: Path) -> list[str]:
     """A worker of `worker.py`. Its transactional id is that of its predecessor, which it fences."""
-    return [sys.executable, "-m", "tests.eos.worker", bootstrap, GROUP, f"copier-{number}", SOURCE, SINK]
+    return [sys.executable, "-m", "tests.eos.worker", bootstrap, GROUP, f"copier-{number}", SOURCE, SINK, str(alive)]
 
 
 class Play:
@@ -62,6 +65,7 @@ class Play:
                     event = self._random.choice((self._kill_server, self._kill_worker, self._add_worker, self._pause))
                     self._produce()
                     event()
+                    self._replace_silent()
                     told(f"round {number + 1}: {event.__name__.strip('_').replace('_', ' ')}, {self._sent} records sent")
                 self._compare()
             finally:
@@ -70,9 +74,24 @@ class Play:
                     worker.wait()
 
     def _start(self, number: int) -> None:
-        command = self._command(self.server.bootstrap, number)
+        alive = self._alive(number)
+        alive.touch()
+        command = self._command(self.server.bootstrap, number, alive)
         with (self._folder / f"worker-{number}.log").open("ab") as log:
             self._workers[number] = subprocess.Popen(command, stdout=log, stderr=log)
+
+    def _alive(self, number: int) -> Path:
+        return self._folder / f"worker-{number}.alive"
+
+    def _replace_silent(self) -> None:
+        """Replace the workers that do nothing any more."""
+        for number, worker in list(self._workers.items()):
+            assert worker.poll() is None, f"worker {number} ended: see its log in {self._folder}"
+            if time.time() - self._alive(number).stat().st_mtime > SILENT_SECONDS:
+                self.events["worker hung"] += 1
+                worker.kill()
+                worker.wait()
+                self._start(number)
 
     def _produce(self) -> None:
         producer = Producer({"bootstrap.servers": self.server.bootstrap, "enable.idempotence": True})
@@ -132,8 +151,7 @@ class Play:
             for message in consumer.consume(1000, 0.2):
                 if message.error() is None:
                     copied[message.value() or b""] += 1
-            for number, worker in self._workers.items():
-                assert worker.poll() is None, f"worker {number} ended: see its log in {self._folder}"
+            self._replace_silent()
             return len(copied) >= self._sent
 
         try:

@@ -1,10 +1,14 @@
 """A process that copies records from one topic to another, each batch and its offsets in one transaction (librdkafka).
 
-python -m tests.eos.worker BOOTSTRAP GROUP TRANSACTIONAL_ID SOURCE SINK
+python -m tests.eos.worker BOOTSTRAP GROUP TRANSACTIONAL_ID SOURCE SINK ALIVE
+
+The file ALIVE is touched after each batch: librdkafka's send_offsets_to_transaction may hang forever when the broker was
+restarted (its issues 5456 and 5511), and whoever runs workers has to replace one that does nothing.
 """
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
@@ -99,15 +103,17 @@ def _first_offsets(messages: list[Any]) -> list[TopicPartition]:
 
 
 def main() -> None:
+    alive = Path(sys.argv[-1])
     while True:
         try:
-            worker = Worker(*sys.argv[1:])
+            worker = Worker(*sys.argv[1:-1])
         except KafkaException as problem:
             print("cannot begin:", problem, flush=True)
             continue
         try:
             while True:
                 worker.copy_next()
+                alive.touch()
         except KafkaException as problem:
             print("replaced:", problem, flush=True)
         worker.close()

@@ -61,7 +61,7 @@ class World:
         self.fs = MemoryFileSystem()
         self.groups_error = ErrorCode.NONE
         self.offset_markers: list[tuple[int, TransactionMarker]] = []
-        self._answers: list[Any] = []
+        self._is_requested = False
         self._start()
         self.broker.create_topic(TOPIC, PARTITIONS)
         self.broker.topics.create_internal_topics(self.now_ms())
@@ -86,7 +86,7 @@ class World:
             self.writer.write, self._complete_offsets, broker.slices, broker.wheel, self.now_ms, LEADER_EPOCH
         )
         self.coordinator = TransactionCoordinator(
-            self._shard, broker.wheel, self.markers, self.pending, self.environment, lambda: None
+            self._shard, broker.wheel, self.markers, self.pending, self.environment, self._request
         )
 
     def _shard(self, index: int) -> "Shard[TransactionStateMachine]":
@@ -118,9 +118,14 @@ class World:
 
     # ---- time
 
+    def _request(self) -> None:
+        self._is_requested = True
+
     def run(self) -> None:
         """Let the loop turn until nothing is left to do."""
-        for _ in range(100):
+        self._is_requested = True
+        while self._is_requested:
+            self._is_requested = False
             self.coordinator.drain(self.now_ms())
             self.broker.end_iteration()
 
