@@ -3,8 +3,7 @@
 Counterpart in Kafka: `TransactionCoordinator.handleDescribeTransactions`, `TransactionStateManager.listTransactionStates`.
 """
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,14 +12,14 @@ from _wire.messages.describe_transactions import TopicData
 from _wire.messages.describe_transactions import TransactionState as Described
 from _wire.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
 from _wire.messages.list_transactions import TransactionState as Listed
+from coordinator.broker.slices import Steps
 from coordinator.core.decision import Decision, OperationContext
 from coordinator.transactions.decisions import decided
+from coordinator.transactions.pattern import Pattern
 from coordinator.transactions.states import TransactionState
 from coordinator.transactions.transaction import Transaction
 
 STATES_BY_NAME: Final = {state.kafka_name: state for state in TransactionState}
-PATTERN_LENGTH_MAX: Final = 1_000
-"""Characters of a pattern; Kafka sets no limit."""
 
 
 def describe(transaction: Transaction | None, transactional_id: str, context: OperationContext) -> Decision:
@@ -53,14 +52,30 @@ class Filter:
     producer_ids: frozenset[int]
     duration_ms: int
     """Only transactions that began longer ago; negative: all."""
-    pattern: re.Pattern[str] | None
+    pattern: Pattern | None
 
-    def matches(self, transaction: Transaction, now_ms: int) -> bool:
+    def list(self, transactions: Iterable[Transaction], now_ms: int) -> Steps[list[Listed]]:
+        """The transactions that match, found in steps."""
+        found = []
+        for each in transactions:
+            if self._matches(each, now_ms) and (
+                self.pattern is None or (yield from self.pattern.fullmatch(each.transactional_id))
+            ):
+                found.append(
+                    Listed(
+                        transactional_id=each.transactional_id,
+                        producer_id=each.producer_id,
+                        transaction_state=each.state.kafka_name,
+                    )
+                )
+            yield
+        return found
+
+    def _matches(self, transaction: Transaction, now_ms: int) -> bool:
         return (
             (not self.states or transaction.state in self.states)
             and (not self.producer_ids or transaction.producer_id in self.producer_ids)
             and (self.duration_ms < 0 or now_ms - transaction.started_ms > self.duration_ms)
-            and (self.pattern is None or self.pattern.fullmatch(transaction.transactional_id) is not None)
         )
 
 
@@ -68,51 +83,23 @@ def parse_filter(request: ListTransactionsRequest) -> tuple[Filter | None, list[
     """The filter of a request, and the names of states that do not exist. If there are no others, nothing is listed.
 
     Raises:
-        re.error: the pattern is no regular expression, or too long.
+        InvalidPattern: the pattern is no regular expression that is supported.
     """
     names = dict.fromkeys(request.state_filters)
     unknown = [name for name in names if name not in STATES_BY_NAME]
     if unknown and len(unknown) == len(names):
         return None, unknown
     text = request.transactional_id_pattern
-    if text and len(text) > PATTERN_LENGTH_MAX:
-        raise re.error(f"more than {PATTERN_LENGTH_MAX} characters")
     return (
         Filter(
             frozenset(STATES_BY_NAME[name] for name in names if name in STATES_BY_NAME),
             frozenset(request.producer_id_filters),
             request.duration_filter,
-            re.compile(text) if text else None,
+            Pattern(text) if text else None,
         ),
         unknown,
     )
 
 
-def list_transactions(
-    transactions: Mapping[str, Transaction], wanted: Filter, context: OperationContext
-) -> Decision:
-    """The transactions of one partition of `__transaction_state`."""
-    found = [
-        Listed(
-            transactional_id=each.transactional_id,
-            producer_id=each.producer_id,
-            transaction_state=each.state.kafka_name,
-        )
-        for each in transactions.values()
-        if wanted.matches(each, context.now_ms)
-    ]
-    return decided(context, ListTransactionsResponse(transaction_states=found))
-
-
 def list_error(request: object, error: ErrorCode, api_version: int) -> ListTransactionsResponse:
     return ListTransactionsResponse(error_code=error)
-
-
-def merge_listed(parts: Iterable[ListTransactionsResponse], unknown: list[str]) -> ListTransactionsResponse:
-    """The response of all partitions; an error of one of them is that of the whole, as on Kafka."""
-    merged = ListTransactionsResponse(unknown_state_filters=unknown)
-    for part in parts:
-        if part.error_code and part.error_code != ErrorCode.NOT_COORDINATOR:
-            return ListTransactionsResponse(error_code=part.error_code)
-        merged.transaction_states.extend(part.transaction_states)
-    return merged

@@ -9,6 +9,8 @@ from itertools import islice
 from typing import Any, Final, NamedTuple, Protocol
 
 from _wire.errors import ErrorCode
+from _wire.messages.list_transactions import TransactionState as Listed
+from coordinator.broker.slices import Steps
 from coordinator.config import (
     TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS,
     TRANSACTION_REMOVE_EXPIRED_TRANSACTION_CLEANUP_INTERVAL_MS,
@@ -18,9 +20,10 @@ from coordinator.core.operation import Operation
 from coordinator.core.partitioning import partition_for
 from coordinator.deadlines import deadline_after
 from coordinator.runtime.batch import QueuedOperation
-from coordinator.runtime.shard import LOAD_RETRY_MS_AT_MOST, Shard, ShardState
+from coordinator.runtime.shard import LOAD_RETRY_MS_AT_MOST, REFUSALS, Shard, ShardState
 from coordinator.timers.wheel import TimerWheel
 from coordinator.transactions import operations
+from coordinator.transactions.admin import Filter
 from coordinator.transactions.end import Completed
 from coordinator.transactions.markers import MarkerSender
 from coordinator.transactions.state_machine import TransactionStateMachine, WakeKey
@@ -166,11 +169,16 @@ class TransactionCoordinator:
         request_id = self._requests.register(ReplyTo(reply, failed))
         self.enqueue(operation, transactional_id, request, self._context(request_id, api_version))
 
-    def enqueue_for_shard(self, operation: Operation, partition: int, request: Any, context: OperationContext) -> None:
-        """Queue an operation over all transactional ids of a partition."""
-        shard = self.shards[partition]
-        shard.submit(QueuedOperation(operation, None, request, context))
-        self._mark_dirty(shard)
+    def list_transactions(self, wanted: Filter, now_ms: int) -> Steps[list[Listed] | ErrorCode]:
+        """The transactions that a filter matches; an error as long as a partition of this node is not loaded."""
+        found: list[Listed] = []
+        for shard in self.shards:
+            if shard.state is ShardState.INACTIVE:
+                continue
+            if not shard.is_active:
+                return REFUSALS[shard.state]
+            found += yield from wanted.list(list(shard.machine.transactions.values()), now_ms)
+        return found
 
     def _context(self, request_id: int | None, api_version: int = 0) -> OperationContext:
         return OperationContext(request_id, api_version, "", "", self._environment, 0)

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from _wire.errors import ErrorCode
 from coordinator.core.decision import NOTHING, Decision, OperationContext
-from coordinator.core.operation import Operation, Scope
+from coordinator.core.operation import Operation
 from coordinator.transactions import admin, end, initialization, partitions
 from coordinator.transactions.transaction import Transaction
 
@@ -21,9 +21,6 @@ INIT_PRODUCER_ID: Final = Operation(
 ADD_PARTITIONS: Final = Operation("add partitions", partitions.add, partitions.error_response)
 END_TXN: Final = Operation("EndTxn", end.end, end.error_response, end.prepare_end)
 DESCRIBE_TRANSACTIONS: Final = Operation("DescribeTransactions", admin.describe, admin.describe_error)
-LIST_TRANSACTIONS: Final = Operation(
-    "ListTransactions", admin.list_transactions, admin.list_error, scope=Scope.SHARD
-)
 COMPLETE: Final = Operation("complete", end.complete)
 ABORT_TIMED_OUT: Final = Operation("abort timed out", end.abort_timed_out)
 EXPIRE: Final = Operation("expire transactional id", end.expire)

@@ -43,7 +43,7 @@ class VirtualBroker:
         config = Config({LOG_DIRS.name: str(DATA)} | dict(settings or {}))
         self._directory = LogDirectory.open(DATA, fs=self.fs)
         metadata = MetadataStore(self._directory.open_metadata_log(LogConfig()), lambda: next(ids).to_bytes(16, "big"))
-        self.metadata, self.image = metadata, metadata.image
+        self.metadata_store = metadata
         self._callbacks: list[Callable[[], None]] = []
         self.slices = Slices(lambda callback: self._callbacks.append(callback))
         self.partitions = Partitions(self._directory, metadata.image, config, SingleNode(config[NODE_ID]), self.slices)

@@ -79,7 +79,7 @@ class World:
         config = Config({LOG_DIRS.name: str(DATA)} | self.settings)
         self.pending = PendingRequests()
         self.environment = Environment(
-            config, broker.image, None, lambda: "id", new_producer_id=broker.metadata.allocate_producer_id  # type: ignore[arg-type]
+            config, broker.metadata_store.image, None, lambda: "id", new_producer_id=broker.metadata_store.allocate_producer_id  # type: ignore[arg-type]
         )
         self.writer = MarkerWriter(broker.partitions, broker.producers, broker.notifier, self.now_ms)
         self.markers = MarkerSender(
@@ -95,7 +95,7 @@ class World:
         return Shard(index, TransactionStateMachine(self.broker.wheel), store, self.pending)
 
     def _load(self) -> None:
-        count = self.broker.image.partition_count(TRANSACTIONS_TOPIC)
+        count = self.broker.metadata_store.image.partition_count(TRANSACTIONS_TOPIC)
         if count:
             self.coordinator.start(count, range(count), self.now_ms())
             self.run()

@@ -3,7 +3,6 @@
 This module has no rules about transactions; `coordinator/transactions/operations.py` is the table of them.
 """
 
-import re
 from collections.abc import Iterable
 from functools import partial
 from typing import Any, Final
@@ -31,9 +30,10 @@ from coordinator.server.dispatch import DEFERRED, DispatchTable
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 from coordinator.transactions import operations
-from coordinator.transactions.admin import describe_error, list_error, merge_listed, parse_filter
+from coordinator.transactions.admin import describe_error, list_error, parse_filter
 from coordinator.transactions.decisions import known_error
 from coordinator.transactions.partitions import PartitionErrors, PartitionsRequest
+from coordinator.transactions.pattern import InvalidPattern
 from coordinator.transactions.transaction import EPOCH_BUMP_VERSION
 
 LAST_STABLE_INIT_PRODUCER_ID: Final = 5
@@ -213,22 +213,17 @@ class TransactionHandlers:
             yield
         return DEFERRED
 
-    def list_transactions(self, request: ListTransactionsRequest, call: RequestContext) -> Any:
+    def list_transactions(self, request: ListTransactionsRequest, call: RequestContext) -> Steps[Any]:
         try:
             wanted, unknown = parse_filter(request)
-        except re.error:
+        except InvalidPattern:
             return ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
-        shards = self._node.transactions.shards
-        if wanted is None or not shards:
+        if wanted is None:
             return ListTransactionsResponse(unknown_state_filters=unknown)
-        request_id = call.request_id = self._node.pending.register(call.connection)
-        merge = partial(merge_listed, unknown=unknown)
-        part_ids = self._node.pending.fan_out(request_id, len(shards), merge)
-        for part_id, shard in zip(part_ids, shards, strict=True):
-            self._node.transactions.enqueue_for_shard(
-                operations.LIST_TRANSACTIONS, shard.partition, wanted, _part_of(call, part_id)
-            )
-        return DEFERRED
+        found = yield from self._node.transactions.list_transactions(wanted, self._node.now_ms())
+        if isinstance(found, ErrorCode):
+            return ListTransactionsResponse(error_code=found)
+        return ListTransactionsResponse(unknown_state_filters=unknown, transaction_states=found)
 
 
 def _part_of(call: RequestContext, part_id: int) -> OperationContext:
