@@ -30,12 +30,6 @@ SETTLED: Final = frozenset(
 """The results after which a partition needs no marker any more."""
 
 
-class MarkerRetryKey(NamedTuple):
-    """The key of the timer at which markers that could not be written are written again."""
-
-    transactional_id: str
-
-
 class Timers(Protocol):
     """Timers of the event loop."""
 
@@ -68,6 +62,12 @@ class Sending:
         self.waiting: set[TopicPartition] = set()
         """Partitions of `__consumer_offsets` whose reply is awaited."""
         self.retry_ms = RETRY_MS_AT_FIRST
+
+
+class MarkerRetryKey(NamedTuple):
+    """The key of the timer at which markers that could not be written are written again."""
+
+    sending: Sending
 
 
 class MarkerSender:
@@ -103,8 +103,10 @@ class MarkerSender:
         self._send(sending)
 
     def due(self, key: object, now_ms: int) -> None:
-        if isinstance(key, MarkerRetryKey) and (sending := self._sending.get(key.transactional_id)) is not None:
-            self._send(sending)
+        if isinstance(key, MarkerRetryKey):
+            sending = self._sending.get(key.sending.transaction.transactional_id)
+            if sending is key.sending:
+                self._send(sending)
 
     def clear(self, transactional_ids: Any) -> None:
         """Another node sends them, or they will be sent again from the beginning."""
@@ -116,7 +118,8 @@ class MarkerSender:
             return
         data = sorted(tp for tp in sending.remaining if tp.topic != OFFSETS_TOPIC)
         sending.waiting = {tp for tp in sending.remaining if tp.topic == OFFSETS_TOPIC}
-        sending.is_writing = bool(data)
+        # Until all are begun, so that one that fails at once does not begin the next try.
+        sending.is_writing = True
         marker = TransactionMarker(
             Producer(sending.marker.producer_id, sending.marker.producer_epoch),
             sending.marker.committed,
@@ -124,10 +127,7 @@ class MarkerSender:
         )
         for tp in sorted(sending.waiting):
             self._complete_offsets(tp.partition, marker, partial(self._offsets_completed, sending, tp))
-        if data:
-            self._slices.start(self._write_all(sending, data), lambda _: self._written(sending), self._failed(sending))
-        else:
-            self._check(sending)
+        self._slices.start(self._write_all(sending, data), lambda _: self._written(sending), self._failed(sending))
 
     def _write_all(self, sending: Sending, partitions: list[TopicPartition]) -> Steps[None]:
         for tp in partitions:
@@ -165,7 +165,7 @@ class MarkerSender:
         if sending.is_writing or sending.waiting or self._sending.get(transactional_id) is not sending:
             return
         if sending.remaining:
-            self._timers.start(MarkerRetryKey(transactional_id), self._now_ms() + sending.retry_ms)
+            self._timers.start(MarkerRetryKey(sending), self._now_ms() + sending.retry_ms)
             sending.retry_ms = min(sending.retry_ms * 2, RETRY_MS_AT_MOST)
             return
         del self._sending[transactional_id]

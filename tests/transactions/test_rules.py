@@ -301,6 +301,24 @@ def _failing(*arguments: object) -> None:
     raise OSError("no space")
 
 
+def test_markers_that_fail_again_and_again_are_written_less_and_less_often(world):
+    pid = world.initialize().producer_id
+    world.groups_error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    world.add("t", pid, 0, offsets(1), offsets(2))
+    tries = []
+    complete = world.markers._complete_offsets
+
+    def counted(*arguments):
+        tries.append(world.now_ms())
+        complete(*arguments)
+
+    world.markers._complete_offsets = counted
+    world.end("t", pid, 0, committed=True)
+    world.advance(60_000)
+    waits = [later - earlier for earlier, later in zip(tries[::2], tries[2::2], strict=False)]
+    assert waits == [100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000, 10_000, 10_000]
+
+
 def test_every_state_has_kafkas_name():
     assert [each.kafka_name for each in TransactionState] == [
         "Empty",
