@@ -392,6 +392,7 @@ class Node:
                 pending=pending.unanswered,
                 leads=partitions.leads,
                 log_bytes=lambda topic, partition: partitions.get(topic, partition).size_bytes,
+                transactions=self.parts.transactions.counts,
                 now_ms=self._clock.now_ms,
                 compaction=self._cleaner.counts,
             )

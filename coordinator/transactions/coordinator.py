@@ -91,8 +91,6 @@ class TransactionCoordinator:
         request_iteration: Callable[[], None],
     ) -> None:
         self.shards: tuple[TransactionShard, ...] = ()
-        self.timed_out = 0
-        """How many transactions were aborted because of their timeout."""
         self._make_shard = make_shard
         self._wheel = wheel
         self._markers = markers
@@ -108,6 +106,16 @@ class TransactionCoordinator:
             operations.EXPIRE.name: config[TRANSACTION_REMOVE_EXPIRED_TRANSACTION_CLEANUP_INTERVAL_MS],
         }
         markers.on_complete = self._markers_written
+
+    def counts(self) -> tuple[int, int, int, int]:
+        """Transactional ids, open transactions, those whose markers are being written, and how many timed out."""
+        machines = [shard.machine for shard in self.shards]
+        return (
+            sum(len(machine.transactions) for machine in machines),
+            sum(len(machine.open) for machine in machines),
+            self._markers.count,
+            sum(machine.timed_out for machine in machines),
+        )
 
     # ------------------------------------------------------------------------------------------------------ partitions
 

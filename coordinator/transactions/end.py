@@ -12,7 +12,7 @@ from coordinator.config import TRANSACTIONAL_ID_EXPIRATION_MS
 from coordinator.core.decision import NOTHING, Decision, OperationContext
 from coordinator.core.operation import Answer
 from coordinator.transactions.decisions import NoProducerId, changed, decided, known_error, new_producer_id
-from coordinator.transactions.events import TransactionalIdRemoved
+from coordinator.transactions.events import TransactionalIdRemoved, TransactionChanged
 from coordinator.transactions.states import (
     COMPLETE_ABORT,
     COMPLETE_COMMIT,
@@ -145,7 +145,8 @@ def abort_timed_out(transaction: Transaction | None, request: None, context: Ope
         return NOTHING
     if transaction.started_ms + transaction.timeout_ms >= context.now_ms:
         return NOTHING
-    return decided(context, None, changed(transaction, abort_of_coordinator(transaction, context.now_ms)))
+    aborted = abort_of_coordinator(transaction, context.now_ms)
+    return decided(context, None, TransactionChanged(transaction, aborted, is_timed_out=True))
 
 
 def complete(transaction: Transaction | None, completed: Completed, context: OperationContext) -> Decision:

@@ -18,6 +18,8 @@ class TransactionChanged:
 
     before: Transaction | None
     after: Transaction
+    is_timed_out: bool = False
+    """Whether the transaction is aborted because of its timeout."""
 
     @property
     def group_id(self) -> str:

@@ -3,9 +3,9 @@
 Counterpart in Kafka: `TransactionMarkerChannelManager`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from _wire.errors import ErrorCode
 from coordinator.broker.producers import Marker
@@ -93,9 +93,9 @@ class MarkerSender:
         self._sending: dict[str, Sending] = {}
 
     @property
-    def is_idle(self) -> bool:
-        """Whether all markers are written."""
-        return not self._sending
+    def count(self) -> int:
+        """How many transactions have markers to be written."""
+        return len(self._sending)
 
     def send(self, transaction: Transaction) -> None:
         """Write the markers of a prepared transaction that is stored."""
@@ -108,7 +108,7 @@ class MarkerSender:
             if sending is key.sending:
                 self._send(sending)
 
-    def clear(self, transactional_ids: Any) -> None:
+    def clear(self, transactional_ids: Iterable[str]) -> None:
         """Another node sends them, or they will be sent again from the beginning."""
         for transactional_id in transactional_ids:
             self._sending.pop(transactional_id, None)

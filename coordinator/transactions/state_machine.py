@@ -1,7 +1,7 @@
 """The transactional ids of one partition of `__transaction_state`. Counterpart in Kafka: `TransactionStateManager`."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final, NamedTuple, cast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, cast
 
 from coordinator.core.causes import Cause
 from coordinator.core.decision import NOTHING, Decision, OperationContext
@@ -13,9 +13,6 @@ from coordinator.transactions.events import TransactionChanged, TransactionEvent
 from coordinator.transactions.states import ONGOING, PREPARED
 from coordinator.transactions.stored import StoredTransactions, records_of
 from coordinator.transactions.transaction import Transaction
-
-NO_EVENTS: Final[tuple[TransactionEvent, ...]] = ()
-
 
 class WakeKey(NamedTuple):
     """The key of the timer at which a transactional id that failed is read again."""
@@ -30,8 +27,8 @@ class TransactionStateMachine:
         self.transactions: dict[str, Transaction] = {}
         self.to_complete: list[Transaction] = []
         """Prepared transactions that are stored: their markers are to be written."""
-        self.on_applied: Callable[[TransactionChanged], None] | None = None
-        """Called with each change that has been applied; None: nobody wants them."""
+        self.timed_out = 0
+        """How many transactions were aborted because of their timeout, since the start of the node."""
         self.open: dict[str, None] = {}
         """The transactional ids whose transaction is open."""
         self._prepared: dict[str, Transaction] = {}
@@ -65,8 +62,7 @@ class TransactionStateMachine:
                 self._note_open(event.after)
                 if event.after.state in PREPARED:
                     self._prepared[key] = event.after
-                if self.on_applied is not None:
-                    self.on_applied(event)
+                self.timed_out += event.is_timed_out
         batch.replies.extend(decision.replies)
 
     def _note_open(self, transaction: Transaction) -> None:

@@ -241,7 +241,7 @@ class Play:
         for partition in range(PARTITIONS):
             log = self.world.log(partition)
             assert log.last_stable_offset == log.log_end_offset, "a transaction is open forever"
-        assert self.world.markers.is_idle
+        assert self.world.markers.count == 0
         for shard in self.world.coordinator.shards:
             assert shard.is_active
             assert not shard.machine.open

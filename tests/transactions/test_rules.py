@@ -212,8 +212,9 @@ def test_a_transaction_is_aborted_after_its_timeout(world):
     pid = world.initialize(timeout_ms=5_000).producer_id
     world.produce("t", pid, 0, 0)
     world.advance(9_999)
-    assert state(world) == "Ongoing"
+    assert (state(world), world.coordinator.counts()) == ("Ongoing", (1, 1, 0, 0))
     world.advance(1)
+    assert world.coordinator.counts() == (1, 0, 0, 1)
     assert (state(world), world.transaction("t").epoch) == ("CompleteAbort", 1)
     assert world.visible() == []
     assert world.end("t", pid, 0, committed=True).error_code == ErrorCode.INVALID_TXN_STATE
