@@ -259,9 +259,7 @@ def _read_one(
             raise OSError(f"the transactions of {log.name} are not known")
         if max_bytes > 0 or is_first:
             before_offset = stable_offset if is_committed else None
-            records = log.read(
-                wanted.fetch_offset, max_bytes, at_least_one_batch=is_first, before_offset=before_offset
-            )
+            records = log.read(wanted.fetch_offset, max_bytes, at_least_one_batch=is_first, before_offset=before_offset)
         else:
             records = b""
         if records and is_committed:

@@ -134,9 +134,7 @@ class ProduceService:
                 if not states.is_open(header.producer_id, header.producer_epoch):
                     verification = states.begin_verification(header, api_version >= ADDS_PARTITIONS_VERSION)
                     found.append(
-                        ToVerify(
-                            name, data.index, header.producer_id, header.producer_epoch, log, verification
-                        )
+                        ToVerify(name, data.index, header.producer_id, header.producer_epoch, log, verification)
                     )
                 yield
         return found

@@ -1,4 +1,4 @@
-"""The producer states of all partitions: read from snapshots and logs when they are needed, and expired from time to time.
+"""The producer states of all partitions: read from snapshots and logs when needed, and expired from time to time.
 
 The states of a log describe it up to `ProducerStates.next_offset`. What was appended by others since (the coordinator's
 own batches in `__consumer_offsets`) is read when somebody needs it.

@@ -268,7 +268,6 @@ class ProducerStates:
         """How many of the bytes appended to the log lie before the last stable offset."""
         return next(iter(self.open.values())).appended_bytes if self.open else appended_bytes
 
-
     # ------------------------------------------------------------------------------------------------- time, snapshots
 
     def remove_expired(self, now_ms: int) -> None:

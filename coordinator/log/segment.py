@@ -39,7 +39,7 @@ WALK_BYTES = 1 << 20
 
 
 def segment_path(directory: Path, base_offset: int, suffix: str) -> Path:
-    """Return the path of a segment's file, named as in Kafka. `suffix` is `.log`, `.index`, `.timeindex` or `.txnindex`."""
+    """Return the path of a segment's file, named as in Kafka. `suffix` is `.log` or that of an index."""
     return directory / f"{base_offset:020d}{suffix}"
 
 

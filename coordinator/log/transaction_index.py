@@ -1,7 +1,7 @@
 """The transaction index of a segment (`.txnindex`): the transactions whose abort marker lies in the segment.
 
-As the two other indexes it is kept in memory and written when the segment is rolled or closed; after a crash its entries
-are found again when the log's producer state is rebuilt. Most segments have no aborted transaction and no file.
+As the two other indexes it is kept in memory and written when the segment is rolled or closed; after a crash its
+entries are found again when the log's producer state is rebuilt. Most segments have no aborted transaction and no file.
 
 Counterpart in Kafka: `TransactionIndex`, `AbortedTxn`.
 """

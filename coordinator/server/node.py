@@ -21,8 +21,8 @@ from coordinator.broker.log_cleaner import LogCleaner
 from coordinator.broker.partitions import LEADER_EPOCH, Partitions
 from coordinator.broker.produce import ProduceService
 from coordinator.broker.producer_directory import ProducerDirectory
-from coordinator.broker.retention import Retention
 from coordinator.broker.producers import ProducerStates
+from coordinator.broker.retention import Retention
 from coordinator.broker.slices import Slices, Steps
 from coordinator.broker.topics import Topics
 from coordinator.broker.transaction_markers import MarkerWriter

@@ -1,6 +1,7 @@
 """DescribeTransactions and ListTransactions (KIP-664, KIP-994, KIP-1152).
 
-Counterpart in Kafka: `TransactionCoordinator.handleDescribeTransactions`, `TransactionStateManager.listTransactionStates`.
+Counterpart in Kafka: `TransactionCoordinator.handleDescribeTransactions`,
+`TransactionStateManager.listTransactionStates`.
 """
 
 from collections.abc import Iterable

@@ -84,9 +84,7 @@ def _is_retry(transaction: Transaction, request: EndTxnRequest) -> bool:
     return is_bumped or is_rotated
 
 
-def _check(
-    transaction: Transaction, request: EndTxnRequest, *, bumps_epoch: bool, is_retry: bool
-) -> ErrorCode | None:
+def _check(transaction: Transaction, request: EndTxnRequest, *, bumps_epoch: bool, is_retry: bool) -> ErrorCode | None:
     """The error of the request; NONE: it was handled before; None: the transaction is to be ended."""
     is_rotated = is_retry and transaction.epoch != request.producer_epoch + 1
     if transaction.producer_id != request.producer_id and not is_rotated:

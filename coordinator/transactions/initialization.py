@@ -1,6 +1,7 @@
 """InitProducerId: give a transactional id a producer, which fences the one before it (KIP-98, KIP-360, KIP-890).
 
-Counterpart in Kafka: `TransactionCoordinator.handleInitProducerId`, `TransactionMetadata.prepareIncrementProducerEpoch`.
+Counterpart in Kafka: `TransactionCoordinator.handleInitProducerId`,
+`TransactionMetadata.prepareIncrementProducerEpoch`.
 """
 
 from typing import Final

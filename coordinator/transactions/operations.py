@@ -1,8 +1,7 @@
 """The table of the operations of the transaction coordinator, by name."""
 
-from typing import Any, Final
+from typing import Final
 
-from _wire.errors import ErrorCode
 from coordinator.core.decision import NOTHING, Decision, OperationContext
 from coordinator.core.operation import Operation
 from coordinator.transactions import admin, end, initialization, partitions
@@ -11,8 +10,6 @@ from coordinator.transactions.transaction import Transaction
 
 def _nothing(transaction: Transaction | None, request: None, context: OperationContext) -> Decision:
     return NOTHING
-
-
 
 
 INIT_PRODUCER_ID: Final = Operation(

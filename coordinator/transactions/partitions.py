@@ -68,7 +68,9 @@ def _check(transaction: Transaction | None, request: PartitionsRequest) -> Error
     return NONE
 
 
-def _verify(transaction: Transaction, partitions: Iterable[TopicPartition]) -> Iterable[tuple[TopicPartition, ErrorCode]]:
+def _verify(
+    transaction: Transaction, partitions: Iterable[TopicPartition]
+) -> Iterable[tuple[TopicPartition, ErrorCode]]:
     for tp in partitions:
         is_added = transaction.state is ONGOING and tp in transaction.partitions
         yield tp, NONE if is_added else ErrorCode.TRANSACTION_ABORTABLE

@@ -1,8 +1,8 @@
 """Regular expressions of clients, matched in time that grows with the length of the text and no faster.
 
-Python's `re` may take exponential time. Here the expression, as `re` parses it, is played as a nondeterministic automaton
-(Thompson's construction), as RE2 does, which Kafka uses (KIP-1152). What RE2 does not know either is refused: references
-back and looking around.
+Python's `re` may take exponential time. Here the expression, as `re` parses it, is played as a nondeterministic
+automaton (Thompson's construction), as RE2 does, which Kafka uses (KIP-1152). What RE2 does not know either is
+refused: references back and looking around.
 """
 
 import re

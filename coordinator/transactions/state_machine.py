@@ -14,6 +14,7 @@ from coordinator.transactions.states import ONGOING, PREPARED
 from coordinator.transactions.stored import StoredTransactions, records_of
 from coordinator.transactions.transaction import Transaction
 
+
 class WakeKey(NamedTuple):
     """The key of the timer at which a transactional id that failed is read again."""
 

@@ -51,9 +51,7 @@ class TransactionStore:
         completed(problem)
 
     def _build(self, record: tuple[bytes, bytes | None], offset: int, now_ms: int) -> bytes:
-        return build_batch(
-            [record], base_offset=offset, timestamp_ms=now_ms, partition_leader_epoch=self._leader_epoch
-        )
+        return build_batch([record], base_offset=offset, timestamp_ms=now_ms, partition_leader_epoch=self._leader_epoch)
 
     def _write(self, batches: list[PrebuiltBatch], now_ms: int) -> None:
         """In as few pieces as fit into a segment."""

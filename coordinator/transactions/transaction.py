@@ -19,8 +19,8 @@ class Transaction(NamedTuple):
     """All that is known of a transactional id. It is a value: each change makes a new one.
 
     `last_epoch` is the epoch that the producer had before its last change, -1 if a retry with it would be fenced; it
-    is not stored. `previous_producer_id` and `next_producer_id` are -1 or those of a change of the id because its epochs
-    are used up. `started_ms` is -1 while no transaction has begun.
+    is not stored. `previous_producer_id` and `next_producer_id` are -1 or those of a change of the id because its
+    epochs are used up. `started_ms` is -1 while no transaction has begun.
     """
 
     transactional_id: str

@@ -45,7 +45,7 @@ class VirtualBroker:
         metadata = MetadataStore(self._directory.open_metadata_log(LogConfig()), lambda: next(ids).to_bytes(16, "big"))
         self.metadata_store = metadata
         self._callbacks: list[Callable[[], None]] = []
-        self.slices = Slices(lambda callback: self._callbacks.append(callback))
+        self.slices = Slices(self._call_soon)
         self.partitions = Partitions(self._directory, metadata.image, config, SingleNode(config[NODE_ID]), self.slices)
         self.topics = Topics(metadata, self.partitions, config)
         self.notifier = AppendNotifier(self._request_iteration)
@@ -54,6 +54,9 @@ class VirtualBroker:
             metadata.image, self.partitions, self.notifier, self.wheel, self.slices, config[FETCH_MAX_BYTES], self.load
         )
         self.produce_service = ProduceService(metadata.image, self.partitions, self.notifier, config, self.producers)
+
+    def _call_soon(self, callback: Callable[[], None]) -> None:
+        self._callbacks.append(callback)
 
     def load(self, log: PartitionLog) -> Steps[ProducerStates]:
         """Read the producer states of a log."""

@@ -66,7 +66,9 @@ class Play:
                     self._produce()
                     event()
                     self._replace_silent()
-                    told(f"round {number + 1}: {event.__name__.strip('_').replace('_', ' ')}, {self._sent} records sent")
+                    told(
+                        f"round {number + 1}: {event.__name__.strip('_').replace('_', ' ')}, {self._sent} records sent"
+                    )
                 self._compare()
             finally:
                 for worker in self._workers.values():

@@ -2,8 +2,8 @@
 
 python -m tests.eos.worker BOOTSTRAP GROUP TRANSACTIONAL_ID SOURCE SINK ALIVE
 
-The file ALIVE is touched after each batch: librdkafka's send_offsets_to_transaction may hang forever when the broker was
-restarted (its issues 5456 and 5511), and whoever runs workers has to replace one that does nothing.
+The file ALIVE is touched after each batch: librdkafka's send_offsets_to_transaction may hang forever when the broker
+was restarted (its issues 5456 and 5511), and whoever runs workers has to replace one that does nothing.
 """
 
 import sys
@@ -53,7 +53,9 @@ class Worker:
         Raises:
             KafkaException: the clients have to be replaced.
         """
-        messages: list[Any] = [each for each in self._consumer.consume(RECORDS_AT_ONCE, POLL_SECONDS) if each.error() is None]
+        messages: list[Any] = [
+            each for each in self._consumer.consume(RECORDS_AT_ONCE, POLL_SECONDS) if each.error() is None
+        ]
         if not messages:
             return
         self._producer.begin_transaction()

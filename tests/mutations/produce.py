@@ -132,7 +132,8 @@ PRODUCER_MUTANTS: Final = (
         "a producer expires by its first batch",
         PRODUCERS,
         "ProducerState(batch.producer_epoch, batch.max_timestamp_ms, batches,",
-        "ProducerState(\n            batch.producer_epoch, producer.last_timestamp_ms if producer else batch.max_timestamp_ms, batches,",
+        "ProducerState(batch.producer_epoch, "
+        "producer.last_timestamp_ms if producer else batch.max_timestamp_ms, batches,",
     ),
     Mutant(
         "producers are looked at for expiration once only",

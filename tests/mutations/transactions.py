@@ -125,8 +125,8 @@ PARTITION_MUTANTS: Final = (
     Mutant(
         "a transaction begins in a partition without verification",
         PRODUCERS,
-        "            if begun is None or begun is not verification:\n                return ErrorCode.INVALID_TXN_STATE\n",
-        "            if begun is None:\n                return ErrorCode.NONE\n",
+        "            if begun is None or begun is not verification:\n",
+        "            if begun is None:\n                return ErrorCode.NONE\n            if False:\n",
     ),
     Mutant(
         "a verification outlives the marker",

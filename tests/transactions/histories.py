@@ -90,9 +90,8 @@ class Producer:
             if error is not NONE:
                 self.is_ready = error in (LOST, ErrorCode.CONCURRENT_TRANSACTIONS)
                 return
+        version = 12 if self.bumps_epoch else 9
         for _ in range(3):
-            world = self.play.world
-            version = 12 if self.bumps_epoch else 9
             error = self.play.call(
                 lambda: world.produce(
                     self.name, self.producer_id, self.epoch, sequence, value, partition=partition, api_version=version
@@ -224,9 +223,7 @@ class Play:
 
     def check(self) -> None:
         """Compare what producers were told with what consumers get."""
-        visible = {
-            (partition, value) for partition in range(PARTITIONS) for value in self.world.visible(partition)
-        }
+        visible = {(partition, value) for partition in range(PARTITIONS) for value in self.world.visible(partition)}
         everything = [value for partition in range(PARTITIONS) for value in self.world.visible(partition)]
         assert len(everything) == len(set(everything)), "a record is read twice"
         for sent in self.transactions:

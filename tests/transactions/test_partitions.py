@@ -35,7 +35,9 @@ def write_marker(world: World, marker: Marker) -> ErrorCode:
 def listed(world: World, timestamp: int, isolation_level: int) -> int:
     request = ListOffsetsRequest(
         isolation_level=isolation_level,
-        topics=[ListOffsetsTopic(name=TOPIC, partitions=[ListOffsetsPartition(partition_index=0, timestamp=timestamp)])],
+        topics=[
+            ListOffsetsTopic(name=TOPIC, partitions=[ListOffsetsPartition(partition_index=0, timestamp=timestamp)])
+        ],
     )
     response = at_once(list_offsets(request, 7, world.broker.partitions, world.broker.load))
     return response.topics[0].partitions[0].offset

@@ -3,6 +3,9 @@
 import pytest
 
 from _wire.errors import ErrorCode
+from coordinator.transactions import operations
+from coordinator.transactions.end import Completed
+from coordinator.transactions.events import TransactionChanged
 from coordinator.transactions.states import TransactionState
 from tests.transactions.world import TIMEOUT_MS, World, offsets, orders
 
@@ -51,6 +54,13 @@ def test_a_producer_that_names_itself_gets_the_next_epoch_once(world):
     world.initialize()
     assert world.initialize(**expected).error_code == ErrorCode.PRODUCER_FENCED
     assert world.initialize(**expected, api_version=3).error_code == ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+def test_a_producer_that_did_not_name_itself_fences_the_one_before(world):
+    first = world.initialize()
+    world.initialize()
+    fenced = world.initialize(producer_id=first.producer_id, epoch=0)
+    assert fenced.error_code == ErrorCode.PRODUCER_FENCED
 
 
 def test_another_producer_id_than_the_current_one_is_fenced(world):
@@ -272,6 +282,45 @@ def test_the_markers_of_a_prepared_transaction_are_written_after_a_restart(world
     assert state(world) == "CompleteCommit"
     assert world.visible() == [b"a"]
     assert [partition for partition, _ in world.offset_markers] == [3]
+
+
+def test_markers_of_an_earlier_transaction_complete_nothing(world):
+    pid = world.initialize().producer_id
+    world.groups_error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    world.add("t", pid, 0, offsets(1))
+    world.end("t", pid, 0, committed=True)
+    for completed in (Completed(pid, 0), Completed(pid + 1, 1), Completed(pid, 2)):
+        world.ask(operations.COMPLETE, "t", completed)
+        assert state(world) == "PrepareCommit"
+
+
+def test_an_impossible_transition_breaks_an_invariant(world):
+    world.initialize()
+    before = world.transaction("t")
+    for after in (before._replace(state=TransactionState.COMPLETE_COMMIT), before._replace(epoch=-1)):
+        with pytest.raises(AssertionError):
+            TransactionChanged(before, after).apply({"t": before})
+    with pytest.raises(AssertionError):
+        TransactionChanged(None, before).apply({"t": before})
+
+
+def test_a_transactional_id_that_broke_an_invariant_is_read_again_alone(world, monkeypatch):
+    pid = world.initialize().producer_id
+    other = world.initialize("other").producer_id
+    world.add("other", other, 0, orders(0))
+    shard = next(each for each in world.coordinator.shards if "t" in each.machine.transactions)
+    apply = shard.machine.apply
+    monkeypatch.setattr(shard.machine, "apply", _raising)
+    assert world.add("t", pid, 0, orders(0)) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    monkeypatch.setattr(shard.machine, "apply", apply)
+    assert world.add("t", pid, 0, orders(0)) == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    assert world.end("other", other, 0, committed=True).error_code == NONE
+    world.advance(1_000)
+    assert world.add("t", pid, 0, orders(0)) == NONE
+
+
+def _raising(*arguments: object) -> None:
+    raise AssertionError("an invariant")
 
 
 def test_a_log_that_cannot_be_written_is_no_answer_and_no_commit(world):

@@ -10,7 +10,7 @@ from _wire.messages.end_txn import EndTxnRequest, EndTxnResponse
 from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from _wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from _wire.records import parse_batch, batch_headers, build_batch
+from _wire.records import batch_headers, build_batch, parse_batch
 from coordinator.broker.partitions import LEADER_EPOCH
 from coordinator.broker.produce import Verified
 from coordinator.broker.slices import at_once
@@ -79,7 +79,11 @@ class World:
         config = Config({LOG_DIRS.name: str(DATA)} | self.settings)
         self.pending = PendingRequests()
         self.environment = Environment(
-            config, broker.metadata_store.image, None, lambda: "id", new_producer_id=broker.metadata_store.allocate_producer_id  # type: ignore[arg-type]
+            config,
+            broker.metadata_store.image,
+            None,  # type: ignore[arg-type]
+            lambda: "id",
+            new_producer_id=broker.metadata_store.allocate_producer_id,
         )
         self.writer = MarkerWriter(broker.partitions, broker.producers, broker.notifier, self.now_ms)
         self.markers = MarkerSender(
@@ -109,9 +113,7 @@ class World:
         self._start(self.now_ms())
         self._load()
 
-    def _complete_offsets(
-        self, partition: int, marker: TransactionMarker, reply: Callable[[ErrorCode], None]
-    ) -> None:
+    def _complete_offsets(self, partition: int, marker: TransactionMarker, reply: Callable[[ErrorCode], None]) -> None:
         if self.groups_error is ErrorCode.NONE:
             self.offset_markers.append((partition, marker))
         reply(self.groups_error)
@@ -172,9 +174,7 @@ class World:
             producer_id=producer_id,
             producer_epoch=epoch,
         )
-        response: InitProducerIdResponse = self.ask(
-            operations.INIT_PRODUCER_ID, transactional_id, request, api_version
-        )
+        response: InitProducerIdResponse = self.ask(operations.INIT_PRODUCER_ID, transactional_id, request, api_version)
         return response
 
     def add(
@@ -293,8 +293,6 @@ class World:
 
     def log(self, partition: int = 0) -> Any:
         return self.broker.partitions.get(TOPIC, partition)
-
-
 
 
 orders: Final = partial(TopicPartition, TOPIC)

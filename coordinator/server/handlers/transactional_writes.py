@@ -143,7 +143,7 @@ class TransactionalWriteHandlers:
     # --------------------------------------------------------------------------------------------------------- offsets
 
     def commit_offsets(self, request: TxnOffsetCommitRequest, call: RequestContext) -> Steps[Any]:
-        """Offsets of topics that do not exist are rejected first; for the rest the transaction's coordinator is asked."""
+        """Reject offsets of topics that do not exist; for the rest the transaction's coordinator is asked first."""
         known, rejected = yield from self._split_known(request)
         if not known:
             return TxnOffsetCommitResponse(topics=rejected)
