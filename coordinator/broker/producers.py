@@ -182,7 +182,8 @@ class ProducerStates:
         appended = AppendedBatch(batch.base_sequence, batch.last_sequence, base_offset)
         producer = self._producers.get(producer_id)
         first_offset = None if producer is None else producer.first_offset
-        if batch.is_transactional and first_offset is None:
+        # A batch whose records compaction has removed is in a transaction that has ended: its marker may be gone, too.
+        if batch.is_transactional and first_offset is None and batch.record_count:
             first_offset = base_offset
             self.open[producer_id] = OpenTransaction(base_offset, appended_bytes)
             self._verifications.pop(producer_id, None)

@@ -303,6 +303,7 @@ class Node:
             self._directory.checkpoint_file(CLEANER_OFFSETS),
             self._clock.now_ms,
             thread,
+            lambda log: log.last_stable_offset,
         )
         self._cleaner.start()
         self.scheduler.on_due(self._cleaner.due)

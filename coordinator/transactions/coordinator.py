@@ -6,6 +6,7 @@ Counterpart in Kafka: `TransactionCoordinator`, the background tasks of `Transac
 from collections import deque
 from collections.abc import Callable, Iterable
 from itertools import islice
+from time import perf_counter
 from typing import Any, Final, NamedTuple, Protocol
 
 from _wire.errors import ErrorCode
@@ -31,6 +32,8 @@ from coordinator.transactions.transaction import Transaction
 
 OPERATIONS_AT_ONCE: Final = 300
 """Operations that are handled before other work of the event loop has its turn."""
+LOAD_SECONDS_AT_ONCE: Final = 0.005
+"""How long partitions are loaded before other work of the event loop has its turn."""
 CHECKED_AT_ONCE: Final = 1_000
 """Transactional ids whose age is checked before other work has its turn."""
 
@@ -89,7 +92,10 @@ class TransactionCoordinator:
         requests: Requests,
         environment: Environment,
         request_iteration: Callable[[], None],
+        seconds: Callable[[], float] = perf_counter,
     ) -> None:
+        """`seconds` is the clock of the slices in which partitions are loaded."""
+        self._seconds = seconds
         self.shards: tuple[TransactionShard, ...] = ()
         self._make_shard = make_shard
         self._wheel = wheel
@@ -273,9 +279,10 @@ class TransactionCoordinator:
     # --------------------------------------------------------------------------------------------------------- loading
 
     def _load_next_slice(self, now_ms: int) -> None:
+        is_time_over = self._slice()
         while self._loading:
             shard = self._loading[0]
-            if not shard.load_next_slice(now_ms):
+            if is_time_over() or not shard.load_next_slice(now_ms, is_time_over):
                 self._request_iteration()
                 return
             self._loading.popleft()
@@ -284,6 +291,11 @@ class TransactionCoordinator:
             else:
                 self._mark_dirty(shard)
                 self._send_markers(shard)
+
+    def _slice(self) -> Callable[[], bool]:
+        """A slice begins; tells whether it is over."""
+        seconds, until = self._seconds, self._seconds() + LOAD_SECONDS_AT_ONCE
+        return lambda: seconds() >= until
 
     def _retry_later(self, shard: TransactionShard, now_ms: int) -> None:
         shard.needs_retry = False
@@ -294,7 +306,7 @@ class TransactionCoordinator:
         shard = next((each for each in self._rebuilding.values() if not each.is_in_flight), None)
         if shard is None:
             return  # the end of an append requests the next iteration
-        if shard.failed_keys.next_slice(now_ms):
+        if shard.failed_keys.next_slice(now_ms, self._slice()):
             del self._rebuilding[shard.partition]
             self._mark_dirty(shard)
         if self._rebuilding:

@@ -1,7 +1,7 @@
 """The transactional ids of one partition of `__transaction_state`. Counterpart in Kafka: `TransactionStateManager`."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, cast
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, cast
 
 from coordinator.core.causes import Cause
 from coordinator.core.decision import NOTHING, Decision, OperationContext
@@ -88,18 +88,19 @@ class TransactionStateMachine:
         self._loading = StoredTransactions()
 
     def load(self, store: Store) -> Iterator[None]:
-        for stored in store.replay():
-            assert isinstance(stored, StoredBatch), stored
-            self._loading.apply(stored)
-            yield
+        yield from store.replay(cast("Any", self._loading))
 
-    def finish_loading(self, now_ms: int, store: Store, cause: Cause | None) -> list[AuditRecord]:
+    def finish_loading(
+        self, now_ms: int, store: Store, cause: Cause | None
+    ) -> Generator[None, None, list[AuditRecord]]:
+        yield
         return []
 
     def write_audit(self, audit_write: AuditWrite, now_ms: int) -> list[AuditRecord]:
         return []
 
-    def activate(self, now_ms: int) -> None:
+    def activate(self, now_ms: int) -> Iterator[None]:
+        yield
         self.transactions, self._loading = self._loading.transactions, StoredTransactions()
         self.open = {key: None for key, each in self.transactions.items() if each.state is ONGOING}
         self.to_complete = [each for each in self.transactions.values() if each.state in PREPARED]
@@ -120,10 +121,7 @@ class TransactionStateMachine:
 
     def rebuild(self, keys: Sequence[str], store: Store) -> Iterator[None]:
         self._rebuild = StoredTransactions(frozenset(keys))
-        for stored in store.replay():
-            assert isinstance(stored, StoredBatch), stored
-            self._rebuild.apply(stored)
-            yield
+        yield from store.replay(cast("Any", self._rebuild))
 
     def serve(self, key: str, now_ms: int, batch: Batch) -> None:
         assert self._rebuild is not None, key

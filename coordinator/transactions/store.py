@@ -4,10 +4,11 @@ Counterpart in Kafka: the appends and the loading of `TransactionStateManager`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from _wire.errors import MalformedMessage
 from _wire.records import build_batch, parse_records
-from coordinator.core.stored import Stored
+from coordinator.core.stored import Stored, StoredRecord
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.log.errors import LogAppendError, RecordListTooLarge
 from coordinator.log.partition_log import PartitionLog
@@ -64,8 +65,8 @@ class TransactionStore:
         self._log.append_prebuilt(batches[first:], now_ms)
         self._appended(self._log)
 
-    def replay(self, from_offset: int = 0) -> Iterator[Stored]:
-        """Read the batches from an offset on, in order.
+    def replay(self, transactions: Any, from_offset: int = 0) -> Iterator[None]:
+        """Apply the batches from an offset on to `transactions` (StoredTransactions), in order, in steps.
 
         Raises:
             StoreError: the log cannot be read.
@@ -74,7 +75,9 @@ class TransactionStore:
         try:
             for header, data in log.batches(max(from_offset, log.log_start_offset), self._load_bytes):
                 if not header.is_control:
-                    yield StoredBatch(None, [(record.key or b"", record.value) for record in parse_records(data)])
+                    records: list[StoredRecord] = [(record.key or b"", record.value) for record in parse_records(data)]
+                    transactions.apply(StoredBatch(None, records))
+                yield
         except (OSError, MalformedMessage) as problem:
             raise StoreError(f"{log.name}: {problem}") from problem
 
