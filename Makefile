@@ -81,8 +81,8 @@ simulate: build-tests ## random histories of clients, disks and crashes against 
 
 ROUNDS ?= 100
 
-eos: build-tests ## exactly once: librdkafka copies a topic in transactions for ROUNDS (100), while members and the server are killed
-	@$(BIN)/python -m tests.eos --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED))
+eos: build-tests ## exactly once: librdkafka (or Java: JARS=folder of kafka-clients) copies a topic for ROUNDS (100), while members and the server are killed
+	@$(BIN)/python -m tests.eos --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED)) $(if $(JARS),--java $(JARS))
 
 # What is too slow for `test`. The seeds are printed: with SEED a run can be repeated.
 NIGHTLY_SECONDS ?= 600

@@ -1,5 +1,6 @@
 """Rounds in which records are produced and something is killed; at the end each record was copied exactly once."""
 
+import os
 import random
 import subprocess
 import sys
@@ -24,6 +25,7 @@ SOURCE: Final = "source"
 SINK: Final = "sink"
 SETTINGS: Final = QUICK_GROUPS | {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"}
 
+JAVA_OPTIONS: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx128m")
 SILENT_SECONDS: Final = 15
 """After this time without a batch a worker hangs: librdkafka's send_offsets_to_transaction ignores its timeout."""
 
@@ -34,6 +36,20 @@ Command = Callable[[str, int, Path], list[str]]
 def librdkafka(bootstrap: str, number: int, alive: Path) -> list[str]:
     """A worker of `worker.py`. Its transactional id is that of its predecessor, which it fences."""
     return [sys.executable, "-m", "tests.eos.worker", bootstrap, GROUP, f"copier-{number}", SOURCE, SINK, str(alive)]
+
+
+def java(jars: Path, folder: Path) -> Command:
+    """Workers of `EosWorker.java`, compiled into a folder against the jars of Kafka's clients."""
+    class_path = f"{folder}{os.pathsep}{jars}/*"
+    subprocess.run(
+        ["javac", "-cp", class_path, "-d", str(folder), str(Path(__file__).parent / "EosWorker.java")], check=True
+    )
+
+    def command(bootstrap: str, number: int, alive: Path) -> list[str]:
+        arguments = [bootstrap, GROUP, f"copier-{number}", SOURCE, SINK, str(alive)]
+        return ["java", *JAVA_OPTIONS, "-cp", class_path, "EosWorker", *arguments]
+
+    return command
 
 
 class Play:

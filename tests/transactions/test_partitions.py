@@ -1,5 +1,7 @@
 """Transactions as partitions see them: what may be appended, what committed readers get, and what a restart knows."""
 
+from typing import Any
+
 import pytest
 
 from _wire.errors import ErrorCode
@@ -212,3 +214,32 @@ def test_the_states_are_saved_when_a_segment_is_rolled():
     world.produce("t", producer_id, 0, 1)
     offset, (entry,) = world.log().newest_producer_snapshot()
     assert (offset, entry.producer_id, entry.last_sequence, entry.first_offset) == (1, producer_id, 0, 0)
+
+
+def test_a_producer_with_an_open_transaction_does_not_expire():
+    world = World({"producer.id.expiration.ms": "1000", "producer.id.expiration.check.interval.ms": "1000"})
+    begun(world, "open")
+    world.produce(None, 99, 0, 0, is_transactional=False)
+    world.advance(5_000)
+    states = world.log().open_transactions
+    assert [producer_id for producer_id, _ in states.snapshot()] == [world.transaction("open").producer_id]
+
+
+def test_a_batch_whose_records_were_compacted_away_opens_no_transaction(world):
+    """Its marker may have been removed before it: nothing would ever end the transaction."""
+    states = at_once(world.broker.load(world.log()))
+    header = batch_headers(_transactional(7))[0]
+    states.update(_Compacted(header), 0)
+    assert (states.first_unstable_offset, len(states)) == (None, 1)
+
+
+class _Compacted:
+    """A header that says that no record is left."""
+
+    record_count = 0
+
+    def __init__(self, header: Any) -> None:
+        self._header = header
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._header, name)
