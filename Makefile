@@ -84,6 +84,9 @@ ROUNDS ?= 100
 eos: build-tests ## exactly once: librdkafka (or Java: JARS=folder of kafka-clients) copies a topic for ROUNDS (100), while members and the server are killed
 	@$(BIN)/python -m tests.eos --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED)) $(if $(JARS),--java $(JARS))
 
+flip-bits: build-tests ## flip each bit of a data folder in turn: what a start then serves, and whether a line names the file (minutes)
+	@$(BIN)/python -m tests.log.flip_bits
+
 # What is too slow for `test`. The seeds are printed: with SEED a run can be repeated.
 NIGHTLY_SECONDS ?= 600
 
@@ -120,6 +123,9 @@ KEYS ?= 10000
 
 bench-cleaner: build-tests ## compaction of COMMITS (10000000) commits of KEYS (10000) keys: disk, time of a start, and the wait of clients
 	@COMMITS=$(COMMITS) KEYS=$(KEYS) $(BIN)/python tests/bench/bench_cleaner.py
+
+bench-durable: build-tests ## committing clients whose commits are flushed before they are answered, beside Apache Kafka (Go, Java, Maven)
+	@$(BIN)/python tests/bench/bench_durable.py
 
 bench-dashboard: build-tests ## the live page with EVENTS (1000000) events of GROUPS (10000) groups, in Chromium
 	@$(BIN)/python tests/bench/bench_dashboard.py

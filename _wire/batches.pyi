@@ -92,17 +92,28 @@ def place_batches(
         CorruptBatch: `buffer` is not one or more whole batches of format 2 and nothing else.
     """
 
-def find_batch(data: bytes | bytearray | memoryview, offset: int) -> tuple[int, bool]:
+def find_batch(
+    data: bytes | bytearray | memoryview, offset: int, lowest_offset: int = -1, may_have_gaps: bool = True
+) -> tuple[int, bool]:
     """The position of the first batch of format 2 whose last offset is `offset` or later, from the headers alone.
 
     False with it when that was not found: the search then has to go on at that position, which may lie beyond `data`.
+    The first batch begins at `lowest_offset` (-1: not known) or later.
 
     Raises:
-        CorruptBatch: a batch with an impossible length, of another format, or with offsets that go backwards.
+        CorruptBatch: a batch with an impossible length, of another format, or with offsets that go backwards; or a gap
+            between offsets unless there `may_have_gaps`.
     """
 
 def end_of_whole_batches(data: bytes | bytearray | memoryview, before_offset: int = ...) -> int:
     """The end of the last complete batch of format 2 in `data` that begins before `before_offset`.
 
     A batch with an impossible length ends the search, too.
+    """
+
+def damaged_batch(data: bytes, offset: int) -> int:
+    """Return the position of the first batch that seems damaged; -1 if there is none.
+
+    Its checksum is wrong, it is not whole, it lies before the batch that it follows, or it is the first one and lies
+    after `offset`, as only in a compacted log.
     """

@@ -258,12 +258,12 @@ def place_batches(buffer, int64_t base_offset, int32_t partition_leader_epoch, b
         PyBuffer_Release(&view)
 
 
-def find_batch(data, int64_t offset):
+def find_batch(data, int64_t offset, int64_t lowest_offset=-1, bint may_have_gaps=True):
     cdef Py_buffer view
     cdef Py_ssize_t position = 0
     cdef const uint8_t *batch
     cdef int32_t length, last_offset_delta
-    cdef int64_t base_offset, lowest_offset = 0
+    cdef int64_t base_offset
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
         while view.len - position >= BASE_TIMESTAMP:
@@ -275,10 +275,12 @@ def find_batch(data, int64_t offset):
                 raise corrupt(<int8_t>batch[MAGIC], "magic", position, "unknown record format")
             base_offset = <int64_t>load_uint64(batch + BASE_OFFSET)
             last_offset_delta = <int32_t>load_uint32(batch + LAST_OFFSET_DELTA)
-            if base_offset < lowest_offset or last_offset_delta < 0 or base_offset >= INT64_MAX - last_offset_delta:
+            if base_offset < max(lowest_offset, 0) or last_offset_delta < 0 or base_offset >= INT64_MAX - last_offset_delta:
                 raise corrupt(
                     2, "base_offset", position, f"{base_offset} and {last_offset_delta} more cannot follow here"
                 )
+            if not may_have_gaps and base_offset > lowest_offset >= 0:
+                raise corrupt(2, "base_offset", position, f"{base_offset} where {lowest_offset} is expected")
             lowest_offset = base_offset + last_offset_delta + 1
             if lowest_offset > offset:
                 return position, True
@@ -302,5 +304,28 @@ def end_of_whole_batches(data, int64_t before_offset=INT64_MAX):
                 break
             position += LENGTH_END + length
         return position
+    finally:
+        PyBuffer_Release(&view)
+
+
+def damaged_batch(data, int64_t offset):
+    cdef Py_buffer view
+    cdef Py_ssize_t position = 0
+    cdef int64_t lowest_offset = -1
+    cdef BatchHeader header
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    try:
+        while position < view.len:
+            try:
+                header = read_header(<const uint8_t *>view.buf, position, view.len, True)
+            except CorruptBatch:
+                return position
+            if header is None or header.magic != 2 or header.base_offset < lowest_offset:
+                return position
+            if position == 0 and header.base_offset > offset:
+                return position
+            lowest_offset = header.last_offset + 1
+            position += header.size_in_bytes
+        return -1
     finally:
         PyBuffer_Release(&view)

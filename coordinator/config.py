@@ -390,6 +390,36 @@ METADATA_LOG_MAX_RECORD_BYTES_BETWEEN_SNAPSHOTS = ConfigKey(
     1,
     INT64_MAX,
 )
+LOG_FLUSH_POLICY = ConfigKey(
+    "log.flush.policy",
+    "page-cache",
+    "When an append counts, so that clients are answered and can read it: `page-cache` when it is written, which "
+    "survives the end of the process, but not a power loss; `always` when it is on stable storage. Then all that was "
+    "appended in one turn of the event loop is flushed together. Kafka has no such key; its acks=all with one replica "
+    "is `page-cache`.",
+    one_of=("page-cache", "always"),
+)
+LOG_FLUSH_INTERVAL_MESSAGES = ConfigKey(
+    "log.flush.interval.messages",
+    INT64_MAX,
+    "After how many records a log is flushed, in the background: no answer waits for it (see `log.flush.policy`).",
+    1,
+    INT64_MAX,
+)
+LOG_FLUSH_INTERVAL_MS = ConfigKey(
+    "log.flush.interval.ms",
+    INT64_MAX,
+    "The time in ms after which an appended record is flushed at the latest, in the background.",
+    0,
+    INT64_MAX,
+)
+LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS = ConfigKey(
+    "log.flush.offset.checkpoint.interval.ms",
+    60_000,
+    "The interval in ms at which the recovery points are stored: a start after a kill reads the logs from there on.",
+    1,
+    INT32_MAX,
+)
 LOG_SEGMENT_DELETE_DELAY_MS = ConfigKey(
     "log.segment.delete.delay.ms",
     60_000,

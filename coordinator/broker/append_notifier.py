@@ -18,6 +18,8 @@ class AppendNotifier:
         self._request_iteration = request_iteration
         self._listeners: dict[PartitionLog, dict[Listener, None]] = {}
         self._changed: dict[PartitionLog, None] = {}
+        self.defer: Listener | None = None
+        """Gets the logs that were appended to, if that counts only later (`mark_durable`)."""
 
     def add_listener(self, logs: Iterable[PartitionLog], listener: Listener) -> None:
         for log in logs:
@@ -32,6 +34,13 @@ class AppendNotifier:
                     del self._listeners[log]
 
     def mark_appended(self, log: PartitionLog) -> None:
+        if self.defer is None:
+            self._mark_changed(log)
+        else:
+            self.defer(log)
+
+    def mark_durable(self, log: PartitionLog) -> None:
+        """Mark a log of which more is on stable storage now."""
         self._mark_changed(log)
 
     def mark_removed(self, log: PartitionLog) -> None:

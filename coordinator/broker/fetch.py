@@ -20,6 +20,7 @@ from coordinator.broker.append_notifier import AppendNotifier, Listener
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.producers import ProducerStates
 from coordinator.broker.slices import SlicedWork, Slices, Steps
+from coordinator.log.damage import DamagedOffsets
 from coordinator.log.errors import OffsetOutOfRange
 from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
@@ -68,10 +69,10 @@ class Available:
 
     def update(self, log: PartitionLog) -> int:
         """Look at the log again; return how many bytes more there are."""
-        appended_bytes = log.appended_bytes
+        served_bytes = log.served_bytes
         if self.is_committed and isinstance(states := log.open_transactions, ProducerStates):
-            appended_bytes = states.stable_bytes(appended_bytes)
-        before, self.bytes = self.bytes, max(min(appended_bytes - self.skipped_bytes, self.at_most_bytes), 0)
+            served_bytes = min(served_bytes, states.stable_bytes(log.appended_bytes))
+        before, self.bytes = self.bytes, max(min(served_bytes - self.skipped_bytes, self.at_most_bytes), 0)
         return self.bytes - before
 
 
@@ -195,7 +196,7 @@ class FetchService:
                     log = self._partitions.locate(log.topic, log.partition)
                 if isinstance(log, PartitionLog):
                     data = _read_one(log, wanted, left_bytes, size_bytes == 0, request.isolation_level)
-                elif log is ErrorCode.NOT_LEADER_OR_FOLLOWER:
+                elif log in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR):
                     data = failed_partition(wanted.partition, log)
                 else:
                     data = _unknown_partition(name, wanted, was_delayed)
@@ -269,14 +270,15 @@ def _read_one(
     except (OSError, CorruptBatch) as problem:
         # As on Kafka: its clients report CORRUPT_MESSAGE to the application and retry after KAFKA_STORAGE_ERROR.
         is_corrupt = isinstance(problem, CorruptBatch)
-        logger.error("cannot read the log", log=log.name, problem=str(problem))
+        if not isinstance(problem, DamagedOffsets):
+            logger.error("cannot read the log", log=log.name, problem=str(problem))
         error = ErrorCode.CORRUPT_MESSAGE if is_corrupt else ErrorCode.KAFKA_STORAGE_ERROR
         return failed_partition(wanted.partition, error, was_read=True)
     return PartitionData(
         partition_index=wanted.partition,
-        high_watermark=log.log_end_offset,
+        high_watermark=log.high_watermark,
         # Who reads uncommitted records does not use it: the log is not read for it.
-        last_stable_offset=log.log_end_offset if stable_offset is None else stable_offset,
+        last_stable_offset=log.high_watermark if stable_offset is None else stable_offset,
         log_start_offset=log.log_start_offset,
         aborted_transactions=aborted,
         records=records,

@@ -13,6 +13,7 @@ from _wire.messages.list_offsets import (
 )
 from coordinator.broker.partitions import LEADER_EPOCH, Partitions
 from coordinator.broker.slices import Steps
+from coordinator.log.damage import DamagedOffsets
 from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
 
@@ -99,9 +100,10 @@ def _list_one(
         return rejected_partition(wanted.partition_index, ErrorCode.UNSUPPORTED_VERSION)
     try:
         end_offset = log.last_stable_offset if is_committed else None
-        offset, timestamp_ms = _find(log, wanted.timestamp, log.log_end_offset if end_offset is None else end_offset)
+        offset, timestamp_ms = _find(log, wanted.timestamp, log.high_watermark if end_offset is None else end_offset)
     except (OSError, MalformedMessage) as problem:
-        logger.error("cannot read the log", log=log.name, problem=str(problem))
+        if not isinstance(problem, DamagedOffsets):
+            logger.error("cannot read the log", log=log.name, problem=str(problem))
         is_corrupt = isinstance(problem, MalformedMessage)
         error = ErrorCode.CORRUPT_MESSAGE if is_corrupt else ErrorCode.KAFKA_STORAGE_ERROR
         return rejected_partition(wanted.partition_index, error)

@@ -1,22 +1,26 @@
 """The partition logs that this node leads."""
 
+import errno
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from _wire.errors import ErrorCode
 from coordinator.broker.slices import Slices, Steps
+from coordinator.broker.storage_errors import StorageErrors
 from coordinator.broker.topic_configs import log_config
 from coordinator.config import NODE_ID, Config
 from coordinator.internal_topics import READ_ONLY_TOPICS
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory, StoredSegments
-from coordinator.log.names import METADATA_LOG
+from coordinator.log.names import METADATA_LOG, folder_name
 from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.metadata.leadership import Leadership
 
+OUT_OF_DESCRIPTORS: Final = (errno.EMFILE, errno.ENFILE)
+"""Says nothing of the log, and is handled where connections are accepted."""
 LEADER_EPOCH = 0
 """No partition ever changes its leader, so the first epoch is the only one."""
 
@@ -43,9 +47,12 @@ class Partitions:
         self._node_id = config[NODE_ID]
         self._logs: dict[tuple[str, int], PartitionLog] = {}
         self._slices = slices
+        self._storage_errors = StorageErrors("cannot open a log; the others are served")
         self._deleting: dict[str, Deletion] = {}
         """By the name of the deleted topic."""
         self._removal_listeners: list[Callable[[PartitionLog], None]] = []
+        self.on_open: Callable[[PartitionLog], None] = lambda log: None
+        """Is called with each log that was opened."""
 
     def add_removal_listener(self, listener: Callable[[PartitionLog], None]) -> None:
         """Call `listener` with each open log that is deleted with its topic."""
@@ -54,17 +61,24 @@ class Partitions:
     def set_strays_aside(self) -> None:
         """Rename the directories of partitions that no topic has, so that a later topic of this name is empty.
 
-        They are left over when the process is killed while it deletes a topic. To be called before any log is opened.
+        They are left over when the process is killed while it deletes a topic, which may exist again since. To be
+        called before any log is opened.
 
         Raises:
             OSError: a directory cannot be renamed.
         """
         for topic, partition in self._directory.stored_partitions():
-            if topic != METADATA_LOG and not self._image.has_partition(topic, partition):
+            if topic != METADATA_LOG and not self._has_directory(topic, partition):
                 aside = self._directory.set_aside(topic, partition)
                 logger.warning(
                     "set aside a partition that no topic has; delete it if it is not needed", path=str(aside)
                 )
+
+    def _has_directory(self, topic: str, partition: int) -> bool:
+        """Whether the directory of a partition belongs to the topic of this name."""
+        return self._image.has_partition(topic, partition) and self._directory.belongs_to(
+            topic, partition, self._image.topics[topic].topic_id
+        )
 
     def leads(self, topic: str, partition: int) -> bool:
         """Whether this node leads a partition that exists."""
@@ -73,13 +87,23 @@ class Partitions:
     def locate(self, topic: str, partition: int) -> PartitionLog | ErrorCode:
         """The log of a partition that this node leads.
 
-        UNKNOWN_TOPIC_OR_PARTITION when there is no such partition, NOT_LEADER_OR_FOLLOWER when another node leads it.
+        UNKNOWN_TOPIC_OR_PARTITION when there is no such partition, NOT_LEADER_OR_FOLLOWER when another node leads it,
+        KAFKA_STORAGE_ERROR when its log cannot be opened or created, with a line in the log.
+
+        Raises:
+            OSError: there is no file descriptor left.
         """
         if not self._image.has_partition(topic, partition):
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if not self.leads(topic, partition):
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return self.get(topic, partition)
+        try:
+            return self.get(topic, partition)
+        except OSError as problem:
+            if problem.errno in OUT_OF_DESCRIPTORS:
+                raise
+            self._storage_errors.report(folder_name(topic, partition), problem)
+            return ErrorCode.KAFKA_STORAGE_ERROR
 
     def get(self, topic: str, partition: int) -> PartitionLog:
         """The log of a partition that is known to exist, whichever node leads it."""
@@ -133,14 +157,6 @@ class Partitions:
         """The settings of the logs of a topic."""
         return log_config(topic.name, topic.configs, self._config)
 
-    def store_log_start_offsets(self) -> None:
-        """Make the log start offsets durable, before the records before them are removed.
-
-        Raises:
-            OSError: they cannot be written.
-        """
-        self._directory.write_log_start_offsets()
-
     def configs_changed(self, name: str) -> None:
         """Give the open logs of a topic its configs, which have changed in the metadata."""
         topic = self._image.topics[name]
@@ -178,8 +194,11 @@ class Partitions:
             # The directory is that of an earlier topic of this name.
             self._rename_log(topic.name, partition, deletion)
         config = self.log_config(topic)
-        log = self._directory.open_log(topic.name, partition, config, lazy=topic.name in READ_ONLY_TOPICS)
+        log = self._directory.open_log(
+            topic.name, partition, config, lazy=topic.name in READ_ONLY_TOPICS, topic_id=topic.topic_id
+        )
         self._logs[topic.name, partition] = log
+        self.on_open(log)
         return log
 
 

@@ -27,6 +27,7 @@ from coordinator.broker.partitions import LEADER_EPOCH, Partitions
 from coordinator.broker.producer_directory import ProducerDirectory
 from coordinator.broker.producers import AppendedBatch, ProducerStates, Verification, has_producer_id
 from coordinator.broker.slices import Steps
+from coordinator.broker.storage_errors import StorageErrors
 from coordinator.config import INT64_MAX, PRODUCE_MAX_DECOMPRESSED_BYTES, Config
 from coordinator.internal_topics import READ_ONLY_TOPICS
 from coordinator.log.errors import LogAppendError, RecordListTooLarge
@@ -87,6 +88,7 @@ class ProduceService:
         self._partitions = partitions
         self._notifier = notifier
         self._producers = producers
+        self._storage_errors = StorageErrors("cannot append to a log; what is stored is still served")
         self._decompressed_bytes_max = config[PRODUCE_MAX_DECOMPRESSED_BYTES]
 
     def produce(
@@ -187,6 +189,7 @@ class ProduceService:
         except RecordListTooLarge as problem:
             return rejected_partition(index, ErrorCode.MESSAGE_TOO_LARGE, str(problem))
         except (LogAppendError, OSError, CorruptBatch) as problem:
+            self._storage_errors.report(log.name, problem)
             return rejected_partition(index, ErrorCode.KAFKA_STORAGE_ERROR, str(problem))
 
     def _validate(self, sent: Sent, log: PartitionLog, now_ms: int) -> tuple[BatchHeader, bytearray]:

@@ -319,7 +319,7 @@ def readable_batches(log: PartitionLog, offset: int) -> Iterator[tuple[BatchHead
             for header, data in _batches_before_damage(log, offset):
                 yield header, data
                 offset = header.next_offset
-            after = _offset_after_damage(log, offset)
+            after = log.offset_after_damage(offset)
             logger.warning(
                 "a batch is damaged: what its producer wrote is not known",
                 log=log.name,
@@ -333,19 +333,9 @@ def readable_batches(log: PartitionLog, offset: int) -> Iterator[tuple[BatchHead
 def _batches_before_damage(log: PartitionLog, offset: int) -> Iterator[tuple[BatchHeader, bytes]]:
     while offset < log.log_end_offset:
         try:
-            data = log.read(offset, ONE_BATCH)
+            data = log.read(offset, ONE_BATCH, before_offset=log.log_end_offset)
             (header,) = batch_headers(data)
         except CorruptBatch:
             return
         yield header, data
         offset = header.next_offset
-
-
-def _offset_after_damage(log: PartitionLog, offset: int) -> int:
-    try:
-        (header,) = batch_headers(log.read(offset, ONE_BATCH), check_crc=False)
-        if offset < header.next_offset <= log.log_end_offset:
-            return header.next_offset
-    except CorruptBatch:
-        pass  # it does not say where it ends
-    return next((segment.base_offset for segment in log.segments if segment.base_offset > offset), log.log_end_offset)

@@ -5,8 +5,9 @@ rebuilt from.
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, NamedTuple, Protocol
 
 from coordinator.broker import slices
@@ -54,7 +55,16 @@ class Timers(Protocol):
 class Retention:
     """Checks all logs from time to time. Long work is done in turns, between which other requests are handled."""
 
-    def __init__(self, image: MetadataImage, partitions: Partitions, config: Config, timers: Timers) -> None:
+    def __init__(
+        self,
+        image: MetadataImage,
+        partitions: Partitions,
+        config: Config,
+        timers: Timers,
+        store_start_offsets: Callable[[Callable[[Exception | None], None]], None],
+    ) -> None:
+        """`store_start_offsets` makes the log start offsets durable, then calls back with None, or with what failed."""
+        self._store_start_offsets = store_start_offsets
         self._image = image
         self._partitions = partitions
         self._interval_ms = config[LOG_RETENTION_CHECK_INTERVAL_MS]
@@ -98,10 +108,26 @@ class Retention:
             yield
             if topic.name not in READ_ONLY_TOPICS:
                 yield from self._check_topic(topic, now_ms, shrunk)
-        if shrunk and self._store_start_offsets():
-            for log in shrunk:
-                yield from self._delete_segments(log, now_ms)
+        if shrunk:
+            self._store_start_offsets(partial(self._start_offsets_stored, shrunk, now_ms))
+        else:
+            self._check_later(now_ms)
+
+    def _check_later(self, now_ms: int) -> None:
         self._timers.start(CheckKey(), deadline_after(now_ms, self._interval_ms))
+
+    def _start_offsets_stored(self, shrunk: list[PartitionLog], now_ms: int, problem: Exception | None) -> None:
+        if problem is not None:
+            logger.error("cannot store the log start offsets; no segment is deleted", problem=str(problem))
+            self._check_later(now_ms)
+            return
+        self._work.append(self._delete_all(shrunk, now_ms))
+        self._timers.start(TurnKey(), now_ms)
+
+    def _delete_all(self, shrunk: list[PartitionLog], now_ms: int) -> Iterator[None]:
+        for log in shrunk:
+            yield from self._delete_segments(log, now_ms)
+        self._check_later(now_ms)
 
     def _check_topic(self, topic: Topic, now_ms: int, shrunk: list[PartitionLog]) -> Iterator[None]:
         config = self._partitions.log_config(topic)
@@ -130,14 +156,6 @@ class Retention:
         if log is None and is_due(self._partitions.stored_segments(topic, partition), config, now_ms):
             return self._partitions.get(topic, partition)
         return log
-
-    def _store_start_offsets(self) -> bool:
-        try:
-            self._partitions.store_log_start_offsets()
-        except OSError as problem:
-            logger.error("cannot store the log start offsets; no segment is deleted", problem=str(problem))
-            return False
-        return True
 
     def _delete_segments(self, log: PartitionLog, now_ms: int) -> Iterator[None]:
         deleted = 0

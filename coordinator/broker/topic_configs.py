@@ -16,6 +16,8 @@ from coordinator.config import (
     LOG_CLEANER_MAX_COMPACTION_LAG_MS,
     LOG_CLEANER_MIN_CLEANABLE_RATIO,
     LOG_CLEANER_MIN_COMPACTION_LAG_MS,
+    LOG_FLUSH_INTERVAL_MESSAGES,
+    LOG_FLUSH_INTERVAL_MS,
     LOG_INDEX_INTERVAL_BYTES,
     LOG_INDEX_SIZE_MAX_BYTES,
     LOG_MESSAGE_TIMESTAMP_AFTER_MAX_MS,
@@ -183,7 +185,6 @@ BOOLEAN, STRING, INT, LONG, DOUBLE_TYPE, LIST = ConfigType
 ONE_NODE: Final = " Without effect: there is one node."
 NO_RECOMPRESSION: Final = " Without effect: batches are stored as the producer compressed them."
 NO_TIERS: Final = " Without effect: there is no tiered storage."
-NO_FLUSH: Final = "this server does not force appends to the disk; only the default is possible"
 
 CLEANUP_POLICY = TopicConfigKey(
     "cleanup.policy",
@@ -284,6 +285,22 @@ FILE_DELETE_DELAY_MS = TopicConfigKey(
     0,
     broker=(BrokerDefault(LOG_SEGMENT_DELETE_DELAY_MS),),
 )
+FLUSH_MESSAGES = TopicConfigKey(
+    "flush.messages",
+    LONG,
+    str(INT64_MAX),
+    "After how many records the log is flushed, in the background.",
+    1,
+    broker=(BrokerDefault(LOG_FLUSH_INTERVAL_MESSAGES),),
+)
+FLUSH_MS = TopicConfigKey(
+    "flush.ms",
+    LONG,
+    str(INT64_MAX),
+    "The time in ms after which an appended record is flushed at the latest, in the background.",
+    0,
+    broker=(BrokerDefault(LOG_FLUSH_INTERVAL_MS),),
+)
 MIN_COMPACTION_LAG_MS = TopicConfigKey(
     "min.compaction.lag.ms",
     LONG,
@@ -325,6 +342,8 @@ HONOURED: Final = (
     SEGMENT_BYTES,
     SEGMENT_MS,
     SEGMENT_INDEX_BYTES,
+    FLUSH_MESSAGES,
+    FLUSH_MS,
     INDEX_INTERVAL_BYTES,
     MAX_MESSAGE_BYTES,
     MESSAGE_TIMESTAMP_TYPE,
@@ -352,22 +371,6 @@ WITHOUT_EFFECT: Final = (
     TopicConfigKey("compression.gzip.level", INT, "-1", "The level of gzip." + NO_RECOMPRESSION, check=_gzip_level),
     TopicConfigKey("compression.lz4.level", INT, "9", "The level of lz4." + NO_RECOMPRESSION, 1, 17),
     TopicConfigKey("compression.zstd.level", INT, "3", "The level of zstd." + NO_RECOMPRESSION, -131072, 22),
-    TopicConfigKey(
-        "flush.messages",
-        LONG,
-        str(INT64_MAX),
-        "After how many records the log is forced to the disk. Only the default is possible.",
-        1,
-        check=_only(str(INT64_MAX), NO_FLUSH),
-    ),
-    TopicConfigKey(
-        "flush.ms",
-        LONG,
-        str(INT64_MAX),
-        "After how many ms the log is forced to the disk. Only the default is possible.",
-        0,
-        check=_only(str(INT64_MAX), NO_FLUSH),
-    ),
     TopicConfigKey(
         "segment.jitter.ms",
         LONG,
@@ -533,4 +536,6 @@ def log_config(topic: str, configs: Mapping[str, str], config: Config) -> LogCon
         min_compaction_lag_ms=value(MIN_COMPACTION_LAG_MS),
         max_compaction_lag_ms=value(MAX_COMPACTION_LAG_MS),
         delete_retention_ms=value(DELETE_RETENTION_MS),
+        flush_messages=value(FLUSH_MESSAGES),
+        flush_ms=value(FLUSH_MS),
     )

@@ -11,6 +11,7 @@ VERBS: Final = {
     "serve": "Serve Kafka clients until stopped.",
     "testing": "Serve the tests of another process, with logs in memory, a clock that jumps, and faults.",
     "groups": "Query the consumer groups of a server: why they rebalanced, who owns what.",
+    "log": "Check, print and repair the files of a data folder.",
     "audit": "Read the audit topic.",
     "dashboard": "Show the groups of a server in a browser, live.",
     "pipeline": "Write the audit topic to Delta tables, with Spark.",

@@ -3,11 +3,17 @@
 0
 <number of lines that follow>
 <topic> <partition> <offset>
+__checksum 0 <CRC-32C of all bytes before this line>
+
+The last line is not Kafka's, to which it is the offset of a partition that does not exist. A file without it was
+written by an older version.
 """
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
+from _wire.checksums import checksum
 from coordinator.log.errors import DataDirectoryError
 from coordinator.log.files import FileSystem, read_file, write_file_atomically
 
@@ -15,7 +21,10 @@ RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 LOG_START_OFFSETS = "log-start-offset-checkpoint"
 GROUP_AUDIT = "group-audit-checkpoint"
 CLEANER_OFFSETS = "cleaner-offset-checkpoint"
+UNRECOVERED = "unrecovered-checkpoint"
+"""The logs that nobody has opened since a stop that was not clean: 1 after a kill, 0 if the power may have failed."""
 VERSION = 0
+CHECKSUM: Final = "__checksum"
 
 TopicPartition = tuple[str, int]
 
@@ -42,9 +51,10 @@ def write_checkpoint(fs: FileSystem, path: Path, offsets: Mapping[TopicPartition
     Raises:
         OSError: the file cannot be written.
     """
-    lines = [str(VERSION), str(len(offsets))]
+    lines = [str(VERSION), str(len(offsets) + 1)]
     lines += [f"{topic} {partition} {offset}" for (topic, partition), offset in sorted(offsets.items())]
-    write_file_atomically(fs, path, ("\n".join(lines) + "\n").encode("ascii"), flush=flush)
+    content = ("\n".join(lines) + "\n").encode("ascii")
+    write_file_atomically(fs, path, content + f"{CHECKSUM} 0 {checksum(content)}\n".encode("ascii"), flush=flush)
 
 
 def read_checkpoint(fs: FileSystem, path: Path) -> dict[TopicPartition, int]:
@@ -57,12 +67,21 @@ def read_checkpoint(fs: FileSystem, path: Path) -> dict[TopicPartition, int]:
     if not fs.exists(path):
         return {}
     try:
-        version, count, *lines = read_file(fs, path).decode("ascii").splitlines()
+        content = read_file(fs, path)
+        version, count, *lines = content.decode("ascii").splitlines()
         if int(version) != VERSION or int(count) != len(lines):
             raise ValueError(f"the header has version {version} and {count} lines, but there are {len(lines)} lines")
-        return dict(map(_parse_line, lines))
+        offsets = dict(map(_parse_line, lines))
+        expected = offsets.pop((CHECKSUM, 0), None)
+        if expected not in (None, checksum(_before_checksum(content))):
+            raise ValueError("its checksum is wrong")
+        return offsets
     except ValueError as error:
         raise DataDirectoryError(f"{path} is not a checkpoint file of version {VERSION}: {error}") from None
+
+
+def _before_checksum(content: bytes) -> bytes:
+    return content[: content.rfind(CHECKSUM.encode("ascii"))]
 
 
 def _parse_line(line: str) -> tuple[TopicPartition, int]:

@@ -19,6 +19,8 @@ class LogConfig:
     timestamp_after_max_ms: int = 3_600_000  # message.timestamp.after.max.ms
     retention_ms: int = 7 * 24 * 3_600_000  # retention.ms: negative: no limit
     retention_bytes: int = -1  # retention.bytes: negative: no limit
+    flush_messages: int = INT64_MAX  # flush.messages
+    flush_ms: int = INT64_MAX  # flush.ms
     file_delete_delay_ms: int = 60_000  # file.delete.delay.ms
     cleanup_policy: frozenset[str] = frozenset({"delete"})  # cleanup.policy: of delete and compact
     min_cleanable_dirty_ratio: float = 0.5  # min.cleanable.dirty.ratio

@@ -2,14 +2,19 @@
 
 import base64
 import errno
+import threading
+import time
 import uuid
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
+from _wire.checksums import checksum
 from coordinator.log.checkpoints import (
     LOG_START_OFFSETS,
     RECOVERY_POINTS,
+    UNRECOVERED,
     CheckpointFile,
     TopicPartition,
     read_checkpoint,
@@ -17,7 +22,7 @@ from coordinator.log.checkpoints import (
 )
 from coordinator.log.config import LogConfig
 from coordinator.log.errors import DataDirectoryError
-from coordinator.log.files import DiskFileSystem, FileLock, FileSystem, read_file, write_file_atomically
+from coordinator.log.files import DiskFileSystem, FileLock, FileSystem, read_file, write_file, write_file_atomically
 from coordinator.log.names import (
     DELETED_SUFFIX,
     METADATA_LOG,
@@ -28,14 +33,21 @@ from coordinator.log.names import (
     renamed_folder,
 )
 from coordinator.log.partition_log import PartitionLog
+from coordinator.log.partition_metadata import (
+    PARTITION_METADATA,
+    PartitionMetadataDamaged,
+    is_same_damaged,
+    read_topic_id,
+    write_topic_id,
+)
 from coordinator.logger import logger
 
 LOCK = ".lock"
 META_PROPERTIES = "meta.properties"
 COORDINATOR_EPOCH = "group-coordinator-epoch"
 """The file with the number of the last start; Kafka has none like it."""
-COORDINATOR_EPOCH_BYTES_MAX: Final = 16
-"""With so many digits it still fits an int64."""
+COORDINATOR_EPOCH_DIGITS_MAX: Final = 16
+"""With so many it still fits an int64."""
 META_VERSION = "1"
 FORMAT_PROPERTY = "coordinator.format.version"
 FORMAT_VERSION = "2"
@@ -43,8 +55,22 @@ FORMAT_VERSION = "2"
 
 Version 2: groups are stored in the same partitions as on Kafka. Version 1 did not have this property.
 """
+BOOT_ID = ".boot-id"
+"""The file with the id of the system's boot in which the last process ran."""
+KERNEL_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+POWER_LOST: Final = 0
+KILLED: Final = 1
+CHECKSUM_PROPERTY = "coordinator.checksum"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 CLEAN_SHUTDOWN_CONTENT = b'{"version":0,"brokerEpoch":-1}'
+
+
+def read_boot_id() -> str:
+    """Return the id of the system's current boot; empty if the system has none."""
+    try:
+        return KERNEL_BOOT_ID.read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
 
 
 def random_id() -> str:
@@ -63,7 +89,7 @@ class StoredSegments(NamedTuple):
 class LogDirectory:
     """The directory in which one server stores its logs. It is locked against other processes while it is open."""
 
-    def __init__(self, fs: FileSystem, root: Path, lock: FileLock, properties: Mapping[str, str]) -> None:
+    def __init__(self, fs: FileSystem, root: Path, lock: FileLock, properties: Mapping[str, str], boot_id: str) -> None:
         """Use `open`."""
         self.root = root
         self.cluster_id = properties["cluster.id"]
@@ -72,26 +98,69 @@ class LogDirectory:
         self._fs = fs
         self._lock = lock
         self._logs: dict[TopicPartition, PartitionLog] = {}
-        self._recovery_points = read_checkpoint(fs, root / RECOVERY_POINTS)
-        self._log_start_offsets = read_checkpoint(fs, root / LOG_START_OFFSETS)
-        self.had_clean_shutdown = self._remove_clean_shutdown_marker()
+        self._writing = threading.Lock()
+        self._prepared = 0
+        """How many writes of checkpoint files were prepared."""
+        self._written: dict[str, int] = {}
+        """Name of a checkpoint file → number of the last write."""
+        self._recovery_points = self._read_checkpoint(RECOVERY_POINTS) or {}
+        self._log_start_offsets = self._read_checkpoint(LOG_START_OFFSETS) or {}
+        self._stored_keys = {*self._recovery_points, *self._log_start_offsets}
+        """The logs that the checkpoint files name."""
+        unrecovered = self._read_checkpoint(UNRECOVERED)
+        self.had_clean_shutdown = self._remove_clean_shutdown_marker() and unrecovered is not None
+        self._unrecovered = unrecovered or {}
+        """The logs that were not opened since a stop that was not clean (UNRECOVERED)."""
+        if not self.had_clean_shutdown:
+            self._note_unclean_stop(unrecovered, boot_id)
+        write_file(fs, root / BOOT_ID, boot_id.encode("ascii"))
         self._remove_deleted()
 
+    def _note_unclean_stop(self, unrecovered: dict[TopicPartition, int] | None, boot_id: str) -> None:
+        """Remember of each log how it ended, for when it is opened."""
+        path = self.root / BOOT_ID
+        found = read_file(self._fs, path) if self._fs.exists(path) else b""
+        was_killed = unrecovered is not None and boot_id != "" and found == boot_id.encode("ascii")
+        self._unrecovered = {
+            key: KILLED if was_killed and self._unrecovered.get(key, KILLED) == KILLED else POWER_LOST
+            for key in self.stored_partitions()
+        }
+        write_checkpoint(self._fs, self.root / UNRECOVERED, self._unrecovered, flush=False)
+
+    def _read_checkpoint(self, name: str) -> dict[TopicPartition, int] | None:
+        """Read a checkpoint file; None, with a line in the log, if it is damaged."""
+        try:
+            return read_checkpoint(self._fs, self.root / name)
+        except DataDirectoryError as problem:
+            logger.error("a checkpoint file is damaged and not used", file=str(self.root / name), problem=str(problem))
+            return None
+
     @classmethod
-    def open(cls, root: Path, *, node_id: int = 1, cluster_id: str | None = None, fs: FileSystem | None = None) -> Self:
+    def open(
+        cls,
+        root: Path,
+        *,
+        node_id: int = 1,
+        cluster_id: str | None = None,
+        fs: FileSystem | None = None,
+        boot_id: str | None = None,
+    ) -> Self:
         """Lock the directory and read its properties and checkpoints; create it if it does not exist.
 
         The logs are opened later, one by one. A new directory gets `cluster_id` (default: a random one); an existing
-        one must belong to that cluster, if it is given.
+        one must belong to that cluster, if it is given. `boot_id` names the boot of the system (default: that of this
+        machine): if it is still the one of the last process, what that has written is still in the page cache.
 
         Raises:
             DataDirectoryError: the path is not a directory, not writable or in use by another process; or the directory
                 belongs to another node or cluster, has another format, or is damaged.
         """
+        if boot_id is None:
+            boot_id = read_boot_id() if fs is None else ""
         fs = fs or DiskFileSystem()
         lock = _lock(fs, root)
         try:
-            return cls(fs, root, lock, _load_properties(fs, root, node_id, cluster_id))
+            return cls(fs, root, lock, _load_properties(fs, root, node_id, cluster_id), boot_id)
         except OSError as error:
             lock.release()
             raise DataDirectoryError(f"data directory {root} cannot be used: {error}") from error
@@ -99,15 +168,19 @@ class LogDirectory:
             lock.release()
             raise
 
-    def open_log(self, topic: str, partition: int, config: LogConfig, *, lazy: bool = False) -> PartitionLog:
+    def open_log(
+        self, topic: str, partition: int, config: LogConfig, *, lazy: bool = False, topic_id: bytes | None = None
+    ) -> PartitionLog:
         """Return the log of a topic's partition; open it, and create it if it does not exist (`lazy`: PartitionLog).
+
+        A directory that is created gets the `topic_id` (`partition.metadata`).
 
         Raises:
             InvalidTopicName: no topic may have this name, or it is the name of the metadata log.
             OSError: the log cannot be created or read.
         """
         check_topic_name(topic)
-        return self._open_log(topic, partition, config, lazy)
+        return self._open_log(topic, partition, config, lazy, topic_id)
 
     def open_metadata_log(self, config: LogConfig) -> PartitionLog:
         """Return the metadata log, which `open_log` and `delete_log` do not accept.
@@ -117,10 +190,17 @@ class LogDirectory:
         """
         return self._open_log(METADATA_LOG, 0, config, lazy=False)
 
-    def _open_log(self, topic: str, partition: int, config: LogConfig, lazy: bool) -> PartitionLog:
+    def _open_log(
+        self, topic: str, partition: int, config: LogConfig, lazy: bool, topic_id: bytes | None = None
+    ) -> PartitionLog:
         key = (topic, partition)
         if key not in self._logs:
-            log = self._logs[key] = PartitionLog.open(
+            if not self._fs.is_directory(self.root / folder_name(topic, partition)):
+                # What the checkpoint files say was true of an earlier log of this name, which was deleted.
+                self._forget(key)
+                if key in self._stored_keys:
+                    self.write_checkpoints()
+            self._logs[key] = PartitionLog.open(
                 self._fs,
                 self.root,
                 topic,
@@ -128,10 +208,13 @@ class LogDirectory:
                 config,
                 recovery_point=self._recovery_points.get(key, 0),
                 log_start_offset=self._log_start_offsets.get(key, 0),
-                clean=self.had_clean_shutdown,
+                clean=self.had_clean_shutdown and key not in self._unrecovered,
+                # The metadata log is flushed after each append, so only the last one can be incomplete.
+                killed=topic == METADATA_LOG or self._unrecovered.get(key) == KILLED,
                 lazy=lazy,
+                topic_id=topic_id,
             )
-            _warn_if_truncated(log)
+            self._unrecovered.pop(key, None)
         return self._logs[key]
 
     @property
@@ -150,18 +233,18 @@ class LogDirectory:
     def next_coordinator_epoch(self) -> int:
         """Return a number that is larger by 1 than at the last call, in this process or in one before; 1 at the first.
 
-        It is stored before it is returned.
+        It is stored before it is returned. If the file is damaged, it is the time in seconds since the epoch.
 
         Raises:
-            DataDirectoryError: the file does not contain a number.
             OSError: the file cannot be read or written.
         """
         path = self.root / COORDINATOR_EPOCH
-        text = read_file(self._fs, path) if self._fs.exists(path) else b"0"
-        if not text.strip().isdigit() or len(text) > COORDINATOR_EPOCH_BYTES_MAX:
-            raise DataDirectoryError(f"{path} does not contain a number")
-        epoch = int(text) + 1
-        write_file_atomically(self._fs, path, f"{epoch}\n".encode())
+        epoch = 1 + (_parse_epoch(read_file(self._fs, path)) if self._fs.exists(path) else 0)
+        if epoch == 0:
+            # No start was ever counted so far; the audit needs a number that is larger than those before it.
+            epoch = int(time.time())
+            logger.error("the number of the last start is damaged; counting on", file=str(path), number=epoch)
+        write_file_atomically(self._fs, path, f"{epoch} {checksum(b'%d' % epoch)}\n".encode())
         return epoch
 
     def stored_partitions(self) -> list[TopicPartition]:
@@ -226,8 +309,7 @@ class LogDirectory:
         key = (topic, partition)
         if log := self._logs.pop(key, None):
             log.close()
-        self._recovery_points.pop(key, None)
-        self._log_start_offsets.pop(key, None)
+        self._forget(key)
         folder = self.root / folder_name(topic, partition)
         if not self._fs.is_directory(folder):
             return []
@@ -253,23 +335,82 @@ class LogDirectory:
         Raises:
             OSError: the directory cannot be renamed.
         """
+        self._forget((topic, partition))
         folder = self.root / folder_name(topic, partition)
         aside = self.root / renamed_folder(folder.name, uuid.uuid4().hex, STRAY_SUFFIX)
         self._fs.rename(folder, aside)
         self._fs.flush_directory(self.root)
         return aside
 
-    def write_log_start_offsets(self) -> None:
-        """Store the start offset of each log. Call this before the records before it are removed.
+    def belongs_to(self, topic: str, partition: int, topic_id: bytes) -> bool:
+        """Whether the directory of a log belongs to the topic with this id; without an id it gets this one.
 
         Raises:
-            OSError: the checkpoint file cannot be written.
+            OSError: the file cannot be read or written.
+        """
+        folder = self.root / folder_name(topic, partition)
+        try:
+            found = read_topic_id(self._fs, folder)
+            if found == topic_id:
+                return True
+            if found is not None and not is_same_damaged(found, topic_id):
+                return False
+            problem = None if found is None else "a wrong topic id"
+        except PartitionMetadataDamaged as damaged:
+            problem = str(damaged)
+        if problem is not None:
+            path = str(folder / PARTITION_METADATA)
+            logger.error("the file with the id of a topic is damaged; it is written again", file=path, problem=problem)
+        write_topic_id(self._fs, folder, topic_id)
+        return True
+
+    def note_repaired(self, topic: str, partition: int, offset: int) -> None:
+        """Take the records of a log before an offset for flushed: what is missing there is missing for good."""
+        key = (topic, partition)
+        self._recovery_points[key] = max(self._recovery_points.get(key, 0), offset)
+
+    def _forget(self, key: TopicPartition) -> None:
+        """Forget a log whose directory is renamed."""
+        self._recovery_points.pop(key, None)
+        self._log_start_offsets.pop(key, None)
+        self._unrecovered.pop(key, None)
+
+    def prepare_log_start_offsets(self) -> Callable[[], None]:
+        """Return what stores the start offset of each log. It is to be stored before the records before it are removed.
+
+        The returned function may be called in another thread, and raises OSError if the file cannot be written.
         """
         for key, log in self._logs.items():
             if log.segments:
                 self._log_start_offsets[key] = log.log_start_offset
         started = {key: offset for key, offset in self._log_start_offsets.items() if offset > 0}
-        write_checkpoint(self._fs, self.root / LOG_START_OFFSETS, started)
+        return self._prepare(LOG_START_OFFSETS, started)
+
+    def write_log_start_offsets(self) -> None:
+        """Store the start offset of each log (`prepare_log_start_offsets`).
+
+        Raises:
+            OSError: the checkpoint file cannot be written.
+        """
+        self.prepare_log_start_offsets()()
+
+    def prepare_checkpoints(self) -> Callable[[], None]:
+        """Return what stores the recovery point and the start offset of each log (`prepare_log_start_offsets`)."""
+        for key, log in self._logs.items():
+            if log.segments:
+                self._recovery_points[key] = log.recovery_point
+        writes = (
+            self._prepare(RECOVERY_POINTS, dict(self._recovery_points)),
+            self.prepare_log_start_offsets(),
+            self._prepare(UNRECOVERED, dict(self._unrecovered)),
+        )
+        self._stored_keys = {*self._recovery_points, *self._log_start_offsets}
+
+        def write() -> None:
+            for each in writes:
+                each()
+
+        return write
 
     def write_checkpoints(self) -> None:
         """Store the recovery point and the start offset of each log.
@@ -277,11 +418,18 @@ class LogDirectory:
         Raises:
             OSError: a checkpoint file cannot be written.
         """
-        for key, log in self._logs.items():
-            if log.segments:
-                self._recovery_points[key] = log.recovery_point
-        write_checkpoint(self._fs, self.root / RECOVERY_POINTS, self._recovery_points)
-        self.write_log_start_offsets()
+        self.prepare_checkpoints()()
+
+    def _prepare(self, name: str, offsets: Mapping[TopicPartition, int]) -> Callable[[], None]:
+        self._prepared += 1
+        return partial(self._write, name, offsets, self._prepared)
+
+    def _write(self, name: str, offsets: Mapping[TopicPartition, int], number: int) -> None:
+        """Write a checkpoint file, unless what was prepared later has been written already."""
+        with self._writing:
+            if number > self._written.get(name, 0):
+                write_checkpoint(self._fs, self.root / name, offsets)
+                self._written[name] = number
 
     def close(self, *, clean: bool = True) -> None:
         """Close all logs and release the lock. With `clean`, flush them first: the next start then needs no recovery.
@@ -329,16 +477,12 @@ class LogDirectory:
             )
 
 
-def _warn_if_truncated(log: PartitionLog) -> None:
-    recovery = log.recovery
-    if recovery.truncated_bytes or recovery.removed_segments:
-        logger.warning(
-            "truncated a damaged log; the records after its new end are lost",
-            log=log.name,
-            truncated_bytes=recovery.truncated_bytes,
-            removed_segments=recovery.removed_segments,
-            log_end_offset=log.log_end_offset,
-        )
+def _parse_epoch(content: bytes) -> int:
+    """The number of the last start, written with its CRC-32C; -1 if it is damaged. Older versions wrote no CRC-32C."""
+    number, _, expected = content.strip().partition(b" ")
+    if not number.isdigit() or len(number) > COORDINATOR_EPOCH_DIGITS_MAX:
+        return -1
+    return int(number) if expected in (b"", b"%d" % checksum(number)) else -1
 
 
 def _lock(fs: FileSystem, root: Path) -> FileLock:
@@ -364,13 +508,14 @@ def _load_properties(fs: FileSystem, root: Path, node_id: int, cluster_id: str |
             "version": META_VERSION,
             FORMAT_PROPERTY: FORMAT_VERSION,
         }
+        properties[CHECKSUM_PROPERTY] = _properties_checksum(properties)
         text = "#\n" + "".join(f"{name}={value}\n" for name, value in properties.items())
         write_file_atomically(fs, path, text.encode("utf-8"))
         return properties
-    properties = _parse_properties(path, read_file(fs, path))
+    properties = parse_properties(path, read_file(fs, path))
     if properties["node.id"] != str(node_id):
         raise DataDirectoryError(
-            f"data directory {root} belongs to node {properties['node.id']}, not to node {node_id}"
+            f"data directory {root} belongs to node {properties['node.id']}, not to node {node_id} ({path})"
         )
     if cluster_id is not None and properties["cluster.id"] != cluster_id:
         raise DataDirectoryError(
@@ -378,20 +523,35 @@ def _load_properties(fs: FileSystem, root: Path, node_id: int, cluster_id: str |
         )
     if properties.get(FORMAT_PROPERTY) != FORMAT_VERSION:
         raise DataDirectoryError(
-            f"data directory {root} was written by another version of this server or by Kafka ({FORMAT_PROPERTY} is"
-            f" {properties.get(FORMAT_PROPERTY, 'missing')}, not {FORMAT_VERSION}); use an empty data directory"
+            f"data directory {root} was written by another version of this server or by Kafka (in {path},"
+            f" {FORMAT_PROPERTY} is {properties.get(FORMAT_PROPERTY, 'missing')}, not {FORMAT_VERSION}); use an empty"
+            " data directory"
         )
     return properties
 
 
-def _parse_properties(path: Path, data: bytes) -> dict[str, str]:
-    """Parse a Java properties file, in the subset of the syntax that Kafka writes to meta.properties."""
+def _properties_checksum(properties: Mapping[str, str]) -> str:
+    """CRC-32C of all properties but itself; a file of an older version, or one that was edited, may have none."""
+    lines = [f"{name}={value}\n" for name, value in sorted(properties.items()) if name != CHECKSUM_PROPERTY]
+    return str(checksum("".join(lines).encode("utf-8")))
+
+
+def parse_properties(path: Path, data: bytes) -> dict[str, str]:
+    """Parse a Java properties file, in the subset of the syntax that Kafka writes to meta.properties.
+
+    Raises:
+        DataDirectoryError: it is damaged, or of another version.
+    """
     lines = [line.strip() for line in data.decode("utf-8", "replace").splitlines()]
     pairs = (line.partition("=") for line in lines if line and line[0] not in "#!")
     properties = {name.strip(): value.strip() for name, _, value in pairs}
     for name in ("version", "cluster.id", "node.id"):
         if not properties.get(name):
             raise DataDirectoryError(f"{path} is damaged: {name} is missing")
+    if properties.get(CHECKSUM_PROPERTY) not in (None, _properties_checksum(properties)):
+        raise DataDirectoryError(
+            f"{path} is damaged: its checksum is wrong (after a change by hand, remove {CHECKSUM_PROPERTY})"
+        )
     if properties["version"] != META_VERSION:
         raise DataDirectoryError(f"{path} has version {properties['version']}; only {META_VERSION} is supported")
     properties.setdefault("directory.id", random_id())

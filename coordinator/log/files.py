@@ -91,6 +91,10 @@ class FileSystem(Protocol):
         """
 
 
+_sync = getattr(os, "fdatasync", os.fsync)
+"""fdatasync(2), where there is one: the data and the size, but not the times of the file."""
+
+
 class DiskFile:
     """An OpenFile of the operating system."""
 
@@ -125,7 +129,7 @@ class DiskFile:
         return os.fstat(self._descriptor).st_size
 
     def flush(self) -> None:
-        os.fsync(self._descriptor)
+        _sync(self._descriptor)
 
     def close(self) -> None:
         os.close(self._descriptor)

@@ -35,10 +35,18 @@ class OffsetIndex:
         self.positions.append(position)
         self._is_saved = self._is_flushed = False
 
-    def position_before(self, relative_offset: int) -> int:
-        """Return the start of a batch at or before the one that contains the offset."""
-        entry = bisect_right(self.offsets, relative_offset)
-        return self.positions[entry - 1] if entry else 0
+    def entry_before(self, relative_offset: int) -> tuple[int, int, int] | None:
+        """Return the last entry of a batch that is not after the one that contains the offset; None if there is none.
+
+        It is the number of the entry, the last offset of its batch, and the position of the batch.
+        """
+        number = bisect_right(self.offsets, relative_offset) - 1
+        return None if number < 0 else (number, self.offsets[number], self.positions[number])
+
+    def drop(self, number: int) -> None:
+        """Leave out an entry that does not fit the log file; the whole file is written at the next `save`."""
+        del self.offsets[number], self.positions[number]
+        self._saved, self._is_saved, self._is_flushed = 0, False, False
 
     def load(self, fs: FileSystem, log_bytes: int) -> bool:
         """Read the file; return False if it does not fit a log file of `log_bytes`."""
@@ -90,10 +98,23 @@ class TimeIndex:
             self.offsets.append(relative_offset)
             self._is_saved = self._is_flushed = False
 
-    def offset_before(self, timestamp_ms: int) -> int:
-        """Return a relative offset up to which all timestamps are before `timestamp_ms`; 0 if none is known."""
-        entry = bisect_left(self.timestamps_ms, timestamp_ms)
-        return self.offsets[entry - 1] if entry else 0
+    def entry_before(self, timestamp_ms: int) -> tuple[int, int, int] | None:
+        """Return the last entry before `timestamp_ms`: its number, its timestamp and its offset; None without one.
+
+        All timestamps up to its offset are before `timestamp_ms`.
+        """
+        number = bisect_left(self.timestamps_ms, timestamp_ms) - 1
+        return None if number < 0 else (number, self.timestamps_ms[number], self.offsets[number])
+
+    def drop(self, number: int) -> None:
+        """Leave out an entry that does not fit the log file; the whole file is written at the next `save`."""
+        del self.offsets[number], self.timestamps_ms[number]
+        self._saved, self._is_saved, self._is_flushed = 0, False, False
+
+    @property
+    def last(self) -> tuple[int, int]:
+        """Timestamp and offset of the last entry; there must be one."""
+        return self.timestamps_ms[-1], self.offsets[-1]
 
     def load(self, fs: FileSystem) -> bool:
         """Read the file; return False if it is not a time index."""

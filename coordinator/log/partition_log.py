@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol, Self
 
 from _wire.records import BatchHeader, find_max_timestamp, find_timestamp, place_batches, set_log_append_time
 from coordinator.log import producer_snapshot
-from coordinator.log.config import LogConfig
+from coordinator.log.config import INT64_MAX, LogConfig
 from coordinator.log.errors import (
     LogAppendError,
     LogFlushError,
@@ -18,7 +18,8 @@ from coordinator.log.errors import (
 )
 from coordinator.log.files import FileSystem
 from coordinator.log.names import folder_name
-from coordinator.log.recovery import Recovery, load_segments
+from coordinator.log.partition_metadata import write_topic_id
+from coordinator.log.recovery import Loss, Recovery, load_segments
 from coordinator.log.segment import DELETED_SUFFIX, NO_TIMESTAMP, PrebuiltBatch, Segment
 from coordinator.log.swap import remove_segment_files
 from coordinator.log.transaction_index import AbortedTransaction
@@ -48,31 +49,50 @@ class TimestampedOffset(NamedTuple):
 class Flush:
     """An fsync of all records before `end_offset`."""
 
-    log: str
+    log: "PartitionLog"
     end_offset: int
+    appended_bytes: int
     fs: FileSystem
     finished: Sequence[Segment]
     active: Segment | None
     directories_to_fsync: Sequence[Path]
 
+    def __post_init__(self) -> None:
+        for segment in self.segments:
+            segment.hold()
+
+    @property
+    def segments(self) -> Sequence[Segment]:
+        """All that is flushed."""
+        return (*self.finished, self.active) if self.active is not None else self.finished
+
     def run(self) -> None:
         """Return when the records are on stable storage.
 
-        This may run on another thread while the log is appended to and read.
+        This may run on another thread while the log is appended to and read. An index is not flushed: it is built
+        again if it does not fit its log file. Nothing is wrong if the log is closed meanwhile, as its topic is deleted.
 
         Raises:
             LogFlushError: an fsync failed; a later flush cannot repair this.
         """
         try:
-            for segment in self.finished:
+            for segment in self.segments:
                 segment.flush_log()
-                segment.save_indexes(flush=True)
-            if self.active is not None:
-                self.active.flush_log()
             for folder in self.directories_to_fsync:
                 self.fs.flush_directory(folder)
         except OSError as error:
-            raise LogFlushError(f"{self.log}: fsync failed: {error}") from error
+            if not self.log.is_closed:
+                raise LogFlushError(f"{self.log.name}: fsync failed: {error}") from error
+
+
+class FlushListener(Protocol):
+    """Decides when a log is flushed while it is open."""
+
+    def rolled(self, log: "PartitionLog") -> None:
+        """A new segment was begun; those before it will not change any more."""
+
+    def flush_wanted(self, log: "PartitionLog", after_ms: int) -> None:
+        """Records that were appended have to be flushed in so many ms."""
 
 
 class OpenTransactions(Protocol):
@@ -105,7 +125,15 @@ class PartitionLog:
         self.recovery = Recovery()
         self.open_transactions: OpenTransactions | None = None
         """None until somebody needs them (`broker/producer_directory.py`): they have to be read first."""
+        self.is_closed = False
+        self._listener: FlushListener | None = None
+        self._durable_only = False
+        self._flushed_bytes = 0
+        """Of `appended_bytes`, those that a flush has covered."""
+        self._tell_at = INT64_MAX
+        """The log end offset from which on the listener is told that a flush is wanted."""
         self._fs = fs
+        self._topic_id: bytes | None = None
         self._segments: list[Segment] = []
         self._base_offsets: list[int] = []
         self._unflushed: list[Segment] = []  # rolled since the last flush
@@ -124,21 +152,27 @@ class PartitionLog:
         recovery_point: int = 0,
         log_start_offset: int = 0,
         clean: bool = False,
+        killed: bool = False,
         lazy: bool = False,
+        topic_id: bytes | None = None,
     ) -> Self:
         """Open the log in `directory`/`<topic>-<partition>`; create it if it does not exist.
 
-        Unless the last shutdown was `clean`, the log is recovered from `recovery_point` on. With `lazy`, a log that
-        does not exist has neither a directory nor files until its first append.
+        Unless the last shutdown was `clean`, the log is recovered from `recovery_point` on. `killed`: the process ended
+        without one, but the system kept what it had written (Loss.LAST_APPEND). With `lazy`, a log that
+        does not exist has neither a directory nor files until its first append. A directory that is created gets the
+        `topic_id`.
 
         Raises:
             InvalidTopicName: the name is not allowed; nothing was created.
             OSError: the directory cannot be created or read.
         """
+        loss = Loss.NOTHING if clean else Loss.LAST_APPEND if killed else Loss.UNFLUSHED
         log = cls(fs, directory, topic, partition, config)
+        log._topic_id = topic_id
         if fs.is_directory(log.folder):
             segments, log.recovery = load_segments(
-                fs, log.folder, config, recovery_point, log_start_offset=log_start_offset, clean=clean
+                fs, log.folder, config, recovery_point, log_start_offset=log_start_offset, loss=loss
             )
             for segment in segments:
                 log._add(segment)
@@ -152,7 +186,7 @@ class PartitionLog:
         if log._segments:
             log.log_end_offset = log._segments[-1].next_offset
             log.log_start_offset = min(max(log_start_offset, log._base_offsets[0]), log.log_end_offset)
-            log.recovery_point = min(log.log_end_offset if clean else recovery_point, log.log_end_offset)
+            log.recovery_point = log.log_end_offset if clean else min(recovery_point, log.log_end_offset)
             log._unflushed = [segment for segment in log._segments[:-1] if segment.next_offset > log.recovery_point]
         else:
             log.log_start_offset = log.log_end_offset = log.recovery_point = log_start_offset
@@ -165,6 +199,39 @@ class PartitionLog:
         self.config = config
         if self._segments:
             self._segments[-1].configure(config)
+        self._tell_at = self._next_flush()
+
+    def watch(self, listener: FlushListener, *, durable_only: bool) -> None:
+        """Let a listener decide on flushes. With `durable_only`, records are served when they have been flushed."""
+        self._listener, self._durable_only = listener, durable_only
+        self._tell_at = self._next_flush()
+
+    @property
+    def high_watermark(self) -> int:
+        """The end of what is served."""
+        return self.recovery_point if self._durable_only else self.log_end_offset
+
+    @property
+    def served_bytes(self) -> int:
+        """Of `appended_bytes`, those that are served."""
+        return self._flushed_bytes if self._durable_only else self.appended_bytes
+
+    def _next_flush(self) -> int:
+        if self._listener is None or self._durable_only:
+            return INT64_MAX
+        messages = 1 if self.config.flush_ms < INT64_MAX else self.config.flush_messages
+        return min(self.recovery_point + messages, INT64_MAX)
+
+    def _tell(self) -> None:
+        """`flush.messages` or more records are not flushed, or the first one since the last flush (`flush.ms`)."""
+        assert self._listener is not None
+        messages = self.config.flush_messages
+        if self.log_end_offset - self.recovery_point >= messages:
+            self._tell_at = INT64_MAX
+            self._listener.flush_wanted(self, 0)
+        else:
+            self._tell_at = min(self.recovery_point + messages, INT64_MAX)
+            self._listener.flush_wanted(self, self.config.flush_ms)
 
     @property
     def size_bytes(self) -> int:
@@ -186,7 +253,8 @@ class PartitionLog:
         if known is None or known.next_offset < self.log_end_offset:
             return None
         first = known.first_unstable_offset
-        return self.log_end_offset if first is None else max(first, self.log_start_offset)
+        served = self.high_watermark
+        return served if first is None else min(max(first, self.log_start_offset), served)
 
     @property
     def indexed_transactions_end(self) -> int:
@@ -289,6 +357,8 @@ class PartitionLog:
         base_offset = self.log_end_offset
         self.log_end_offset = last_offset + 1
         self.appended_bytes += len(batches)
+        if self.log_end_offset >= self._tell_at:
+            self._tell()
         return AppendResult(base_offset, last_offset, len(headers), log_append_time_ms)
 
     def append_prebuilt(self, batches: Sequence[PrebuiltBatch], max_timestamp_ms: int) -> None:
@@ -310,6 +380,8 @@ class PartitionLog:
             raise LogAppendError(f"{self.name}: {error}") from error
         self.log_end_offset = last_offset + 1
         self.appended_bytes += len(data)
+        if self.log_end_offset >= self._tell_at:
+            self._tell()
 
     def _check_size(self, size_bytes: int) -> None:
         if size_bytes > self.config.segment_bytes:
@@ -322,7 +394,8 @@ class PartitionLog:
         if not self._segments:
             return self._create_segment()
         active = self._segments[-1]
-        if active.has_room_for(size_bytes, last_offset, max_timestamp_ms):
+        # Nothing is appended to bytes that somebody may want to repair.
+        if active.has_room_for(size_bytes, last_offset, max_timestamp_ms) and not active.ends_damaged:
             return active
         return self._roll()
 
@@ -340,12 +413,16 @@ class PartitionLog:
         active.finish()
         segment = self._create_segment()
         self._unflushed.append(active)
+        if self._listener is not None:
+            self._listener.rolled(self)
         return segment
 
     def _create_segment(self) -> Segment:
         if not self._fs.is_directory(self.folder):
             self._fsync_later(self.folder.parent)
             self._fs.make_directory(self.folder)
+            if self._topic_id is not None:
+                write_topic_id(self._fs, self.folder, self._topic_id)
         self._fsync_later(self.folder)
         segment = Segment(self._fs, self.folder, self.log_end_offset, self.config)
         try:
@@ -387,7 +464,7 @@ class PartitionLog:
         """
         if not self.log_start_offset <= offset <= self.log_end_offset:
             raise OffsetOutOfRange(self.name, offset, self.log_start_offset, self.log_end_offset)
-        limit = self.log_end_offset if before_offset is None else before_offset
+        limit = self.high_watermark if before_offset is None else before_offset
         for segment in self._segments[self._segment_position(offset) :]:
             if offset >= limit:
                 break
@@ -428,6 +505,7 @@ class PartitionLog:
         offset = from_offset
         # Segments may be deleted, or replaced by a cleaned one, during the iteration.
         while (segment := self._segment_after(offset)) is not None:
+            segment.check_damages_again()
             yield from segment.batches(offset, read_bytes)
             offset = max(offset, segment.next_offset)
 
@@ -437,6 +515,16 @@ class PartitionLog:
             if self._segments[position].next_offset > offset:
                 return self._segments[position]
         return None
+
+    def offset_after_damage(self, offset: int) -> int:
+        """Return where a reader goes on after an offset that is known to be damaged; else the next segment's start."""
+        for segment in self._segments[self._segment_position(offset) :]:
+            if segment.base_offset > offset:
+                return segment.base_offset
+            for damage in segment.damages:
+                if damage.first_offset <= offset < damage.next_offset:
+                    return damage.next_offset
+        return self.log_end_offset
 
     def _segment_position(self, offset: int) -> int:
         return max(0, bisect_right(self._base_offsets, offset) - 1)
@@ -570,7 +658,7 @@ class PartitionLog:
         late = (segment for segment in self._live_segments() if segment.max_timestamp_ms >= timestamp_ms)
         if (segment := next(late, None)) is None:
             return None
-        start = segment.base_offset + segment.time_index.offset_before(timestamp_ms)
+        start = segment.offset_before(timestamp_ms)
         for header, batch in self.batches(max(start, self.log_start_offset)):
             if header.max_timestamp_ms >= timestamp_ms:
                 found = find_timestamp(batch, timestamp_ms, self.log_start_offset)
@@ -588,7 +676,8 @@ class PartitionLog:
         latest = max(self._live_segments(), key=lambda segment: segment.max_timestamp_ms, default=None)
         if latest is None or latest.max_timestamp_ms == NO_TIMESTAMP:
             return None
-        data = self.read(max(latest.offset_of_max_timestamp, self.log_start_offset), 0)
+        offset = max(latest.offset_of_max_timestamp, self.log_start_offset)
+        data = self.read(offset, 0, before_offset=self.log_end_offset)
         found = find_max_timestamp(data)
         return None if found is None else TimestampedOffset(*found)
 
@@ -605,8 +694,9 @@ class PartitionLog:
         if self.recovery_point >= self.log_end_offset and not self._directories_to_fsync:
             return None
         flush = Flush(
-            self.name,
+            self,
             self.log_end_offset,
+            self.appended_bytes,
             self._fs,
             tuple(self._unflushed),
             self._segments[-1] if self._segments else None,
@@ -616,9 +706,22 @@ class PartitionLog:
         self._directories_to_fsync.clear()
         return flush
 
+    def start_flush_of_rolled(self) -> Flush | None:
+        """As `start_flush`, of the segments that will not change any more; those that were begun stay unflushed."""
+        if not self._unflushed:
+            return None
+        rolled, directories = tuple(self._unflushed), tuple(self._directories_to_fsync)
+        self._unflushed.clear()
+        self._directories_to_fsync.clear()
+        return Flush(self, rolled[-1].next_offset, 0, self._fs, rolled, None, directories)
+
     def finish_flush(self, flush: Flush) -> None:
         """Advance the recovery point to the end of a completed flush."""
+        for segment in flush.segments:
+            segment.let_go()
         self.recovery_point = max(self.recovery_point, flush.end_offset)
+        self._flushed_bytes = max(self._flushed_bytes, flush.appended_bytes)
+        self._tell_at = self._next_flush()
 
     def flush(self) -> None:
         """Return when all records are on stable storage.
@@ -628,6 +731,8 @@ class PartitionLog:
         """
         if flush := self.start_flush():
             flush.run()
+            for segment in flush.finished:
+                segment.save_indexes(flush=True)
             self.finish_flush(flush)
 
     def finish(self) -> None:
@@ -640,11 +745,12 @@ class PartitionLog:
         if self._segments:
             self._segments[-1].finish()
         self.flush()
-        if self._segments:
-            self._segments[-1].save_indexes(flush=True)
+        for segment in self._segments:
+            segment.save_indexes(flush=True)
 
     def close(self) -> None:
         """Close the files without a flush."""
+        self.is_closed = True
         for segment in (*self._segments, *self._deleted):
             segment.close()
         self._segments, self._base_offsets, self._deleted = [], [], []

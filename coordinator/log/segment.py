@@ -1,8 +1,10 @@
 """One segment: a log file named by its first offset, and its indexes."""
 
 import errno
+from bisect import insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 from _wire.records import (
@@ -10,13 +12,16 @@ from _wire.records import (
     BatchHeader,
     CorruptBatch,
     batch_headers,
+    damaged_batch,
     end_of_whole_batches,
     find_batch,
 )
 from coordinator.log.config import LogConfig
+from coordinator.log.damage import Damage, DamagedOffsets, scan
 from coordinator.log.files import FileSystem, OpenFile
 from coordinator.log.index import OFFSET_ENTRY, OffsetIndex, TimeIndex
 from coordinator.log.transaction_index import TransactionIndex
+from coordinator.logger import logger
 
 INT32_MAX = 2**31 - 1
 NO_TIMESTAMP = -1
@@ -36,6 +41,13 @@ REMOVED_AT_ONCE_BYTES = 64 << 20
 SEARCH_BYTES = 8 * 1024
 """Bytes of one read of a search. An index position is seldom more than index.interval.bytes before the batch."""
 WALK_BYTES = 1 << 20
+MAGIC_POSITION = 16
+DELTA_POSITION = 23
+TIMESTAMP_BYTES = 8
+TIMESTAMPS_END = 43
+"""The part of a header up to the end of its largest timestamp."""
+HEAD_BYTES = 27
+"""The part of a header up to the end of its last offset delta."""
 
 
 def segment_path(directory: Path, base_offset: int, suffix: str) -> Path:
@@ -79,6 +91,8 @@ class Segment:
         self.max_timestamp_ms = NO_TIMESTAMP
         self.offset_of_max_timestamp = base_offset
         self.first_timestamp_ms = NO_TIMESTAMP
+        self.damages: list[Damage] = []
+        """What is known to be damaged, by position. Reads go around it."""
         self.log_path = segment_path(directory, base_offset, f".log{suffix}")
         self.offset_index = OffsetIndex(segment_path(directory, base_offset, f".index{suffix}"))
         self.time_index = TimeIndex(segment_path(directory, base_offset, f".timeindex{suffix}"))
@@ -92,6 +106,12 @@ class Segment:
         self._has_torn_tail = False
         self._holders = 0
         self._is_closed = False
+        self._has_gaps = False
+        """Whether offsets are missing that are not damaged: the segment was compacted."""
+
+    @property
+    def max_message_bytes(self) -> int:
+        return self._config.max_message_bytes
 
     def configure(self, config: LogConfig) -> None:
         """Use other settings from the next append on."""
@@ -175,54 +195,169 @@ class Segment:
         """Return the position of the batch that contains `offset` or is the first after it; the end if there is none.
 
         Raises:
-            CorruptBatch: a batch on the way is damaged.
+            CorruptBatch: the offset lies in a damaged batch, or a batch on the way to it is damaged.
             OSError: the file cannot be read.
         """
-        position = start = self.offset_index.position_before(offset - self.base_offset)
-        while position < self.size_bytes:
-            data = self._read_exactly(position, min(SEARCH_BYTES, self.size_bytes - position))
-            if position == start > 0 and int.from_bytes(data[:OFFSET_BYTES], "big") > offset:
-                raise self._corrupt(position, "base_offset", f"not the batch that {self.offset_index.path.name} names")
-            step, found = self._find_batch(data, offset, position)
-            position += step
+        start, expected = self._start_of_search(offset)
+        try:
+            return self._position_from(start, expected, offset)
+        except CorruptBatch as problem:
+            if not self._look_for_damage(start, expected, problem.offset + 1):
+                # What looked like damage may be a gap, as compaction leaves them.
+                self._has_gaps = True
+        start, expected = self._start_of_search(offset)
+        return self._position_from(start, expected, offset)
+
+    def _start_of_search(self, offset: int) -> tuple[int, int]:
+        """Position and lowest offset of a batch at or before the one that contains `offset`.
+
+        Raises:
+            CorruptBatch: the offset lies in a damaged batch.
+        """
+        start, expected = self._indexed_position(offset)
+        for damage in self.damages:
+            if damage.first_offset <= offset < damage.next_offset:
+                raise damage.error()
+            if damage.next_offset <= offset and damage.end > start:
+                start, expected = damage.end, damage.next_offset
+        return start, expected
+
+    def _indexed_position(self, offset: int) -> tuple[int, int]:
+        """As `_start_of_search`, by the offset index. Entries that do not name the start of their batch are dropped."""
+        while (entry := self.offset_index.entry_before(offset - self.base_offset)) is not None:
+            number, relative_offset, position = entry
+            head = self._file.read_at(position, HEAD_BYTES)
+            if len(head) == HEAD_BYTES and head[MAGIC_POSITION] == RECORD_FORMAT:
+                base_offset = int.from_bytes(head[:OFFSET_BYTES], "big", signed=True)
+                delta = int.from_bytes(head[DELTA_POSITION:], "big", signed=True)
+                if base_offset + delta == self.base_offset + relative_offset:
+                    return position, base_offset
+            self._report_index(self.offset_index.path)
+            self.offset_index.drop(number)
+        return 0, self.base_offset
+
+    def _report_index(self, path: Path) -> None:
+        """Log one line about an index entry that does not fit the log file."""
+        logger.warning("an entry of an index does not fit its log file; it is left out", file=str(path))
+
+    def _position_from(self, position: int, lowest_offset: int, offset: int) -> int:
+        """As `position_of`, from a batch on that is not after it and that begins at `lowest_offset` or later."""
+        end = next((each.position for each in self.damages if each.position >= position), self.size_bytes)
+        while position < end:
+            data = self.read_exactly(position, min(SEARCH_BYTES, end - position))
+            step, found = self._find_batch(data, offset, lowest_offset, position)
+            position, lowest_offset = position + step, -1
             if found:
                 return position
             if step == 0:
                 raise self._corrupt(position, "", f"{len(data)} bytes are less than a header")
-        if position > self.size_bytes or self.base_offset <= offset < self.next_offset:
+        if position > end or (end == self.size_bytes and self.base_offset <= offset < self.next_offset):
             raise self._corrupt(position, "batch_length", f"offset {offset} is not found before the end of the segment")
         return position
 
-    def _find_batch(self, data: bytes, offset: int, position: int) -> tuple[int, bool]:
+    def _find_batch(self, data: bytes, offset: int, lowest_offset: int, position: int) -> tuple[int, bool]:
         try:
-            return find_batch(data, offset)
+            return find_batch(data, offset, lowest_offset, self._has_gaps)
         except CorruptBatch as problem:
             raise self._corrupt(position + problem.offset, problem.field, problem.why) from None
 
+    def _look_for_damage(self, position: int, expected: int, before: int) -> bool:
+        """Read the batches from `position` up to `before` with their checksums; note what is damaged and log it.
+
+        Returns:
+            Whether there is damage that was not known.
+        """
+        found = False
+        end = next((each.position for each in self.damages if each.position >= position), self.size_bytes)
+        batches = scan(
+            self, position, end, expected, next_base_offset=max(self.next_offset, expected), may_have_gaps=True
+        )
+        for item in batches:
+            if isinstance(item, Damage):
+                self.note_damage(item)
+                found = True
+            if item.position >= before:
+                break
+        return found
+
+    def note_damage(self, damage: Damage) -> None:
+        """Let reads go around bytes that are damaged; log one line."""
+        insort(self.damages, damage, key=attrgetter("position"))
+        damage.report()
+
+    def check_damages_again(self) -> None:
+        """Forget what is no longer damaged: what was read wrongly once may be right on the disk."""
+        for damage in list(self.damages):
+            batches = scan(
+                self,
+                damage.position,
+                damage.end,
+                damage.first_offset,
+                next_base_offset=damage.next_offset,
+                may_have_gaps=True,
+            )
+            if damage.size_bytes and not any(isinstance(item, Damage) for item in batches):
+                self.damages.remove(damage)
+
     def read(self, offset: int, max_bytes: int, *, at_least_one_batch: bool, before_offset: int) -> bytes:
-        """Return whole batches, starting with the one that contains `offset`.
+        """Return whole batches, starting with the one that contains `offset`. Their checksums are verified.
 
         Raises:
-            CorruptBatch: there is no whole batch where one is expected. Checksums are not verified.
+            CorruptBatch: the batch that contains `offset` is damaged.
             OSError: the file cannot be read.
         """
+        try:
+            position = self.position_of(offset)
+        except DamagedOffsets:
+            self.check_damages_again()
+            position = self.position_of(offset)
+        try:
+            data = self._read_at(position, max_bytes, at_least_one_batch, before_offset)
+        except CorruptBatch:
+            if not self._damaged_up_to(offset, position):
+                raise
+        else:
+            damaged = damaged_batch(data, offset)
+            if damaged == 0 and not self._damaged_up_to(offset, position):
+                # There was a gap before the first batch, as compaction leaves them.
+                damaged = damaged_batch(data, INT64_MAX)
+            if damaged < 0 or not self._damaged_up_to(offset, position + damaged):
+                return data
         return self._read_at(self.position_of(offset), max_bytes, at_least_one_batch, before_offset)
+
+    def _damaged_up_to(self, offset: int, position: int) -> bool:
+        """Look for damage from before the batch that contains `offset` on, up to the batch at a later position."""
+        start, expected = self._start_of_search(offset)
+        return self._look_for_damage(start, expected, position + 1)
 
     def _read_at(self, position: int, max_bytes: int, at_least_one_batch: bool, before_offset: int) -> bytes:
         """Return whole batches from `position`, which is the start of a batch or the end of the segment."""
-        left = self.size_bytes - position
-        data = self._read_exactly(position, max(0, min(max_bytes, left)))
+        left = self._end_of_good(position) - position
+        data = self.read_exactly(position, max(0, min(max_bytes, left)))
         end = end_of_whole_batches(data, before_offset)
         if end == 0 and left > 0:
             base_offset, size_bytes = self._offset_and_size_at(position)
             at_least_one_batch = at_least_one_batch and base_offset < before_offset
-            return self._read_exactly(position, size_bytes) if at_least_one_batch else b""
+            return self.read_exactly(position, size_bytes) if at_least_one_batch else b""
         return data if end == len(data) else data[:end]
+
+    def _end_of_good(self, position: int) -> int:
+        """The end of the batches that can be read from a position on.
+
+        Raises:
+            CorruptBatch: the position is that of a damaged batch.
+        """
+        for damage in self.damages:
+            if damage.position == position:
+                raise damage.error()
+            if damage.position > position:
+                return damage.position
+        return self.size_bytes
 
     def _offset_and_size_at(self, position: int) -> tuple[int, int]:
         """Return the base offset and the size in bytes of the batch at `position`, which is in the file completely."""
-        left = self.size_bytes - position
-        head = self._read_exactly(position, min(LENGTH_END, left))
+        left = self._end_of_good(position) - position
+        head = self.read_exactly(position, min(LENGTH_END, left))
         base_offset = int.from_bytes(head[:OFFSET_BYTES], "big", signed=True)
         size_bytes = LENGTH_END + int.from_bytes(head[OFFSET_BYTES:], "big", signed=True)
         if not BATCH_HEADER_BYTES <= size_bytes <= left:
@@ -247,17 +382,19 @@ class Segment:
             try:
                 headers = batch_headers(data)
             except CorruptBatch as problem:
+                self._look_for_damage(position, lowest_offset, position + problem.offset + 1)
                 raise self._corrupt(position + problem.offset, problem.field, problem.why) from None
             for header in headers:
                 if header.base_offset < lowest_offset or header.last_offset >= self.next_offset:
                     offsets = f"{header.base_offset} to {header.last_offset}"
                     allowed = f"{lowest_offset} to {self.next_offset - 1}"
+                    self._look_for_damage(position, lowest_offset, position + header.position + 1)
                     raise self._corrupt(position + header.position, "base_offset", f"{offsets} is not in {allowed}")
                 lowest_offset = header.next_offset
                 yield header, data[header.position : header.position + header.size_in_bytes]
             position += len(data)
 
-    def _read_exactly(self, position: int, size: int) -> bytes:
+    def read_exactly(self, position: int, size: int) -> bytes:
         """Read bytes that have been written before.
 
         Raises:
@@ -270,7 +407,9 @@ class Segment:
 
     def _corrupt(self, position: int, field: str, why: str) -> CorruptBatch:
         """Return the exception for a problem at `position` of the log file."""
-        return CorruptBatch("RecordBatch", RECORD_FORMAT, field, position, f"{why} ({self.log_path.name})")
+        return CorruptBatch(
+            "RecordBatch", RECORD_FORMAT, field, position, f"{why} ({self.log_path.parent.name}/{self.log_path.name})"
+        )
 
     def walk(self, position: int, end: int, *, check_crc: bool) -> Iterator[BatchHeader]:
         """Iterate over the headers of the whole batches between two positions; `position` is the start of a batch.
@@ -288,10 +427,10 @@ class Segment:
     def chunks(self, position: int, end: int, *, check_crc: bool) -> Iterator[tuple[bytes, list[BatchHeader]]]:
         """Iterate as `walk` does, but yield each chunk's bytes together with the headers of its batches."""
         while end - position > LENGTH_END:
-            length = int.from_bytes(self._read_exactly(position + OFFSET_BYTES, LENGTH_BYTES), "big", signed=True)
+            length = int.from_bytes(self.read_exactly(position + OFFSET_BYTES, LENGTH_BYTES), "big", signed=True)
             if length > end - position - LENGTH_END:
                 return
-            data = self._read_exactly(position, min(max(WALK_BYTES, LENGTH_END + length), end - position))
+            data = self.read_exactly(position, min(max(WALK_BYTES, LENGTH_END + length), end - position))
             headers = _headers_before_corruption(data, check_crc)
             yield data, headers
             position += headers[-1].position + headers[-1].size_in_bytes
@@ -391,6 +530,17 @@ class Segment:
                 break
             self.track_batch(header.size_in_bytes, header.last_offset, header.max_timestamp_ms)
 
+    def skip(self, damage: Damage) -> None:
+        """Add bytes that are damaged at the end of what is tracked so far."""
+        self.note_damage(damage)
+        self.size_bytes = damage.end
+        self.next_offset = damage.next_offset
+
+    @property
+    def ends_damaged(self) -> bool:
+        """Whether the last bytes, or bytes that are missing after them, are no batch."""
+        return bool(self.damages) and self.damages[-1].end == self.size_bytes
+
     def can_be_next(self, header: BatchHeader) -> bool:
         """Return whether a batch at the end of the file is a valid next batch, as `track_batch` requires."""
         return (
@@ -403,15 +553,46 @@ class Segment:
     def _indexes_fit(self) -> bool:
         """Return whether the last entries of the indexes refer to batches that exist."""
         last_offset = self.next_offset - self.base_offset - 1
-        if self.time_index.offsets and self.time_index.offsets[-1] > last_offset:
+        if self.time_index.offsets and (
+            self.time_index.offsets[-1] > last_offset or not self._time_entry_fits(*self.time_index.last)
+        ):
             return False
         if not self.offset_index.offsets:
             return True
         header = next(self.walk(self.offset_index.positions[-1], self.size_bytes, check_crc=False))
         return header.last_offset - self.base_offset == self.offset_index.offsets[-1]
 
+    def _time_entry_fits(self, timestamp_ms: int, relative_offset: int) -> bool:
+        """Return whether an entry of the time index names a batch with its timestamp."""
+        offset = self.base_offset + relative_offset
+        try:
+            head = self._file.read_at(self.position_of(offset), TIMESTAMPS_END)
+        except CorruptBatch:
+            return False
+        last_offset = int.from_bytes(head[:OFFSET_BYTES], "big") + int.from_bytes(
+            head[DELTA_POSITION:HEAD_BYTES], "big"
+        )
+        return (last_offset, int.from_bytes(head[-TIMESTAMP_BYTES:], "big", signed=True)) == (offset, timestamp_ms)
+
+    def offset_before(self, timestamp_ms: int) -> int:
+        """Return an offset up to which all timestamps are before `timestamp_ms`.
+
+        Entries of the time index that do not fit the log file are dropped.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        while (entry := self.time_index.entry_before(timestamp_ms)) is not None:
+            number, entry_ms, relative_offset = entry
+            if self._time_entry_fits(entry_ms, relative_offset):
+                return self.base_offset + relative_offset
+            self._report_index(self.time_index.path)
+            self.time_index.drop(number)
+        return self.base_offset
+
     def reset(self) -> None:
         """Reset the state in memory to that of an empty segment, before its batches are tracked one by one."""
+        self.damages = []
         self.size_bytes = self._bytes_since_index_entry = 0
         self.next_offset = self.offset_of_max_timestamp = self.base_offset
         self.max_timestamp_ms = self.first_timestamp_ms = NO_TIMESTAMP

@@ -29,6 +29,8 @@ from coordinator.metadata.records import (
 PRODUCER_IDS_PER_BLOCK: Final = 1000
 """Producer ids that are reserved at a time, as in Kafka's controller (KIP-730). A crash loses at most this many ids."""
 
+WHAT_TO_DO: Final = "see `coordinator log verify`, and restore the data folder or use `coordinator log repair`"
+
 
 SNAPSHOT_BATCH_BYTES: Final = 1 << 18
 """Of the values of the records in one batch of a snapshot."""
@@ -66,14 +68,14 @@ class MetadataStore:
                 for record in parse_records(batch):
                     self._replay(record)
         except (MalformedMessage, OSError) as problem:
-            raise MetadataError(f"{METADATA_LOG} cannot be read: {problem}") from None
+            raise MetadataError(f"{METADATA_LOG} cannot be read: {problem}; {WHAT_TO_DO}") from None
 
     def _replay(self, record: Record) -> None:
         try:
             self.image.apply(decode_record(record.value or b""))
         except (msgspec.MsgspecError, KeyError, ValueError) as problem:
             reason = f"{problem} does not exist" if isinstance(problem, KeyError) else str(problem)
-            raise MetadataError(f"{METADATA_LOG} offset {record.offset}: {reason}") from None
+            raise MetadataError(f"{METADATA_LOG} offset {record.offset}: {reason}; {WHAT_TO_DO}") from None
 
     @property
     def end_offset(self) -> int:

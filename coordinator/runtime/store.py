@@ -42,11 +42,14 @@ class LogStore:
         audit_compression: str = "none",
         audit_chain: bool = False,
         meter: AppendMeter | None = None,
+        when_durable: Callable[[Callable[[None], None]], None] | None = None,
     ) -> None:
         """`compression` is the codec for `__consumer_offsets`, by its name in `_wire/compression.py`.
 
         `audit_compression` is that for `__group_audit`. With `audit_chain` each of its records carries the hash of the
         one before it.
+
+        With `when_durable`, a batch counts when that calls back (`log.flush.policy`), else as soon as it is written.
 
         A replay reads `load_bytes` at a time. Without `checkpoints` it reads the whole audit topic. A `meter` measures
         the appends.
@@ -61,6 +64,7 @@ class LogStore:
         self._audit_compression = audit_compression
         self._audit_chain = audit_chain
         self._meter = meter
+        self._when_durable = when_durable
         self._last_hash: bytes | None = None
         """Of the last record of the audit log; None: it has to be read from there."""
         self.batch_bytes_max = min(offsets.config.max_message_bytes, offsets.config.segment_bytes)
@@ -73,7 +77,7 @@ class LogStore:
         now_ms: int,
         completed: Callable[[StoreError | None], None],
     ) -> None:
-        """Append at once: the logs are on this node.
+        """Append at once: the logs are on this node. With `when_durable` it completes later.
 
         The audit comes first. So the audit may have events of a batch that then fails (a load voids them), but it never
         lacks events that are stored.
@@ -93,7 +97,10 @@ class LogStore:
             self._last_hash = None
         if self._meter is not None:
             self._meter.end(len(audit), problem is not None)
-        completed(problem)
+        if self._when_durable is None or problem is not None:
+            completed(problem)
+        else:
+            self._when_durable(completed)
 
     def _chained(self, audit: list[AuditRecord]) -> list[AuditRecord]:
         """The records with the hash of the one before each. An append that fails forgets the last hash."""
@@ -121,7 +128,8 @@ class LogStore:
         replay = BatchReplay(groups)
         try:
             while offset < log.log_end_offset:
-                replay.open(log.read(offset, self._load_bytes), log.log_end_offset)
+                data = log.read(offset, self._load_bytes, before_offset=log.log_end_offset)
+                replay.open(data, log.log_end_offset)
                 yield
                 while replay.step(REPLAYED_AT_ONCE):
                     yield

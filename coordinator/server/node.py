@@ -18,6 +18,7 @@ from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.cleaner_thread import CleanerThread
 from coordinator.broker.fetch import FetchService, FetchTimeoutKey
 from coordinator.broker.log_cleaner import LogCleaner
+from coordinator.broker.log_flusher import LogFlusher
 from coordinator.broker.partitions import LEADER_EPOCH, Partitions
 from coordinator.broker.produce import ProduceService
 from coordinator.broker.producer_directory import ProducerDirectory
@@ -47,6 +48,7 @@ from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, TRANSACTIONS
 from coordinator.log.checkpoints import CLEANER_OFFSETS, GROUP_AUDIT
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
+from coordinator.log.disk_threads import DiskThreads
 from coordinator.log.errors import LogAppendError, LogFlushError
 from coordinator.log.files import FileSystem
 from coordinator.log.partition_log import PartitionLog
@@ -147,6 +149,7 @@ class Node:
         config = self._config
         files = None if self._testing is None else self._testing.files
         self._directory = LogDirectory.open(Path(config[LOG_DIRS]), node_id=config[NODE_ID], fs=files)
+        self._disk_threads = DiskThreads(asyncio.get_running_loop().call_soon_threadsafe)
         try:
             if config[ADMIN_LISTENER]:
                 self._admin, self._metrics = _bind_admin(config, self._log_lines_dropped)
@@ -155,7 +158,9 @@ class Node:
         except BaseException:
             if self._admin is not None:
                 self._admin.close()
-            self._directory.close(clean=False)
+            self._disk_threads.stop()
+            # Nothing is served yet: a start that fails, as on an address in use, does not cost the next one a recovery.
+            self._directory.close(clean=self._directory.had_clean_shutdown)
             raise
         if checks_are_armed():
             logger.warning("the checks of the coordinator are armed; it is slow", switch=SWITCH)
@@ -171,6 +176,10 @@ class Node:
         self._compact_metadata(metadata, now_ms())
         slices = Slices(asyncio.get_running_loop().call_soon)
         partitions = Partitions(self._directory, metadata.image, config, self._leadership, slices)
+        self._flusher = flusher = LogFlusher(
+            config, self._directory, notifier, self.scheduler, self._disk_threads, self._flush_failed, now_ms
+        )
+        partitions.on_open = flusher.opened
         partitions.set_strays_aside()
         topics = Topics(metadata, partitions, config)
         topics.create_internal_topics(now_ms())
@@ -233,6 +242,7 @@ class Node:
             transactions=transactions,
             marker_writer=marker_writer,
             load_producers=load_producers,
+            flusher=flusher,
             pending=pending,
             throttling=throttling,
             now_ms=now_ms,
@@ -241,6 +251,7 @@ class Node:
         drain = coordinator.drain if drain_meter is None else drain_meter.timed(coordinator.drain)
         self.scheduler.on_iteration_end(transactions.drain)
         self.scheduler.on_iteration_end(drain)
+        self.scheduler.on_iteration_end(flusher.commit)
         self.scheduler.on_iteration_end(notifier.notify)
         self.scheduler.on_due(coordinator.due)
         self.scheduler.on_due(transactions.due)
@@ -248,7 +259,9 @@ class Node:
             lambda key, now_ms: fetch_service.expire(key.fetch) if isinstance(key, FetchTimeoutKey) else None
         )
         self.scheduler.on_due(producers.due)
-        retention = Retention(metadata.image, partitions, config, self.scheduler)
+        self.scheduler.on_due(flusher.due)
+        flusher.start(now_ms())
+        retention = Retention(metadata.image, partitions, config, self.scheduler, flusher.store_log_start_offsets)
         retention.start(now_ms())
         self.scheduler.on_due(retention.due)
         self._start_cleaner(metadata.image, partitions)
@@ -335,6 +348,7 @@ class Node:
                 self._config[AUDIT_COMPRESSION_TYPE],
                 self._config[AUDIT_CHAIN],
                 meter=None if self._metrics is None else self._metrics.runtime.appends,
+                when_durable=self._flusher.when_durable if self._flusher.is_durable_only else None,
             )
             audit = AuditProjector(self._config[NODE_ID], self._coordinator_epoch, cluster=partitions)
             machine = make_state_machine(audit, sessions, timers)
@@ -358,17 +372,19 @@ class Node:
         slices: Slices,
         marker_writer: MarkerWriter,
     ) -> TransactionCoordinator:
+        when_durable = self._flusher.when_durable if self._flusher.is_durable_only else None
+
         def make_shard(index: int) -> Shard[TransactionStateMachine]:
             log = partitions.get(TRANSACTIONS_TOPIC, index)
             load_bytes = self._config[TRANSACTION_STATE_LOG_LOAD_BUFFER_SIZE]
-            store = TransactionStore(log, LEADER_EPOCH, notifier.mark_appended, load_bytes)
+            store = TransactionStore(log, LEADER_EPOCH, notifier.mark_appended, load_bytes, when_durable)
             return Shard(index, TransactionStateMachine(wheel), store, pending)
 
         def complete(partition: int, marker: TransactionMarker, reply: Callable[[ErrorCode], None]) -> None:
             complete_offsets(self.parts, partition, marker, reply)
 
         markers = MarkerSender(
-            marker_writer.write, complete, slices, self.scheduler, self._clock.now_ms, coordinator_epoch=LEADER_EPOCH
+            marker_writer.write, complete, slices, self.scheduler, self._clock.now_ms, LEADER_EPOCH, when_durable
         )
         return TransactionCoordinator(
             make_shard, wheel, markers, pending, environment, self.scheduler.request_iteration
@@ -409,6 +425,7 @@ class Node:
         for connection in list(self.dispatcher.connections):
             connection.close()
         self._cleaner.stop_thread()
+        self._disk_threads.stop(wait=False)
         self._directory.close(clean=False)
 
     def _flush_failed(self, problem: LogFlushError) -> None:
@@ -444,6 +461,11 @@ class Node:
         self._rejections.tell()
         await asyncio.get_running_loop().run_in_executor(None, self._cleaner.stop_thread)
         self._cleaner.close()
+        failure = self._disk_threads.stop()
+        if isinstance(failure, LogFlushError):
+            self._directory.close(clean=False)
+            raise failure
+        self._flusher.finish()
         self._coordinator.stop(self._clock.now_ms(), stopped)
         self._producers.finish()
         self._directory.close()

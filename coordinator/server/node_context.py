@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from coordinator.broker.fetch import FetchService
+from coordinator.broker.log_flusher import LogFlusher
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.produce import ProduceService
 from coordinator.broker.producers import ProducerStates
@@ -47,6 +48,7 @@ class NodeContext:
     marker_writer: MarkerWriter
     load_producers: Callable[[PartitionLog], Steps[ProducerStates]]
     """Reads what is not known yet of the producers of a log; may raise OSError."""
+    flusher: LogFlusher
     pending: PendingRequests
     throttling: Throttling
     now_ms: Callable[[], int]

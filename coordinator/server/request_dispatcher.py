@@ -10,9 +10,10 @@ from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import RequestHeader, decode_request_header
 from _wire.messages.api_versions import ApiVersionsRequest
 from coordinator.broker.slices import Slices
+from coordinator.broker.storage_errors import StorageErrors
 from coordinator.config import SOCKET_REQUEST_MAX_ELEMENTS
 from coordinator.core.decision import Environment
-from coordinator.log.errors import LogFlushError
+from coordinator.log.errors import LogAppendError, LogFlushError
 from coordinator.logger import logger
 from coordinator.server.connection import Connection
 from coordinator.server.descriptors import OUT_OF_DESCRIPTORS
@@ -58,6 +59,7 @@ class RequestDispatcher:
         self._environment = environment
         self._on_flush_failure = on_flush_failure
         self._descriptors_told_at = -DESCRIPTORS_TOLD_EVERY_SECONDS
+        self._storage_errors = StorageErrors("cannot store a change of the metadata; nothing has changed", "api")
         self.connections: set[Connection] = set()
 
     def opened(self, connection: Connection) -> None:
@@ -146,6 +148,11 @@ class RequestDispatcher:
             return
         if isinstance(problem, OSError) and problem.errno in OUT_OF_DESCRIPTORS:
             self._tell_of_descriptors(call, problem)
+            call.connection.send_error_response(ErrorCode.KAFKA_STORAGE_ERROR)
+            return
+        if isinstance(problem, LogAppendError):
+            # Of the metadata log: a full disk, for one. Nothing has changed.
+            self._storage_errors.report(call.route.api.name, problem)
             call.connection.send_error_response(ErrorCode.KAFKA_STORAGE_ERROR)
             return
         logger.exception("unhandled exception in request", api=call.route.api.name, version=call.api_version)

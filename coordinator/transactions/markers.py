@@ -81,7 +81,10 @@ class MarkerSender:
         timers: Timers,
         now_ms: Callable[[], int],
         coordinator_epoch: int,
+        when_durable: Callable[[Callable[[None], None]], None] | None = None,
     ) -> None:
+        """With `when_durable`, a transaction is complete when that calls back after its last marker."""
+        self._when_durable = when_durable
         self.on_complete: Callable[[Transaction], None] = lambda transaction: None
         """Called when all markers of a transaction are written."""
         self._write = write
@@ -168,5 +171,13 @@ class MarkerSender:
             self._timers.start(MarkerRetryKey(sending), self._now_ms() + sending.retry_ms)
             sending.retry_ms = min(sending.retry_ms * 2, RETRY_MS_AT_MOST)
             return
-        del self._sending[transactional_id]
-        self.on_complete(sending.transaction)
+        if self._when_durable is None:
+            self._complete(sending)
+        else:
+            self._when_durable(lambda _: self._complete(sending))
+
+    def _complete(self, sending: Sending) -> None:
+        transactional_id = sending.transaction.transactional_id
+        if self._sending.get(transactional_id) is sending:
+            del self._sending[transactional_id]
+            self.on_complete(sending.transaction)

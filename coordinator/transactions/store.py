@@ -15,14 +15,26 @@ from coordinator.log.partition_log import PartitionLog
 from coordinator.log.segment import PrebuiltBatch
 from coordinator.runtime.interfaces import AuditRecord, StoreError
 
+WhenDurable = Callable[[Callable[[None], None]], None]
+"""Calls back when all that is appended is on stable storage."""
+
 
 class TransactionStore:
     """Appends records one per batch, and calls `appended` with the log."""
 
     def __init__(
-        self, log: PartitionLog, leader_epoch: int, appended: Callable[[PartitionLog], None], load_bytes: int
+        self,
+        log: PartitionLog,
+        leader_epoch: int,
+        appended: Callable[[PartitionLog], None],
+        load_bytes: int,
+        when_durable: WhenDurable | None = None,
     ) -> None:
-        """A replay reads `load_bytes` at a time."""
+        """A replay reads `load_bytes` at a time.
+
+        With `when_durable`, a batch counts when that calls back (`log.flush.policy`), else as soon as it is written.
+        """
+        self._when_durable = when_durable
         self._log = log
         self._leader_epoch = leader_epoch
         self._appended = appended
@@ -49,7 +61,10 @@ class TransactionStore:
             self._write(built, now_ms)
         except (LogAppendError, RecordListTooLarge) as error:
             problem = StoreError(str(error))
-        completed(problem)
+        if self._when_durable is None or problem is not None:
+            completed(problem)
+        else:
+            self._when_durable(completed)
 
     def _build(self, record: tuple[bytes, bytes | None], offset: int, now_ms: int) -> bytes:
         return build_batch([record], base_offset=offset, timestamp_ms=now_ms, partition_leader_epoch=self._leader_epoch)

@@ -12,6 +12,7 @@ from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.checkpoints import CLEANER_OFFSETS
 from coordinator.log.compaction import cleaner
 from coordinator.log.compaction.cleaner import READ_BYTES
+from coordinator.log.disk_threads import InLine
 from coordinator.logger import logger
 from tests.broker.virtual_broker import START_MS, VirtualBroker
 from tests.log.compaction.cleaning import append_data, append_marker
@@ -29,7 +30,7 @@ class CleaningBroker(VirtualBroker):
     def __init__(self, settings=None, fs=None):
         super().__init__(SETTINGS | (settings or {}), fs)
         config = Config(SETTINGS | (settings or {}))
-        self.retention = Retention(self.image, self.partitions, config, self.wheel)
+        self.retention = Retention(self.image, self.partitions, config, self.wheel, self.store_start_offsets)
         self.stable: dict[str, int] = {}
         self.cleaner = LogCleaner(
             self.fs,
@@ -44,6 +45,9 @@ class CleaningBroker(VirtualBroker):
         self.cleaner.start()
         self.turns = 0
         self.on_turn = lambda: None
+
+    def store_start_offsets(self, done):
+        InLine().run([self._directory.prepare_log_start_offsets()], done)
 
     @property
     def image(self):
@@ -232,7 +236,7 @@ def test_files_that_were_replaced_are_removed_after_their_delay(broker):
     broker.advance(90_000)
     assert len([name for name in broker.files("t") if name.endswith(".deleted")]) == 6
     broker.advance(30_000)
-    assert not [name for name in broker.files("t") if not name.endswith(("log", "index", "snapshot"))]
+    assert not [name for name in broker.files("t") if not name.endswith(("log", "index", ".metadata", ".snapshot"))]
 
 
 def during_a_cleaning(broker, action):
@@ -268,7 +272,7 @@ def test_records_can_be_deleted_meanwhile(broker, monkeypatch):
 
     def delete_records():
         log.delete_records_before(12)
-        broker.partitions.store_log_start_offsets()
+        broker._directory.write_log_start_offsets()
         while log.has_segments_to_delete:
             log.delete_oldest_segment()
         broker.wheel.start(RemovalKey(log, 1), broker.clock.now_ms() + 1)
@@ -279,7 +283,7 @@ def test_records_can_be_deleted_meanwhile(broker, monkeypatch):
     assert broker.cleaner.counts.uncleanable == 0
     kept = offsets(log)
     assert kept == list(range(kept[0], 45))
-    assert not [name for name in broker.files("t") if not name.endswith(("log", "index", "snapshot"))]
+    assert not [name for name in broker.files("t") if not name.endswith(("log", "index", ".metadata", ".snapshot"))]
     assert broker.cleaner.counts.cleanings == 1
 
 

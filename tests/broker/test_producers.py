@@ -193,15 +193,12 @@ def damage(broker: VirtualBroker, bytes_at: dict[int, bytes], *victims: int) -> 
             content[start : start + len(data)] = data
 
 
-@pytest.mark.parametrize(
-    ("bytes_at", "remembered"),
-    [(WRONG_CHECKSUM, [0, 1, 3, 4]), (WRONG_LENGTH, [0, 1]), (WRONG_END, [0, 1])],
-    ids=["checksum", "length", "last offset delta"],
-)
-def test_producers_of_other_batches_than_the_damaged_one_are_restored(bytes_at, remembered):
+@pytest.mark.parametrize("bytes_at", [WRONG_CHECKSUM, WRONG_LENGTH, WRONG_END])
+def test_producers_of_other_batches_than_the_damaged_one_are_restored(bytes_at):
     broker = made()
     log = write(broker, 5)
     damage(broker, bytes_at, 2)
+    remembered = [0, 1, 3, 4]
     assert [header.producer_id for header, _ in readable_batches(log, 0)] == remembered
     assert [send(broker, producer_id, 7) for producer_id in range(5)] == [
         GAP if producer_id in remembered else NONE for producer_id in range(5)
@@ -209,12 +206,12 @@ def test_producers_of_other_batches_than_the_damaged_one_are_restored(bytes_at, 
 
 
 @pytest.mark.parametrize("bytes_at", [WRONG_LENGTH, WRONG_END])
-def test_after_a_batch_without_an_end_the_next_segment_is_read(bytes_at):
+def test_after_a_batch_without_an_end_the_next_one_is_found(bytes_at):
     broker = made({"log.roll.ms": "1000"})
     log = write(broker, 6, roll_before=4)
     assert [segment.base_offset for segment in log.segments] == [0, 4]
     damage(broker, bytes_at, 1)
-    assert [header.producer_id for header, _ in readable_batches(log, 0)] == [0, 4, 5]
+    assert [header.producer_id for header, _ in readable_batches(log, 0)] == [0, 2, 3, 4, 5]
 
 
 def test_several_damaged_batches_are_each_left_out():

@@ -7,7 +7,8 @@ from coordinator.broker.retention import CheckKey, Retention, is_due
 from coordinator.config import Config
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.config import LogConfig
-from coordinator.log.directory import StoredSegments
+from coordinator.log.directory import LogDirectory, StoredSegments
+from coordinator.log.disk_threads import InLine
 from tests.broker.virtual_broker import START_MS, VirtualBroker, batch
 
 MINUTE_MS = 60_000
@@ -21,9 +22,12 @@ class RetainingBroker(VirtualBroker):
 
     def __init__(self, settings=None, fs=None):
         super().__init__(settings, fs)
-        self.retention = Retention(self.image, self.partitions, Config(settings or {}), self.wheel)
+        self.retention = Retention(self.image, self.partitions, Config(settings or {}), self.wheel, self.store_offsets)
         self.retention.start(self.clock.now_ms())
         self.turns = 0
+
+    def store_offsets(self, done):
+        InLine().run([self._directory.prepare_log_start_offsets()], done)
 
     @property
     def image(self):
@@ -47,8 +51,9 @@ class RetainingBroker(VirtualBroker):
         return self.partitions.get(topic, partition)
 
     def files(self, topic, partition=0):
-        names = [path.name for path in self.fs.paths() if path.parent.name == f"{topic}-{partition}"]
-        return [name for name in names if not name.endswith(".snapshot")]
+        """The files of its segments."""
+        paths = [path for path in self.fs.paths() if path.parent.name == f"{topic}-{partition}"]
+        return [path.name for path in paths if path.suffix not in (".metadata", ".snapshot")]
 
 
 @pytest.fixture
@@ -156,10 +161,10 @@ def test_the_start_offsets_are_stored_before_segments_go(broker, monkeypatch):
     create(broker, "t", retention_bytes="0")
     log = broker.fill("t", 3)
 
-    def fail():
+    def fail(*arguments):
         raise OSError("no space")
 
-    monkeypatch.setattr(broker.partitions, "store_log_start_offsets", fail)
+    monkeypatch.setattr(LogDirectory, "_write", fail)
     broker.advance(MINUTE_MS)
     assert len(log.segments) == 2
     monkeypatch.undo()

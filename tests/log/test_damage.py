@@ -9,6 +9,7 @@ import pytest
 from crc32c import crc32c
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from structlog.testing import capture_logs
 
 from _wire.errors import MalformedMessage
 from _wire.records import BATCH_HEADER_BYTES, CorruptBatch, Record, batch_headers, build_batch, parse_records
@@ -194,20 +195,22 @@ def test_a_replay_ends_at_offsets_out_of_order(base_offset):
 
 
 def test_an_index_entry_of_a_later_batch_hides_no_records():
-    """The entry would lead a read past the batches that it asks for."""
-    disk = Disk()
+    """The entry would lead a read past the batches that it asks for: it is left out."""
     index = LOG_FILES[0].with_suffix(".index")
     entries = list(OFFSET_ENTRY.iter_unpack(FILES[index]))
     assert len(entries) > 2
-    (offset, _), (_, later) = entries[0], entries[1]
-    disk.write(index, 0, OFFSET_ENTRY.pack(offset, later - 1))
-    log = disk.open_log()
-    with pytest.raises(CorruptBatch):
-        log.read(offset, 10_000)
-    disk.write(index, 0, OFFSET_ENTRY.pack(0, entries[0][1]))
-    log = disk.open_log()
-    with pytest.raises(CorruptBatch, match=r"00000000000000000000\.index"):
-        log.read(0, 10_000)
+    (offset, position), (_, later) = entries[0], entries[1]
+    for wrong in (OFFSET_ENTRY.pack(offset, later - 1), OFFSET_ENTRY.pack(0, position)):
+        disk = Disk()
+        disk.write(index, 0, wrong)
+        log = disk.open_log()
+        with capture_logs() as lines:
+            found = [batch_headers(log.read(each, 0))[0].base_offset for each in range(END_OFFSET)]
+        assert found == [each - each % 3 for each in range(END_OFFSET)]
+        assert [line["file"] for line in lines] == [str(index)]
+        log.finish()
+        assert OFFSET_ENTRY.pack(*entries[0]) not in disk.content(index)[: OFFSET_ENTRY.size]
+        assert disk.open_log().segments[0].offset_index.offsets, "the file has the entries that fit"
 
 
 def test_an_index_with_an_entry_beyond_the_file_is_rebuilt():
@@ -220,14 +223,15 @@ def test_an_index_with_an_entry_beyond_the_file_is_rebuilt():
     assert bytes(disk.content(index)) == FILES[index]
 
 
-def test_a_segment_with_an_offset_too_far_from_its_base_is_recovered():
+def test_an_offset_too_far_from_the_base_of_its_segment_is_damage():
     """It does not fit into the index; the last batch of the log is read at every start."""
     disk = Disk()
     last = batch_headers(FILES[LOG_FILES[-1]])[-1]
     disk.write(LOG_FILES[-1], last.position, (2**40).to_bytes(8, "big"))
     log = disk.open_log()
-    assert log.log_end_offset == last.base_offset
-    assert log.recovery.truncated_bytes == last.size_in_bytes
+    assert (log.log_end_offset, log.recovery.truncated_bytes) == (END_OFFSET, 0)
+    with pytest.raises(CorruptBatch, match=f"offsets {last.base_offset} to {END_OFFSET - 1} cannot be read"):
+        log.read(last.base_offset, 0)
 
 
 @pytest.mark.parametrize("size", [0, 5, 30, 100])

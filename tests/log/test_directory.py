@@ -6,15 +6,18 @@ import sys
 from pathlib import Path
 
 import pytest
+from crc32c import crc32c
 from structlog.testing import capture_logs
 
+from _wire.records import CorruptBatch
 from coordinator.log.checkpoints import read_checkpoint, write_checkpoint
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
 from coordinator.log.errors import DataDirectoryError, InvalidTopicName, LogFlushError, ReservedTopicName
 from coordinator.log.files import DiskFileSystem
 from coordinator.log.names import METADATA_LOG, check_topic_name, folder_name, parse_folder_name
-from tests.log.batches import everything, filled
+from coordinator.log.partition_metadata import read_topic_id
+from tests.log.batches import everything, filled, values
 from tests.log.faulty_files import FaultyFileSystem
 
 CONFIG = LogConfig(segment_bytes=1_000)
@@ -38,11 +41,30 @@ def test_a_new_directory_gets_kafkas_properties(root):
         "node.id": "3",
         "version": "1",
         "coordinator.format.version": "2",
+        "coordinator.checksum": properties(root)["coordinator.checksum"],
     }
     with_ids.close()
     again = LogDirectory.open(root, node_id=3)
     assert (again.cluster_id, again.node_id, again.directory_id) == ("chosen", 3, with_ids.directory_id)
     again.close()
+
+
+def test_each_flipped_bit_of_the_properties_is_an_error_or_changes_nothing(root):
+    whole = (LogDirectory.open(root), (root / "meta.properties").read_bytes())[1]
+    before = properties(root)
+    for position in range(len(whole)):
+        damaged = bytearray(whole)
+        damaged[position] ^= 1 << position % 8
+        path = root.parent / f"{position}" / "meta.properties"
+        path.parent.mkdir()
+        path.write_bytes(damaged)
+        try:
+            opened = LogDirectory.open(path.parent)
+        except DataDirectoryError as problem:
+            assert str(path.parent) in str(problem)
+            continue
+        assert (opened.cluster_id, opened.directory_id) == (before["cluster.id"], before["directory.id"])
+        opened.close()
 
 
 def test_a_cluster_id_is_generated_if_none_is_given(root):
@@ -148,7 +170,7 @@ def test_a_start_after_a_clean_stop_needs_no_recovery(root):
     filled(directory.open_log("topic", 0, CONFIG), 50)
     directory.close()
     assert (root / ".kafka_cleanshutdown").exists()
-    assert (root / "recovery-point-offset-checkpoint").read_text() == "0\n1\ntopic 0 50\n"
+    assert (root / "recovery-point-offset-checkpoint").read_text() == "0\n2\ntopic 0 50\n__checksum 0 1122152744\n"
     again = LogDirectory.open(root)
     assert again.had_clean_shutdown
     assert not (root / ".kafka_cleanshutdown").exists()
@@ -181,25 +203,27 @@ def test_the_truncation_of_a_log_is_logged(root):
     segments = list(log.folder.glob("*.log"))
     damaged = sorted(segments)[0]
     os.truncate(damaged, damaged.stat().st_size - 1)
-    again = LogDirectory.open(root)
+    again = LogDirectory.open(root, boot_id="the power failed")
     with capture_logs() as lines:
         recovered = again.open_log("topic", 0, CONFIG)
         again.open_log("topic", 1, CONFIG)
         again.log_recovery()
-    warning, summary = lines
+    warning, *removed, summary = lines
     assert warning == {
         "log_level": "warning",
-        "event": "truncated a damaged log; the records after its new end are lost",
-        "log": "topic-0",
-        "truncated_bytes": recovered.recovery.truncated_bytes,
-        "removed_segments": len(segments) - 1,
-        "log_end_offset": recovered.log_end_offset,
+        "event": "cut the end of a log: an append that no fsync had made safe",
+        "file": str(damaged),
+        "position": recovered.size_bytes,
+        "bytes": recovered.recovery.truncated_bytes,
+        "offset": recovered.log_end_offset,
     }
-    assert warning["truncated_bytes"] > 0
+    assert {line["file"] for line in removed} == {str(path) for path in segments if path != damaged}
+    assert len(removed) == recovered.recovery.removed_segments == len(segments) - 1
+    assert warning["bytes"] > 0
     assert (summary["log_level"], summary["event"]) == ("info", "recovered logs")
     assert (summary["clean_shutdown"], summary["logs"]) == (False, 2)
     assert summary["scanned_bytes"] > recovered.recovery.scanned_bytes
-    assert (summary["truncated_bytes"], summary["removed_segments"]) == (warning["truncated_bytes"], len(segments) - 1)
+    assert (summary["truncated_bytes"], summary["removed_segments"]) == (warning["bytes"], len(segments) - 1)
     again.close()
 
 
@@ -235,7 +259,7 @@ def test_logs_that_were_not_opened_keep_their_checkpoints(root):
     filled(directory.open_log("b", 7, CONFIG), 4)
     directory.close()
     LogDirectory.open(root).close()
-    assert (root / "recovery-point-offset-checkpoint").read_text() == "0\n2\na 0 3\nb 7 4\n"
+    assert read_checkpoint(DiskFileSystem(), root / "recovery-point-offset-checkpoint") == {("a", 0): 3, ("b", 7): 4}
 
 
 def test_logs_are_listed_opened_once_and_deleted(root):
@@ -260,7 +284,7 @@ def test_lazy_logs_create_no_files(root):
         directory.open_log("__consumer_offsets", partition, CONFIG, lazy=True)
     assert sorted(root.iterdir()) == before
     directory.close()
-    assert (root / "recovery-point-offset-checkpoint").read_text() == "0\n0\n"
+    assert read_checkpoint(DiskFileSystem(), root / "recovery-point-offset-checkpoint") == {}
 
 
 def test_the_rest_of_a_log_whose_deletion_crashed_is_removed(root):
@@ -276,7 +300,7 @@ def test_log_start_offsets_survive(root):
     log = filled(directory.open_log("topic", 0, CONFIG), 9)
     log.log_start_offset = 4
     directory.close()
-    assert (root / "log-start-offset-checkpoint").read_text() == "0\n1\ntopic 0 4\n"
+    assert read_checkpoint(DiskFileSystem(), root / "log-start-offset-checkpoint") == {("topic", 0): 4}
     again = LogDirectory.open(root)
     assert again.open_log("topic", 0, CONFIG).log_start_offset == 4
     again.close()
@@ -289,9 +313,167 @@ def test_a_checkpoint_has_kafkas_bytes(tmp_path):
     path = tmp_path / "checkpoint"
     offsets = {("b", 0): 2**63 - 1, ("a", 10): 5, ("a", 2): 0}
     write_checkpoint(DiskFileSystem(), path, offsets)
-    assert path.read_bytes() == b"0\n3\na 2 0\na 10 5\nb 0 9223372036854775807\n"
+    kafkas = b"0\n4\na 2 0\na 10 5\nb 0 9223372036854775807\n"
+    assert path.read_bytes() == kafkas + b"__checksum 0 %d\n" % crc32c(kafkas)
     assert read_checkpoint(DiskFileSystem(), path) == offsets
     assert [entry.name for entry in tmp_path.iterdir()] == ["checkpoint"]
+
+
+def test_a_checkpoint_without_a_checksum_is_read(tmp_path):
+    path = tmp_path / "checkpoint"
+    path.write_bytes(b"0\n1\na 2 7\n")
+    assert read_checkpoint(DiskFileSystem(), path) == {("a", 2): 7}
+
+
+def test_each_flipped_bit_of_a_checkpoint_is_detected(tmp_path):
+    """But for those of the word in its last line: then it is a checkpoint without a checksum."""
+    path = tmp_path / "checkpoint"
+    offsets = {("a", 2): 7, ("topic", 10): 1234}
+    write_checkpoint(DiskFileSystem(), path, offsets)
+    content = path.read_bytes()
+    for position in range(len(content)):
+        for bit in range(8):
+            damaged = bytearray(content)
+            damaged[position] ^= 1 << bit
+            path.write_bytes(damaged)
+            try:
+                found = read_checkpoint(DiskFileSystem(), path)
+            except DataDirectoryError:
+                continue
+            assert position >= content.index(b"__checksum")
+            assert {key: offset for key, offset in found.items() if key in offsets} == offsets
+
+
+def test_a_damaged_checkpoint_costs_a_recovery_and_no_records(root):
+    directory = LogDirectory.open(root)
+    log = filled(directory.open_log("topic", 0, CONFIG), 50)
+    log.delete_records_before(40)
+    directory.close()
+    for name in ("recovery-point-offset-checkpoint", "log-start-offset-checkpoint"):
+        (root / name).write_bytes((root / name).read_bytes().replace(b"topic 0", b"topic 1"))
+    with capture_logs() as lines:
+        again = LogDirectory.open(root)
+    assert [line["file"].rpartition("/")[2] for line in lines] == [
+        "recovery-point-offset-checkpoint",
+        "log-start-offset-checkpoint",
+    ]
+    assert everything(again.open_log("topic", 0, CONFIG)) == [str(offset) for offset in range(50)]
+    again.close()
+
+
+def test_a_log_that_nobody_opened_is_recovered_after_the_clean_stop_that_follows(root):
+    """A kill left it with a torn tail; the process after that stops cleanly but never looks at it."""
+    directory = LogDirectory.open(root)
+    log = filled(directory.open_log("topic", 0, CONFIG), 50)
+    filled(directory.open_log("topic", 1, CONFIG), 1)
+    directory.close(clean=False)
+    last = max(log.folder.glob("*.log"))
+    os.truncate(last, last.stat().st_size - 1)
+    for _ in range(2):
+        between = LogDirectory.open(root)
+        between.open_log("topic", 1, CONFIG)
+        between.close()
+    again = LogDirectory.open(root)
+    assert again.had_clean_shutdown
+    assert everything(again.open_log("topic", 0, CONFIG)) == [str(offset) for offset in range(49)]
+    again.close()
+    assert LogDirectory.open(root).open_log("topic", 0, CONFIG).recovery.scanned_bytes == 0
+
+
+def test_a_kill_costs_no_more_than_the_write_that_it_interrupted(root):
+    """The system still has all that was written before, so whatever else is missing is damage, and is not cut."""
+    directory = LogDirectory.open(root, boot_id="first")
+    log = filled(directory.open_log("topic", 0, LogConfig()), 50)
+    middle = log.segments[0].position_of(20)
+    directory.close(clean=False)
+    path = log.folder / f"{0:020d}.log"
+    content = bytearray(path.read_bytes())
+    content[middle + 66] ^= 1
+    path.write_bytes(content[:-1])
+    again = LogDirectory.open(root, boot_id="first")
+    log = again.open_log("topic", 0, LogConfig())
+    assert (log.log_end_offset, log.recovery.truncated_bytes) == (49, 69)
+    assert values(log.read(21, 0)) == ["21"]
+    with pytest.raises(CorruptBatch, match="offset 20"):
+        log.read(20, 0)
+    again.close(clean=False)
+    later = LogDirectory.open(root, boot_id="second")
+    log = later.open_log("topic", 0, LogConfig())
+    assert log.log_end_offset == 20, "the power failed: of what was not flushed, only the begin is certain"
+    later.close()
+
+
+def test_a_checkpoint_of_a_deleted_log_is_not_that_of_the_next_one_of_its_name(root):
+    directory = LogDirectory.open(root)
+    log = filled(directory.open_log("topic", 0, CONFIG), 50)
+    log.delete_records_before(45)
+    log.flush()
+    directory.write_checkpoints()
+    directory.delete_log("topic", 0)
+    filled(directory.open_log("topic", 0, CONFIG), 3)
+    directory.close(clean=False)
+    again = LogDirectory.open(root)
+    assert everything(again.open_log("topic", 0, CONFIG)) == ["0", "1", "2"]
+    again.close()
+
+
+def test_a_checkpoint_of_a_log_that_is_gone_is_not_that_of_the_next_one_of_its_name(root):
+    """The process was killed after it had deleted the topic and before it wrote the checkpoints again."""
+    directory = LogDirectory.open(root)
+    log = filled(directory.open_log("topic", 0, CONFIG), 50)
+    log.delete_records_before(45)
+    log.flush()
+    directory.write_checkpoints()
+    directory.delete_log("topic", 0)
+    directory.close(clean=False)
+    again = LogDirectory.open(root)
+    filled(again.open_log("topic", 0, CONFIG), 3)
+    again.close(clean=False)
+    last = LogDirectory.open(root)
+    assert everything(last.open_log("topic", 0, CONFIG)) == ["0", "1", "2"]
+    last.close()
+
+
+# -------------------------------------------------------------------------------------------------- partition.metadata
+
+
+def test_the_directory_of_a_partition_has_kafkas_file_with_the_id_of_its_topic(root):
+    directory = LogDirectory.open(root)
+    folder = directory.open_log("topic", 0, CONFIG, topic_id=bytes(range(16))).folder
+    assert (folder / "partition.metadata").read_text() == "version: 0\ntopic_id: AAECAwQFBgcICQoLDA0ODw\n"
+    assert directory.belongs_to("topic", 0, bytes(range(16)))
+    assert not directory.belongs_to("topic", 0, bytes(16))
+    directory.close()
+
+
+@pytest.mark.parametrize("content", [None, b"", b"version: 1\n", b"version: 0\ntopic_id: AAEC\n", b"\xff"])
+def test_a_missing_or_damaged_topic_id_is_written_again(root, content):
+    directory = LogDirectory.open(root)
+    path = directory.open_log("topic", 0, CONFIG, topic_id=bytes(16)).folder / "partition.metadata"
+    whole = path.read_bytes()
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+    with capture_logs() as lines:
+        assert directory.belongs_to("topic", 0, bytes(16))
+    assert [line["file"] for line in lines] == ([] if content is None else [str(path)])
+    assert path.read_bytes() == whole
+    directory.close()
+
+
+def test_no_flipped_bit_of_a_topic_id_makes_a_log_a_stray(root):
+    topic_id = bytes(range(3, 19))
+    directory = LogDirectory.open(root)
+    path = directory.open_log("topic", 0, CONFIG, topic_id=topic_id).folder / "partition.metadata"
+    whole = path.read_bytes()
+    for position in range(len(whole)):
+        for bit in range(8):
+            damaged = bytearray(whole)
+            damaged[position] ^= 1 << bit
+            path.write_bytes(damaged)
+            assert directory.belongs_to("topic", 0, topic_id)
+            assert read_topic_id(DiskFileSystem(), path.parent) == topic_id
+    directory.close()
 
 
 def test_a_checkpoint_that_cannot_be_written_keeps_the_old_one(tmp_path):
@@ -368,10 +550,20 @@ def test_the_coordinator_epoch_grows_at_each_call_and_start(root):
     again.close()
 
 
-@pytest.mark.parametrize("content", [b"", b"three\n", b"-1\n", b"\xff\x00", b"9" * 17, b"1" * 10_000])
-def test_a_damaged_coordinator_epoch_is_an_error_of_one_line(root, content):
+@pytest.mark.parametrize("content", [b"", b"three\n", b"-1\n", b"\xff\x00", b"9" * 17, b"1" * 10_000, b"3 17\n"])
+def test_a_damaged_coordinator_epoch_is_counted_on(root, content):
     directory = LogDirectory.open(root)
     (root / "group-coordinator-epoch").write_bytes(content)
-    with pytest.raises(DataDirectoryError, match=r"group-coordinator-epoch does not contain a number$"):
-        directory.next_coordinator_epoch()
+    with capture_logs() as lines:
+        epoch = directory.next_coordinator_epoch()
+    assert epoch > 1_700_000_000
+    assert [line["file"] for line in lines] == [str(root / "group-coordinator-epoch")]
+    assert directory.next_coordinator_epoch() == epoch + 1
+    directory.close()
+
+
+def test_the_coordinator_epoch_of_an_older_version_is_read(root):
+    directory = LogDirectory.open(root)
+    (root / "group-coordinator-epoch").write_bytes(b"41\n")
+    assert directory.next_coordinator_epoch() == 42
     directory.close()

@@ -4,8 +4,9 @@ import shutil
 import struct
 
 import pytest
+from structlog.testing import capture_logs
 
-from _wire.records import parse_records
+from _wire.records import CorruptBatch, parse_records
 from coordinator.log.config import LogConfig
 from coordinator.log.errors import LogAppendError
 from coordinator.log.partition_log import PartitionLog
@@ -98,14 +99,81 @@ def test_a_torn_tail_of_any_length_is_truncated(open_log):
             file.write(batch("last", "of all")[: size - whole - 1 if size > whole else 0])
 
 
-def test_a_torn_tail_is_also_detected_after_a_clean_stop(open_log):
+@pytest.mark.parametrize("lost_bytes", [1, 69])
+def test_a_file_that_became_shorter_after_a_clean_stop_is_damaged(open_log, lost_bytes):
+    """All of it was flushed, so this is no torn append: what is left stays, and no offset is used again."""
     log = filled(open_log(), 3)
     log.finish()
+    assert log.size_bytes == 3 * 69
     with log_file(log).open("r+b") as file:
-        file.truncate(log.size_bytes - 1)
-    again = open_log(clean=True)
-    assert everything(again) == ["0", "1"]
-    assert again.recovery_point == 2
+        file.truncate(log.size_bytes - lost_bytes)
+    for _ in range(2):
+        with capture_logs() as lines:
+            again = open_log(recovery_point=3, clean=True)
+        assert [
+            (line["position"], line["bytes"], line["offset"]) for line in lines if line["log_level"] == "error"
+        ] == [(2 * 69, 69 - lost_bytes, 2)]
+        assert values(again.read(0, 1_000)) == ["0", "1"]
+        with pytest.raises(CorruptBatch, match="offset 2 cannot be read"):
+            again.read(2, 1_000)
+        assert again.recovery_point == again.log_end_offset == 3
+        assert log_file(log).stat().st_size == 3 * 69 - lost_bytes
+    again.append(batch("next"), leader_epoch=0, now_ms=0)
+    assert values(again.read(3, 1_000)) == ["next"]
+    again.finish()
+    assert values(open_log(recovery_point=4, clean=True).read(3, 1_000)) == ["next"]
+
+
+@pytest.mark.parametrize("clean", [False, True])
+@pytest.mark.parametrize("position", ["base offset", "higher base offset", "length", "records"])
+def test_a_damaged_batch_below_the_recovery_point_costs_only_itself(open_log, clean, position):
+    log = filled(open_log(SMALL_SEGMENTS), 60)
+    log.finish()
+    victim = log.segments[1]
+    headers = list(victim.walk(0, victim.size_bytes, check_crc=True))
+    lost = headers[3]
+    at = sum(header.size_in_bytes for header in headers[:3])
+    content = bytearray(victim.log_path.read_bytes())
+    content[at + {"base offset": 7, "higher base offset": 5, "length": 11, "records": 66}[position]] ^= 16
+    victim.log_path.write_bytes(content)
+    again = open_log(SMALL_SEGMENTS, recovery_point=60, clean=clean)
+    found: dict[int, object] = {}
+    with capture_logs() as lines:
+        for offset in range(60):
+            try:
+                found[offset] = values(again.read(offset, 0))
+            except CorruptBatch as problem:
+                found[offset] = str(problem)
+        found_again = {offset: values(again.read(offset, 0)) for offset in range(60) if offset != lost.base_offset}
+    place = f"{again.name}/{victim.log_path.name}"
+    assert place in str(found.pop(lost.base_offset))
+    assert found == {offset: [str(offset)] for offset in range(60) if offset != lost.base_offset}
+    assert found_again == found
+    assert [(line["file"], line["position"], line["bytes"]) for line in lines if "position" in line] == [
+        (str(victim.log_path), at, lost.size_in_bytes)
+    ]
+    assert again.log_end_offset == 60
+    assert victim.log_path.read_bytes() == bytes(content)
+
+
+@pytest.mark.parametrize("above", [False, True])
+def test_damage_after_a_kill_is_kept_below_the_recovery_point_and_cut_above(open_log, above):
+    log = filled(open_log(), 20)
+    log.flush()
+    filled(log, 10)
+    content = bytearray(log_file(log).read_bytes())
+    lost = 25 if above else 5
+    content[log.segments[0].position_of(lost) + 66] ^= 1
+    log_file(log).write_bytes(content)
+    with capture_logs() as lines:
+        again = open_log(recovery_point=20)
+    (line,) = lines
+    assert (line["file"], line["offset"]) == (str(log_file(log)), lost)
+    assert again.log_end_offset == (25 if above else 30)
+    assert again.recovery.truncated_bytes == (len(content) - again.size_bytes if above else 0)
+    for offset in range(again.log_end_offset):
+        if offset != lost:
+            assert values(again.read(offset, 0)) == [str(offset)]
 
 
 def test_every_wrong_byte_of_the_last_batch_is_detected(open_log):

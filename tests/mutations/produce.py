@@ -155,9 +155,9 @@ PRODUCER_MUTANTS: Final = (
     ),
     Mutant(
         "after a damaged batch the next segment is read",
-        DIRECTORY,
-        "        if offset < header.next_offset <= log.log_end_offset:\n",
-        "        if offset > header.next_offset:\n",
+        "coordinator/log/partition_log.py",
+        "if damage.first_offset <= offset < damage.next_offset:",
+        "if damage.first_offset > offset:",
     ),
 )
 

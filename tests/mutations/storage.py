@@ -233,8 +233,8 @@ LOG_MUTANTS: Final = (
     Mutant(
         "segments go although their log start offset is not stored",
         "coordinator/broker/retention.py",
-        "if shrunk and self._store_start_offsets():",
-        "if self._store_start_offsets() or shrunk:",
+        "            self._check_later(now_ms)\n            return\n",
+        "            pass\n",
     ),
     Mutant(
         "directory entries are flushed only with a segment",
@@ -257,7 +257,7 @@ LOG_MUTANTS: Final = (
     Mutant(
         "recovery skips a hole",
         RECOVERY,
-        "if base_offset > end_offset and base_offset > recovery_point and not clean:",
+        "if base_offset > end_offset and base_offset > recovery_point and not durable.everything:",
         "if base_offset > end_offset and clean:",
     ),
 )

@@ -173,7 +173,7 @@ PARTITION_MUTANTS: Final = (
     Mutant(
         "a committed reader does not wait for the marker",
         FETCH,
-        "            appended_bytes = states.stable_bytes(appended_bytes)\n",
+        "            served_bytes = min(served_bytes, states.stable_bytes(log.appended_bytes))\n",
         "            pass\n",
     ),
 )

@@ -320,7 +320,8 @@ def test_a_partition_that_cannot_be_read_at_the_start_says_so_and_tries_again():
     content[-1] ^= 0xFF
     with capture_logs() as logs:
         lead_again(sim)
-    assert logs[0]["partition"] == 0
+    assert (logs[0]["file"], logs[0]["offset"]) == (str(path), 1)
+    assert logs[1]["partition"] == 0
     assert sim.commit().error is ErrorCode.COORDINATOR_NOT_AVAILABLE
     content[-1] ^= 0xFF
     sim.advance(1_000)

@@ -76,7 +76,10 @@ class DataHandlers:
         service, now_ms = self._node.produce_service, self._node.now_ms()
         response = yield from service.produce(request, call.api_version, now_ms, verified)
         if request.acks != 0:
-            return response
+            if not self._node.flusher.is_durable_only:
+                return response
+            self._node.flusher.when_durable(lambda _: call.connection.send_response(response))
+            return DEFERRED
         rejected = next(
             filter(None, (each.error_code for topic in response.responses for each in topic.partition_responses)), 0
         )

@@ -1,6 +1,6 @@
 """DeleteRecords (KIP-107)."""
 
-from typing import Final
+from typing import Any, Final
 
 from _wire.errors import ErrorCode
 from _wire.messages.delete_records import (
@@ -15,7 +15,7 @@ from coordinator.internal_topics import READ_ONLY_TOPICS
 from coordinator.log.errors import OffsetOutOfRange
 from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
-from coordinator.server.dispatch import DispatchTable
+from coordinator.server.dispatch import DEFERRED, DispatchTable
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 
@@ -33,7 +33,7 @@ class DeleteRecordsHandler:
     def add_to(self, table: DispatchTable) -> None:
         table.add("DeleteRecords", self.delete, DELETE_RECORDS_ERROR, versions=(0, 2))
 
-    def delete(self, request: DeleteRecordsRequest, call: RequestContext) -> Steps[DeleteRecordsResponse]:
+    def delete(self, request: DeleteRecordsRequest, call: RequestContext) -> Steps[Any]:
         """Of a partition that is listed twice, the last entry counts, as on Kafka."""
         wanted: dict[str, dict[int, int]] = {}
         for topic in request.topics:
@@ -55,18 +55,19 @@ class DeleteRecordsHandler:
                     advanced.append(result)
                 yield
             response.topics.append(DeleteRecordsTopicResult(name=name, partitions=results))
-        if advanced:
-            self._store(advanced)
-        return response
+        if not advanced:
+            return response
 
-    def _store(self, advanced: list[DeleteRecordsPartitionResult]) -> None:
-        """What is answered survives the end of the process."""
-        try:
-            self._node.partitions.store_log_start_offsets()
-        except OSError as problem:
-            logger.error("cannot store the log start offsets", problem=str(problem))
-            for result in advanced:
-                result.error_code, result.low_watermark = ErrorCode.KAFKA_STORAGE_ERROR, NO_OFFSET
+        def stored(problem: Exception | None) -> None:
+            """What is answered survives the end of the process."""
+            if problem is not None:
+                logger.error("cannot store the log start offsets", problem=str(problem))
+                for result in advanced:
+                    result.error_code, result.low_watermark = ErrorCode.KAFKA_STORAGE_ERROR, NO_OFFSET
+            call.connection.send_response(response)
+
+        self._node.flusher.store_log_start_offsets(stored)
+        return DEFERRED
 
 
 def _advance(log: PartitionLog, offset: int) -> tuple[DeleteRecordsPartitionResult, bool]:

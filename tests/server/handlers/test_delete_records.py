@@ -132,10 +132,10 @@ def test_timestamps_of_deleted_records_are_not_found(client):
 
 
 def test_what_cannot_be_stored_is_answered_with_an_error(client, monkeypatch):
-    def fail(directory: LogDirectory) -> None:
+    def fail(*arguments: Any) -> None:
         raise OSError("no space")
 
-    monkeypatch.setattr(LogDirectory, "write_log_start_offsets", fail)
+    monkeypatch.setattr(LogDirectory, "_write", fail)
     assert client.delete_records("t", (0, 3), (1, 0)) == [
         (0, -1, ErrorCode.KAFKA_STORAGE_ERROR),
         (1, 0, ErrorCode.NONE),

@@ -1,0 +1,206 @@
+"""Flushes logs while the server runs, in threads (LogManager.flushDirtyLogs, UnifiedLog.roll).
+
+- A segment that was rolled is flushed, and the recovery point moves to its end.
+- `flush.messages` and `flush.ms` of a topic flush its logs.
+- Every `log.flush.offset.checkpoint.interval.ms` the recovery points and log start offsets are stored.
+- With `log.flush.policy=always`, all logs that were appended to are flushed together (group commit), and what was
+  appended counts only then: clients are answered, and it is read.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, NamedTuple, Protocol
+
+from coordinator.broker.append_notifier import AppendNotifier
+from coordinator.config import LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS, LOG_FLUSH_POLICY, Config
+from coordinator.deadlines import deadline_after
+from coordinator.log.directory import LogDirectory
+from coordinator.log.disk_threads import DiskThreads, InLine
+from coordinator.log.errors import LogFlushError
+from coordinator.log.partition_log import Flush, PartitionLog
+from coordinator.logger import logger
+
+ALWAYS: Final = "always"
+
+
+class CheckpointKey:
+    """The timer key of the next write of the checkpoint files."""
+
+
+class FlushKey(NamedTuple):
+    """The timer key of a log whose `flush.ms` have passed."""
+
+    log: PartitionLog
+
+
+class Scheduler(Protocol):
+    """The event loop."""
+
+    def start(self, key: object, deadline_ms: int) -> int: ...
+
+    def request_iteration(self) -> None: ...
+
+
+Durable = Callable[[Any], None]
+"""Is called with None when what was appended is on stable storage."""
+
+
+class LogFlusher:
+    """All flushes of the logs of a node, but those of the metadata log. It belongs to the event loop."""
+
+    def __init__(
+        self,
+        config: Config,
+        directory: LogDirectory,
+        notifier: AppendNotifier,
+        scheduler: Scheduler,
+        threads: DiskThreads | InLine,
+        on_failure: Callable[[LogFlushError], None],
+        clock: Callable[[], int],
+    ) -> None:
+        """`clock` gives ms since the epoch. `on_failure` is called when an fsync failed: the process has to stop."""
+        self.is_durable_only: Final = config[LOG_FLUSH_POLICY] == ALWAYS
+        """Whether each append is flushed before it counts."""
+        self._checkpoint_interval_ms = config[LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS]
+        self._directory = directory
+        self._notifier = notifier
+        self._scheduler = scheduler
+        self._threads = threads
+        self._on_failure = on_failure
+        self._clock = clock
+        self._flushing: dict[PartitionLog, list[bool]] = {}
+        """Logs of which a flush in the background is under way, and those that were wanted meanwhile (`only_rolled`).
+
+        One at a time: the end of a later one says nothing about the segments of an earlier one.
+        """
+        self._dirty: dict[PartitionLog, None] = {}
+        """Logs that were appended to since the last group commit began."""
+        self._waiting: list[Durable] = []
+        """Who waits for the next group commit."""
+        self._committing: list[Durable] | None = None
+        """Who waits for the group commit that is under way; None if there is none."""
+        if self.is_durable_only:
+            notifier.defer = self.appended
+
+    def start(self, now_ms: int) -> None:
+        """Start the timer of the checkpoints."""
+        self._scheduler.start(CheckpointKey(), deadline_after(now_ms, self._checkpoint_interval_ms))
+
+    def opened(self, log: PartitionLog) -> None:
+        """Watch over a log that was opened.
+
+        Raises:
+            LogFlushError: an fsync of what a recovery found failed.
+        """
+        if self.is_durable_only and log.segments:
+            # At once, though in the event loop: the high watermark must not lie before what clients know. After a
+            # process with this policy only the appends of its last moment are left to flush.
+            log.flush()
+        log.watch(self, durable_only=self.is_durable_only)
+
+    def due(self, key: object, now_ms: int) -> None:
+        """Do what is due if this is one of the timers of the flusher."""
+        if isinstance(key, FlushKey):
+            if not key.log.is_closed:
+                self._flush(key.log)
+        elif isinstance(key, CheckpointKey):
+            self._threads.run([self._directory.prepare_checkpoints()], self._checkpointed)
+
+    def _checkpointed(self, problem: Exception | None) -> None:
+        if problem is not None:
+            logger.error("cannot store the recovery points", problem=str(problem))
+        self._scheduler.start(CheckpointKey(), deadline_after(self._clock(), self._checkpoint_interval_ms))
+
+    # ------------------------------------------------------------------------------------------- in the background
+
+    def rolled(self, log: PartitionLog) -> None:
+        """A log has begun a new segment."""
+        if not self.is_durable_only:
+            self._flush(log, only_rolled=True)
+
+    def flush_wanted(self, log: PartitionLog, after_ms: int) -> None:
+        """Records of a log have to be flushed (`flush.messages`, `flush.ms`), in so many ms."""
+        if after_ms <= 0:
+            self._flush(log)
+        else:
+            self._scheduler.start(FlushKey(log), deadline_after(self._clock(), after_ms))
+
+    def _flush(self, log: PartitionLog, *, only_rolled: bool = False) -> None:
+        if log in self._flushing:
+            self._flushing[log].append(only_rolled)
+            return
+        flush = log.start_flush_of_rolled() if only_rolled else log.start_flush()
+        if flush is not None:
+            self._flushing[log] = []
+            self._threads.run([flush.run], partial(self._flushed, log, flush))
+
+    def _flushed(self, log: PartitionLog, flush: Flush, problem: Exception | None) -> None:
+        if problem is not None:
+            self._failed(problem)
+            return
+        log.finish_flush(flush)
+        wanted = self._flushing.pop(log)
+        if wanted and not log.is_closed:
+            self._flush(log, only_rolled=all(wanted))
+
+    def _failed(self, problem: Exception) -> None:
+        failure = problem if isinstance(problem, LogFlushError) else LogFlushError(str(problem))
+        self._on_failure(failure)
+
+    # ------------------------------------------------------------------------------------------------ group commit
+
+    def appended(self, log: PartitionLog) -> None:
+        """A log was appended to: it belongs to the next group commit."""
+        if not self._dirty:
+            self._scheduler.request_iteration()
+        self._dirty[log] = None
+
+    def when_durable(self, durable: Durable) -> None:
+        """Call `durable` when all that was appended so far is on stable storage; at once if it is, or need not be."""
+        if self._dirty:
+            self._waiting.append(durable)
+        elif self._committing is not None:
+            self._committing.append(durable)
+        else:
+            durable(None)
+
+    def commit(self, now_ms: int) -> None:
+        """At the end of a loop iteration: begin a group commit, unless one is under way.
+
+        What is appended meanwhile belongs to the next one.
+        """
+        if not self._dirty or self._committing is not None:
+            return
+        logs, self._dirty = list(self._dirty), {}
+        self._committing, self._waiting = self._waiting, []
+        flushes = [(log, flush) for log in logs if (flush := log.start_flush()) is not None]
+        self._threads.run([flush.run for _, flush in flushes], partial(self._committed, flushes))
+
+    def _committed(self, flushes: list[tuple[PartitionLog, Flush]], problem: Exception | None) -> None:
+        if problem is not None:
+            self._failed(problem)  # nobody is answered: what was to be durable may be lost
+            return
+        for log, flush in flushes:
+            log.finish_flush(flush)
+            self._notifier.mark_durable(log)
+        durable, self._committing = self._committing or [], None
+        for each in durable:
+            each(None)
+        if self._dirty:
+            self._scheduler.request_iteration()
+
+    def store_log_start_offsets(self, done: Callable[[Exception | None], None]) -> None:
+        """Make the log start offsets durable, before the records before them are removed; `done` gets what failed."""
+        self._threads.run([self._directory.prepare_log_start_offsets()], done)
+
+    def finish(self) -> None:
+        """Before a clean stop, when nobody is to be answered any more: let all that waits go on without a flush.
+
+        The logs are flushed when they are closed.
+        """
+        self._notifier.defer = None
+        while self._dirty or self._committing or self._waiting:
+            durable = (self._committing or []) + self._waiting
+            self._committing, self._waiting, self._dirty = None, [], {}
+            for each in durable:
+                each(None)

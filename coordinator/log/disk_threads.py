@@ -1,0 +1,87 @@
+"""Threads that wait for the disk, so that the event loop does not."""
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from typing import Final
+
+Done = Callable[[Exception | None], None]
+"""Is called in the event loop, with what the first work that failed has raised."""
+
+THREADS: Final = 16
+"""As many fsyncs are under way at a time; a file system commits them together."""
+
+
+class DiskThreads:
+    """Runs work in threads. They are started when they are first needed."""
+
+    def __init__(self, deliver: Callable[[Callable[[], None]], object], threads: int = THREADS) -> None:
+        """`deliver` is called in a thread, and calls back in the event loop (`loop.call_soon_threadsafe`)."""
+        self._deliver = deliver
+        self._count = threads
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="disk")
+        self._is_stopped = False
+        self._undelivered: Exception | None = None
+
+    def run(self, work: Sequence[Callable[[], None]], done: Done) -> None:
+        """Run all of it; `done` is called once, when all have ended. After `stop` the caller waits for it."""
+        if self._is_stopped:
+            InLine().run(work, done)
+            return
+        shares = [work[first :: self._count] for first in range(min(self._count, len(work)))] or [()]
+        round_ = _Round(len(shares), done)
+        for share in shares:
+            self._threads.submit(self._run_share, share, round_)
+
+    def _run_share(self, share: Sequence[Callable[[], None]], round_: "_Round") -> None:
+        problem: Exception | None = None
+        for each in share:
+            try:
+                each()
+            except Exception as raised:
+                problem = problem or raised
+        if not round_.share_ended(problem):
+            return
+        if self._is_stopped:
+            self._undelivered = self._undelivered or round_.problem
+            return
+        with suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits any more
+            self._deliver(partial(round_.done, round_.problem))
+
+    def stop(self, *, wait: bool = True) -> Exception | None:
+        """Take no more work. With `wait`, return when what was begun has ended: what failed of it, undelivered."""
+        self._is_stopped = True
+        self._threads.shutdown(wait=wait, cancel_futures=not wait)
+        return self._undelivered
+
+
+class InLine:
+    """In place of DiskThreads: runs work at once, in the caller's thread."""
+
+    def run(self, work: Sequence[Callable[[], None]], done: Done) -> None:
+        problem: Exception | None = None
+        for each in work:
+            try:
+                each()
+            except Exception as raised:
+                problem = problem or raised
+        done(problem)
+
+
+class _Round:
+    """Work that was begun together."""
+
+    def __init__(self, shares: int, done: Done) -> None:
+        self.done = done
+        self.problem: Exception | None = None
+        self._left = shares
+        self._lock = threading.Lock()
+
+    def share_ended(self, problem: Exception | None) -> bool:
+        """Note the end of a share; return whether it was the last one."""
+        with self._lock:
+            self.problem = self.problem or problem
+            self._left -= 1
+            return self._left == 0
