@@ -616,6 +616,63 @@ TRANSACTION_STATE_LOG_NUM_PARTITIONS = ConfigKey(
     1,
     PARTITIONS_MAX,
 )
+TRANSACTION_STATE_LOG_SEGMENT_BYTES = ConfigKey(
+    "transaction.state.log.segment.bytes",
+    104_857_600,
+    "The maximum size in bytes of a log segment of __transaction_state.",
+    SEGMENT_BYTES_MIN,
+    INT32_MAX,
+)
+TRANSACTION_STATE_LOG_LOAD_BUFFER_SIZE = ConfigKey(
+    "transaction.state.log.load.buffer.size",
+    5 * 1024 * 1024,
+    "The number of bytes to read from __transaction_state at a time when transactions are loaded. "
+    "A batch that is larger is read whole.",
+    1,
+    INT32_MAX,
+)
+TRANSACTION_STATE_LOG_REPLICATION_FACTOR = ConfigKey(
+    "transaction.state.log.replication.factor",
+    3,
+    "Accepted and ignored: there is one node, so a partition has one replica.",
+    1,
+    INT16_MAX,
+)
+TRANSACTION_STATE_LOG_MIN_ISR = ConfigKey(
+    "transaction.state.log.min.isr",
+    2,
+    "Accepted and ignored: there is one node, so a partition has one replica.",
+    1,
+    INT32_MAX,
+)
+TRANSACTION_MAX_TIMEOUT_MS = ConfigKey(
+    "transaction.max.timeout.ms",
+    900_000,
+    "The longest timeout in ms that a client may set for its transactions; a longer one is rejected.",
+    1,
+    INT32_MAX,
+)
+TRANSACTIONAL_ID_EXPIRATION_MS = ConfigKey(
+    "transactional.id.expiration.ms",
+    604_800_000,
+    "The time in ms after its last change at which a transactional id without an open transaction is forgotten.",
+    1,
+    INT32_MAX,
+)
+TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS = ConfigKey(
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms",
+    10_000,
+    "The interval in ms at which transactions are aborted that have been open for longer than their timeout.",
+    1,
+    INT32_MAX,
+)
+TRANSACTION_REMOVE_EXPIRED_TRANSACTION_CLEANUP_INTERVAL_MS = ConfigKey(
+    "transaction.remove.expired.transaction.cleanup.interval.ms",
+    3_600_000,
+    "The interval in ms at which transactional ids are forgotten that have expired.",
+    1,
+    INT32_MAX,
+)
 ADMIN_LISTENER = ConfigKey(
     "admin.listener",
     "",

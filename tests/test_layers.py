@@ -26,19 +26,21 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.timers": "",
         "coordinator.config": "",
         "coordinator.core": "_wire coordinator.config",
-        "coordinator.log": "_wire coordinator.config",
+        "coordinator.log": "_wire coordinator.config crc32c",
         "coordinator.metadata": "_wire coordinator.log msgspec",
         "coordinator.quotas": "_wire coordinator.metadata coordinator.config",
         "coordinator.audit": "_wire coordinator.core msgspec",
         "coordinator.runtime": "_wire coordinator.core coordinator.audit coordinator.log coordinator.timers"
         " coordinator.config",
         "coordinator.broker": "_wire coordinator.log coordinator.metadata coordinator.timers coordinator.config",
+        "coordinator.transactions": "_wire coordinator.core coordinator.runtime coordinator.broker coordinator.log"
+        " coordinator.timers coordinator.config",
         "coordinator.metrics": "_wire coordinator.core coordinator.runtime coordinator.timers coordinator.config"
         " prometheus_client",
         "coordinator.admin": "coordinator.metrics coordinator.server.listeners coordinator.config starlette uvicorn",
         "coordinator.server": "_wire coordinator.metrics coordinator.admin coordinator.runtime coordinator.broker"
         " coordinator.audit coordinator.metadata coordinator.quotas coordinator.core coordinator.log coordinator.timers"
-        " coordinator.config uvloop",
+        " coordinator.transactions coordinator.config uvloop",
         "coordinator.client": "_wire coordinator.core coordinator.audit.schema msgspec kafka",
         "coordinator.explain": "coordinator.audit.schema coordinator.core.causes",
         "coordinator.pipeline": "_wire coordinator.audit.schema coordinator.core.causes"

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple, Protocol
 
 from _wire.errors import ErrorCode
 from _wire.messages.fetch import (
+    AbortedTransaction,
     FetchableTopicResponse,
     FetchPartition,
     FetchRequest,
@@ -14,9 +15,10 @@ from _wire.messages.fetch import (
     FetchTopic,
     PartitionData,
 )
-from _wire.records import CorruptBatch
+from _wire.records import CorruptBatch, batch_headers
 from coordinator.broker.append_notifier import AppendNotifier, Listener
 from coordinator.broker.partitions import Partitions
+from coordinator.broker.producers import ProducerStates
 from coordinator.broker.slices import SlicedWork, Slices, Steps
 from coordinator.log.damage import DamagedOffsets
 from coordinator.log.errors import OffsetOutOfRange
@@ -33,6 +35,10 @@ FULL_FETCH_EPOCHS: Final = (0, -1)
 
 READ_FIRST_BYTES_MAX: Final = 1 << 16
 """A fetch for no more `min_bytes` reads before it counts: nearly always there is enough, or nothing to read again."""
+
+
+Load = Callable[[PartitionLog], Steps[object]]
+"""Reads what is not known yet of the transactions in a log; may raise OSError."""
 
 
 class FetchTimeoutKey(NamedTuple):
@@ -57,11 +63,16 @@ class Available:
     """The limit of the partition."""
     skipped_bytes: int
     """The bytes of the log before the position of the fetch, of all that were ever appended to it."""
+    is_committed: bool = False
+    """Whether only the bytes before the last stable offset count."""
     bytes: int = 0
 
     def update(self, log: PartitionLog) -> int:
         """Look at the log again; return how many bytes more there are."""
-        before, self.bytes = self.bytes, min(log.served_bytes - self.skipped_bytes, self.at_most_bytes)
+        served_bytes = log.served_bytes
+        if self.is_committed and isinstance(states := log.open_transactions, ProducerStates):
+            served_bytes = min(served_bytes, states.stable_bytes(log.appended_bytes))
+        before, self.bytes = self.bytes, max(min(served_bytes - self.skipped_bytes, self.at_most_bytes), 0)
         return self.bytes - before
 
 
@@ -97,8 +108,10 @@ class FetchService:
         timers: Timers,
         slices: Slices,
         max_bytes: int,
+        load: Load,
     ) -> None:
         """A response has at most `max_bytes` of records, also if the client requests more (`fetch.max.bytes`)."""
+        self._load = load
         self._max_bytes = max_bytes
         self._image = image
         self._slices = slices
@@ -171,12 +184,16 @@ class FetchService:
             return FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND), 0, True
         response = FetchResponse()
         left_bytes = min(request.max_bytes, self._max_bytes)
+        is_committed = request.isolation_level == READ_COMMITTED
         size_bytes, failed = 0, not any(topic.partitions for topic in request.topics)
         for topic, partitions in _once_each(request.topics):
             name = self._name(topic, api_version)
             partition_responses = []
             for wanted in partitions:
                 log = None if name is None else self._partitions.locate(name, wanted.partition)
+                if is_committed and isinstance(log, PartitionLog) and log.last_stable_offset is None:
+                    yield from self._read_transactions(log)
+                    log = self._partitions.locate(log.topic, log.partition)
                 if isinstance(log, PartitionLog):
                     data = _read_one(log, wanted, left_bytes, size_bytes == 0, request.isolation_level)
                 elif log in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR):
@@ -193,6 +210,13 @@ class FetchService:
             )
         return response, size_bytes, failed
 
+    def _read_transactions(self, log: PartitionLog) -> Steps[None]:
+        """Read what is not known yet of the transactions in a log. If that fails, its fetch does, too."""
+        try:
+            yield from self._load(log)
+        except OSError as problem:
+            logger.error("cannot read the transactions of a log", log=log.name, problem=str(problem))
+
     def _count_available(
         self, request: FetchRequest, api_version: int, respond: Callable[[FetchResponse], None]
     ) -> Steps[DelayedFetch | None]:
@@ -208,7 +232,9 @@ class FetchService:
                     skipped_bytes = log.appended_bytes - log.bytes_from(wanted.fetch_offset)
                 except (OffsetOutOfRange, OSError, CorruptBatch):
                     return None
-                delayed.available[log] = Available(max(wanted.partition_max_bytes, 0), skipped_bytes)
+                delayed.available[log] = Available(
+                    max(wanted.partition_max_bytes, 0), skipped_bytes, request.isolation_level == READ_COMMITTED
+                )
                 yield
         # Counted after the last step: an append that comes later is told to the listener.
         delayed.available_bytes = sum(available.update(log) for log, available in delayed.available.items())
@@ -226,11 +252,19 @@ def _read_one(
 ) -> PartitionData:
     """Read the batches of one partition. The first batch of a response is complete even above the limits (KIP-74)."""
     max_bytes = min(wanted.partition_max_bytes, left_bytes)
+    stable_offset = log.last_stable_offset
+    is_committed = isolation_level == READ_COMMITTED
+    aborted: list[AbortedTransaction] | None = [] if is_committed else None
     try:
+        if is_committed and stable_offset is None:
+            raise OSError(f"the transactions of {log.name} are not known")
         if max_bytes > 0 or is_first:
-            records = log.read(wanted.fetch_offset, max_bytes, at_least_one_batch=is_first)
+            before_offset = stable_offset if is_committed else None
+            records = log.read(wanted.fetch_offset, max_bytes, at_least_one_batch=is_first, before_offset=before_offset)
         else:
             records = b""
+        if records and is_committed:
+            aborted = _aborted_transactions(log, wanted.fetch_offset, records)
     except OffsetOutOfRange:
         return failed_partition(wanted.partition, ErrorCode.OFFSET_OUT_OF_RANGE, was_read=True)
     except (OSError, CorruptBatch) as problem:
@@ -243,11 +277,23 @@ def _read_one(
     return PartitionData(
         partition_index=wanted.partition,
         high_watermark=log.high_watermark,
-        last_stable_offset=log.high_watermark,
+        # Who reads uncommitted records does not use it: the log is not read for it.
+        last_stable_offset=log.high_watermark if stable_offset is None else stable_offset,
         log_start_offset=log.log_start_offset,
-        aborted_transactions=[] if isolation_level == READ_COMMITTED else None,
+        aborted_transactions=aborted,
         records=records,
     )
+
+
+def _aborted_transactions(log: PartitionLog, offset: int, records: bytes) -> list[AbortedTransaction]:
+    """The aborted transactions with records among those of a fetch (UnifiedLog.collectAbortedTransactions)."""
+    if not log.has_aborted_transactions(offset):
+        return []
+    end_offset = batch_headers(records, 0, False)[-1].next_offset
+    return [
+        AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset)
+        for each in log.aborted_transactions(offset, end_offset)
+    ]
 
 
 def _unknown_partition(name: str | None, wanted: FetchPartition, was_delayed: bool) -> PartitionData:

@@ -1,5 +1,6 @@
 """ListOffsets: the start offset, the end offset, or the offset for a timestamp."""
 
+from collections.abc import Callable
 from typing import Final
 
 from _wire.errors import ErrorCode, MalformedMessage
@@ -37,9 +38,17 @@ FIRST_VERSION_OF: Final = {
 """Negative timestamp → the first version of the request that supports it."""
 
 NOTHING_FOUND: Final = (-1, -1)
+READ_COMMITTED: Final = 1
+"""The isolation level for which a partition ends at its last stable offset (KIP-98)."""
 
 
-def list_offsets(request: ListOffsetsRequest, api_version: int, partitions: Partitions) -> Steps[ListOffsetsResponse]:
+Load = Callable[[PartitionLog], Steps[object]]
+"""Reads what is not known yet of the transactions in a log; may raise OSError."""
+
+
+def list_offsets(
+    request: ListOffsetsRequest, api_version: int, partitions: Partitions, load: Load
+) -> Steps[ListOffsetsResponse]:
     """Look up the offset and timestamp for the target timestamp of each partition.
 
     The response has one entry per topic, none for a topic without partitions. As on Kafka, a partition that is listed
@@ -52,7 +61,9 @@ def list_offsets(request: ListOffsetsRequest, api_version: int, partitions: Part
             if index in responses:
                 responses[index] = rejected_partition(index, ErrorCode.INVALID_REQUEST)
             else:
-                responses[index] = _list_one(partitions.locate(topic.name, index), wanted, api_version)
+                is_committed = request.isolation_level == READ_COMMITTED
+                log = yield from _located(partitions, topic.name, index, load if is_committed else None)
+                responses[index] = _list_one(log, wanted, api_version, is_committed)
             yield
     return ListOffsetsResponse(
         topics=[
@@ -67,15 +78,29 @@ def rejected_partition(index: int, error: ErrorCode) -> ListOffsetsPartitionResp
     return ListOffsetsPartitionResponse(partition_index=index, error_code=error)
 
 
+def _located(partitions: Partitions, topic: str, index: int, load: Load | None) -> Steps[PartitionLog | ErrorCode]:
+    """The log of a partition; with `load`, one whose last stable offset is known."""
+    log = partitions.locate(topic, index)
+    if load is None or isinstance(log, ErrorCode) or log.last_stable_offset is not None:
+        return log
+    try:
+        yield from load(log)
+    except OSError as problem:
+        logger.error("cannot read the transactions of a log", log=log.name, problem=str(problem))
+        return ErrorCode.KAFKA_STORAGE_ERROR
+    return partitions.locate(topic, index)
+
+
 def _list_one(
-    log: PartitionLog | ErrorCode, wanted: ListOffsetsPartition, api_version: int
+    log: PartitionLog | ErrorCode, wanted: ListOffsetsPartition, api_version: int, is_committed: bool
 ) -> ListOffsetsPartitionResponse:
     if isinstance(log, ErrorCode):
         return rejected_partition(wanted.partition_index, log)
     if wanted.timestamp < 0 and api_version < FIRST_VERSION_OF.get(wanted.timestamp, api_version + 1):
         return rejected_partition(wanted.partition_index, ErrorCode.UNSUPPORTED_VERSION)
     try:
-        offset, timestamp_ms = _find(log, wanted.timestamp)
+        end_offset = log.last_stable_offset if is_committed else None
+        offset, timestamp_ms = _find(log, wanted.timestamp, log.high_watermark if end_offset is None else end_offset)
     except (OSError, MalformedMessage) as problem:
         if not isinstance(problem, DamagedOffsets):
             logger.error("cannot read the log", log=log.name, problem=str(problem))
@@ -93,18 +118,20 @@ def _list_one(
     return response
 
 
-def _find(log: PartitionLog, timestamp: int) -> tuple[int, int]:
+def _find(log: PartitionLog, timestamp: int, end_offset: int) -> tuple[int, int]:
     """Return offset and timestamp; the timestamp is -1 for the start or the end of the log.
+
+    `end_offset` is the end for the isolation level of the request: no record from there on is found.
 
     Raises:
         MalformedMessage: a batch of the log is damaged.
         OSError: the log cannot be read.
     """
     if timestamp == LATEST:
-        return log.high_watermark, -1
+        return end_offset, -1
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         return log.log_start_offset, -1
     if timestamp < MAX_TIMESTAMP:
         return NOTHING_FOUND
     found = log.max_timestamp() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
-    return NOTHING_FOUND if found is None else (found.offset, found.timestamp_ms)
+    return NOTHING_FOUND if found is None or found.offset >= end_offset else (found.offset, found.timestamp_ms)

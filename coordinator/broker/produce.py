@@ -1,7 +1,7 @@
 """Produce: append batches to logs."""
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
 
 from _wire.errors import ErrorCode
 from _wire.messages.produce import (
@@ -13,11 +13,19 @@ from _wire.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from _wire.records import NO_TIMESTAMP, BatchHeader, CorruptBatch, InvalidBatch, validate_batch
+from _wire.records import (
+    BATCH_HEADER_BYTES,
+    NO_TIMESTAMP,
+    BatchHeader,
+    CorruptBatch,
+    InvalidBatch,
+    batch_headers,
+    validate_batch,
+)
 from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.partitions import LEADER_EPOCH, Partitions
 from coordinator.broker.producer_directory import ProducerDirectory
-from coordinator.broker.producers import AppendedBatch, has_producer_id
+from coordinator.broker.producers import AppendedBatch, ProducerStates, Verification, has_producer_id
 from coordinator.broker.slices import Steps
 from coordinator.broker.storage_errors import StorageErrors
 from coordinator.config import INT64_MAX, PRODUCE_MAX_DECOMPRESSED_BYTES, Config
@@ -28,6 +36,8 @@ from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage
 
 NO_OFFSET = -1
+ADDS_PARTITIONS_VERSION: Final = 12
+"""From this version on, Produce makes its partitions part of the transaction itself (KIP-890)."""
 TOPIC_ID_VERSION = 13
 """From this version on, topics are identified by id only (KIP-516)."""
 INT64_MIN = -INT64_MAX - 1
@@ -40,6 +50,27 @@ class Sent(NamedTuple):
     api_version: int
     topic: str | None
     data: PartitionProduceData
+
+
+class ToVerify(NamedTuple):
+    """A batch whose partition the transaction coordinator has to know as part of the producer's transaction."""
+
+    topic: str
+    partition: int
+    producer_id: int
+    producer_epoch: int
+    log: PartitionLog
+    verification: Verification
+
+
+class Verified(NamedTuple):
+    """The answer of the transaction coordinator about one partition."""
+
+    verification: Verification
+    error: ErrorCode
+
+
+NOTHING_VERIFIED: Final[Mapping[tuple[str, int], Verified]] = {}
 
 
 class ProduceService:
@@ -60,24 +91,71 @@ class ProduceService:
         self._storage_errors = StorageErrors("cannot append to a log; what is stored is still served")
         self._decompressed_bytes_max = config[PRODUCE_MAX_DECOMPRESSED_BYTES]
 
-    def produce(self, request: ProduceRequest, api_version: int, now_ms: int) -> Steps[ProduceResponse]:
-        """Append the batch of each partition. Each partition has its own error code in the response."""
+    def produce(
+        self,
+        request: ProduceRequest,
+        api_version: int,
+        now_ms: int,
+        verified: Mapping[tuple[str, int], Verified] = NOTHING_VERIFIED,
+    ) -> Steps[ProduceResponse]:
+        """Append the batch of each partition. Each partition has its own error code in the response.
+
+        `verified` has what the transaction coordinator answered about the partitions of `to_verify`.
+        """
         response = ProduceResponse()
         for topic, partition_data in _once_each(request.topic_data):
-            name: str | None = topic.name
-            if api_version >= TOPIC_ID_VERSION:
-                known = self._image.topics_by_id.get(topic.topic_id)
-                name = None if known is None else known.name
+            name = self._name(topic, api_version)
             partition_responses = []
             for data in partition_data:
-                partition_responses.append(self._produce_one(Sent(request, api_version, name, data), now_ms))
+                sent = Sent(request, api_version, name, data)
+                partition_responses.append((yield from self._produce_one(sent, verified, now_ms)))
                 yield
             response.responses.append(
                 TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=partition_responses)
             )
         return response
 
-    def _produce_one(self, sent: Sent, now_ms: int) -> PartitionProduceResponse:
+    def to_verify(self, request: ProduceRequest, api_version: int, now_ms: int) -> Steps[list[ToVerify]]:
+        """The partitions in which a transaction is to begin; `producers.Verification` says why they are asked for.
+
+        Of each, the verification has begun and has to be ended. A batch that cannot be appended anyway is left out.
+        """
+        found: list[ToVerify] = []
+        for topic, partition_data in _once_each(request.topic_data):
+            name = self._name(topic, api_version)
+            for data in partition_data:
+                header = _first_header(data)
+                log = None if name is None else self._partitions.locate(name, data.index)
+                if header is None or not header.is_transactional or not isinstance(log, PartitionLog):
+                    continue
+                assert name is not None
+                try:
+                    states = yield from self._producers.load(log, now_ms)
+                except OSError:
+                    continue  # `produce` says why
+                if not states.is_open(header.producer_id, header.producer_epoch):
+                    verification = states.begin_verification(header, api_version >= ADDS_PARTITIONS_VERSION)
+                    found.append(
+                        ToVerify(name, data.index, header.producer_id, header.producer_epoch, log, verification)
+                    )
+                yield
+        return found
+
+    def end_verification(self, asked: ToVerify, *, is_verified: bool) -> None:
+        """The answer of the transaction coordinator is there, or nobody waits for it any more."""
+        states = asked.log.open_transactions
+        if isinstance(states, ProducerStates):
+            states.end_verification(asked.producer_id, asked.verification, is_verified=is_verified)
+
+    def _name(self, topic: TopicProduceData, api_version: int) -> str | None:
+        if api_version < TOPIC_ID_VERSION:
+            return topic.name
+        known = self._image.topics_by_id.get(topic.topic_id)
+        return None if known is None else known.name
+
+    def _produce_one(
+        self, sent: Sent, verified: Mapping[tuple[str, int], Verified], now_ms: int
+    ) -> Steps[PartitionProduceResponse]:
         index, topic = sent.data.index, sent.topic
         if topic is None:
             return rejected_partition(index, ErrorCode.UNKNOWN_TOPIC_ID)
@@ -90,9 +168,22 @@ class ProduceService:
             return rejected_partition(
                 index, ErrorCode.INVALID_TOPIC_EXCEPTION, f"only the coordinator may write to {topic}"
             )
+        verification = None
+        if (answer := verified.get((topic, index))) is not None:
+            verification = answer.verification
+            if answer.error is not ErrorCode.NONE:
+                is_old = answer.error is ErrorCode.INVALID_TXN_STATE
+                message = "Partition was not added to the transaction" if is_old else None
+                return rejected_partition(index, answer.error, message)
         try:
             header, batch = self._validate(sent, log, now_ms)
-            return self._append(log, index, header, batch, now_ms)
+            if has_producer_id(header) and self._producers.current(log) is None:
+                yield from self._load_producers(log, now_ms)
+                if self._partitions.locate(topic, index) is not log:
+                    return rejected_partition(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            return self._append(log, index, header, batch, verification, now_ms)
+        except ProducersUnknown as problem:
+            return rejected_partition(index, ErrorCode.KAFKA_STORAGE_ERROR, str(problem))
         except InvalidBatch as problem:
             return rejected_partition(index, problem.error, str(problem), problem.record_errors)
         except RecordListTooLarge as problem:
@@ -127,32 +218,57 @@ class ProduceService:
             )
         return header, batch
 
+    def _load_producers(self, log: PartitionLog, now_ms: int) -> Steps[None]:
+        """Read what is not known yet of the producers of a log.
+
+        Raises:
+            ProducersUnknown: the log cannot be read.
+        """
+        try:
+            yield from self._producers.load(log, now_ms)
+        except OSError as problem:
+            logger.error(
+                "cannot restore the producer state of a log; rejecting the batch", log=log.name, problem=str(problem)
+            )
+            raise ProducersUnknown(f"cannot read the producer state of {log.name}") from problem
+
     def _append(
-        self, log: PartitionLog, index: int, header: BatchHeader, batch: bytearray, now_ms: int
+        self,
+        log: PartitionLog,
+        index: int,
+        header: BatchHeader,
+        batch: bytearray,
+        verification: Verification | None,
+        now_ms: int,
     ) -> PartitionProduceResponse:
-        states = None
         if has_producer_id(header):
-            try:
-                states = self._producers.states_of(log, now_ms)
-            except OSError as problem:
-                logger.error(
-                    "cannot restore the producer state of a log; rejecting the batch",
-                    log=log.name,
-                    problem=str(problem),
-                )
-                return rejected_partition(
-                    index, ErrorCode.KAFKA_STORAGE_ERROR, f"cannot read the producer state of {log.name}"
-                )
-        verdict = ErrorCode.NONE if states is None else states.check(header)
-        if isinstance(verdict, AppendedBatch):
-            return _appended(index, verdict.base_offset, log)
-        if verdict is not ErrorCode.NONE:
-            return rejected_partition(index, verdict)
+            states = self._producers.current(log)
+            assert states is not None, log.name
+            verdict = states.check(header, verification)
+            if isinstance(verdict, AppendedBatch):
+                return _appended(index, verdict.base_offset, log)
+            if verdict is not ErrorCode.NONE:
+                return rejected_partition(index, verdict)
+        appended_bytes = log.appended_bytes
         appended = log.append(batch, LEADER_EPOCH, now_ms, check_crc=False)
-        if states is not None:
-            states.update(header, appended.base_offset)
+        self._producers.appended(log, header, appended.base_offset, appended_bytes, now_ms)
         self._notifier.mark_appended(log)
         return _appended(index, appended.base_offset, log, appended.log_append_time_ms)
+
+
+class ProducersUnknown(Exception):
+    """The producer states of a log cannot be read."""
+
+
+def _first_header(data: PartitionProduceData) -> BatchHeader | None:
+    """The header of a batch that was not validated yet; None if there is no batch."""
+    if not data.records or len(data.records) < BATCH_HEADER_BYTES:
+        return None
+    try:
+        headers = batch_headers(data.records, 0, False)
+    except CorruptBatch:
+        return None
+    return headers[0] if headers else None
 
 
 def _once_each(topics: list[TopicProduceData]) -> Iterable[tuple[TopicProduceData, Iterable[PartitionProduceData]]]:

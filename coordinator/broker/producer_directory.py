@@ -1,25 +1,53 @@
-"""The producer states of all partitions: read from a log when they are first needed, and expired from time to time."""
+"""The producer states of all partitions: read from snapshots and logs when needed, and expired from time to time.
 
+The states of a log describe it up to `ProducerStates.next_offset`. What was appended by others since (the coordinator's
+own batches in `__consumer_offsets`) is read when somebody needs it.
+"""
+
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Final, Protocol
 from weakref import WeakKeyDictionary, ref
 
-from _wire.records import BatchHeader, CorruptBatch, batch_headers
-from coordinator.broker.producers import ProducerLimits, ProducerStates
-from coordinator.config import PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS, Config
+from _wire.control_records import read_end_txn_marker
+from _wire.errors import MalformedMessage
+from _wire.records import BatchHeader, CorruptBatch, batch_headers, parse_records
+from coordinator.broker.producers import (
+    Marker,
+    OpenTransaction,
+    ProducerLimits,
+    ProducerStates,
+    has_producer_id,
+    snapshot_entries,
+)
+from coordinator.broker.slices import Steps, at_once
+from coordinator.config import INT64_MAX, PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS, Config
+from coordinator.internal_topics import AUDIT_TOPIC, TRANSACTIONS_TOPIC
+from coordinator.log import producer_snapshot
 from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
 
 PRODUCERS_PER_TURN: Final = 20_000
 """So many are looked at in a few ms."""
 NEXT_TURN_MS: Final = 1
+LAST_BATCHES_BYTES: Final = 1 << 20
+"""How much of the end of a log is read beside a snapshot: a ms."""
 ONE_BATCH: Final = 0
 """As the number of bytes to read: the next batch, whatever its size."""
 
 
+TOPICS_WITHOUT_PRODUCERS: Final = frozenset({AUDIT_TOPIC, TRANSACTIONS_TOPIC})
+"""The coordinator alone writes them, without transactions: nothing has to be read of them."""
+
+
 class ExpirationKey:
     """The key of the timer at which expired producers are forgotten."""
+
+
+class SnapshotKey:
+    """The key of the timer at which a snapshot is encoded further."""
 
 
 class Timers(Protocol):
@@ -36,24 +64,166 @@ class ProducerDirectory:
         self._interval_ms = config[PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS]
         self._timers = timers
         self._states: WeakKeyDictionary[PartitionLog, ProducerStates] = WeakKeyDictionary()
+        self._loads: WeakKeyDictionary[PartitionLog, Iterator[None]] = WeakKeyDictionary()
+        """Reads that are under way: whoever needs the states takes steps of the same one."""
+        self._saved: WeakKeyDictionary[PartitionLog, int] = WeakKeyDictionary()
+        """The offset of the newest snapshot."""
         self._timer_runs = False
         self._to_check: deque[ref[PartitionLog]] = deque()
+        self._snapshots: deque[tuple[ref[PartitionLog], int, Iterator[bytes | None]]] = deque()
+        """Snapshots that are being encoded, with their offsets."""
 
-    def states_of(self, log: PartitionLog, now_ms: int) -> ProducerStates:
-        """The producer states of a log.
+    def current(self, log: PartitionLog) -> ProducerStates | None:
+        """The producer states of a log, if they are known up to its end."""
+        states = self._states.get(log)
+        return states if states is not None and states.next_offset >= log.log_end_offset else None
+
+    def load(self, log: PartitionLog, now_ms: int) -> Steps[ProducerStates]:
+        """The producer states of a log, known up to its end. What has to be read is read in steps.
 
         Raises:
             OSError: the log cannot be read.
         """
-        states = self._states.get(log)
-        if states is None:
-            states = self._states[log] = ProducerStates(self._limits, readable_batches(log))
-            if not self._timer_runs:
-                self._start_timer(now_ms + self._interval_ms)
+        while (states := self.current(log)) is None:
+            reading = self._loads.get(log)
+            if reading is None:
+                reading = self._loads[log] = self._read(log, now_ms)
+            try:
+                next(reading)
+            except StopIteration:
+                self._loads.pop(log, None)
+                continue
+            except BaseException:
+                self._loads.pop(log, None)
+                raise
+            yield
         return states
+
+    def states_of(self, log: PartitionLog, now_ms: int) -> ProducerStates:
+        """As `load`, at once. Only for logs of which little has to be read.
+
+        Raises:
+            OSError: the log cannot be read.
+        """
+        return at_once(self.load(log, now_ms))
+
+    def _set(self, log: PartitionLog, states: ProducerStates, now_ms: int) -> None:
+        self._states[log] = log.open_transactions = states
+        self._expire_later(states, now_ms)
+
+    def _read(self, log: PartitionLog, now_ms: int) -> Iterator[None]:
+        """Read what is not known yet: at first a snapshot and what follows it, later what was appended since."""
+        states = self._states.get(log)
+        if log.topic in TOPICS_WITHOUT_PRODUCERS:
+            states = ProducerStates(self._limits)
+            states.next_offset = INT64_MAX
+            self._follow(log, states, now_ms)
+            return
+        if states is None:
+            states = ProducerStates(self._limits)
+            offset, entries = log.newest_producer_snapshot()
+            self._saved[log] = offset
+            states.restore(entries, offset, now_ms)
+            for producer_id, transaction in states.open.items():
+                first = max(transaction.first_offset, log.log_start_offset)
+                states.open[producer_id] = OpenTransaction(transaction.first_offset, _appended_before(log, first))
+            for segment in log.segments:
+                segment.transaction_index.truncate(offset)
+            for header in _last_batches(log, offset):
+                states.remember(header)
+        first_read = states.next_offset
+        start = max(first_read, log.log_start_offset)
+        position = _appended_before(log, start)
+        # What is appended meanwhile is read too.
+        for header, data in readable_batches(log, start):
+            _replay(log, states, header, data, position)
+            position += header.size_in_bytes
+            yield
+        states.next_offset = max(states.next_offset, log.log_end_offset)
+        if log.open_transactions is None:
+            self._follow(log, states, now_ms)
+            if log.segments and first_read < log.segments[-1].base_offset:
+                self._save_snapshot(log, states, now_ms)
+
+    def _follow(self, log: PartitionLog, states: ProducerStates, now_ms: int) -> None:
+        self._states[log] = log.open_transactions = states
+        self._expire_later(states, now_ms)
+
+    # --------------------------------------------------------------------------------------------------------- appends
+
+    def appended(
+        self, log: PartitionLog, header: BatchHeader, base_offset: int, appended_bytes: int, now_ms: int
+    ) -> None:
+        """A batch of data was appended, before which `appended_bytes` had been appended to the log.
+
+        The producers of a log are followed from its first batch on, so that it need not be read for them later.
+        """
+        if log.open_transactions is None and base_offset == 0:
+            self._follow(log, ProducerStates(self._limits), now_ms)
+        states = self._states.get(log)
+        if states is not None and states.next_offset == base_offset:
+            self._save_if_rolled(log, states, base_offset, now_ms)
+            states.update(header, base_offset, appended_bytes)
+            self._expire_later(states, now_ms)
+
+    def marker_appended(self, log: PartitionLog, marker: Marker, offset: int, now_ms: int) -> None:
+        """A marker was appended to a log, whose states had been loaded."""
+        states = self._states[log]
+        self._save_if_rolled(log, states, offset, now_ms)
+        aborted = states.end_transaction(
+            marker.producer_id, marker.producer_epoch, marker.committed, marker.coordinator_epoch, offset, now_ms
+        )
+        if aborted is not None:
+            log.segments[-1].transaction_index.append(aborted)
+
+    # -------------------------------------------------------------------------------------------------------- snapshots
+
+    def _save_if_rolled(self, log: PartitionLog, states: ProducerStates, offset: int, now_ms: int) -> None:
+        """Save the states before the first offset of a new segment: a load then reads that segment alone."""
+        if offset > 0 and log.segments[-1].base_offset == offset:
+            self._save_snapshot(log, states, now_ms)
+
+    def _save_snapshot(self, log: PartitionLog, states: ProducerStates, now_ms: int) -> None:
+        """Save the states as they are now; many are encoded in several turns of the event loop."""
+        encoding = producer_snapshot.encode(snapshot_entries(states.snapshot()))
+        self._snapshots.append((ref(log), states.next_offset, encoding))
+        self._encode_next(now_ms)
+
+    def _encode_next(self, now_ms: int) -> None:
+        log_ref, offset, encoding = self._snapshots[0]
+        data = next(encoding)
+        if data is not None:
+            self._snapshots.popleft()
+            log = log_ref()
+            if log is not None:
+                self._store(log, offset, data)
+        if self._snapshots:
+            self._timers.start(SnapshotKey(), now_ms + NEXT_TURN_MS)
+
+    def _store(self, log: PartitionLog, offset: int, data: bytes, *, flush: bool = False) -> None:
+        try:
+            log.save_producer_snapshot(offset, data, flush=flush)
+            self._saved[log] = offset
+        except OSError as problem:
+            # The next start reads the log instead.
+            logger.error("cannot save a producer snapshot", log=log.name, offset=offset, problem=str(problem))
+
+    def finish(self) -> None:
+        """Before a clean stop: save the states, so that the next start need not read the logs."""
+        self._snapshots.clear()
+        for log, states in list(self._states.items()):
+            offset = log.log_end_offset
+            if states.next_offset == offset and self._saved.get(log) != offset:
+                *_, data = producer_snapshot.encode(snapshot_entries(states.snapshot()))
+                assert data is not None
+                self._store(log, offset, data, flush=True)
+
+    # ------------------------------------------------------------------------------------------------------------- time
 
     def due(self, key: object, now_ms: int) -> None:
         """Forget expired producers if this is the timer for it. Many are done in several turns of the event loop."""
+        if isinstance(key, SnapshotKey) and self._snapshots:
+            self._encode_next(now_ms)
         if not isinstance(key, ExpirationKey):
             return
         self._timer_runs = False
@@ -65,33 +235,89 @@ class ProducerDirectory:
             if log is not None and (states := self._states.get(log)) is not None:
                 checked += 1 + len(states)
                 states.remove_expired(now_ms)
-        if self._states:
+        if any(self._states.values()):
             self._start_timer(now_ms + (NEXT_TURN_MS if self._to_check else self._interval_ms))
+
+    def _expire_later(self, states: ProducerStates, now_ms: int) -> None:
+        if not self._timer_runs and len(states):
+            self._start_timer(now_ms + self._interval_ms)
 
     def _start_timer(self, deadline_ms: int) -> None:
         self._timer_runs = True
         self._timers.start(ExpirationKey(), deadline_ms)
 
 
-def readable_batches(log: PartitionLog) -> Iterator[BatchHeader]:
-    """The headers of the batches of a log. What is damaged is left out, with one log line for each place.
+def _last_batches(log: PartitionLog, end_offset: int) -> Iterator[BatchHeader]:
+    """The batches at the end of the active segment, as far as a snapshot at `end_offset` describes them.
+
+    A snapshot has only the last batch of each producer, but a producer may repeat the last five.
+    """
+    segment = log.segment_at(max(end_offset - 1, log.log_start_offset))
+    if segment is None or end_offset <= max(segment.base_offset, log.log_start_offset):
+        return
+    index = segment.offset_index
+    entry = bisect_left(index.positions, segment.size_bytes - LAST_BATCHES_BYTES)
+    start = segment.base_offset + (index.offsets[entry] if entry < len(index.offsets) and entry else 0)
+    with suppress(CorruptBatch):  # the states are complete without them
+        for header, _ in log.batches(max(start, log.log_start_offset), LAST_BATCHES_BYTES):
+            if header.base_offset >= end_offset:
+                return
+            yield header
+
+
+def _appended_before(log: PartitionLog, offset: int) -> int:
+    """How many bytes had been appended to a log before an offset; too many if the log is damaged there."""
+    try:
+        return log.appended_bytes - log.bytes_from(offset)
+    except CorruptBatch:
+        return log.appended_bytes
+
+
+def _replay(log: PartitionLog, states: ProducerStates, header: BatchHeader, data: bytes, position: int) -> None:
+    """Update the states with a batch of the log, before which `position` bytes had been appended."""
+    if not header.is_control or not has_producer_id(header):
+        states.update(header, header.base_offset, position)
+        return
+    states.next_offset = header.next_offset
+    try:
+        records = parse_records(data)
+        if not records:
+            return  # compaction has removed the marker
+        marker = read_end_txn_marker(records[0])
+    except MalformedMessage as problem:
+        logger.warning("a marker cannot be read", log=log.name, offset=header.base_offset, problem=str(problem))
+        return
+    aborted = states.end_transaction(
+        header.producer_id,
+        header.producer_epoch,
+        marker.committed,
+        marker.coordinator_epoch,
+        header.last_offset,
+        header.max_timestamp_ms,
+    )
+    segment = log.segment_at(header.base_offset)
+    if aborted is not None and segment is not None:
+        segment.transaction_index.append(aborted)
+
+
+def readable_batches(log: PartitionLog, offset: int) -> Iterator[tuple[BatchHeader, bytes]]:
+    """The batches of a log from an offset on. What is damaged is left out, with one log line for each place.
 
     If a damaged batch still says where it ends, the next one follows; otherwise the next segment.
 
     Raises:
         OSError: the log cannot be read.
     """
-    offset = log.log_start_offset
     while offset < log.log_end_offset:
         try:
-            for header, _ in log.batches(offset):
-                yield header
+            for header, data in log.batches(offset):
+                yield header, data
                 offset = header.next_offset
             return
         except CorruptBatch as problem:
             # The damage may lie after batches that were read together with it.
-            for header in _batches_before_damage(log, offset):
-                yield header
+            for header, data in _batches_before_damage(log, offset):
+                yield header, data
                 offset = header.next_offset
             after = log.offset_after_damage(offset)
             logger.warning(
@@ -104,11 +330,12 @@ def readable_batches(log: PartitionLog) -> Iterator[BatchHeader]:
             offset = after
 
 
-def _batches_before_damage(log: PartitionLog, offset: int) -> Iterator[BatchHeader]:
+def _batches_before_damage(log: PartitionLog, offset: int) -> Iterator[tuple[BatchHeader, bytes]]:
     while offset < log.log_end_offset:
         try:
-            (header,) = batch_headers(log.read(offset, ONE_BATCH))
+            data = log.read(offset, ONE_BATCH, before_offset=log.log_end_offset)
+            (header,) = batch_headers(data)
         except CorruptBatch:
             return
-        yield header
+        yield header, data
         offset = header.next_offset

@@ -1,18 +1,29 @@
-"""The state of idempotent producers: each batch is appended once and in order (KIP-98, ProducerStateManager)."""
+"""The producers of a log: each batch is appended once and in order, transactions are open until their marker (KIP-98).
+
+Counterpart in Kafka: `ProducerStateManager`, `ProducerAppendInfo`, `VerificationStateEntry`.
+"""
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from _wire.errors import ErrorCode
 from _wire.records import BatchHeader
 from coordinator.config import PRODUCER_ID_EXPIRATION_MS, PRODUCER_IDS_PER_PARTITION_MAX, Config
+from coordinator.log.producer_snapshot import SnapshotEntry
+from coordinator.log.transaction_index import AbortedTransaction
 
 NO_PRODUCER_ID: Final = -1
 NO_PRODUCER_EPOCH: Final = -1
+NO_OFFSET: Final = -1
+NO_SEQUENCE: Final = -1
+NO_COORDINATOR_EPOCH: Final = -1
+SEQUENCE_MASK: Final = 0x7FFFFFFF
 BATCHES_REMEMBERED: Final = 5
 """A producer has at most five requests in flight, so it never retries an older batch (KIP-98)."""
+EPOCH_BUMP_VERSION: Final = 2
+"""From this transaction version on, each transaction has an epoch of its own (KIP-890)."""
 
 
 def has_producer_id(batch: BatchHeader) -> bool:
@@ -32,90 +43,297 @@ class ProducerLimits:
         return cls(config[PRODUCER_ID_EXPIRATION_MS], config[PRODUCER_IDS_PER_PARTITION_MAX])
 
 
-@dataclass(frozen=True, slots=True)
-class AppendedBatch:
+class AppendedBatch(NamedTuple):
     """A batch that is in the log."""
 
     base_sequence: int
     last_sequence: int
     base_offset: int
 
+    @property
+    def last_offset(self) -> int:
+        """Each offset has its sequence, which wraps from 2^31 - 1 to 0."""
+        return self.base_offset + ((self.last_sequence - self.base_sequence) & SEQUENCE_MASK)
 
-@dataclass(slots=True)
-class ProducerState:
-    """The epoch of one producer, the greatest timestamp of its last batch, and its last batches, oldest first."""
+
+class ProducerState(NamedTuple):
+    """The epoch of one producer, the greatest timestamp of its last batch, and its last batches, oldest first.
+
+    It has no batches if a marker has raised its epoch since the last one. `first_offset` is where its open transaction
+    begins. `coordinator_epoch` is that of its last marker, -1 without any.
+
+    A value, so that a snapshot may be encoded while the producers go on.
+    """
 
     epoch: int
     last_timestamp_ms: int
     batches: tuple[AppendedBatch, ...]
+    first_offset: int | None = None
+    coordinator_epoch: int = NO_COORDINATOR_EPOCH
+
+
+class Marker(NamedTuple):
+    """The end of a transaction, as it is to be written to a partition (WriteTxnMarkers)."""
+
+    producer_id: int
+    producer_epoch: int
+    committed: bool
+    coordinator_epoch: int
+    transaction_version: int
+
+
+class Verification:
+    """The transaction coordinator was asked whether a partition is part of a transaction.
+
+    It is good for one transaction: a marker that is written meanwhile makes it void, even if the answer was yes.
+    """
+
+    __slots__ = ("lowest_sequence", "starts_at_zero", "waiting")
+
+    def __init__(self, sequence: int, starts_at_zero: bool) -> None:
+        """`starts_at_zero`: a producer that the partition does not know has to begin with sequence 0 (KIP-890)."""
+        self.lowest_sequence = sequence
+        """Of the batches that wait for the answer: the transaction cannot begin with a later one."""
+        self.starts_at_zero = starts_at_zero
+        self.waiting = 0
+        """How many batches wait for the answer."""
+
+
+class OpenTransaction(NamedTuple):
+    """Where an open transaction begins, and how many bytes had been appended to the log before it."""
+
+    first_offset: int
+    appended_bytes: int
 
 
 class ProducerStates:
     """The states of the producers of one partition."""
 
-    def __init__(self, limits: ProducerLimits, appended: Iterable[BatchHeader]) -> None:
-        """Restore the states from the batches of a log, which hold all that was appended before a restart.
-
-        Expired producers are among them, until the next `remove_expired`, as when Kafka replays a log.
-        """
+    def __init__(self, limits: ProducerLimits) -> None:
         self._limits = limits
         # In the order in which they last wrote.
         self._producers: OrderedDict[int, ProducerState] = OrderedDict()
-        for header in appended:
-            self.update(header, header.base_offset)
+        self.open: dict[int, OpenTransaction] = {}
+        """Producer id → its open transaction, in the order of their first offsets."""
+        self._verifications: dict[int, Verification] = {}
+        self.next_offset = 0
+        """The offset of the log up to which the states are known."""
 
     def __len__(self) -> int:
         return len(self._producers)
 
-    def check(self, batch: BatchHeader) -> ErrorCode | AppendedBatch:
+    @property
+    def first_unstable_offset(self) -> int | None:
+        """Where the first open transaction begins; None: none is open."""
+        return next(iter(self.open.values())).first_offset if self.open else None
+
+    # ---------------------------------------------------------------------------------------------------- data batches
+
+    def check(self, batch: BatchHeader, verification: Verification | None = None) -> ErrorCode | AppendedBatch:
         """Check the producer epoch and the sequence numbers of a batch before it is appended.
 
-        Of a producer that is not known any sequence is accepted: its state may have expired.
+        Of a producer that is not known any sequence is accepted: its state may have expired. The first batch of a
+        transaction needs the `verification` that was begun for it (KIP-890).
 
         Returns:
             NONE if the batch may be appended; the appended batch if this one is a duplicate of it;
-            INVALID_PRODUCER_EPOCH for a fenced producer; OUT_OF_ORDER_SEQUENCE_NUMBER if a batch is missing before it.
+            INVALID_PRODUCER_EPOCH for a fenced producer; OUT_OF_ORDER_SEQUENCE_NUMBER if a batch is missing before it;
+            INVALID_TXN_STATE if it is in no open transaction, or not transactional while there is one.
         """
         producer = self._producers.get(batch.producer_id)
         epoch = NO_PRODUCER_EPOCH if producer is None else producer.epoch
         if batch.producer_epoch < epoch:
             return ErrorCode.INVALID_PRODUCER_EPOCH
+        if producer is not None and batch.producer_epoch == epoch:
+            for appended in producer.batches:
+                if (appended.base_sequence, appended.last_sequence) == (batch.base_sequence, batch.last_sequence):
+                    return appended
+        if batch.is_transactional and not self.is_open(batch.producer_id, batch.producer_epoch):
+            begun = self._verifications.get(batch.producer_id)
+            if begun is None or begun is not verification:
+                return ErrorCode.INVALID_TXN_STATE
+            is_unknown = producer is None and begun.starts_at_zero and batch.base_sequence != 0
+            if is_unknown or batch.base_sequence > begun.lowest_sequence:
+                return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         if producer is None:
             return ErrorCode.NONE
         if batch.producer_epoch > epoch:
-            is_first = batch.base_sequence == 0 or epoch == NO_PRODUCER_EPOCH
-            return ErrorCode.NONE if is_first else ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-        for appended in producer.batches:
-            if (appended.base_sequence, appended.last_sequence) == (batch.base_sequence, batch.last_sequence):
-                return appended
-        last = producer.batches[-1].last_sequence
-        in_order = batch.base_sequence == (last + 1) & 0x7FFFFFFF
-        return ErrorCode.NONE if in_order else ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+            if batch.base_sequence != 0 and epoch != NO_PRODUCER_EPOCH:
+                return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        else:
+            last = producer.batches[-1].last_sequence if producer.batches else NO_SEQUENCE
+            if batch.base_sequence != (last + 1) & SEQUENCE_MASK:
+                return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        if producer.first_offset is not None and not batch.is_transactional:
+            return ErrorCode.INVALID_TXN_STATE
+        return ErrorCode.NONE
 
-    def update(self, batch: BatchHeader, base_offset: int) -> None:
+    def update(self, batch: BatchHeader, base_offset: int, appended_bytes: int = 0) -> None:
         """Update the state of the producer after its batch was appended at `base_offset`.
 
-        If there are more producers than are allowed, forget the one that has not written for the longest time.
+        `appended_bytes` had been appended to the log before. If there are more producers than are allowed, forget the
+        one that has not written for the longest time, unless it has a transaction open.
         """
+        last_offset = base_offset + batch.last_offset - batch.base_offset
+        self.next_offset = last_offset + 1
         if not has_producer_id(batch) or batch.is_control:
             return
+        producer_id = batch.producer_id
         appended = AppendedBatch(batch.base_sequence, batch.last_sequence, base_offset)
-        producer = self._producers.get(batch.producer_id)
-        if producer is None or producer.epoch != batch.producer_epoch:
-            self._producers[batch.producer_id] = ProducerState(
-                batch.producer_epoch, batch.max_timestamp_ms, (appended,)
-            )
-        else:
-            producer.last_timestamp_ms = batch.max_timestamp_ms
-            producer.batches = (*producer.batches[1 - BATCHES_REMEMBERED :], appended)
-        self._producers.move_to_end(batch.producer_id)
+        producer = self._producers.get(producer_id)
+        first_offset = None if producer is None else producer.first_offset
+        # A batch whose records compaction has removed is in a transaction that has ended: its marker may be gone, too.
+        if batch.is_transactional and first_offset is None and batch.record_count:
+            first_offset = base_offset
+            self.open[producer_id] = OpenTransaction(base_offset, appended_bytes)
+            self._verifications.pop(producer_id, None)
+        batches: tuple[AppendedBatch, ...] = (appended,)
+        coordinator_epoch = NO_COORDINATOR_EPOCH
+        if producer is not None:
+            coordinator_epoch = producer.coordinator_epoch
+            if producer.epoch == batch.producer_epoch:
+                batches = (*producer.batches[1 - BATCHES_REMEMBERED :], appended)
+        state = ProducerState(batch.producer_epoch, batch.max_timestamp_ms, batches, first_offset, coordinator_epoch)
+        self._put(producer_id, state)
+
+    def _put(self, producer_id: int, state: ProducerState) -> None:
+        self._producers[producer_id] = state
+        self._producers.move_to_end(producer_id)
         if len(self._producers) > self._limits.producers_max:
-            self._producers.popitem(last=False)
+            oldest = next((each for each in self._producers if each not in self.open), None)
+            if oldest is not None:
+                del self._producers[oldest]
+
+    # ---------------------------------------------------------------------------------------------------- transactions
+
+    def is_open(self, producer_id: int, producer_epoch: int) -> bool:
+        """Whether the producer has a transaction open in this partition at that epoch."""
+        return producer_id in self.open and self._producers[producer_id].epoch == producer_epoch
+
+    def begin_verification(self, batch: BatchHeader, starts_at_zero: bool) -> Verification:
+        """Remember that the transaction coordinator is being asked about a batch; `end_verification` has to follow."""
+        begun = self._verifications.get(batch.producer_id)
+        if begun is None:
+            begun = self._verifications[batch.producer_id] = Verification(batch.base_sequence, starts_at_zero)
+        begun.lowest_sequence = min(begun.lowest_sequence, batch.base_sequence)
+        begun.waiting += 1
+        return begun
+
+    def end_verification(self, producer_id: int, verification: Verification, *, is_verified: bool) -> None:
+        """The answer is there. What was never verified is forgotten: anybody may ask for any producer id."""
+        verification.waiting -= 1
+        is_unused = not is_verified and verification.waiting == 0
+        if is_unused and self._verifications.get(producer_id) is verification:
+            del self._verifications[producer_id]
+
+    def check_marker(self, marker: Marker) -> ErrorCode:
+        """Check a marker before it is written.
+
+        Returns:
+            INVALID_PRODUCER_EPOCH if it is of an older transaction than the producer's last one;
+            TRANSACTION_COORDINATOR_FENCED if an older coordinator sent it; else NONE.
+        """
+        producer = self._producers.get(marker.producer_id)
+        if producer is None:
+            return ErrorCode.NONE
+        if marker.producer_epoch < producer.epoch:
+            return ErrorCode.INVALID_PRODUCER_EPOCH
+        is_repeated = marker.producer_epoch == producer.epoch
+        if marker.transaction_version >= EPOCH_BUMP_VERSION and is_repeated and producer.first_offset is not None:
+            # The epoch of the transaction that is open: the marker ends the one before.
+            return ErrorCode.INVALID_PRODUCER_EPOCH
+        if marker.coordinator_epoch < producer.coordinator_epoch:
+            return ErrorCode.TRANSACTION_COORDINATOR_FENCED
+        return ErrorCode.NONE
+
+    def end_transaction(
+        self, producer_id: int, producer_epoch: int, committed: bool, coordinator_epoch: int, offset: int, at_ms: int
+    ) -> AbortedTransaction | None:
+        """Update the state after a marker was appended at `offset`; return the transaction if it was aborted.
+
+        A marker without a transaction leaves a trace only in the epochs.
+        """
+        self.next_offset = offset + 1
+        producer = self._producers.get(producer_id)
+        batches = producer.batches if producer is not None and producer.epoch == producer_epoch else ()
+        was_open = self.open.pop(producer_id, None)
+        self._verifications.pop(producer_id, None)
+        self._put(producer_id, ProducerState(producer_epoch, at_ms, batches, None, coordinator_epoch))
+        if was_open is None or committed:
+            return None
+        first_unstable = self.first_unstable_offset
+        stable = offset + 1 if first_unstable is None else first_unstable
+        return AbortedTransaction(producer_id, was_open.first_offset, offset, stable)
+
+    def stable_bytes(self, appended_bytes: int) -> int:
+        """How many of the bytes appended to the log lie before the last stable offset."""
+        return next(iter(self.open.values())).appended_bytes if self.open else appended_bytes
+
+    # ------------------------------------------------------------------------------------------------- time, snapshots
 
     def remove_expired(self, now_ms: int) -> None:
-        """Forget the producers whose last batch has a timestamp of `expiration_ms` ago or earlier."""
+        """Forget the producers whose last batch has a timestamp of `expiration_ms` ago or earlier.
+
+        One with an open transaction stays.
+        """
         latest_ms = now_ms - self._limits.expiration_ms
         for producer_id in [
-            producer_id for producer_id, state in self._producers.items() if state.last_timestamp_ms <= latest_ms
+            producer_id
+            for producer_id, state in self._producers.items()
+            if state.last_timestamp_ms <= latest_ms and state.first_offset is None
         ]:
             del self._producers[producer_id]
+            self._verifications.pop(producer_id, None)
+
+    def snapshot(self) -> list[tuple[int, ProducerState]]:
+        """The producers as they are now; to be encoded by `snapshot_entries`."""
+        return list(self._producers.items())
+
+    def restore(self, entries: Iterable[SnapshotEntry], offset: int, now_ms: int) -> None:
+        """Begin with a snapshot of the state before `offset`. Expired producers are left out."""
+        self.next_offset = offset
+        latest_ms = now_ms - self._limits.expiration_ms
+        open_at: list[tuple[int, int]] = []
+        for entry in entries:
+            is_open = entry.first_offset >= 0
+            if not is_open and entry.timestamp_ms <= latest_ms:
+                continue
+            batches: tuple[AppendedBatch, ...] = ()
+            if entry.last_sequence >= 0:
+                first_sequence = (entry.last_sequence - entry.offset_delta) & SEQUENCE_MASK
+                first = entry.last_offset - entry.offset_delta
+                batches = (AppendedBatch(first_sequence, entry.last_sequence, first),)
+            first_offset = entry.first_offset if is_open else None
+            state = ProducerState(entry.epoch, entry.timestamp_ms, batches, first_offset, entry.coordinator_epoch)
+            self._put(entry.producer_id, state)
+            if is_open:
+                open_at.append((entry.first_offset, entry.producer_id))
+        for first_offset, producer_id in sorted(open_at):
+            self.open[producer_id] = OpenTransaction(first_offset, 0)
+
+    def remember(self, batch: BatchHeader) -> None:
+        """Add one of the last batches of a producer to those that `restore` knows; called in the order of the log."""
+        producer = self._producers.get(batch.producer_id)
+        if producer is None or not producer.batches or producer.epoch != batch.producer_epoch or batch.is_control:
+            return
+        *earlier, last = producer.batches
+        if batch.base_offset < last.base_offset:
+            appended = AppendedBatch(batch.base_sequence, batch.last_sequence, batch.base_offset)
+            batches = (*earlier[2 - BATCHES_REMEMBERED :], appended, last)
+            self._producers[batch.producer_id] = producer._replace(batches=batches)
+
+
+def snapshot_entries(producers: Iterable[tuple[int, ProducerState]]) -> Iterator[SnapshotEntry]:
+    """What a snapshot stores of producers: of their batches the last one only."""
+    for producer_id, state in producers:
+        last = state.batches[-1] if state.batches else None
+        yield SnapshotEntry(
+            producer_id,
+            state.epoch,
+            NO_SEQUENCE if last is None else last.last_sequence,
+            NO_OFFSET if last is None else last.last_offset,
+            0 if last is None else last.last_offset - last.base_offset,
+            state.last_timestamp_ms,
+            state.coordinator_epoch,
+            NO_OFFSET if state.first_offset is None else state.first_offset,
+        )

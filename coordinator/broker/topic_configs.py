@@ -33,6 +33,7 @@ from coordinator.config import (
     MESSAGE_MAX_BYTES,
     OFFSETS_TOPIC_SEGMENT_BYTES,
     SEGMENT_BYTES_MIN,
+    TRANSACTION_STATE_LOG_SEGMENT_BYTES,
     Config,
     ConfigKey,
 )
@@ -494,6 +495,8 @@ def origins(key: TopicConfigKey, topic: str, configs: Mapping[str, str], config:
     fallbacks = key.broker
     if key is SEGMENT_BYTES and topic == OFFSETS_TOPIC:
         fallbacks = (BrokerDefault(OFFSETS_TOPIC_SEGMENT_BYTES),)
+    if key is SEGMENT_BYTES and topic == TRANSACTIONS_TOPIC:
+        fallbacks = (BrokerDefault(TRANSACTION_STATE_LOG_SEGMENT_BYTES),)
     for each in fallbacks:
         if config.is_given(each.key):
             shown = config.text(each.key)

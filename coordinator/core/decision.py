@@ -39,6 +39,10 @@ class SessionTimeouts(Protocol):
         """When the member's session was last renewed, in wall-clock milliseconds; None: not since it began."""
 
 
+def _no_producer_ids(now_ms: int) -> int:
+    raise LookupError("nobody allocates producer ids here")
+
+
 class Environment(NamedTuple):
     """What all operations of a coordinator may read. `new_id` returns a random UUID as text.
 
@@ -52,6 +56,8 @@ class Environment(NamedTuple):
     filled_size: int | None = None
     addresses: AddressLimits | None = None
     """How much the clients of one address may create; None: without a limit."""
+    new_producer_id: Callable[[int], int] = _no_producer_ids
+    """(now in ms) → a producer id that was never used."""
 
     def may_create_group(self, client_host: str) -> bool:
         return self.addresses is None or self.addresses.may_create_group(client_host)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, Self
 
 from _wire.records import BatchHeader, find_max_timestamp, find_timestamp, place_batches, set_log_append_time
+from coordinator.log import producer_snapshot
 from coordinator.log.config import INT64_MAX, LogConfig
 from coordinator.log.errors import (
     LogAppendError,
@@ -21,6 +22,8 @@ from coordinator.log.partition_metadata import write_topic_id
 from coordinator.log.recovery import Loss, Recovery, load_segments
 from coordinator.log.segment import DELETED_SUFFIX, NO_TIMESTAMP, PrebuiltBatch, Segment
 from coordinator.log.swap import remove_segment_files
+from coordinator.log.transaction_index import AbortedTransaction
+from coordinator.logger import logger
 
 REPLAY_BYTES = 1 << 20
 
@@ -92,6 +95,18 @@ class FlushListener(Protocol):
         """Records that were appended have to be flushed in so many ms."""
 
 
+class OpenTransactions(Protocol):
+    """What is known of the transactions in a log."""
+
+    @property
+    def next_offset(self) -> int:
+        """The offset before which all transactions are known."""
+
+    @property
+    def first_unstable_offset(self) -> int | None:
+        """Where the first open transaction begins; None: none is open."""
+
+
 class PartitionLog:
     """The records with offsets from `log_start_offset` (inclusive) to `log_end_offset` (exclusive)."""
 
@@ -108,6 +123,8 @@ class PartitionLog:
         """Bytes appended since the log was opened; what retention removes is not subtracted."""
         self.recovery_point = 0
         self.recovery = Recovery()
+        self.open_transactions: OpenTransactions | None = None
+        """None until somebody needs them (`broker/producer_directory.py`): they have to be read first."""
         self.is_closed = False
         self._listener: FlushListener | None = None
         self._durable_only = False
@@ -162,6 +179,7 @@ class PartitionLog:
             if not clean:
                 # The process that created them may have been killed before it flushed their directory entries.
                 log._directories_to_fsync = [log.folder.parent, log.folder]
+            log._remove_snapshots_after(log.indexed_transactions_end)
         if log._segments and log._segments[-1].next_offset < log_start_offset:
             # What came after the deleted records was lost. Their offsets must not be used again.
             log._remove_all_segments()
@@ -224,6 +242,85 @@ class PartitionLog:
     def segments(self) -> Sequence[Segment]:
         """The segments, oldest first. The last one is the active segment."""
         return self._segments
+
+    @property
+    def last_stable_offset(self) -> int | None:
+        """The offset before which all transactions have ended (UnifiedLog.lastStableOffset).
+
+        None as long as the transactions up to the end of the log are not known.
+        """
+        known = self.open_transactions
+        if known is None or known.next_offset < self.log_end_offset:
+            return None
+        first = known.first_unstable_offset
+        served = self.high_watermark
+        return served if first is None else min(max(first, self.log_start_offset), served)
+
+    @property
+    def indexed_transactions_end(self) -> int:
+        """The offset up to which no aborted transaction is missing from the transaction indexes.
+
+        It is the base offset of the first segment that was recovered, or else the end of the log.
+        """
+        rebuilt = (segment.base_offset for segment in self._segments if segment.is_rebuilt)
+        return next(rebuilt, self._segments[-1].next_offset if self._segments else 0)
+
+    def _remove_snapshots_after(self, offset: int) -> None:
+        """Remove producer snapshots after whose offset the log has to be read again."""
+        offsets = producer_snapshot.stored_offsets(self._fs, self.folder)
+        producer_snapshot.remove_snapshots(self._fs, self.folder, offsets[bisect_right(offsets, offset) :])
+
+    def newest_producer_snapshot(self) -> tuple[int, list[producer_snapshot.SnapshotEntry]]:
+        """The newest producer snapshot and its offset; a damaged one is removed, and the one before it counts.
+
+        Offset 0 and no producer if there is none.
+
+        Raises:
+            OSError: a file cannot be read or removed.
+        """
+        for offset in reversed(producer_snapshot.stored_offsets(self._fs, self.folder)):
+            try:
+                if offset <= self.log_end_offset:
+                    return offset, producer_snapshot.read_snapshot(self._fs, self.folder, offset)
+                problem = f"the log ends at {self.log_end_offset}"
+            except producer_snapshot.DamagedSnapshot as damage:
+                problem = str(damage)
+            logger.warning("producer snapshot ignored", log=self.name, offset=offset, problem=problem)
+            producer_snapshot.remove_snapshots(self._fs, self.folder, [offset])
+        return 0, []
+
+    def save_producer_snapshot(self, offset: int, data: bytes, *, flush: bool = False) -> None:
+        """Store the producer state before an offset, and remove all snapshots but the newest few.
+
+        The transaction indexes are saved first: a load trusts them up to the snapshot.
+
+        Raises:
+            OSError: a file cannot be written or removed.
+        """
+        if self._fs.is_directory(self.folder):
+            for segment in self._segments:
+                segment.transaction_index.save(self._fs, flush=flush)
+            producer_snapshot.write_snapshot(self._fs, self.folder, offset, data, flush=flush)
+
+    def has_aborted_transactions(self, offset: int) -> bool:
+        """Whether the segments from the one that holds `offset` on may have aborted transactions."""
+        segments = self._segments[self._segment_position(offset) :]
+        return any(segment.transaction_index.entries for segment in segments)
+
+    def aborted_transactions(self, offset: int, end_offset: int) -> Iterator[AbortedTransaction]:
+        """Iterate over the aborted transactions with records from `offset` (inclusive) to `end_offset` (exclusive)."""
+        for segment in self._segments[self._segment_position(offset) :]:
+            entries = segment.transaction_index.entries
+            for position in range(segment.transaction_index.position_of(offset), len(entries)):
+                entry = entries[position]
+                if entry.first_offset < end_offset:
+                    yield entry
+                if entry.last_stable_offset >= end_offset:
+                    return  # all later ones begin after the end
+
+    def segment_at(self, offset: int) -> Segment | None:
+        """The segment that holds an offset, the last one for the end of the log; None if there is none."""
+        return self._segments[self._segment_position(offset)] if self._segments else None
 
     # ----------------------------------------------------------------------------------------------------------- append
 

@@ -1,4 +1,4 @@
-"""One segment: a log file named by its first offset, and its two indexes."""
+"""One segment: a log file named by its first offset, and its indexes."""
 
 import errno
 from bisect import insort
@@ -20,6 +20,7 @@ from coordinator.log.config import LogConfig
 from coordinator.log.damage import Damage, DamagedOffsets, scan
 from coordinator.log.files import FileSystem, OpenFile
 from coordinator.log.index import OFFSET_ENTRY, OffsetIndex, TimeIndex
+from coordinator.log.transaction_index import TransactionIndex
 from coordinator.logger import logger
 
 INT32_MAX = 2**31 - 1
@@ -50,7 +51,7 @@ HEAD_BYTES = 27
 
 
 def segment_path(directory: Path, base_offset: int, suffix: str) -> Path:
-    """Return the path of a segment's file, named as in Kafka. `suffix` is `.log`, `.index` or `.timeindex`."""
+    """Return the path of a segment's file, named as in Kafka. `suffix` is `.log` or that of an index."""
     return directory / f"{base_offset:020d}{suffix}"
 
 
@@ -95,6 +96,9 @@ class Segment:
         self.log_path = segment_path(directory, base_offset, f".log{suffix}")
         self.offset_index = OffsetIndex(segment_path(directory, base_offset, f".index{suffix}"))
         self.time_index = TimeIndex(segment_path(directory, base_offset, f".timeindex{suffix}"))
+        self.transaction_index = TransactionIndex(segment_path(directory, base_offset, f".txnindex{suffix}"))
+        self.is_rebuilt = False
+        """Whether its state was rebuilt from its batches: aborted transactions may be missing from their index."""
         self._fs = fs
         self.configure(config)
         self._file: OpenFile = fs.open(self.log_path)
@@ -502,6 +506,8 @@ class Segment:
             OSError: a file cannot be read.
         """
         end = self._file.size()
+        if not self.transaction_index.load(self._fs, self.base_offset):
+            return False
         if not self.offset_index.load(self._fs, end) or not self.time_index.load(self._fs):
             self.reset()
             return end == 0
@@ -592,6 +598,8 @@ class Segment:
         self.max_timestamp_ms = self.first_timestamp_ms = NO_TIMESTAMP
         self.offset_index = OffsetIndex(self.offset_index.path)
         self.time_index = TimeIndex(self.time_index.path)
+        self.transaction_index.forget()
+        self.is_rebuilt = True
 
     def file_size(self) -> int:
         """Return the size of the log file in bytes, including a torn tail."""
@@ -609,6 +617,7 @@ class Segment:
         """
         self.offset_index.save(self._fs, flush=flush)
         self.time_index.save(self._fs, flush=flush)
+        self.transaction_index.save(self._fs, flush=flush)
 
     def finish(self) -> None:
         """Complete the indexes, because no batch will follow (LogSegment.onBecomeInactiveSegment).
@@ -652,7 +661,7 @@ class Segment:
         Raises:
             OSError: a file cannot be renamed; the call may be retried.
         """
-        for index in (self.offset_index, self.time_index):
+        for index in (self.offset_index, self.time_index, self.transaction_index):
             index.path = self._renamed(index.path, suffix)
         self.log_path = self._renamed(self.log_path, suffix)
         self._file.moved_to(self.log_path)
@@ -676,7 +685,12 @@ class Segment:
             self._file.truncate(size_bytes - REMOVED_AT_ONCE_BYTES)
             yield
         self.close()
-        for path in (self.offset_index.path, self.time_index.path, self.log_path):
+        for path in (
+            self.offset_index.path,
+            self.time_index.path,
+            self.transaction_index.path,
+            self.log_path,
+        ):
             if self._fs.exists(path):
                 self._fs.remove(path)
 

@@ -274,6 +274,16 @@ GROUPS_FAILED = Metric(
     Kind.GAUGE,
     "Groups that are not served because they broke an invariant, until they are rebuilt from the log.",
 )
+TRANSACTIONAL_IDS = Metric("coordinator_transactional_ids", Kind.GAUGE, "Transactional ids that are known.")
+TRANSACTIONS_OPEN = Metric("coordinator_transactions_open", Kind.GAUGE, "Transactions that are open.")
+TRANSACTIONS_ENDING = Metric(
+    "coordinator_transactions_ending", Kind.GAUGE, "Transactions whose markers are being written to their partitions."
+)
+TRANSACTIONS_TIMED_OUT = Metric(
+    "coordinator_transactions_timed_out",
+    Kind.COUNTER,
+    "Transactions that were aborted because they were open for longer than their timeout.",
+)
 AUDIT_EVENTS = Metric("coordinator_audit_events", Kind.COUNTER, "Events that were appended to __group_audit.")
 AUDIT_LOG_BYTES = Metric("coordinator_audit_log_bytes", Kind.GAUGE, "Bytes of the logs of __group_audit on the disk.")
 AUDIT_SNAPSHOTS_WAITING = Metric(

@@ -56,6 +56,8 @@ class Measured:
     """Request id → receiver."""
     leads: Callable[[str, int], bool]
     log_bytes: Callable[[str, int], int]
+    transactions: Callable[[], tuple[int, int, int, int]]
+    """Transactional ids, open transactions, those whose markers are being written, and how many timed out."""
     now_ms: Callable[[], int]
     compaction: Compaction
 
@@ -173,6 +175,7 @@ class NodeMetrics:
         yield d.BATCH_FLUSH_TIME_MS, [((), _times(runtime.flush_times))]
         yield d.LOOP_LAG, [((), self.loop.lag_seconds.value)]
         yield d.LOADS, [((), runtime.load_seconds.value)]
+        transactional_ids, transactions_open, transactions_ending, transactions_timed_out = node.transactions()
         versions = (__version__, platform.python_version())
         yield d.BUILD_INFO, [(versions, 1)]
         for metric, value in (
@@ -185,6 +188,10 @@ class NodeMetrics:
             (d.PENDING_REQUESTS, len(node.pending)),
             (d.APPEND_FAILURES, runtime.appends.failures),
             (d.LOAD_FAILURES, runtime.load_failures),
+            (d.TRANSACTIONAL_IDS, transactional_ids),
+            (d.TRANSACTIONS_OPEN, transactions_open),
+            (d.TRANSACTIONS_ENDING, transactions_ending),
+            (d.TRANSACTIONS_TIMED_OUT, transactions_timed_out),
             (d.AUDIT_EVENTS, runtime.appends.audit_events),
             (d.AUDIT_LOG_BYTES, audit_log_bytes),
             (d.AUDIT_SNAPSHOTS_WAITING, node.coordinator.audit.partitions_waiting),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from _wire.compression import COMPRESSIONS
+from _wire.errors import ErrorCode
 from coordinator import __version__
 from coordinator.audit.projector import AuditProjector
 from coordinator.audit.schema import CoordinatorStarted, CoordinatorStopped
@@ -21,9 +22,11 @@ from coordinator.broker.log_flusher import LogFlusher
 from coordinator.broker.partitions import LEADER_EPOCH, Partitions
 from coordinator.broker.produce import ProduceService
 from coordinator.broker.producer_directory import ProducerDirectory
+from coordinator.broker.producers import ProducerStates
 from coordinator.broker.retention import Retention
-from coordinator.broker.slices import Slices
+from coordinator.broker.slices import Slices, Steps
 from coordinator.broker.topics import Topics
+from coordinator.broker.transaction_markers import MarkerWriter
 from coordinator.config import (
     ADMIN_LISTENER,
     AUDIT_CHAIN,
@@ -34,18 +37,21 @@ from coordinator.config import (
     NODE_ID,
     OFFSETS_LOAD_BUFFER_SIZE,
     OFFSETS_TOPIC_COMPRESSION_CODEC,
+    TRANSACTION_STATE_LOG_LOAD_BUFFER_SIZE,
     Config,
     ConfigError,
 )
 from coordinator.core.address_limits import AddressLimits
+from coordinator.core.committed_offsets import TransactionMarker
 from coordinator.core.decision import Environment
-from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
+from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.log.checkpoints import CLEANER_OFFSETS, GROUP_AUDIT
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
 from coordinator.log.disk_threads import DiskThreads
 from coordinator.log.errors import LogAppendError, LogFlushError
 from coordinator.log.files import DiskFileSystem, FileSystem
+from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.leadership import Leadership, SingleNode
@@ -70,6 +76,8 @@ from coordinator.server.handlers.replicas import ReplicaHandlers
 from coordinator.server.handlers.security import SecurityHandlers
 from coordinator.server.handlers.topic_partitions import TopicPartitionsHandler
 from coordinator.server.handlers.topics import TopicHandlers
+from coordinator.server.handlers.transactional_writes import TransactionalWriteHandlers, complete_offsets
+from coordinator.server.handlers.transactions import TransactionHandlers
 from coordinator.server.limits import ConnectionLimits
 from coordinator.server.listeners import Listeners
 from coordinator.server.loop_scheduler import LoopScheduler
@@ -82,6 +90,10 @@ from coordinator.server.throttling import Throttling
 from coordinator.timers.clock import Clock
 from coordinator.timers.system_clock import SystemClock
 from coordinator.timers.wheel import TimerWheel
+from coordinator.transactions.coordinator import TransactionCoordinator
+from coordinator.transactions.markers import MarkerSender
+from coordinator.transactions.state_machine import TransactionStateMachine
+from coordinator.transactions.store import TransactionStore
 
 if TYPE_CHECKING:
     from coordinator.admin.port import AdminPort
@@ -174,7 +186,14 @@ class Node:
         topics.create_internal_topics(now_ms())
         pending = PendingRequests()
         sessions = SessionTable(wheel, random.SystemRandom().getrandbits(64))
-        environment = Environment(config, metadata.image, sessions, _new_id, addresses=AddressLimits(config))
+        environment = Environment(
+            config,
+            metadata.image,
+            sessions,
+            _new_id,
+            addresses=AddressLimits(config),
+            new_producer_id=partial(self._new_producer_id, metadata),
+        )
         drain_meter = None if self._metrics is None else self._metrics.drain_meter(self.scheduler.request_iteration)
         request_iteration = (drain_meter or self.scheduler).request_iteration
         coordinator = self._make_coordinator(
@@ -189,13 +208,26 @@ class Node:
                 software_version=__version__,
             )
         )
+        self._producers = producers = ProducerDirectory(config, self.scheduler)
+
+        def load_producers(log: PartitionLog) -> Steps[ProducerStates]:
+            return producers.load(log, now_ms())
+
         fetch_service = FetchService(
-            metadata.image, partitions, notifier, self.scheduler, slices, config[FETCH_MAX_BYTES]
+            metadata.image, partitions, notifier, self.scheduler, slices, config[FETCH_MAX_BYTES], load_producers
         )
-        producers = ProducerDirectory(config, self.scheduler)
         produce_service = ProduceService(metadata.image, partitions, notifier, config, producers)
         # Connections that know no session leave every heartbeat to the core.
         quick_sessions = sessions if self._testing is None else SessionTable(wheel, 0)
+        marker_writer = MarkerWriter(partitions, producers, notifier, now_ms)
+        transactions = self._make_transactions(partitions, environment, notifier, pending, wheel, slices, marker_writer)
+
+        def start_transactions() -> None:
+            count = metadata.image.partition_count(TRANSACTIONS_TOPIC)
+            if count and not transactions.shards:
+                led = [index for index in range(count) if partitions.leads(TRANSACTIONS_TOPIC, index)]
+                transactions.start(count, led, now_ms())
+
         throttling = Throttling(config, metadata.image, quick_sessions, self.scheduler, now_ms)
         self.parts = broker = NodeContext(
             config=config,
@@ -208,16 +240,22 @@ class Node:
             produce_service=produce_service,
             fetch_service=fetch_service,
             coordinator=coordinator,
+            transactions=transactions,
+            marker_writer=marker_writer,
+            load_producers=load_producers,
             flusher=flusher,
             pending=pending,
             throttling=throttling,
             now_ms=now_ms,
+            start_transactions=start_transactions,
         )
         drain = coordinator.drain if drain_meter is None else drain_meter.timed(coordinator.drain)
+        self.scheduler.on_iteration_end(transactions.drain)
         self.scheduler.on_iteration_end(drain)
         self.scheduler.on_iteration_end(flusher.commit)
         self.scheduler.on_iteration_end(notifier.notify)
         self.scheduler.on_due(coordinator.due)
+        self.scheduler.on_due(transactions.due)
         self.scheduler.on_due(
             lambda key, now_ms: fetch_service.expire(key.fetch) if isinstance(key, FetchTimeoutKey) else None
         )
@@ -229,6 +267,7 @@ class Node:
         self.scheduler.on_due(retention.due)
         self._start_cleaner(metadata.image, partitions)
         coordinator.load(index for index in range(len(coordinator.shards)) if partitions.leads(OFFSETS_TOPIC, index))
+        start_transactions()
         table, cluster = dispatch_table(broker)
         limits = ConnectionLimits(config, self.scheduler)
         self.scheduler.on_due(limits.due)
@@ -250,6 +289,7 @@ class Node:
             slices,
             self._flush_failed,
         )
+        broker.resume = self.dispatcher.handle
         self._listeners = Listeners(config, self.dispatcher, limits, quick_sessions, now_ms, self._metrics)
         await self._listeners.open()
         if self._admin is not None and self._metrics is not None:
@@ -277,6 +317,7 @@ class Node:
             self._directory.checkpoint_file(CLEANER_OFFSETS),
             self._clock.now_ms,
             thread,
+            lambda log: log.last_stable_offset,
         )
         self._cleaner.start()
         self.scheduler.on_due(self._cleaner.due)
@@ -315,6 +356,41 @@ class Node:
             shards.append(make_shard(index, machine, store, pending))
         return GroupCoordinator(shards, wheel, timers, sessions, environment, checkpoints, request_iteration)
 
+    def _new_producer_id(self, metadata: MetadataStore, now_ms: int) -> int:
+        try:
+            return metadata.allocate_producer_id(now_ms)
+        except LogFlushError as problem:
+            self._flush_failed(problem)
+            raise
+
+    def _make_transactions(
+        self,
+        partitions: Partitions,
+        environment: Environment,
+        notifier: AppendNotifier,
+        pending: PendingRequests,
+        wheel: TimerWheel,
+        slices: Slices,
+        marker_writer: MarkerWriter,
+    ) -> TransactionCoordinator:
+        when_durable = self._flusher.when_durable if self._flusher.is_durable_only else None
+
+        def make_shard(index: int) -> Shard[TransactionStateMachine]:
+            log = partitions.get(TRANSACTIONS_TOPIC, index)
+            load_bytes = self._config[TRANSACTION_STATE_LOG_LOAD_BUFFER_SIZE]
+            store = TransactionStore(log, LEADER_EPOCH, notifier.mark_appended, load_bytes, when_durable)
+            return Shard(index, TransactionStateMachine(wheel), store, pending)
+
+        def complete(partition: int, marker: TransactionMarker, reply: Callable[[ErrorCode], None]) -> None:
+            complete_offsets(self.parts, partition, marker, reply)
+
+        markers = MarkerSender(
+            marker_writer.write, complete, slices, self.scheduler, self._clock.now_ms, LEADER_EPOCH, when_durable
+        )
+        return TransactionCoordinator(
+            make_shard, wheel, markers, pending, environment, self.scheduler.request_iteration
+        )
+
     def _measure(
         self,
         metrics: "NodeMetrics",
@@ -334,6 +410,7 @@ class Node:
                 pending=pending.unanswered,
                 leads=partitions.leads,
                 log_bytes=lambda topic, partition: partitions.get(topic, partition).size_bytes,
+                transactions=self.parts.transactions.counts,
                 now_ms=self._clock.now_ms,
                 compaction=self._cleaner.counts,
             )
@@ -391,6 +468,7 @@ class Node:
             raise failure
         self._flusher.finish()
         self._coordinator.stop(self._clock.now_ms(), stopped)
+        self._producers.finish()
         self._directory.close()
         logger.info("stopped")
 
@@ -440,6 +518,8 @@ def dispatch_table(broker: NodeContext) -> tuple[DispatchTable, ClusterHandlers]
         ReplicaHandlers(broker),
         InspectionHandlers(broker),
         SecurityHandlers(),
+        TransactionHandlers(broker),
+        TransactionalWriteHandlers(broker),
     )
     for handlers in families:
         handlers.add_to(table)

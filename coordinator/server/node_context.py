@@ -2,19 +2,31 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from coordinator.broker.fetch import FetchService
 from coordinator.broker.log_flusher import LogFlusher
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.produce import ProduceService
+from coordinator.broker.producers import ProducerStates
+from coordinator.broker.slices import Steps
 from coordinator.broker.topics import Topics
+from coordinator.broker.transaction_markers import MarkerWriter
 from coordinator.config import NODE_ID, Config
+from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.leadership import Leadership
 from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.group_coordinator import GroupCoordinator
+from coordinator.server.dispatch import Handler
 from coordinator.server.pending_requests import PendingRequests
+from coordinator.server.request_context import RequestContext
 from coordinator.server.throttling import Throttling
+from coordinator.transactions.coordinator import TransactionCoordinator
+
+
+def _not_serving(handler: Handler, request: Any, call: RequestContext) -> None:
+    raise LookupError("the node has no dispatcher yet")
 
 
 @dataclass(slots=True)
@@ -32,10 +44,18 @@ class NodeContext:
     produce_service: ProduceService
     fetch_service: FetchService
     coordinator: GroupCoordinator
+    transactions: TransactionCoordinator
+    marker_writer: MarkerWriter
+    load_producers: Callable[[PartitionLog], Steps[ProducerStates]]
+    """Reads what is not known yet of the producers of a log; may raise OSError."""
     flusher: LogFlusher
     pending: PendingRequests
     throttling: Throttling
     now_ms: Callable[[], int]
+    start_transactions: Callable[[], None]
+    """Begins to coordinate transactions if `__transaction_state` exists and it was not done yet."""
+    resume: Callable[[Handler, Any, RequestContext], None] = _not_serving
+    """Goes on with a request that was deferred, as if its handler was called now."""
 
     @property
     def node_id(self) -> int:

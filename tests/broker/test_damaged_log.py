@@ -1,10 +1,9 @@
 """A log that is damaged on disk: an error for its partition, with one log line, and for no other."""
 
-import re
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -137,29 +136,3 @@ def test_a_file_that_became_shorter_is_a_storage_error(client, topic, log_file, 
     assert fetched(client, topic, VICTIM)[0] == (ErrorCode.KAFKA_STORAGE_ERROR, [])
     assert listed(client, topic, FIRST_MS + VICTIM)[0] == (ErrorCode.KAFKA_STORAGE_ERROR, -1)
     wait_for(lambda: len(logged()) == 2, 5, "two log lines")
-
-
-@pytest.mark.parametrize("at", [8, 65], ids=["length", "records"])
-def test_a_damaged_batch_does_not_stop_idempotent_producers(client, topic, log_file, logged, at):
-    damage(log_file, at, bytes(4))
-    for sequence in (0, 1):
-        records = build_batch(
-            [(None, b"value", ())], timestamp_ms=FIRST_MS, producer_id=5, producer_epoch=0, base_sequence=sequence
-        )
-        answers: list[Any] = [client.produce(topic, records, partition=index) for index in (0, 1)]
-        assert [each.error_code for each in answers] == [ErrorCode.NONE] * 2
-    _, line = wait_for(lambda: logged()[1:] and logged(), 5, "the log lines")
-    assert "a batch is damaged" in line
-    assert f"offset={VICTIM}" in re.sub(r"\x1b\[\d*m", "", line) or f'"offset": {VICTIM}' in line
-
-
-def test_a_log_that_cannot_be_read_is_not_reported_as_a_sequence_error(client, topic, log_file, logged):
-    """Its earlier batches cannot be read, so whether this one is new cannot be said."""
-    with log_file.open("r+b") as file:
-        file.truncate(100)
-    records = build_batch(
-        [(None, b"value", ())], timestamp_ms=FIRST_MS, producer_id=5, producer_epoch=0, base_sequence=0
-    )
-    answers: list[Any] = [client.produce(topic, records, partition=index) for index in (0, 1)]
-    assert [ErrorCode(each.error_code) for each in answers] == [ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NONE]
-    assert len(wait_for(logged, 5, "the log line")) == 1

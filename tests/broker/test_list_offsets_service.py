@@ -34,7 +34,9 @@ def answers(
         ListOffsetsTopic(name=name, partitions=[ListOffsetsPartition(partition_index=index, timestamp=timestamp)])
         for name, index, timestamp in wanted
     ]
-    response = at_once(list_offsets(ListOffsetsRequest(replica_id=-1, topics=topics), version, broker.partitions))
+    response = at_once(
+        list_offsets(ListOffsetsRequest(replica_id=-1, topics=topics), version, broker.partitions, broker.load)
+    )
     return [(topic.name, topic.partitions) for topic in response.topics]
 
 

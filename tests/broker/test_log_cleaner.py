@@ -236,7 +236,7 @@ def test_files_that_were_replaced_are_removed_after_their_delay(broker):
     broker.advance(90_000)
     assert len([name for name in broker.files("t") if name.endswith(".deleted")]) == 6
     broker.advance(30_000)
-    assert not [name for name in broker.files("t") if not name.endswith(("log", "index", ".metadata"))]
+    assert not [name for name in broker.files("t") if not name.endswith(("log", "index", ".metadata", ".snapshot"))]
 
 
 def during_a_cleaning(broker, action):
@@ -283,7 +283,7 @@ def test_records_can_be_deleted_meanwhile(broker, monkeypatch):
     assert broker.cleaner.counts.uncleanable == 0
     kept = offsets(log)
     assert kept == list(range(kept[0], 45))
-    assert not [name for name in broker.files("t") if not name.endswith(("log", "index", ".metadata"))]
+    assert not [name for name in broker.files("t") if not name.endswith(("log", "index", ".metadata", ".snapshot"))]
     assert broker.cleaner.counts.cleanings == 1
 
 

@@ -1,9 +1,12 @@
 """Produce, and the producers that number their batches (KIP-98)."""
 
+import time
+
 import pytest
 
 from _wire.errors import ErrorCode
 from _wire.messages.delete_topics import DeleteTopicsRequest
+from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.init_producer_id import InitProducerIdRequest
 from _wire.records import build_batch, parse_records
 from tests.servers import RunningServer
@@ -14,11 +17,12 @@ READ_ONLY = ("__consumer_offsets", "__group_audit")
 
 
 def batch(*values: bytes, **fields: object) -> bytes:
-    return build_batch([(None, value, ()) for value in values], timestamp_ms=1000, **fields)  # type: ignore[arg-type]
+    return build_batch([(None, value, ()) for value in values], **({"timestamp_ms": 1000} | fields))  # type: ignore[arg-type]
 
 
 def numbered(producer_id: int, sequence: int, *values: bytes, epoch: int = 0) -> bytes:
-    return batch(*values, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence)
+    fields = {"producer_id": producer_id, "producer_epoch": epoch, "base_sequence": sequence}
+    return batch(*values, timestamp_ms=time.time_ns() // 1_000_000, **fields)
 
 
 def values_in(client: WireClient, topic: str) -> list[bytes | None]:
@@ -161,10 +165,13 @@ def test_producer_ids_are_unique(client):
     assert len(set(ids)) == 5
 
 
-def test_transactions_are_rejected_with_a_final_error(client):
-    response = client.request(InitProducerIdRequest(transactional_id="t", transaction_timeout_ms=1000), 4)
-    assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
-    assert response.producer_id == -1
+def test_a_transactional_id_has_no_coordinator_before_somebody_looks_for_one(client):
+    request = InitProducerIdRequest(transactional_id="t", transaction_timeout_ms=1000)
+    response = client.request(request, 4)
+    assert (response.error_code, response.producer_id) == (ErrorCode.NOT_COORDINATOR, -1)
+    assert client.request(FindCoordinatorRequest(key="t", key_type=1), 1).error_code == ErrorCode.NONE
+    loading = (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NONE)
+    assert wait_for(lambda: client.request(request, 4).error_code in loading, 5, "the coordinator")
 
 
 def test_a_duplicate_batch_is_answered_with_its_offset(client, topic):

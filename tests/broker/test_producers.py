@@ -134,7 +134,9 @@ def test_a_producer_takes_a_kilobyte_at_most():
     headers = [header_of(number, sequence) for number in range(1000, 1000 + count) for sequence in range(300, 306)]
     tracemalloc.start()
     try:
-        states = ProducerStates(ProducerLimits(DAY_MS, count), headers)
+        states = ProducerStates(ProducerLimits(DAY_MS, count))
+        for header in headers:
+            states.update(header, header.base_offset)
         used_bytes = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
@@ -197,7 +199,7 @@ def test_producers_of_other_batches_than_the_damaged_one_are_restored(bytes_at):
     log = write(broker, 5)
     damage(broker, bytes_at, 2)
     remembered = [0, 1, 3, 4]
-    assert [header.producer_id for header in readable_batches(log)] == remembered
+    assert [header.producer_id for header, _ in readable_batches(log, 0)] == remembered
     assert [send(broker, producer_id, 7) for producer_id in range(5)] == [
         GAP if producer_id in remembered else NONE for producer_id in range(5)
     ]
@@ -209,11 +211,19 @@ def test_after_a_batch_without_an_end_the_next_one_is_found(bytes_at):
     log = write(broker, 6, roll_before=4)
     assert [segment.base_offset for segment in log.segments] == [0, 4]
     damage(broker, bytes_at, 1)
-    assert [header.producer_id for header in readable_batches(log)] == [0, 2, 3, 4, 5]
+    assert [header.producer_id for header, _ in readable_batches(log, 0)] == [0, 2, 3, 4, 5]
 
 
 def test_several_damaged_batches_are_each_left_out():
     broker = made()
     log = write(broker, 8)
     damage(broker, WRONG_CHECKSUM, 0, 3, 4, 7)
-    assert [header.producer_id for header in readable_batches(log)] == [1, 2, 5, 6]
+    assert [header.producer_id for header, _ in readable_batches(log, 0)] == [1, 2, 5, 6]
+
+
+def test_a_log_that_cannot_be_read_is_not_reported_as_a_sequence_error():
+    """Its earlier batches cannot be read, so whether this one is new cannot be said."""
+    broker = made()
+    write(broker, 2)
+    del broker.fs.content(LOG_FILE)[100:]
+    assert send(broker, 7, 0) == ErrorCode.KAFKA_STORAGE_ERROR

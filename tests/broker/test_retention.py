@@ -53,7 +53,7 @@ class RetainingBroker(VirtualBroker):
     def files(self, topic, partition=0):
         """The files of its segments."""
         paths = [path for path in self.fs.paths() if path.parent.name == f"{topic}-{partition}"]
-        return [path.name for path in paths if path.name != "partition.metadata"]
+        return [path.name for path in paths if path.suffix not in (".metadata", ".snapshot")]
 
 
 @pytest.fixture

@@ -13,11 +13,13 @@ from coordinator.broker.fetch import DelayedFetch, FetchService, FetchTimeoutKey
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.produce import ProduceService
 from coordinator.broker.producer_directory import ProducerDirectory
-from coordinator.broker.slices import Slices, at_once
+from coordinator.broker.producers import ProducerStates
+from coordinator.broker.slices import Slices, Steps, at_once
 from coordinator.broker.topics import Topics
 from coordinator.config import FETCH_MAX_BYTES, LOG_DIRS, NODE_ID, Config
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
+from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.leadership import SingleNode
 from coordinator.metadata.store import MetadataStore
 from coordinator.timers.clock import VirtualClock
@@ -41,16 +43,24 @@ class VirtualBroker:
         config = Config({LOG_DIRS.name: str(DATA)} | dict(settings or {}))
         self._directory = LogDirectory.open(DATA, fs=self.fs)
         metadata = MetadataStore(self._directory.open_metadata_log(LogConfig()), lambda: next(ids).to_bytes(16, "big"))
+        self.metadata_store = metadata
         self._callbacks: list[Callable[[], None]] = []
-        self.slices = Slices(self._callbacks.append)
+        self.slices = Slices(self._call_soon)
         self.partitions = Partitions(self._directory, metadata.image, config, SingleNode(config[NODE_ID]), self.slices)
         self.topics = Topics(metadata, self.partitions, config)
         self.notifier = AppendNotifier(self._request_iteration)
-        self.fetch_service = FetchService(
-            metadata.image, self.partitions, self.notifier, self.wheel, self.slices, config[FETCH_MAX_BYTES]
-        )
         self.producers = ProducerDirectory(config, self.wheel)
+        self.fetch_service = FetchService(
+            metadata.image, self.partitions, self.notifier, self.wheel, self.slices, config[FETCH_MAX_BYTES], self.load
+        )
         self.produce_service = ProduceService(metadata.image, self.partitions, self.notifier, config, self.producers)
+
+    def _call_soon(self, callback: Callable[[], None]) -> None:
+        self._callbacks.append(callback)
+
+    def load(self, log: PartitionLog) -> Steps[ProducerStates]:
+        """Read the producer states of a log."""
+        return self.producers.load(log, self.clock.now_ms())
 
     def _request_iteration(self) -> None:
         self.iterations_requested += 1

@@ -308,7 +308,7 @@ def test_a_fault_that_was_never_hit_fails_on_request(server):
             lambda faults: faults.answer("heartbeet", "UNKNOWN_MEMBER_ID"),
             "no API 'heartbeet' is served; did you mean 'H",
         ),
-        (lambda faults: faults.drop("Shout"), "no API 'Shout' is served; there are AlterClientQuotas, "),
+        (lambda faults: faults.drop("Shout"), "no API 'Shout' is served; there are AddOffsetsToTxn, "),
         (lambda faults: faults.drop(None), "drop: missing required field `api`"),
         (lambda faults: faults.delay("Fetch", ms=-1), "delay: ms=-1: expected `int` >= 1"),
         (lambda faults: faults.delay("Fetch", ms="1"), "delay: ms='1': expected `int`, got `str`"),

@@ -52,8 +52,8 @@ MUTANTS: Final = (
     Mutant(
         "a fetch that waits counts more than its partition gives",
         FETCH,
-        "min(log.served_bytes - self.skipped_bytes, self.at_most_bytes)",
-        "log.served_bytes - self.skipped_bytes",
+        "min(served_bytes - self.skipped_bytes, self.at_most_bytes)",
+        "(served_bytes - self.skipped_bytes)",
     ),
     Mutant("a fetch waits for a topic that is deleted", FETCH, "if is_deleted or delayed", "if delayed"),
     Mutant(

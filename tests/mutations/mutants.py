@@ -20,6 +20,7 @@ from tests.mutations import (
     runtime,
     storage,
     testkit,
+    transactions,
 )
 from tests.mutations.mutant import Mutant
 
@@ -41,4 +42,5 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *bounds.MUTANTS,
     *quotas.MUTANTS,
     *compaction.MUTANTS,
+    *transactions.MUTANTS,
 )

@@ -107,37 +107,38 @@ PRODUCER_MUTANTS: Final = (
     Mutant(
         "a producer's first epoch begins at sequence 0",
         PRODUCERS,
-        " or epoch == NO_PRODUCER_EPOCH\n",
-        "\n",
+        " and epoch != NO_PRODUCER_EPOCH:\n",
+        ":\n",
     ),
     Mutant(
         "the producer that was first seen the longest time ago is forgotten",
         PRODUCERS,
-        "        self._producers.move_to_end(batch.producer_id)\n",
+        "        self._producers.move_to_end(producer_id)\n",
         "",
     ),
     Mutant(
         "the newest of too many producers is forgotten",
         PRODUCERS,
-        "self._producers.popitem(last=False)",
-        "self._producers.popitem()",
+        "next((each for each in self._producers if",
+        "next((each for each in reversed(self._producers) if",
     ),
     Mutant(
         "a producer expires a millisecond late",
         PRODUCERS,
-        "state.last_timestamp_ms <= latest_ms",
-        "state.last_timestamp_ms < latest_ms",
+        "            if state.last_timestamp_ms <= latest_ms and",
+        "            if state.last_timestamp_ms < latest_ms and",
     ),
     Mutant(
         "a producer expires by its first batch",
         PRODUCERS,
-        "            producer.last_timestamp_ms = batch.max_timestamp_ms\n",
-        "",
+        "ProducerState(batch.producer_epoch, batch.max_timestamp_ms, batches,",
+        "ProducerState(batch.producer_epoch, "
+        "producer.last_timestamp_ms if producer else batch.max_timestamp_ms, batches,",
     ),
     Mutant(
         "producers are looked at for expiration once only",
         DIRECTORY,
-        "        if self._states:\n",
+        "        if any(self._states.values()):\n",
         "        if self._to_check:\n",
     ),
     Mutant(
@@ -149,8 +150,8 @@ PRODUCER_MUTANTS: Final = (
     Mutant(
         "what was read together with a damaged batch is left out",
         DIRECTORY,
-        "            for header in _batches_before_damage(log, offset):\n",
-        "            for header in ():\n",
+        "            for header, data in _batches_before_damage(log, offset):\n",
+        "            for header, data in ():\n",
     ),
     Mutant(
         "after a damaged batch the next segment is read",

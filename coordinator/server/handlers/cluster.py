@@ -5,7 +5,13 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar
 
 from _wire.errors import ErrorCode
-from _wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from _wire.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
 from _wire.messages.describe_cluster import DescribeClusterBroker, DescribeClusterRequest, DescribeClusterResponse
 from _wire.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 from _wire.messages.metadata import (
@@ -35,6 +41,12 @@ SOFTWARE_NAME: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 SOFTWARE_NAME_VERSION: Final = 3
 SOFTWARE_CHARACTERS_MAX: Final = 100
 """How much of a name or version is kept, for the audit. KIP-511 sets no limit."""
+
+FEATURES: Final = {"transaction.version": 2}
+"""Feature → its highest level, which is the one in use (KIP-584, KIP-1022). No other feature of Kafka is of use to a
+client of this server."""
+FEATURES_EPOCH: Final = 0
+"""It counts changes of the levels: there are none."""
 
 GROUP_KEY: Final = 0
 TRANSACTION_KEY: Final = 1
@@ -88,7 +100,15 @@ class ClusterHandlers:
                 return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
             name, version = (text[:SOFTWARE_CHARACTERS_MAX] for text in said)
             call.connection.software = name, version
-        return ApiVersionsResponse(api_keys=[_served(self._routes[key]) for key in sorted(self._routes)])
+        return ApiVersionsResponse(
+            api_keys=[_served(self._routes[key]) for key in sorted(self._routes)],
+            supported_features=[SupportedFeatureKey(name=name, max_version=level) for name, level in FEATURES.items()],
+            finalized_features_epoch=FEATURES_EPOCH,
+            finalized_features=[
+                FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
+                for name, level in FEATURES.items()
+            ],
+        )
 
     def unsupported_api_versions(self) -> ApiVersionsResponse:
         """The answer to a version of ApiVersions we do not know: v0, and only what helps to ask again (KIP-511)."""
@@ -239,6 +259,7 @@ class ClusterHandlers:
         elif key_type == TRANSACTION_KEY:
             topic = TRANSACTIONS_TOPIC
             self._node.topics.create_transactions_topic(self._node.now_ms())
+            self._node.start_transactions()
         else:
             is_known = key_type == SHARE_KEY and call.api_version >= SHARE_KEY_VERSION
             is_valid = is_known and SHARE_PARTITION.fullmatch(key)

@@ -1,10 +1,10 @@
-"""Produce, Fetch, ListOffsets, InitProducerId, OffsetForLeaderEpoch: the data plane."""
+"""Produce, Fetch, ListOffsets, OffsetForLeaderEpoch: the data plane."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
 from _wire.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse
-from _wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from _wire.messages.list_offsets import (
     ListOffsetsRequest,
     ListOffsetsResponse,
@@ -25,10 +25,12 @@ from coordinator.broker.fetch import DelayedFetch, failed_partition
 from coordinator.broker.list_offsets import list_offsets
 from coordinator.broker.list_offsets import rejected_partition as rejected_list_offsets
 from coordinator.broker.partitions import LEADER_EPOCH
+from coordinator.broker.produce import NOTHING_VERIFIED, Verified
 from coordinator.broker.produce import rejected_partition as rejected_produce
 from coordinator.broker.slices import Steps
 from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable
+from coordinator.server.handlers.transactional_writes import TransactionalProduce
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 
@@ -39,8 +41,6 @@ FIRST_PRODUCE_OFFERED: Final = 0
 uncompressed (KAFKA-18659)."""
 FIRST_FETCH_WITH_BATCHES: Final = 4
 """Fetch v0 to v3 would need batches turned into the old message sets."""
-LAST_STABLE_INIT_PRODUCER_ID: Final = 5
-"""InitProducerId v6 is for two-phase commits (KIP-939), which Kafka 4.3 does not offer yet."""
 
 
 class DataHandlers:
@@ -59,11 +59,22 @@ class DataHandlers:
         )
         table.add("Fetch", self.fetch, FETCH_ERROR, versions=(FIRST_FETCH_WITH_BATCHES, 18))
         table.add("ListOffsets", self.list_offsets, LIST_OFFSETS_ERROR, versions=(0, 11))
-        table.add("InitProducerId", self.init_producer_id, versions=(0, LAST_STABLE_INIT_PRODUCER_ID))
         table.add("OffsetForLeaderEpoch", self.offset_for_leader_epoch, EPOCH_ERROR, versions=(0, 4))
 
     def produce(self, request: ProduceRequest, call: RequestContext) -> Steps[Any]:
-        response = yield from self._node.produce_service.produce(request, call.api_version, self._node.now_ms())
+        if request.transactional_id is not None:
+            service, now_ms = self._node.produce_service, self._node.now_ms()
+            to_verify = yield from service.to_verify(request, call.api_version, now_ms)
+            if to_verify:
+                TransactionalProduce(self._node, request, call, to_verify).ask(self._produce)
+                return DEFERRED
+        return (yield from self._produce(request, call, NOTHING_VERIFIED))
+
+    def _produce(
+        self, request: ProduceRequest, call: RequestContext, verified: Mapping[tuple[str, int], Verified]
+    ) -> Steps[Any]:
+        service, now_ms = self._node.produce_service, self._node.now_ms()
+        response = yield from service.produce(request, call.api_version, now_ms, verified)
         if request.acks != 0:
             if not self._node.flusher.is_durable_only:
                 return response
@@ -88,14 +99,7 @@ class DataHandlers:
         return fetched
 
     def list_offsets(self, request: ListOffsetsRequest, call: RequestContext) -> Steps[ListOffsetsResponse]:
-        return list_offsets(request, call.api_version, self._node.partitions)
-
-    def init_producer_id(self, request: InitProducerIdRequest, call: RequestContext) -> InitProducerIdResponse:
-        if request.transactional_id is not None:
-            # A final error: with a retriable one the producer would ask again until its timeout.
-            return InitProducerIdResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, producer_id=-1, producer_epoch=-1)
-        producer_id = self._node.metadata.allocate_producer_id(self._node.now_ms())
-        return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
+        return list_offsets(request, call.api_version, self._node.partitions, self._node.load_producers)
 
     def offset_for_leader_epoch(
         self, request: OffsetForLeaderEpochRequest, call: RequestContext

@@ -1,0 +1,63 @@
+"""Write markers to the partitions of a transaction (WriteTxnMarkers, `ReplicaManager.appendRecords`)."""
+
+from collections.abc import Callable
+
+from _wire.control_records import EndTxnMarker
+from _wire.errors import ErrorCode
+from _wire.records import build_batch
+from coordinator.broker.append_notifier import AppendNotifier
+from coordinator.broker.partitions import LEADER_EPOCH, Partitions
+from coordinator.broker.producer_directory import ProducerDirectory
+from coordinator.broker.producers import Marker
+from coordinator.broker.slices import Steps
+from coordinator.log.errors import LogAppendError, RecordListTooLarge
+from coordinator.log.segment import PrebuiltBatch
+from coordinator.logger import logger
+
+
+class MarkerWriter:
+    """Ends transactions in the logs that this node leads, but not in `__consumer_offsets`: groups are told there."""
+
+    def __init__(
+        self, partitions: Partitions, producers: ProducerDirectory, notifier: AppendNotifier, now_ms: Callable[[], int]
+    ) -> None:
+        self._partitions = partitions
+        self._producers = producers
+        self._notifier = notifier
+        self._now_ms = now_ms
+
+    def write(self, topic: str, partition: int, marker: Marker) -> Steps[ErrorCode]:
+        """Append a marker to the log of a partition; return NONE, or why it was not appended.
+
+        What has to be read of the log before is read in steps.
+        """
+        log = self._partitions.locate(topic, partition)
+        if isinstance(log, ErrorCode):
+            return log
+        now_ms = self._now_ms()
+        try:
+            states = yield from self._producers.load(log, now_ms)
+            if self._partitions.locate(topic, partition) is not log:
+                return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            error = states.check_marker(marker)
+            if error is not ErrorCode.NONE:
+                logger.info("marker rejected", log=log.name, error=error.name, marker=marker)
+                return error
+            offset = log.log_end_offset
+            batch = build_batch(
+                [EndTxnMarker(marker.committed, marker.coordinator_epoch).as_record()],
+                base_offset=offset,
+                timestamp_ms=now_ms,
+                producer_id=marker.producer_id,
+                producer_epoch=marker.producer_epoch,
+                is_transactional=True,
+                is_control=True,
+                partition_leader_epoch=LEADER_EPOCH,
+            )
+            log.append_prebuilt([PrebuiltBatch(batch, offset)], now_ms)
+        except (LogAppendError, RecordListTooLarge, OSError) as problem:
+            logger.error("cannot write a marker", log=log.name, problem=str(problem))
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        self._producers.marker_appended(log, marker, offset, now_ms)
+        self._notifier.mark_appended(log)
+        return ErrorCode.NONE

@@ -1,0 +1,376 @@
+"""Produce and TxnOffsetCommit in a transaction, WriteTxnMarkers, DescribeProducers: transactions at the partitions.
+
+Before a partition takes the first records of a transaction, the coordinator of the transaction is asked whether the
+partition is part of it, or to add it (KIP-890; `AddPartitionsToTxnManager`).
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from _wire.errors import NONE, ErrorCode
+from _wire.messages.describe_producers import (
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+    PartitionResponse,
+    ProducerState,
+    TopicResponse,
+)
+from _wire.messages.produce import ProduceRequest
+from _wire.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestTopic,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
+from _wire.messages.write_txn_markers import (
+    WritableTxnMarkerPartitionResult,
+    WritableTxnMarkerResult,
+    WritableTxnMarkerTopicResult,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+from coordinator.broker.produce import ToVerify, Verified
+from coordinator.broker.producers import Marker, ProducerStates
+from coordinator.broker.slices import Steps
+from coordinator.core import operations as group_operations
+from coordinator.core.committed_offsets import Producer, TopicPartition, TransactionMarker
+from coordinator.core.decision import OperationContext
+from coordinator.core.transactional_offsets import error_response as offsets_error
+from coordinator.internal_topics import OFFSETS_TOPIC
+from coordinator.server.dispatch import DEFERRED, DispatchTable
+from coordinator.server.node_context import NodeContext
+from coordinator.server.request_context import RequestContext
+from coordinator.transactions import operations
+from coordinator.transactions.coordinator import ReplyTo
+from coordinator.transactions.partitions import PartitionErrors, PartitionsRequest
+from coordinator.transactions.transaction import EPOCH_BUMP_VERSION
+
+PRODUCE_ADDS: Final = 12
+PRODUCE_KNOWS_ABORTABLE: Final = 11
+COMMIT_ADDS: Final = 5
+COMMIT_KNOWS_ABORTABLE: Final = 4
+"""The first versions of Produce and TxnOffsetCommit that add their partitions, and that know TRANSACTION_ABORTABLE."""
+
+UNAVAILABLE: Final = frozenset(
+    {
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+    }
+)
+"""The coordinator of the transaction cannot say it now. A producer does not look for another coordinator for these."""
+
+Continue = Callable[[ProduceRequest, RequestContext, Mapping[tuple[str, int], Verified]], Steps[Any]]
+
+
+class TransactionalProduce:
+    """A Produce that waits for the answer about its partitions."""
+
+    def __init__(
+        self, node: NodeContext, request: ProduceRequest, call: RequestContext, to_verify: list[ToVerify]
+    ) -> None:
+        self._node = node
+        self._request = request
+        self._call = call
+        self._to_verify = to_verify
+
+    def ask(self, go_on: Continue) -> None:
+        """Ask the coordinator; then `go_on` appends what may be appended and responds."""
+        request, call = self._request, self._call
+        call.request_id = self._node.pending.register(call.connection)
+        adds = call.api_version >= PRODUCE_ADDS
+        first = self._to_verify[0]
+        asked = PartitionsRequest(
+            request.transactional_id or "",
+            first.producer_id,
+            first.producer_epoch,
+            tuple(TopicPartition(each.topic, each.partition) for each in self._to_verify),
+            EPOCH_BUMP_VERSION if adds else 0,
+            only_verify=not adds,
+        )
+        replied = partial(self._replied, go_on)
+        if any(each.producer_id != first.producer_id for each in self._to_verify):
+            replied(dict.fromkeys(asked.partitions, ErrorCode.INVALID_PRODUCER_ID_MAPPING))
+        else:
+            self._node.transactions.ask(operations.ADD_PARTITIONS, asked.transactional_id, asked, replied)
+
+    def _replied(self, go_on: Continue, errors: PartitionErrors) -> None:
+        verified: dict[tuple[str, int], Verified] = {}
+        for each in self._to_verify:
+            error = errors[TopicPartition(each.topic, each.partition)]
+            self._node.produce_service.end_verification(each, is_verified=error is NONE)
+            verified[each.topic, each.partition] = Verified(each.verification, self._known_error(error))
+        request_id = self._call.request_id
+        if request_id is None or request_id not in self._node.pending.unanswered:
+            return  # the client has disconnected
+        self._node.pending.forget(request_id)
+        self._node.resume(lambda request, call: go_on(request, call, verified), self._request, self._call)
+
+    def _known_error(self, error: ErrorCode) -> ErrorCode:
+        """The error as Produce reports it (`ReplicaManager.handleProduceAppend`)."""
+        version = self._call.api_version
+        if error is ErrorCode.PRODUCER_FENCED:
+            return ErrorCode.INVALID_PRODUCER_EPOCH
+        if error is ErrorCode.TRANSACTION_ABORTABLE and version < PRODUCE_KNOWS_ABORTABLE:
+            return ErrorCode.INVALID_TXN_STATE
+        if error in UNAVAILABLE or (error is ErrorCode.CONCURRENT_TRANSACTIONS and version < PRODUCE_ADDS):
+            return ErrorCode.NOT_ENOUGH_REPLICAS
+        return error
+
+
+@dataclass(slots=True)
+class _Results:
+    """The results of the partitions of WriteTxnMarkers, and how many are missing."""
+
+    by_marker: list[dict[TopicPartition, ErrorCode]]
+    missing: int
+
+
+class TransactionalWriteHandlers:
+    """Handlers of what transactions write to partitions, beside Produce."""
+
+    def __init__(self, node: NodeContext) -> None:
+        self._node = node
+
+    def add_to(self, table: DispatchTable) -> None:
+        table.add("TxnOffsetCommit", self.commit_offsets, offsets_error, versions=(0, 5))
+        table.add("WriteTxnMarkers", self.write_markers, _markers_error, versions=(1, 2))
+        table.add("DescribeProducers", self.describe_producers, _producers_error, versions=(0, 0))
+
+    # --------------------------------------------------------------------------------------------------------- offsets
+
+    def commit_offsets(self, request: TxnOffsetCommitRequest, call: RequestContext) -> Steps[Any]:
+        """Reject offsets of topics that do not exist; for the rest the transaction's coordinator is asked first."""
+        known, rejected = yield from self._split_known(request)
+        if not known:
+            return TxnOffsetCommitResponse(topics=rejected)
+        request.topics = known
+        if not request.group_id:
+            return _with_rejected(offsets_error(request, ErrorCode.INVALID_GROUP_ID, call.api_version), rejected)
+        tp = TopicPartition(OFFSETS_TOPIC, self._node.coordinator.partition_of(request.group_id))
+        adds = call.api_version >= COMMIT_ADDS
+        asked = PartitionsRequest(
+            request.transactional_id,
+            request.producer_id,
+            request.producer_epoch,
+            (tp,),
+            EPOCH_BUMP_VERSION if adds else 0,
+            only_verify=not adds,
+        )
+        request_id = call.request_id = self._node.pending.register(call.connection)
+
+        def respond(response: TxnOffsetCommitResponse) -> None:
+            self._node.pending.reply(request_id, _with_rejected(response, rejected))
+
+        def verified(errors: PartitionErrors) -> None:
+            error = _commit_error(errors[tp], call.api_version)
+            if error is not NONE:
+                respond(offsets_error(request, error, call.api_version))
+                return
+            # At once: the marker of the transaction must not reach the group before.
+            failed = partial(_failed_commit, request, call.api_version)
+            context = _context(call, self._node.pending.register(ReplyTo(respond, failed)))
+            self._node.coordinator.enqueue(group_operations.TXN_OFFSET_COMMIT, request.group_id, request, context)
+
+        self._node.transactions.ask(operations.ADD_PARTITIONS, request.transactional_id, asked, verified)
+        return DEFERRED
+
+    def _split_known(
+        self, request: TxnOffsetCommitRequest
+    ) -> Steps[tuple[list[TxnOffsetCommitRequestTopic], list[TxnOffsetCommitResponseTopic]]]:
+        """The topics with the partitions that exist, and the responses for the others."""
+        known: list[TxnOffsetCommitRequestTopic] = []
+        rejected: list[TxnOffsetCommitResponseTopic] = []
+        for topic in request.topics:
+            count = self._node.partitions.partition_count(topic.name)
+            existing = [each for each in topic.partitions if 0 <= each.partition_index < count]
+            missing = [
+                TxnOffsetCommitResponsePartition(
+                    partition_index=each.partition_index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                )
+                for each in topic.partitions
+                if not 0 <= each.partition_index < count
+            ]
+            if existing:
+                known.append(TxnOffsetCommitRequestTopic(name=topic.name, partitions=existing))
+            if missing or not count:
+                rejected.append(TxnOffsetCommitResponseTopic(name=topic.name, partitions=missing))
+            yield
+        return known, rejected
+
+    # --------------------------------------------------------------------------------------------------------- markers
+
+    def write_markers(self, request: WriteTxnMarkersRequest, call: RequestContext) -> Steps[Any]:
+        """What the transaction coordinator of another node would send: end transactions in these partitions."""
+        wanted = [
+            (position, TopicPartition(topic.name, index))
+            for position, marker in enumerate(request.markers)
+            for topic in marker.topics
+            for index in topic.partition_indexes
+        ]
+        results = _Results([{} for _ in request.markers], len(wanted))
+        request_id = call.request_id = self._node.pending.register(call.connection)
+
+        def settle(position: int, tp: TopicPartition, error: ErrorCode) -> None:
+            results.by_marker[position][tp] = error
+            results.missing -= 1
+            if results.missing == 0:
+                self._node.pending.reply(request_id, _markers_response(request, results.by_marker))
+
+        if not wanted:
+            return _markers_response(request, results.by_marker)
+        for position, tp in wanted:
+            each = request.markers[position]
+            marker = Marker(
+                each.producer_id,
+                each.producer_epoch,
+                each.transaction_result,
+                each.coordinator_epoch,
+                each.transaction_version,
+            )
+            if tp.topic == OFFSETS_TOPIC:
+                of_group = TransactionMarker(
+                    Producer(marker.producer_id, marker.producer_epoch), marker.committed, marker.coordinator_epoch
+                )
+                complete_offsets(self._node, tp.partition, of_group, partial(settle, position, tp))
+            else:
+                settle(position, tp, (yield from self._node.marker_writer.write(tp.topic, tp.partition, marker)))
+            yield
+        return DEFERRED
+
+    # ------------------------------------------------------------------------------------------------------- producers
+
+    def describe_producers(
+        self, request: DescribeProducersRequest, call: RequestContext
+    ) -> Steps[DescribeProducersResponse]:
+        response = DescribeProducersResponse()
+        for topic in request.topics:
+            partitions = []
+            for index in topic.partition_indexes:
+                log = self._node.partitions.locate(topic.name, index)
+                if isinstance(log, ErrorCode):
+                    partitions.append(_unknown_producers(index, log))
+                    continue
+                try:
+                    states = yield from self._node.load_producers(log)
+                except OSError:
+                    partitions.append(_unknown_producers(index, ErrorCode.KAFKA_STORAGE_ERROR))
+                    continue
+                active = yield from _described(states)
+                partitions.append(PartitionResponse(partition_index=index, active_producers=active))
+            response.topics.append(TopicResponse(name=topic.name, partitions=partitions))
+        return response
+
+
+def complete_offsets(
+    node: NodeContext, partition: int, marker: TransactionMarker, reply: Callable[[ErrorCode], None]
+) -> None:
+    """End a transaction in the groups of a partition of `__consumer_offsets`; its pending offsets are committed."""
+    if not 0 <= partition < len(node.coordinator.shards):
+        reply(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return
+    request_id = node.pending.register(ReplyTo(reply, lambda error: error))
+    context = OperationContext(request_id, 0, "", "", node.coordinator.environment, 0)
+    node.coordinator.enqueue_for_shard(group_operations.COMPLETE_TRANSACTION, partition, marker, context)
+
+
+def _context(call: RequestContext, request_id: int) -> OperationContext:
+    return OperationContext(request_id, call.api_version, call.client_id, call.client_host, call.environment, 0)
+
+
+def _failed_commit(request: TxnOffsetCommitRequest, api_version: int, error: ErrorCode) -> TxnOffsetCommitResponse:
+    response: TxnOffsetCommitResponse = offsets_error(request, error, api_version)
+    return response
+
+
+def _commit_error(error: ErrorCode, api_version: int) -> ErrorCode:
+    """The error as TxnOffsetCommit reports it."""
+    if error is ErrorCode.PRODUCER_FENCED:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    if error is ErrorCode.TRANSACTION_ABORTABLE and api_version < COMMIT_KNOWS_ABORTABLE:
+        return ErrorCode.INVALID_TXN_STATE
+    return error
+
+
+def _with_rejected(
+    response: TxnOffsetCommitResponse, rejected: list[TxnOffsetCommitResponseTopic]
+) -> TxnOffsetCommitResponse:
+    """A topic is in the response once; what was rejected before comes first."""
+    if not rejected:
+        return response
+    topics: dict[str, TxnOffsetCommitResponseTopic] = {}
+    for topic in (*rejected, *response.topics):
+        known = topics.setdefault(topic.name, topic)
+        if known is not topic:
+            known.partitions.extend(topic.partitions)
+    return TxnOffsetCommitResponse(topics=list(topics.values()))
+
+
+def _described(states: ProducerStates) -> Steps[list[ProducerState]]:
+    described = []
+    for producer_id, state in states.snapshot():
+        described.append(
+            ProducerState(
+                producer_id=producer_id,
+                producer_epoch=state.epoch,
+                last_sequence=state.batches[-1].last_sequence if state.batches else -1,
+                last_timestamp=state.last_timestamp_ms,
+                coordinator_epoch=state.coordinator_epoch,
+                current_txn_start_offset=-1 if state.first_offset is None else state.first_offset,
+            )
+        )
+        yield
+    return described
+
+
+def _unknown_producers(index: int, error: ErrorCode) -> PartitionResponse:
+    return PartitionResponse(partition_index=index, error_code=error, error_message=error.description)
+
+
+def _producers_error(
+    request: DescribeProducersRequest, error: ErrorCode, api_version: int
+) -> DescribeProducersResponse:
+    return DescribeProducersResponse(
+        topics=[
+            TopicResponse(
+                name=topic.name, partitions=[_unknown_producers(index, error) for index in topic.partition_indexes]
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _markers_response(
+    request: WriteTxnMarkersRequest, results: Iterable[Mapping[TopicPartition, ErrorCode]]
+) -> WriteTxnMarkersResponse:
+    return WriteTxnMarkersResponse(
+        markers=[
+            WritableTxnMarkerResult(
+                producer_id=marker.producer_id,
+                topics=[
+                    WritableTxnMarkerTopicResult(
+                        name=topic.name,
+                        partitions=[
+                            WritableTxnMarkerPartitionResult(
+                                partition_index=index, error_code=errors[TopicPartition(topic.name, index)]
+                            )
+                            for index in topic.partition_indexes
+                        ],
+                    )
+                    for topic in marker.topics
+                ],
+            )
+            for marker, errors in zip(request.markers, results, strict=True)
+        ]
+    )
+
+
+def _markers_error(request: WriteTxnMarkersRequest, error: ErrorCode, api_version: int) -> WriteTxnMarkersResponse:
+    every = [
+        {TopicPartition(topic.name, index): error for topic in marker.topics for index in topic.partition_indexes}
+        for marker in request.markers
+    ]
+    return _markers_response(request, every)

@@ -1,0 +1,274 @@
+"""The APIs of transactions: requests go to the transaction coordinator, and from there to groups and logs.
+
+This module has no rules about transactions; `coordinator/transactions/operations.py` is the table of them.
+"""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any, Final
+
+from _wire.errors import ErrorCode
+from _wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+from _wire.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTopicResult,
+)
+from _wire.messages.describe_transactions import DescribeTransactionsRequest, DescribeTransactionsResponse
+from _wire.messages.end_txn import EndTxnRequest
+from _wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from _wire.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
+from coordinator.broker.slices import Steps
+from coordinator.core.committed_offsets import TopicPartition
+from coordinator.core.decision import OperationContext
+from coordinator.core.operation import Answer, Operation
+from coordinator.internal_topics import OFFSETS_TOPIC
+from coordinator.server.dispatch import DEFERRED, DispatchTable
+from coordinator.server.node_context import NodeContext
+from coordinator.server.request_context import RequestContext
+from coordinator.transactions import operations
+from coordinator.transactions.admin import describe_error, list_error, parse_filter
+from coordinator.transactions.decisions import known_error
+from coordinator.transactions.partitions import PartitionErrors, PartitionsRequest
+from coordinator.transactions.pattern import InvalidPattern
+from coordinator.transactions.transaction import EPOCH_BUMP_VERSION
+
+LAST_STABLE_INIT_PRODUCER_ID: Final = 5
+"""InitProducerId v6 is for two-phase commits (KIP-939), which Kafka 4.3 does not offer yet."""
+MANY_TRANSACTIONS_VERSION: Final = 4
+"""From this version on AddPartitionsToTxn is sent by brokers, about many transactions (KIP-890)."""
+EPOCH_BUMP_ADD_PARTITIONS: Final = 5
+EPOCH_BUMP_ADD_OFFSETS: Final = 4
+"""The first versions that only clients send whose transactions have epochs of their own."""
+
+
+class TransactionHandlers:
+    """Handlers of the APIs that the transaction coordinator answers."""
+
+    def __init__(self, node: NodeContext) -> None:
+        self._node = node
+
+    def add_to(self, table: DispatchTable) -> None:
+        table.add(
+            "InitProducerId",
+            self.init_producer_id,
+            operations.INIT_PRODUCER_ID.error_response,
+            versions=(0, LAST_STABLE_INIT_PRODUCER_ID),
+        )
+        table.add("AddPartitionsToTxn", self.add_partitions, _add_partitions_error, versions=(0, 5))
+        table.add("AddOffsetsToTxn", self.add_offsets, versions=(0, 4))
+        table.add("EndTxn", self.end, operations.END_TXN.error_response, versions=(0, 5))
+        table.add("DescribeTransactions", self.describe, _describe_all_error, versions=(0, 0))
+        table.add("ListTransactions", self.list_transactions, list_error, versions=(0, 2))
+
+    def init_producer_id(self, request: InitProducerIdRequest, call: RequestContext) -> Any:
+        if request.transactional_id is None:
+            producer_id = self._node.metadata.allocate_producer_id(self._node.now_ms())
+            return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
+        return self._enqueue(operations.INIT_PRODUCER_ID, request.transactional_id, request, call)
+
+    def end(self, request: EndTxnRequest, call: RequestContext) -> Any:
+        return self._enqueue(operations.END_TXN, request.transactional_id, request, call)
+
+    def _enqueue(self, operation: Operation, transactional_id: str, request: Any, call: RequestContext) -> Any:
+        assert operation.prepare is not None and operation.error_response is not None, operation.name
+        prepared = operation.prepare(request, call)
+        if isinstance(prepared, Answer):
+            return prepared.response
+        if not self._node.transactions.shards:
+            return operation.error_response(request, ErrorCode.NOT_COORDINATOR, call.api_version)
+        call.request_id = self._node.pending.register(call.connection)
+        self._node.transactions.enqueue(operation, transactional_id, prepared, call)
+        return DEFERRED
+
+    # ------------------------------------------------------------------------------------------------------ partitions
+
+    def add_partitions(self, request: AddPartitionsToTxnRequest, call: RequestContext) -> Steps[Any]:
+        version = call.api_version
+        client_version = EPOCH_BUMP_VERSION if version >= EPOCH_BUMP_ADD_PARTITIONS else 0
+        if version < MANY_TRANSACTIONS_VERSION:
+            topics = request.v3_and_below_topics
+            errors, wanted = yield from self._split_known(topics)
+            if errors or not wanted:
+                return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_by_topic(topics, errors, version))
+            asked = PartitionsRequest(
+                request.v3_and_below_transactional_id,
+                request.v3_and_below_producer_id,
+                request.v3_and_below_producer_epoch,
+                wanted,
+                client_version,
+            )
+            request_id = call.request_id = self._node.pending.register(call.connection)
+
+            def replied(errors: PartitionErrors) -> None:
+                results = _by_topic(topics, errors, version)
+                response = AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results)
+                self._node.pending.reply(request_id, response)
+
+            self._node.transactions.ask(operations.ADD_PARTITIONS, asked.transactional_id, asked, replied)
+            return DEFERRED
+        return (yield from self._add_many(request, call, client_version))
+
+    def _add_many(self, request: AddPartitionsToTxnRequest, call: RequestContext, client_version: int) -> Steps[Any]:
+        """Many transactions: Kafka never answers a request without any, here it is answered without results."""
+        results: list[AddPartitionsToTxnResult | None] = [None] * len(request.transactions)
+        response = AddPartitionsToTxnResponse()
+        asked: list[tuple[int, PartitionsRequest]] = []
+        for position, each in enumerate(request.transactions):
+            errors, wanted = yield from self._split_known(each.topics)
+            if errors or not wanted:
+                topic_results = _by_topic(each.topics, errors, call.api_version)
+                results[position] = AddPartitionsToTxnResult(
+                    transactional_id=each.transactional_id, topic_results=topic_results
+                )
+            else:
+                one = PartitionsRequest(
+                    each.transactional_id,
+                    each.producer_id,
+                    each.producer_epoch,
+                    wanted,
+                    client_version,
+                    each.verify_only,
+                )
+                asked.append((position, one))
+        if not asked:
+            response.results_by_transaction = [each for each in results if each is not None]
+            return response
+        request_id = call.request_id = self._node.pending.register(call.connection)
+
+        def replied(position: int, errors: PartitionErrors) -> None:
+            each = request.transactions[position]
+            topic_results = _by_topic(each.topics, errors, call.api_version)
+            results[position] = AddPartitionsToTxnResult(
+                transactional_id=each.transactional_id, topic_results=topic_results
+            )
+            if None not in results:
+                response.results_by_transaction = [each for each in results if each is not None]
+                self._node.pending.reply(request_id, response)
+
+        for position, one in asked:
+            reply = partial(replied, position)
+            self._node.transactions.ask(operations.ADD_PARTITIONS, one.transactional_id, one, reply)
+            yield
+        return DEFERRED
+
+    def _split_known(
+        self, topics: Iterable[AddPartitionsToTxnTopic]
+    ) -> Steps[tuple[PartitionErrors, tuple[TopicPartition, ...]]]:
+        """The partitions that are asked for; if one of them does not exist, the errors of all."""
+        wanted: dict[TopicPartition, None] = {}
+        missing: set[TopicPartition] = set()
+        for topic in topics:
+            count = self._node.partitions.partition_count(topic.name)
+            for index in topic.partitions:
+                tp = TopicPartition(topic.name, index)
+                wanted[tp] = None
+                if not 0 <= index < count:
+                    missing.add(tp)
+                yield
+        if not missing:
+            return {}, tuple(wanted)
+        unknown, untried = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.OPERATION_NOT_ATTEMPTED
+        return {tp: unknown if tp in missing else untried for tp in wanted}, tuple(wanted)
+
+    def add_offsets(self, request: AddOffsetsToTxnRequest, call: RequestContext) -> Any:
+        tp = TopicPartition(OFFSETS_TOPIC, self._node.coordinator.partition_of(request.group_id))
+        asked = PartitionsRequest(
+            request.transactional_id,
+            request.producer_id,
+            request.producer_epoch,
+            (tp,),
+            EPOCH_BUMP_VERSION if call.api_version >= EPOCH_BUMP_ADD_OFFSETS else 0,
+        )
+        request_id = call.request_id = self._node.pending.register(call.connection)
+
+        def replied(errors: PartitionErrors) -> None:
+            error = known_error("AddOffsetsToTxn", errors[tp], call.api_version)
+            self._node.pending.reply(request_id, AddOffsetsToTxnResponse(error_code=error))
+
+        self._node.transactions.ask(operations.ADD_PARTITIONS, request.transactional_id, asked, replied)
+        return DEFERRED
+
+    # ----------------------------------------------------------------------------------------------------------- admin
+
+    def describe(self, request: DescribeTransactionsRequest, call: RequestContext) -> Steps[Any]:
+        ids = request.transactional_ids
+        if not ids:
+            return DescribeTransactionsResponse()
+        request_id = call.request_id = self._node.pending.register(call.connection)
+        part_ids = self._node.pending.fan_out(request_id, len(ids), partial(_merge_described, ids))
+        coordinator = self._node.transactions
+        for part_id, transactional_id in zip(part_ids, ids, strict=True):
+            if not transactional_id:
+                invalid = describe_error(transactional_id, ErrorCode.INVALID_REQUEST, 0)
+                self._node.pending.reply(part_id, invalid)
+            elif not coordinator.enqueue(
+                operations.DESCRIBE_TRANSACTIONS, transactional_id, transactional_id, _part_of(call, part_id)
+            ):
+                elsewhere = describe_error(transactional_id, ErrorCode.NOT_COORDINATOR, 0)
+                self._node.pending.reply(part_id, elsewhere)
+            yield
+        return DEFERRED
+
+    def list_transactions(self, request: ListTransactionsRequest, call: RequestContext) -> Steps[Any]:
+        try:
+            wanted, unknown = parse_filter(request)
+        except InvalidPattern:
+            return ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
+        if wanted is None:
+            return ListTransactionsResponse(unknown_state_filters=unknown)
+        found = yield from self._node.transactions.list_transactions(wanted, self._node.now_ms())
+        if isinstance(found, ErrorCode):
+            return ListTransactionsResponse(error_code=found)
+        return ListTransactionsResponse(unknown_state_filters=unknown, transaction_states=found)
+
+
+def _part_of(call: RequestContext, part_id: int) -> OperationContext:
+    return OperationContext(part_id, call.api_version, call.client_id, call.client_host, call.environment, 0)
+
+
+def _by_topic(
+    topics: Iterable[AddPartitionsToTxnTopic], errors: PartitionErrors, api_version: int
+) -> list[AddPartitionsToTxnTopicResult]:
+    """The errors in the order of the request."""
+    return [
+        AddPartitionsToTxnTopicResult(
+            name=topic.name,
+            results_by_partition=[
+                AddPartitionsToTxnPartitionResult(
+                    partition_index=index,
+                    partition_error_code=known_error(
+                        "AddPartitionsToTxn", errors[TopicPartition(topic.name, index)], api_version
+                    ),
+                )
+                for index in topic.partitions
+            ],
+        )
+        for topic in topics
+    ]
+
+
+def _add_partitions_error(request: AddPartitionsToTxnRequest, error: ErrorCode, api_version: int) -> Any:
+    if api_version >= MANY_TRANSACTIONS_VERSION:
+        return AddPartitionsToTxnResponse(error_code=error)
+    topics = request.v3_and_below_topics
+    errors = {TopicPartition(topic.name, index): error for topic in topics for index in topic.partitions}
+    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_by_topic(topics, errors, api_version))
+
+
+def _merge_described(ids: list[str], parts: list[Any]) -> DescribeTransactionsResponse:
+    return DescribeTransactionsResponse(
+        transaction_states=[
+            describe_error(transactional_id, part, 0) if isinstance(part, ErrorCode) else part
+            for transactional_id, part in zip(ids, parts, strict=True)
+        ]
+    )
+
+
+def _describe_all_error(request: DescribeTransactionsRequest, error: ErrorCode, api_version: int) -> Any:
+    return DescribeTransactionsResponse(
+        transaction_states=[describe_error(each, error, 0) for each in request.transactional_ids]
+    )

@@ -1,0 +1,116 @@
+"""The log of a shard of the transaction coordinator: a partition of `__transaction_state`.
+
+Counterpart in Kafka: the appends and the loading of `TransactionStateManager`.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from _wire.errors import MalformedMessage
+from _wire.records import build_batch, parse_records
+from coordinator.core.stored import Stored, StoredRecord
+from coordinator.core.stored_batch import StoredBatch
+from coordinator.log.errors import LogAppendError, RecordListTooLarge
+from coordinator.log.partition_log import PartitionLog
+from coordinator.log.segment import PrebuiltBatch
+from coordinator.runtime.interfaces import AuditRecord, StoreError
+
+WhenDurable = Callable[[Callable[[None], None]], None]
+"""Calls back when all that is appended is on stable storage."""
+
+
+class TransactionStore:
+    """Appends records one per batch, and calls `appended` with the log."""
+
+    def __init__(
+        self,
+        log: PartitionLog,
+        leader_epoch: int,
+        appended: Callable[[PartitionLog], None],
+        load_bytes: int,
+        when_durable: WhenDurable | None = None,
+    ) -> None:
+        """A replay reads `load_bytes` at a time.
+
+        With `when_durable`, a batch counts when that calls back (`log.flush.policy`), else as soon as it is written.
+        """
+        self._when_durable = when_durable
+        self._log = log
+        self._leader_epoch = leader_epoch
+        self._appended = appended
+        self._load_bytes = load_bytes
+        self.batch_bytes_max = min(log.config.max_message_bytes, log.config.segment_bytes)
+
+    def append(
+        self,
+        audit: list[AuditRecord],
+        stored: Sequence[Stored],
+        now_ms: int,
+        completed: Callable[[StoreError | None], None],
+    ) -> None:
+        """Append at once: the log is on this node. Transactions have no audit."""
+        problem: StoreError | None = None
+        built: list[PrebuiltBatch] = []
+        offset = self._log.log_end_offset
+        try:
+            for each in stored:
+                assert isinstance(each, StoredBatch), each
+                for record in each.records:
+                    built.append(PrebuiltBatch(self._build(record, offset, now_ms), offset))
+                    offset += 1
+            self._write(built, now_ms)
+        except (LogAppendError, RecordListTooLarge) as error:
+            problem = StoreError(str(error))
+        if self._when_durable is None or problem is not None:
+            completed(problem)
+        else:
+            self._when_durable(completed)
+
+    def _build(self, record: tuple[bytes, bytes | None], offset: int, now_ms: int) -> bytes:
+        return build_batch([record], base_offset=offset, timestamp_ms=now_ms, partition_leader_epoch=self._leader_epoch)
+
+    def _write(self, batches: list[PrebuiltBatch], now_ms: int) -> None:
+        """In as few pieces as fit into a segment."""
+        first, size_bytes = 0, 0
+        for position, batch in enumerate(batches):
+            size_bytes += len(batch.data)
+            if size_bytes > self._log.config.segment_bytes and position > first:
+                self._log.append_prebuilt(batches[first:position], now_ms)
+                first, size_bytes = position, len(batch.data)
+        self._log.append_prebuilt(batches[first:], now_ms)
+        self._appended(self._log)
+
+    def replay(self, transactions: Any, from_offset: int = 0) -> Iterator[None]:
+        """Apply the batches from an offset on to `transactions` (StoredTransactions), in order, in steps.
+
+        Raises:
+            StoreError: the log cannot be read.
+        """
+        log = self._log
+        try:
+            for header, data in log.batches(max(from_offset, log.log_start_offset), self._load_bytes):
+                if not header.is_control:
+                    records: list[StoredRecord] = [(record.key or b"", record.value) for record in parse_records(data)]
+                    transactions.apply(StoredBatch(None, records))
+                yield
+        except (OSError, MalformedMessage) as problem:
+            raise StoreError(f"{log.name}: {problem}") from problem
+
+    @property
+    def offsets_end_offset(self) -> int:
+        return self._log.log_end_offset
+
+    # There is no audit of transactions.
+
+    def audit_replay_offsets(self) -> Sequence[int]:
+        return ()
+
+    def replay_audit(self, from_offset: int) -> Iterator[Sequence[AuditRecord]]:
+        return iter(())
+
+    @property
+    def audit_end_offset(self) -> int:
+        return 0
+
+    def note_audit_checkpoint(self, offset: int) -> bool:
+        return False
