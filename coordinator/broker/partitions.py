@@ -1,7 +1,7 @@
 """The partition logs that this node leads."""
 
 import errno
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -21,6 +21,8 @@ from coordinator.metadata.leadership import Leadership
 
 OUT_OF_DESCRIPTORS: Final = (errno.EMFILE, errno.ENFILE)
 """Says nothing of the log, and is handled where connections are accepted."""
+RECOVERED_WHEN_USED_BYTES_MAX: Final = 4 << 20
+"""Below it, a log is recovered in a few ms, and so when it is first used."""
 LEADER_EPOCH = 0
 """No partition ever changes its leader, so the first epoch is the only one."""
 
@@ -79,6 +81,20 @@ class Partitions:
         return self._image.has_partition(topic, partition) and self._directory.belongs_to(
             topic, partition, self._image.topics[topic].topic_id
         )
+
+    def recover_large_logs(self) -> Iterator[None]:
+        """Open the logs whose recovery takes long, in steps, so that no request waits for it.
+
+        After a stop that was not clean, the others are recovered when they are first used.
+
+        Raises:
+            OSError: a directory or a file cannot be read.
+        """
+        for topic, partition in self._directory.stored_partitions():
+            if self._image.has_partition(topic, partition) and self.leads(topic, partition):
+                if self._directory.unrecovered_bytes(topic, partition) >= RECOVERED_WHEN_USED_BYTES_MAX:
+                    self.get(topic, partition)
+                yield
 
     def leads(self, topic: str, partition: int) -> bool:
         """Whether this node leads a partition that exists."""

@@ -5,6 +5,7 @@ import errno
 import threading
 import time
 import uuid
+from bisect import bisect_right
 from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -40,6 +41,8 @@ from coordinator.log.partition_metadata import (
     read_topic_id,
     write_topic_id,
 )
+from coordinator.log.segment import segment_path
+from coordinator.log.swap import base_offsets
 from coordinator.logger import logger
 
 LOCK = ".lock"
@@ -270,6 +273,21 @@ class LogDirectory:
         if not any(sizes):
             return StoredSegments()
         return StoredSegments(sum(sizes), sizes[0], self._fs.modified_ms(paths[0]))
+
+    def unrecovered_bytes(self, topic: str, partition: int) -> int:
+        """Return how many bytes the recovery of a log will read when it is opened; 0 if it needs none.
+
+        Raises:
+            OSError: the directory or a file cannot be read.
+        """
+        key = (topic, partition)
+        if key in self._logs or key not in self._unrecovered:
+            return 0
+        folder = self.root / folder_name(topic, partition)
+        recovery_point = self._recovery_points.get(key, 0)
+        found = base_offsets(self._fs, folder)
+        first = max(bisect_right(found, recovery_point) - 1, 0)
+        return sum(self._size_of(segment_path(folder, base_offset, ".log")) for base_offset in found[first:])
 
     def _size_of(self, path: Path) -> int:
         file = self._fs.open(path)

@@ -182,6 +182,8 @@ class Node:
         )
         partitions.on_open = flusher.opened
         partitions.set_strays_aside()
+        for _ in partitions.recover_large_logs():
+            await asyncio.sleep(0)
         topics = Topics(metadata, partitions, config)
         topics.create_internal_topics(now_ms())
         pending = PendingRequests()

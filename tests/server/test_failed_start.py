@@ -1,16 +1,19 @@
 """A start that fails costs the next one nothing."""
 
 import asyncio
+import re
 import socket
 from pathlib import Path
 
 import pytest
 
+from _wire.records import build_batch
 from coordinator.config import Config
 from coordinator.log.directory import CLEAN_SHUTDOWN
 from coordinator.server.listeners import ListenError
 from coordinator.server.node import Node
 from tests.servers import RunningServer
+from tests.wire_client import WireClient
 
 
 def node(data: Path, port: int) -> Node:
@@ -39,3 +42,20 @@ def test_an_address_in_use_leaves_the_mark_of_the_clean_shutdown(tmp_path, clean
         server.start()
         server.stop()
         assert mark.exists()
+
+
+def test_a_large_log_is_recovered_before_clients_are_served_and_a_small_one_when_it_is_used(tmp_path):
+    batch = build_batch([(None, bytes(500_000), ())])
+    with RunningServer(tmp_path) as server:
+        with WireClient(server.bootstrap) as client:
+            for topic, batches in (("large", 10), ("small", 1)):
+                client.create_topic(topic)
+                for _ in range(batches):
+                    assert client.produce(topic, batch).error_code == 0
+        server.kill()
+        server.start()
+        scanned = {int(each) for each in re.findall(r"scanned_bytes=(\d+)", server.log.read_text())}
+        with WireClient(server.bootstrap) as client:
+            for topic, batches in (("large", 10), ("small", 1)):
+                assert client.produce(topic, batch).base_offset == batches
+    assert any(10 * len(batch) <= each < 11 * len(batch) for each in scanned)
