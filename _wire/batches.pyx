@@ -275,7 +275,10 @@ def find_batch(data, int64_t offset, int64_t lowest_offset=-1, bint may_have_gap
                 raise corrupt(<int8_t>batch[MAGIC], "magic", position, "unknown record format")
             base_offset = <int64_t>load_uint64(batch + BASE_OFFSET)
             last_offset_delta = <int32_t>load_uint32(batch + LAST_OFFSET_DELTA)
-            if base_offset < max(lowest_offset, 0) or last_offset_delta < 0 or base_offset >= INT64_MAX - last_offset_delta:
+            if (
+                base_offset < max(lowest_offset, 0) or last_offset_delta < 0
+                or base_offset >= INT64_MAX - last_offset_delta
+            ):
                 raise corrupt(
                     2, "base_offset", position, f"{base_offset} and {last_offset_delta} more cannot follow here"
                 )

@@ -1,11 +1,12 @@
 """All access to the disk. Tests and the simulation implement the same protocols with disks that fail."""
 
-import errno
 import fcntl
 import os
 import shutil
 from pathlib import Path
 from typing import Protocol
+
+from coordinator.log.open_files import DiskFile, OpenFiles
 
 
 class OpenFile(Protocol):
@@ -29,6 +30,14 @@ class OpenFile(Protocol):
 
     def flush(self) -> None:
         """Return when all written data is on stable storage (fsync)."""
+
+    def pin(self) -> None:
+        """Another thread uses the file until `unpin`. Both are called in the thread of the event loop."""
+
+    def unpin(self) -> None: ...
+
+    def moved_to(self, path: Path) -> None:
+        """The file was renamed."""
 
     def close(self) -> None:
         """Close the file without a flush; unflushed data stays in the page cache."""
@@ -91,50 +100,6 @@ class FileSystem(Protocol):
         """
 
 
-_sync = getattr(os, "fdatasync", os.fsync)
-"""fdatasync(2), where there is one: the data and the size, but not the times of the file."""
-
-
-class DiskFile:
-    """An OpenFile of the operating system."""
-
-    __slots__ = ("_descriptor",)
-
-    def __init__(self, path: Path) -> None:
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-
-    def read_at(self, position: int, size: int) -> bytes:
-        data = os.pread(self._descriptor, size, position)
-        if len(data) == size or not data:
-            return data
-        parts = [data]
-        left = size - len(data)
-        while left > 0 and (data := os.pread(self._descriptor, left, position + size - left)):
-            parts.append(data)
-            left -= len(data)
-        return b"".join(parts)
-
-    def write_at(self, data: bytes | bytearray | memoryview, position: int) -> None:
-        written = os.pwrite(self._descriptor, data, position)
-        while written < len(data):
-            more = os.pwrite(self._descriptor, memoryview(data)[written:], position + written)
-            if more == 0:
-                raise OSError(errno.EIO, "pwrite wrote 0 bytes")
-            written += more
-
-    def truncate(self, size: int) -> None:
-        os.ftruncate(self._descriptor, size)
-
-    def size(self) -> int:
-        return os.fstat(self._descriptor).st_size
-
-    def flush(self) -> None:
-        _sync(self._descriptor)
-
-    def close(self) -> None:
-        os.close(self._descriptor)
-
-
 class DiskFileLock:
     """A FileLock by flock(2): the kernel releases it when the process ends, also after a kill."""
 
@@ -153,8 +118,12 @@ class DiskFileLock:
 class DiskFileSystem:
     """The FileSystem of the operating system."""
 
+    def __init__(self, open_files_max: int | None = None) -> None:
+        """`open_files_max`: how many files have a descriptor at a time; None: all that are open."""
+        self._files = OpenFiles(open_files_max)
+
     def open(self, path: Path) -> OpenFile:
-        return DiskFile(path)
+        return DiskFile(path, self._files)
 
     def exists(self, path: Path) -> bool:
         return path.exists()

@@ -34,6 +34,15 @@ class MemoryFile:
     def flush(self) -> None:
         """There is nothing more stable than this memory."""
 
+    def pin(self) -> None:
+        """It has no descriptor."""
+
+    def unpin(self) -> None:
+        """It has no descriptor."""
+
+    def moved_to(self, path: Path) -> None:
+        """It does not know its name."""
+
     def close(self) -> None:
         """The content stays."""
 

@@ -4,23 +4,15 @@ import errno
 import os
 from pathlib import Path
 
-from coordinator.log.files import DiskFile, DiskFileSystem, FileLock, OpenFile
-
-
-class ReadOnlyFile(DiskFile):
-    """A file that is open for reading alone."""
-
-    __slots__ = ()
-
-    def __init__(self, path: Path) -> None:
-        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+from coordinator.log.files import DiskFileSystem, FileLock, OpenFile
+from coordinator.log.open_files import DiskFile
 
 
 class ReadOnlyFileSystem(DiskFileSystem):
     """Reads; whatever would write raises OSError (EROFS), and a file that is missing FileNotFoundError."""
 
     def open(self, path: Path) -> OpenFile:
-        return ReadOnlyFile(path)
+        return DiskFile(path, self._files, os.O_RDONLY)
 
     def make_directory(self, path: Path) -> None:
         raise _refused(path)

@@ -664,6 +664,7 @@ class Segment:
         for index in (self.offset_index, self.time_index, self.transaction_index):
             index.path = self._renamed(index.path, suffix)
         self.log_path = self._renamed(self.log_path, suffix)
+        self._file.moved_to(self.log_path)
 
     def _renamed(self, path: Path, suffix: str) -> Path:
         plain = path.name
@@ -696,10 +697,12 @@ class Segment:
     def hold(self) -> None:
         """Keep the log file open, also if the segment is closed, until `let_go`: another thread reads it."""
         self._holders += 1
+        self._file.pin()
 
     def let_go(self) -> None:
         """End one `hold`."""
         self._holders -= 1
+        self._file.unpin()
         if self._is_closed and self._holders == 0:
             self._file.close()
 

@@ -9,6 +9,10 @@ RESERVE_MIN: Final = 256
 RESERVE_SHARE: Final = 4
 """A quarter of the limit is never given to connections, for the files of the log and the admin port."""
 
+OTHER_DESCRIPTORS: Final = 64
+"""Listeners, the event loop, the admin port, and directories and checkpoints that are being written."""
+FILES_MIN: Final = 8
+
 LIMITS_TRIED: Final = (1 << 20, 10_240)
 """Where the hard limit is infinite, as on macOS, the soft one has another bound, which the system does not tell."""
 
@@ -32,6 +36,12 @@ def raise_limit() -> int:
 def reserve_of(limit: int) -> int:
     """How many of `limit` descriptors are kept free of connections: a quarter, at least 256, at most half of them."""
     return min(max(limit // RESERVE_SHARE, RESERVE_MIN), limit // 2)
+
+
+def files_of_the_logs() -> int | None:
+    """How many files the logs may have open: what connections leave, without some for all else; None: any number."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return None if limit < 0 else max(reserve_of(limit) - OTHER_DESCRIPTORS, FILES_MIN)
 
 
 class DescriptorReserve:

@@ -50,7 +50,7 @@ from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
 from coordinator.log.disk_threads import DiskThreads
 from coordinator.log.errors import LogAppendError, LogFlushError
-from coordinator.log.files import FileSystem
+from coordinator.log.files import DiskFileSystem, FileSystem
 from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage
@@ -63,6 +63,7 @@ from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.sessions import SessionTable
 from coordinator.runtime.shard import Shard
 from coordinator.runtime.store import LogStore
+from coordinator.server.descriptors import files_of_the_logs
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.cluster import ClusterHandlers
 from coordinator.server.handlers.configs import ConfigHandlers
@@ -147,7 +148,7 @@ class Node:
             ListenError: an address that cannot be bound.
         """
         config = self._config
-        files = None if self._testing is None else self._testing.files
+        files: FileSystem = DiskFileSystem(files_of_the_logs()) if self._testing is None else self._testing.files
         self._directory = LogDirectory.open(Path(config[LOG_DIRS]), node_id=config[NODE_ID], fs=files)
         self._disk_threads = DiskThreads(asyncio.get_running_loop().call_soon_threadsafe)
         try:

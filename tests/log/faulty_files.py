@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from coordinator.log.files import DiskFile, DiskFileSystem, OpenFile
+from coordinator.log.files import DiskFileSystem, OpenFile
+from coordinator.log.open_files import DiskFile
 
 
 class FaultyFileSystem(DiskFileSystem):
     """`bytes_left` is what still fits on the disk; a write that does not fit is torn where the disk is full."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.bytes_left: int | None = None
         self.truncate_fails = False
         self.flush_fails = False
@@ -40,7 +42,7 @@ class FaultyFile(DiskFile):
     __slots__ = ("_fs", "_name")
 
     def __init__(self, fs: FaultyFileSystem, path: Path) -> None:
-        super().__init__(path)
+        super().__init__(path, fs._files)
         self._fs = fs
         self._name = path.name
 

@@ -218,7 +218,8 @@ class _Work:
         base_offset = group[0].base_offset
         remove_segment_files(self._fs, self._log.folder, base_offset, CLEANED_SUFFIX)
         cleaned = Segment(self._fs, self._log.folder, base_offset, self._config, CLEANED_SUFFIX)
-        is_needed = False
+        cleaned.hold()
+        is_needed = is_part_of_log = False
         try:
             yield from self._write_group(group, cleaned, filtered)
             cleaned.keep_modified_time(group[-1])
@@ -229,12 +230,16 @@ class _Work:
             is_needed = self._log.replace_segments(group, cleaned)
             if not is_needed:
                 raise CleaningAborted("segments were deleted")
+            is_part_of_log = True
+            cleaned.let_go()
             self._stats.count_replaced(group, cleaned)
             yield Place.ANYWHERE
             self._fs.flush_directory(self._log.folder)
         finally:
-            if not is_needed:
+            if not is_part_of_log:
+                cleaned.let_go()
                 cleaned.close()
+            if not is_needed:
                 for suffix in (CLEANED_SUFFIX, SWAP_SUFFIX):
                     remove_segment_files(self._fs, self._log.folder, base_offset, suffix)
 
