@@ -224,14 +224,15 @@ def page(results: list[tuple[Tool, bool, str]]) -> str:
         f"{working} of {len(results)} commands printed what they print about a Kafka of one node.",
         "",
     ]
+    script = ""
     for tool, works, printed in results:
+        if tool.script != script:
+            script = tool.script
+            parts += [f"## {script}", ""]
+        if not works:
+            parts += ["Does not work:", ""]
         arguments = re.sub(r"/\S+/", "DIR/", tool.arguments)
-        parts += [
-            f"## {tool.script}{'' if works else ' — does not work'}",
-            "",
-            "```",
-            f"$ {tool.script.partition(',')[0]} {arguments}",
-        ]
+        parts += ["```", f"$ {script.partition(',')[0]} {arguments}"]
         parts += [printed] if printed else []
         parts += ["```", ""]
     return "\n".join(parts)
