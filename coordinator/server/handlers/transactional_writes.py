@@ -34,7 +34,7 @@ from _wire.messages.write_txn_markers import (
 )
 from coordinator.broker.produce import ToVerify, Verified
 from coordinator.broker.producers import Marker, ProducerStates
-from coordinator.broker.slices import Steps
+from coordinator.broker.slices import Steps, at_once
 from coordinator.core import operations as group_operations
 from coordinator.core.committed_offsets import Producer, TopicPartition, TransactionMarker
 from coordinator.core.decision import OperationContext
@@ -66,6 +66,15 @@ UNAVAILABLE: Final = frozenset(
 Continue = Callable[[ProduceRequest, RequestContext, Mapping[tuple[str, int], Verified]], Steps[Any]]
 
 
+def go_on(node: NodeContext, call: RequestContext, steps: Callable[[], Steps[Any]]) -> None:
+    """Go on with a deferred request in steps, unless its client has disconnected."""
+    request_id = call.request_id
+    if request_id is None or request_id not in node.pending.unanswered:
+        return
+    node.pending.forget(request_id)
+    node.resume(lambda request, call: steps(), call.request, call)
+
+
 class TransactionalProduce:
     """A Produce that waits for the answer about its partitions."""
 
@@ -77,8 +86,8 @@ class TransactionalProduce:
         self._call = call
         self._to_verify = to_verify
 
-    def ask(self, go_on: Continue) -> None:
-        """Ask the coordinator; then `go_on` appends what may be appended and responds."""
+    def ask(self, append: Continue) -> None:
+        """Ask the coordinator; then `append` appends what may be appended and responds."""
         request, call = self._request, self._call
         call.request_id = self._node.pending.register(call.connection)
         adds = call.api_version >= PRODUCE_ADDS
@@ -91,23 +100,19 @@ class TransactionalProduce:
             EPOCH_BUMP_VERSION if adds else 0,
             only_verify=not adds,
         )
-        replied = partial(self._replied, go_on)
+        replied = partial(self._replied, append)
         if any(each.producer_id != first.producer_id for each in self._to_verify):
             replied(dict.fromkeys(asked.partitions, ErrorCode.INVALID_PRODUCER_ID_MAPPING))
         else:
             self._node.transactions.ask(operations.ADD_PARTITIONS, asked.transactional_id, asked, replied)
 
-    def _replied(self, go_on: Continue, errors: PartitionErrors) -> None:
+    def _replied(self, append: Continue, errors: PartitionErrors) -> None:
         verified: dict[tuple[str, int], Verified] = {}
         for each in self._to_verify:
             error = errors[TopicPartition(each.topic, each.partition)]
             self._node.produce_service.end_verification(each, is_verified=error is NONE)
             verified[each.topic, each.partition] = Verified(each.verification, self._known_error(error))
-        request_id = self._call.request_id
-        if request_id is None or request_id not in self._node.pending.unanswered:
-            return  # the client has disconnected
-        self._node.pending.forget(request_id)
-        self._node.resume(lambda request, call: go_on(request, call, verified), self._request, self._call)
+        go_on(self._node, self._call, lambda: append(self._request, self._call, verified))
 
     def _known_error(self, error: ErrorCode) -> ErrorCode:
         """The error as Produce reports it (`ReplicaManager.handleProduceAppend`)."""
@@ -205,23 +210,23 @@ class TransactionalWriteHandlers:
 
     def write_markers(self, request: WriteTxnMarkersRequest, call: RequestContext) -> Steps[Any]:
         """What the transaction coordinator of another node would send: end transactions in these partitions."""
-        wanted = [
-            (position, TopicPartition(topic.name, index))
-            for position, marker in enumerate(request.markers)
-            for topic in marker.topics
-            for index in topic.partition_indexes
-        ]
+        wanted: list[tuple[int, TopicPartition]] = []
+        for position, each in enumerate(request.markers):
+            for topic in each.topics:
+                for index in topic.partition_indexes:
+                    wanted.append((position, TopicPartition(topic.name, index)))
+                    yield
         results = _Results([{} for _ in request.markers], len(wanted))
-        request_id = call.request_id = self._node.pending.register(call.connection)
+        if not wanted:
+            return (yield from _markers_response(request, results.by_marker))
+        call.request_id = self._node.pending.register(call.connection)
 
         def settle(position: int, tp: TopicPartition, error: ErrorCode) -> None:
             results.by_marker[position][tp] = error
             results.missing -= 1
             if results.missing == 0:
-                self._node.pending.reply(request_id, _markers_response(request, results.by_marker))
+                go_on(self._node, call, lambda: _markers_response(request, results.by_marker))
 
-        if not wanted:
-            return _markers_response(request, results.by_marker)
         for position, tp in wanted:
             each = request.markers[position]
             marker = Marker(
@@ -345,27 +350,19 @@ def _producers_error(
 
 def _markers_response(
     request: WriteTxnMarkersRequest, results: Iterable[Mapping[TopicPartition, ErrorCode]]
-) -> WriteTxnMarkersResponse:
-    return WriteTxnMarkersResponse(
-        markers=[
-            WritableTxnMarkerResult(
-                producer_id=marker.producer_id,
-                topics=[
-                    WritableTxnMarkerTopicResult(
-                        name=topic.name,
-                        partitions=[
-                            WritableTxnMarkerPartitionResult(
-                                partition_index=index, error_code=errors[TopicPartition(topic.name, index)]
-                            )
-                            for index in topic.partition_indexes
-                        ],
-                    )
-                    for topic in marker.topics
-                ],
-            )
-            for marker, errors in zip(request.markers, results, strict=True)
-        ]
-    )
+) -> Steps[WriteTxnMarkersResponse]:
+    response = WriteTxnMarkersResponse()
+    for marker, errors in zip(request.markers, results, strict=True):
+        of_marker = WritableTxnMarkerResult(producer_id=marker.producer_id)
+        for topic in marker.topics:
+            partitions = []
+            for index in topic.partition_indexes:
+                error = errors[TopicPartition(topic.name, index)]
+                partitions.append(WritableTxnMarkerPartitionResult(partition_index=index, error_code=error))
+                yield
+            of_marker.topics.append(WritableTxnMarkerTopicResult(name=topic.name, partitions=partitions))
+        response.markers.append(of_marker)
+    return response
 
 
 def _markers_error(request: WriteTxnMarkersRequest, error: ErrorCode, api_version: int) -> WriteTxnMarkersResponse:
@@ -373,4 +370,4 @@ def _markers_error(request: WriteTxnMarkersRequest, error: ErrorCode, api_versio
         {TopicPartition(topic.name, index): error for topic in marker.topics for index in topic.partition_indexes}
         for marker in request.markers
     ]
-    return _markers_response(request, every)
+    return at_once(_markers_response(request, every))

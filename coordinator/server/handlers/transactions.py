@@ -21,12 +21,13 @@ from _wire.messages.describe_transactions import DescribeTransactionsRequest, De
 from _wire.messages.end_txn import EndTxnRequest
 from _wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from _wire.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
-from coordinator.broker.slices import Steps
+from coordinator.broker.slices import Steps, at_once
 from coordinator.core.committed_offsets import TopicPartition
 from coordinator.core.decision import OperationContext
 from coordinator.core.operation import Answer, Operation
 from coordinator.internal_topics import OFFSETS_TOPIC
 from coordinator.server.dispatch import DEFERRED, DispatchTable
+from coordinator.server.handlers.transactional_writes import go_on
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 from coordinator.transactions import operations
@@ -89,65 +90,51 @@ class TransactionHandlers:
     def add_partitions(self, request: AddPartitionsToTxnRequest, call: RequestContext) -> Steps[Any]:
         version = call.api_version
         client_version = EPOCH_BUMP_VERSION if version >= EPOCH_BUMP_ADD_PARTITIONS else 0
-        if version < MANY_TRANSACTIONS_VERSION:
-            topics = request.v3_and_below_topics
-            errors, wanted = yield from self._split_known(topics)
-            if errors or not wanted:
-                return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_by_topic(topics, errors, version))
-            asked = PartitionsRequest(
-                request.v3_and_below_transactional_id,
-                request.v3_and_below_producer_id,
-                request.v3_and_below_producer_epoch,
-                wanted,
-                client_version,
-            )
-            request_id = call.request_id = self._node.pending.register(call.connection)
+        if version >= MANY_TRANSACTIONS_VERSION:
+            return (yield from self._add_many(request, call, client_version))
+        topics = request.v3_and_below_topics
+        errors, wanted = yield from self._split_known(topics)
+        if errors or not wanted:
+            return (yield from _added(topics, errors, version))
+        asked = PartitionsRequest(
+            request.v3_and_below_transactional_id,
+            request.v3_and_below_producer_id,
+            request.v3_and_below_producer_epoch,
+            wanted,
+            client_version,
+        )
+        call.request_id = self._node.pending.register(call.connection)
 
-            def replied(errors: PartitionErrors) -> None:
-                results = _by_topic(topics, errors, version)
-                response = AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results)
-                self._node.pending.reply(request_id, response)
+        def replied(errors: PartitionErrors) -> None:
+            go_on(self._node, call, lambda: _added(topics, errors, version))
 
-            self._node.transactions.ask(operations.ADD_PARTITIONS, asked.transactional_id, asked, replied)
-            return DEFERRED
-        return (yield from self._add_many(request, call, client_version))
+        self._node.transactions.ask(operations.ADD_PARTITIONS, asked.transactional_id, asked, replied)
+        return DEFERRED
 
     def _add_many(self, request: AddPartitionsToTxnRequest, call: RequestContext, client_version: int) -> Steps[Any]:
         """Many transactions: Kafka never answers a request without any, here it is answered without results."""
-        results: list[AddPartitionsToTxnResult | None] = [None] * len(request.transactions)
-        response = AddPartitionsToTxnResponse()
+        results: list[PartitionErrors | None] = [None] * len(request.transactions)
         asked: list[tuple[int, PartitionsRequest]] = []
         for position, each in enumerate(request.transactions):
             errors, wanted = yield from self._split_known(each.topics)
             if errors or not wanted:
-                topic_results = _by_topic(each.topics, errors, call.api_version)
-                results[position] = AddPartitionsToTxnResult(
-                    transactional_id=each.transactional_id, topic_results=topic_results
-                )
-            else:
-                one = PartitionsRequest(
-                    each.transactional_id,
-                    each.producer_id,
-                    each.producer_epoch,
-                    wanted,
-                    client_version,
-                    each.verify_only,
-                )
-                asked.append((position, one))
-        if not asked:
-            response.results_by_transaction = [each for each in results if each is not None]
-            return response
-        request_id = call.request_id = self._node.pending.register(call.connection)
+                results[position] = errors
+                continue
+            one = PartitionsRequest(
+                each.transactional_id, each.producer_id, each.producer_epoch, wanted, client_version, each.verify_only
+            )
+            asked.append((position, one))
+        missing = len(asked)
+        if not missing:
+            return (yield from _added_to_all(request, results, call.api_version))
+        call.request_id = self._node.pending.register(call.connection)
 
         def replied(position: int, errors: PartitionErrors) -> None:
-            each = request.transactions[position]
-            topic_results = _by_topic(each.topics, errors, call.api_version)
-            results[position] = AddPartitionsToTxnResult(
-                transactional_id=each.transactional_id, topic_results=topic_results
-            )
-            if None not in results:
-                response.results_by_transaction = [each for each in results if each is not None]
-                self._node.pending.reply(request_id, response)
+            nonlocal missing
+            results[position] = errors
+            missing -= 1
+            if not missing:
+                go_on(self._node, call, lambda: _added_to_all(request, results, call.api_version))
 
         for position, one in asked:
             reply = partial(replied, position)
@@ -232,23 +219,36 @@ def _part_of(call: RequestContext, part_id: int) -> OperationContext:
 
 def _by_topic(
     topics: Iterable[AddPartitionsToTxnTopic], errors: PartitionErrors, api_version: int
-) -> list[AddPartitionsToTxnTopicResult]:
+) -> Steps[list[AddPartitionsToTxnTopicResult]]:
     """The errors in the order of the request."""
-    return [
-        AddPartitionsToTxnTopicResult(
-            name=topic.name,
-            results_by_partition=[
-                AddPartitionsToTxnPartitionResult(
-                    partition_index=index,
-                    partition_error_code=known_error(
-                        "AddPartitionsToTxn", errors[TopicPartition(topic.name, index)], api_version
-                    ),
-                )
-                for index in topic.partitions
-            ],
+    results = []
+    for topic in topics:
+        by_partition = []
+        for index in topic.partitions:
+            error = known_error("AddPartitionsToTxn", errors[TopicPartition(topic.name, index)], api_version)
+            by_partition.append(AddPartitionsToTxnPartitionResult(partition_index=index, partition_error_code=error))
+            yield
+        results.append(AddPartitionsToTxnTopicResult(name=topic.name, results_by_partition=by_partition))
+    return results
+
+
+def _added(
+    topics: Iterable[AddPartitionsToTxnTopic], errors: PartitionErrors, api_version: int
+) -> Steps[AddPartitionsToTxnResponse]:
+    results = yield from _by_topic(topics, errors, api_version)
+    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results)
+
+
+def _added_to_all(
+    request: AddPartitionsToTxnRequest, results: list[PartitionErrors | None], api_version: int
+) -> Steps[AddPartitionsToTxnResponse]:
+    response = AddPartitionsToTxnResponse()
+    for each, errors in zip(request.transactions, results, strict=True):
+        topic_results = yield from _by_topic(each.topics, errors or {}, api_version)
+        response.results_by_transaction.append(
+            AddPartitionsToTxnResult(transactional_id=each.transactional_id, topic_results=topic_results)
         )
-        for topic in topics
-    ]
+    return response
 
 
 def _add_partitions_error(request: AddPartitionsToTxnRequest, error: ErrorCode, api_version: int) -> Any:
@@ -256,7 +256,7 @@ def _add_partitions_error(request: AddPartitionsToTxnRequest, error: ErrorCode, 
         return AddPartitionsToTxnResponse(error_code=error)
     topics = request.v3_and_below_topics
     errors = {TopicPartition(topic.name, index): error for topic in topics for index in topic.partitions}
-    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_by_topic(topics, errors, api_version))
+    return at_once(_added(topics, errors, api_version))
 
 
 def _merge_described(ids: list[str], parts: list[Any]) -> DescribeTransactionsResponse:
