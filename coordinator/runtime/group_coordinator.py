@@ -107,6 +107,11 @@ class GroupCoordinator:
         self._load_progress.begin(len(partitions), self._seconds())
         self._request_iteration()
 
+    @property
+    def is_loading(self) -> bool:
+        """Whether partitions are being loaded, or wait for it."""
+        return bool(self._loading)
+
     def unload(self, partition: int) -> None:
         """Another node leads the partition now."""
         shard = self.shards[partition]

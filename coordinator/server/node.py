@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from _wire.compression import COMPRESSIONS
@@ -99,6 +100,8 @@ if TYPE_CHECKING:
     from coordinator.admin.port import AdminPort
     from coordinator.metrics.node_metrics import NodeMetrics
 
+LOADED_BEFORE_LISTENING_SECONDS: Final = 0.5
+"""How long clients cannot connect yet while groups are loaded; what takes longer goes on beside their requests."""
 DRAIN_SECONDS: Final = 2
 """How long a stop waits for responses to be sent."""
 
@@ -293,6 +296,7 @@ class Node:
         )
         broker.resume = self.dispatcher.handle
         self._listeners = Listeners(config, self.dispatcher, limits, quick_sessions, now_ms, self._metrics)
+        await self._load_before_listening(now_ms)
         await self._listeners.open()
         if self._admin is not None and self._metrics is not None:
             self._measure(self._metrics, partitions, pending, sessions, wheel)
@@ -306,6 +310,13 @@ class Node:
                 logger.info("the metadata log begins with a snapshot now")
         except (LogAppendError, OSError) as problem:
             logger.error("cannot write a snapshot of the metadata log; it grows", problem=str(problem))
+
+    async def _load_before_listening(self, now_ms: Callable[[], int]) -> None:
+        """Give short loads the time to end, so that nobody who comes at once is told to try again later."""
+        until = monotonic() + LOADED_BEFORE_LISTENING_SECONDS
+        while self._coordinator.is_loading and monotonic() < until:
+            self._coordinator.drain(now_ms())
+            await asyncio.sleep(0)
 
     def _start_cleaner(self, image: MetadataImage, partitions: Partitions) -> None:
         # A disk in memory is not safe for several threads.

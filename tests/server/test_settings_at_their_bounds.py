@@ -76,11 +76,17 @@ CASES: Final = [(key, text) for key in ALL_KEYS for text in bounds(key)]
 # ---- what happens
 
 
+def is_loaded(client: WireClient) -> bool:
+    (group,) = client.request(DescribeGroupsRequest(groups=[GROUP]), 0).groups
+    return bool(group.error_code != ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+
+
 def joins_and_commits(bootstrap: str, config: Config) -> None:
     """A consumer finds its coordinator, joins with the longest session allowed, lives, commits, and reads it back."""
     with WireClient(bootstrap) as client:
         assert client.request(FindCoordinatorRequest(key=GROUP), 2).error_code == ErrorCode.NONE
         client.create_topic("orders")
+        wait_for(lambda: is_loaded(client), 20, "the load of 10,000 partitions")
         member_id = client.join_alone(GROUP, session_timeout_ms=config[GROUP_MAX_SESSION_TIMEOUT_MS])
         assert client.heartbeat_error(GROUP, member_id) == ErrorCode.NONE
         partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=OFFSET, committed_metadata="")
