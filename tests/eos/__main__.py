@@ -15,7 +15,7 @@ from tests.eos.play import Play, librdkafka
 from tests.eos.rounds import Rounds
 from tests.eos.word_count import WordCounts
 
-JAVA_RECORDS_PER_ROUND: Final = 500
+JAVA_RECORDS_PER_ROUND: Final = 1_500
 
 CLIENTS: Final[dict[str, Callable[[Path, int], Rounds]]] = {
     "librdkafka": lambda folder, seed: Play(folder, librdkafka, seed),

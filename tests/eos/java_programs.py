@@ -27,7 +27,7 @@ class ProgramsMissing(RuntimeError):
 
 
 def copier() -> Command:
-    """The command of a worker of Copier.java. Its transactional id is that of its predecessor. Raises ProgramsMissing."""
+    """Workers of Copier.java. The transactional id of one is that of its predecessor. Raises ProgramsMissing."""
     java = _java()
 
     def command(bootstrap: str, number: int, alive: Path) -> list[str]:
@@ -37,7 +37,7 @@ def copier() -> Command:
 
 
 def word_count() -> Command:
-    """The command of an instance of WordCount.java; its state is kept beside its file ALIVE. Raises ProgramsMissing."""
+    """Instances of WordCount.java. The state of one is kept beside its file ALIVE. Raises ProgramsMissing."""
     java = _java()
 
     def command(bootstrap: str, number: int, alive: Path) -> list[str]:

@@ -27,7 +27,7 @@ SINK: Final = "sink"
 SETTINGS: Final = QUICK_GROUPS | {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"}
 
 SILENT_SECONDS: Final = 15
-"""After this time without a sign of life a worker hangs: librdkafka's send_offsets_to_transaction ignores its timeout."""
+"""After this time without a sign of life a worker hangs: librdkafka's send_offsets_to_transaction has no timeout."""
 
 Command = Callable[[str, int, Path], list[str]]
 """(bootstrap, number of the worker, the file that it touches) → the command that runs a worker."""

@@ -3,7 +3,7 @@
 from typing import Final
 
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, IsolationLevel, KafkaError, Message, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 SECONDS: Final = 60
 COMMITTED: Final = IsolationLevel.READ_COMMITTED
@@ -13,8 +13,8 @@ UNCOMMITTED: Final = IsolationLevel.READ_UNCOMMITTED
 class Topics:
     """The topics of a server. It may be restarted meanwhile.
 
-    Each question has an AdminClient of its own: librdkafka may never send what it is asked after its broker was restarted.
-    It is held until the answer is there, because one that is collected never answers.
+    Each question has an AdminClient of its own: after its broker was restarted, librdkafka may never send what it is
+    asked. It is held until the answer is there, because one that is collected never answers.
     """
 
     def __init__(self, bootstrap: str) -> None:
@@ -66,7 +66,9 @@ class Topics:
                 assert message is not None, f"the end of {topic}-{min(unfinished)} was not reached"
                 problem = message.error()
                 if problem is None:
-                    records[message.partition()].append(message)
+                    partition = message.partition()
+                    assert partition is not None
+                    records[partition].append(message)
                 elif problem.code() == KafkaError._PARTITION_EOF:
                     unfinished.discard(message.partition())
         finally:
