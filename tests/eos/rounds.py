@@ -26,7 +26,7 @@ SOURCE: Final = "source"
 SINK: Final = "sink"
 SETTINGS: Final = QUICK_GROUPS | {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"}
 
-SILENT_SECONDS: Final = 15
+SILENT_SECONDS: Final = 8
 """After this time without a sign of life a worker hangs: librdkafka's send_offsets_to_transaction has no timeout."""
 
 Command = Callable[[str, int, Path], list[str]]

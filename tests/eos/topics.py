@@ -3,7 +3,7 @@
 from typing import Final
 
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, IsolationLevel, KafkaError, Message, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec  # type: ignore[attr-defined]
 
 SECONDS: Final = 60
 COMMITTED: Final = IsolationLevel.READ_COMMITTED
@@ -41,6 +41,12 @@ class Topics:
         wanted = [ConsumerGroupTopicPartitions(group, partitions)]
         (answer,) = admin.list_consumer_group_offsets(wanted, request_timeout=SECONDS).values()
         return [max(each.offset, 0) for each in answer.result().topic_partitions]
+
+    def config(self, topic: str, name: str) -> str:
+        resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
+        admin = self._admin()
+        (answer,) = admin.describe_configs([resource], request_timeout=SECONDS).values()
+        return str(answer.result()[name].value)
 
     def _admin(self) -> AdminClient:
         return AdminClient({"bootstrap.servers": self._bootstrap, "log_level": 2})

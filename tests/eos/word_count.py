@@ -47,6 +47,8 @@ class WordCounts(Rounds):
         assert counts.keys() == self._expected.keys()
         stored = {word: values[-1] for word, values in _in_order(self._topics.read(CHANGELOG, COMMITTED)).items()}
         assert stored == self._expected, "the changelog differs"
+        assert self._topics.config(CHANGELOG, "cleanup.policy") == "compact"
+        assert self._topics.config(REPARTITION, "cleanup.policy") == "delete"
         words = self._expected.total()
         self.figures = self._written() | {"words": words, "wrong counts": 0}
 

@@ -46,7 +46,7 @@ public final class Copier implements AutoCloseable {
         reading.put("enable.auto.commit", false);
         reading.put("isolation.level", "read_committed");
         reading.put("max.poll.records", RECORDS_AT_ONCE);
-        reading.put("session.timeout.ms", 6_000);
+        reading.put("session.timeout.ms", 3_000);
         reading.put("heartbeat.interval.ms", 500);
         Properties writing = new Properties();
         writing.put("bootstrap.servers", bootstrap);

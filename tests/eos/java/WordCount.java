@@ -36,7 +36,7 @@ public final class WordCount {
         properties.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, 0);
         properties.put(StreamsConfig.NUM_STANDBY_REPLICAS_CONFIG, 1);
         properties.put(StreamsConfig.REPARTITION_PURGE_INTERVAL_MS_CONFIG, 1_000);
-        properties.put(StreamsConfig.consumerPrefix("session.timeout.ms"), 6_000);
+        properties.put(StreamsConfig.consumerPrefix("session.timeout.ms"), 3_000);
         properties.put(StreamsConfig.consumerPrefix("heartbeat.interval.ms"), 500);
         properties.put(StreamsConfig.mainConsumerPrefix("auto.offset.reset"), "earliest");
         return new StreamsConfig(properties);
