@@ -1,7 +1,7 @@
 """Committed offsets: read from requests and records, written to responses and records.
 
-This module alone knows the record of a committed offset in `__consumer_offsets`: its type and the versions of its
-value. Compiled: a commit has ten offsets or more.
+This module and `batch_replay.pyx` alone know the record of a committed offset in `__consumer_offsets`: its type and the
+versions of its value. Compiled: a commit has ten offsets or more.
 """
 
 cimport cython
