@@ -134,7 +134,11 @@ def test_workers_of_xdist_have_a_server_each(run):
     result.assert_outcomes(passed=4)
 
 
-CTRL_C = "threading.Timer(0.2, signal.pthread_kill, [threading.main_thread().ident, signal.SIGINT]).start()"
+# Whoever has started the tests in the background may have SIGINT ignored.
+CTRL_C = (
+    "signal.signal(signal.SIGINT, signal.default_int_handler);"
+    " threading.Timer(0.2, signal.pthread_kill, [threading.main_thread().ident, signal.SIGINT]).start()"
+)
 
 
 @pytest.mark.parametrize(
