@@ -11,6 +11,7 @@ from _wire.errors import ErrorCode
 from _wire.messages.delete_topics import DeleteTopicsRequest
 from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from _wire.records import batch_headers, build_batch, parse_records
+from tests.servers import RunningServer
 from tests.waiting import wait_for
 from tests.wire_client import WireClient, fetch_request
 
@@ -190,22 +191,24 @@ def test_nothing_remains_of_a_client_that_disconnects(server, client, topic):
     assert server.log.read_bytes()[begin:] == b""
 
 
-def test_an_audit_record_completes_a_waiting_fetch(client, other):
+def test_an_audit_record_completes_a_waiting_fetch(tmp_path):
     """Internal logs grow through the coordinator, and are watched like any other."""
     request = fetch_request("__group_audit", max_wait_ms=LONG_MS)
     request.topics[0].partitions = [FetchPartition(partition=index, partition_max_bytes=1 << 20) for index in range(50)]
-    other.join_alone("something-to-read")
-    seen = client.request(request, BY_NAME)
-    for partition, answer in zip(request.topics[0].partitions, seen.responses[0].partitions, strict=True):
-        partition.fetch_offset = answer.high_watermark
-    sent = client.send(request, BY_NAME)
-    assert is_waiting(client)
-    other.join_alone("wakes-the-reader")
-    keys = {
-        record.key
-        for partition in client.receive(sent).responses[0].partitions
-        for record in parse_records(partition.records or b"")
-    }
+    # A server of its own: sessions of the groups of other tests end at any time, and that is audited.
+    with RunningServer(tmp_path) as own, WireClient(own.bootstrap) as client, WireClient(own.bootstrap) as other:
+        other.join_alone("something-to-read")
+        seen = client.request(request, BY_NAME)
+        for partition, answer in zip(request.topics[0].partitions, seen.responses[0].partitions, strict=True):
+            partition.fetch_offset = answer.high_watermark
+        sent = client.send(request, BY_NAME)
+        assert is_waiting(client)
+        other.join_alone("wakes-the-reader")
+        keys = {
+            record.key
+            for partition in client.receive(sent).responses[0].partitions
+            for record in parse_records(partition.records or b"")
+        }
     assert keys == {b"wakes-the-reader"}
 
 
