@@ -154,6 +154,8 @@ class CompactedTopic(Worker):
         for key, number in self._acknowledged.items():
             allowed = {number, self._sent[key]}
             assert found.get(key) in allowed, f"{key!r}: {found.get(key)} found, {sorted(allowed)} sent"
+        # From now on they may not change back, though not all were acknowledged.
+        self._acknowledged, self._sent = dict(found), dict(found)
 
 
 class CommittingClient(Worker):
@@ -204,6 +206,9 @@ class CommittingClient(Worker):
         found = {each.committed_offset for topic in answer.topics for each in topic.partitions}
         allowed = {self._acknowledged, self._sent}
         assert len(found) == 1 and found <= allowed, f"{self.name}: {found} committed, {allowed} sent"
+        # From now on it may not change back, though it was not acknowledged.
+        (self._acknowledged,) = found
+        self._sent = self._acknowledged
 
 
 class StaticMember(Worker):
