@@ -5,6 +5,7 @@ server ends: it may have happened or not, and both are right. What was answered 
 """
 
 import random
+import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from typing import Final
@@ -93,6 +94,8 @@ class IdempotentProducer(Worker):
             producer_id=producer[0],
             producer_epoch=producer[1],
             base_sequence=sum(map(len, before)),
+            # Without a time, the producer would count as unused since ever, and be forgotten (producer.id.expiration.ms).
+            timestamp_ms=int(time.time() * 1000),
             compression=self.random.choice(["none", "lz4", "zstd"]),
         )
         answer = client.produce(self.name, batch, partition=partition)
