@@ -94,7 +94,7 @@ class IdempotentProducer(Worker):
             producer_id=producer[0],
             producer_epoch=producer[1],
             base_sequence=sum(map(len, before)),
-            # Without a time, the producer would count as unused since ever, and be forgotten (producer.id.expiration.ms).
+            # Without a time, a start would forget the producer as expired (producer.id.expiration.ms).
             timestamp_ms=int(time.time() * 1000),
             compression=self.random.choice(["none", "lz4", "zstd"]),
         )
