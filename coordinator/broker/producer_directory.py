@@ -65,7 +65,7 @@ class ProducerDirectory:
         self._timers = timers
         self._states: WeakKeyDictionary[PartitionLog, ProducerStates] = WeakKeyDictionary()
         self._loads: WeakKeyDictionary[PartitionLog, Iterator[None]] = WeakKeyDictionary()
-        """Reads that are under way: whoever needs the states takes steps of the same one."""
+        """Reads that are under way: all requests that need the states take steps of the same one."""
         self._saved: WeakKeyDictionary[PartitionLog, int] = WeakKeyDictionary()
         """The offset of the newest snapshot."""
         self._timer_runs = False
