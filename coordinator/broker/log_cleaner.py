@@ -141,7 +141,7 @@ class LogCleaner:
                 self._go_on(Place.LOOP)
 
     def stop_thread(self) -> None:
-        """Take no more work; return when the thread has ended. May be called in another thread than that of the loop."""
+        """Take no more work; return when the thread has ended. May be called in another thread than the loop."""
         self._is_stopped = True
         if self._thread is not None:
             self._thread.stop()
