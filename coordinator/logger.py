@@ -17,6 +17,8 @@ class Sink(Protocol):
 
 
 _sinks: Final[dict[int, Sink]] = {}
+_level_of_process: int | None = None
+"""The least level that is kept where there is no sink; None: structlog has to be asked."""
 
 
 class Logger:
@@ -40,8 +42,11 @@ class Logger:
 
     def is_enabled_for(self, level: int) -> bool:
         """For lines that cost something to put together."""
-        sink = _sinks.get(threading.get_ident())
-        return bool(_structlog().is_enabled_for(level)) if sink is None else sink.is_enabled_for(level)
+        if _sinks and (sink := _sinks.get(threading.get_ident())) is not None:
+            return sink.is_enabled_for(level)
+        if _level_of_process is not None:
+            return level >= _level_of_process
+        return bool(_structlog().is_enabled_for(level))
 
 
 def _write(level: str, event: str, fields: dict[str, Any]) -> None:
@@ -67,6 +72,20 @@ def lines_of_this_thread_to(sink: Sink) -> Iterator[None]:
         yield
     finally:
         del _sinks[thread]
+
+
+@contextmanager
+def lines_from(level: int) -> Iterator[None]:
+    """Within the block, structlog is configured to keep lines of this level (`logging.INFO` and so on) and above.
+
+    It is asked before each change of a group, and structlog would take longer to answer than the change.
+    """
+    global _level_of_process
+    before, _level_of_process = _level_of_process, level
+    try:
+        yield
+    finally:
+        _level_of_process = before
 
 
 logger: Final = Logger()

@@ -4,6 +4,7 @@ Rendering a line costs as much as a tenth of a rebalance, so a burst of them is 
 the queue holds is dropped and counted.
 """
 
+import logging
 import sys
 from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager, suppress
@@ -15,6 +16,7 @@ from typing import Any, Final, TextIO
 
 import structlog
 
+from coordinator.logger import lines_from
 from coordinator.printable import printable, printable_traceback
 
 LINES_QUEUED_MAX: Final = 10_000
@@ -100,6 +102,7 @@ def logging_to_stderr(level: str) -> Iterator[LogWriter]:
         cache_logger_on_first_use=True,
     )
     try:
-        yield writer
+        with lines_from(logging.getLevelNamesMapping()[level.upper()]):
+            yield writer
     finally:
         writer.stop()

@@ -1,6 +1,7 @@
 """Log lines leave by a thread: the server goes on when nobody reads them, and what clients sent is quoted."""
 
 import json
+import logging
 import os
 import socket
 import subprocess
@@ -13,7 +14,8 @@ import pytest
 import structlog
 
 from _wire.messages.api_versions import ApiVersionsRequest
-from coordinator.cli.log_writer import LINES_QUEUED_MAX, LogWriter
+from coordinator.cli.log_writer import LINES_QUEUED_MAX, LogWriter, logging_to_stderr
+from coordinator.logger import logger
 from tests.servers import RunningServer
 from tests.waiting import wait_for
 from tests.wire_client import WireClient, join_request
@@ -151,3 +153,11 @@ def test_the_log_level_turns_them_off(tmp_path):
             client.join_alone("orders-readers")
         assert server.stop() == 0
         assert server.log.read_text() == ""
+
+
+@pytest.mark.parametrize(("level", "kept"), [("debug", True), ("info", True), ("warning", False)])
+def test_modules_learn_which_lines_are_kept_before_they_put_one_together(level, kept):
+    with logging_to_stderr(level):
+        assert logger.is_enabled_for(logging.INFO) is kept
+    structlog.reset_defaults()
+    assert logger.is_enabled_for(logging.INFO), "structlog keeps all lines by default"
