@@ -17,12 +17,14 @@ class Sink(Protocol):
 
 
 _sinks: Final[dict[int, Sink]] = {}
-_level_of_process: int | None = None
-"""The least level that is kept where there is no sink; None: structlog has to be asked."""
 
 
 class Logger:
     """Hands each line to structlog, or to the sink of the thread."""
+
+    def __init__(self) -> None:
+        self._level: int | None = None
+        """The least level that structlog keeps; None: it has to be asked."""
 
     def debug(self, event: str, **fields: Any) -> None:
         _write("debug", event, fields)
@@ -44,9 +46,21 @@ class Logger:
         """For lines that cost something to put together."""
         if _sinks and (sink := _sinks.get(threading.get_ident())) is not None:
             return sink.is_enabled_for(level)
-        if _level_of_process is not None:
-            return level >= _level_of_process
+        if self._level is not None:
+            return level >= self._level
         return bool(_structlog().is_enabled_for(level))
+
+    @contextmanager
+    def lines_from(self, level: int) -> Iterator[None]:
+        """Within the block, structlog is configured to keep lines of this level (`logging.INFO` and so on) and above.
+
+        `is_enabled_for` is called at each change of a group, and structlog would take longer than the change.
+        """
+        before, self._level = self._level, level
+        try:
+            yield
+        finally:
+            self._level = before
 
 
 def _write(level: str, event: str, fields: dict[str, Any]) -> None:
@@ -72,20 +86,6 @@ def lines_of_this_thread_to(sink: Sink) -> Iterator[None]:
         yield
     finally:
         del _sinks[thread]
-
-
-@contextmanager
-def lines_from(level: int) -> Iterator[None]:
-    """Within the block, structlog is configured to keep lines of this level (`logging.INFO` and so on) and above.
-
-    It is asked before each change of a group, and structlog would take longer to answer than the change.
-    """
-    global _level_of_process
-    before, _level_of_process = _level_of_process, level
-    try:
-        yield
-    finally:
-        _level_of_process = before
 
 
 logger: Final = Logger()

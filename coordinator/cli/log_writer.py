@@ -16,7 +16,7 @@ from typing import Any, Final, TextIO
 
 import structlog
 
-from coordinator.logger import lines_from
+from coordinator.logger import logger
 from coordinator.printable import printable, printable_traceback
 
 LINES_QUEUED_MAX: Final = 10_000
@@ -102,7 +102,7 @@ def logging_to_stderr(level: str) -> Iterator[LogWriter]:
         cache_logger_on_first_use=True,
     )
     try:
-        with lines_from(logging.getLevelNamesMapping()[level.upper()]):
+        with logger.lines_from(logging.getLevelNamesMapping()[level.upper()]):
             yield writer
     finally:
         writer.stop()

@@ -1,9 +1,8 @@
-"""All groups this node coordinates: finds the shard of a group, and drains the queues once per loop iteration.
+"""All groups this node coordinates, their timers and their audit.
 
-Counterpart in Kafka: `GroupCoordinatorService` and the partition bookkeeping of `CoordinatorRuntime`.
+Counterpart in Kafka: `GroupCoordinatorService`.
 """
 
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from time import perf_counter
 from typing import Any, Final
@@ -21,16 +20,18 @@ from coordinator.core.operation import Operation
 from coordinator.core.partitioning import partition_for
 from coordinator.core.rebalance import is_oversized
 from coordinator.deadlines import deadline_after
+from coordinator.internal_topics import OFFSETS_TOPIC
 from coordinator.runtime.audit_checkpoints import AuditCheckpoints
 from coordinator.runtime.audit_schedule import AuditSchedule
 from coordinator.runtime.batch import AuditWrite, QueuedOperation
+from coordinator.runtime.coordinator_runtime import CoordinatorRuntime
 from coordinator.runtime.deleted_topics import DeletedTopics
 from coordinator.runtime.group_state_machine import GroupStateMachine
 from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.interfaces import AuditRecord
 from coordinator.runtime.load_progress import LoadProgress
 from coordinator.runtime.sessions import SessionTable
-from coordinator.runtime.shard import LOAD_RETRY_MS_AT_MOST, Shard, ShardState
+from coordinator.runtime.shard import Shard, ShardState
 from coordinator.runtime.timer_keys import (
     AuditCheckpointFileKey,
     AuditSnapshotKey,
@@ -42,19 +43,12 @@ from coordinator.runtime.timer_keys import (
 )
 from coordinator.timers.wheel import TimerWheel
 
-LOAD_SECONDS_AT_ONCE: Final = 0.002
-"""How long partitions are loaded, or groups rebuilt, before other work of the event loop has its turn."""
-OPERATIONS_AT_ONCE: Final = 300
-"""Operations that are handled before other work of the event loop has its turn: 3 ms of reads, 45 ms of new groups."""
 GROUPS_CHECKED_AT_ONCE: Final = 1_000
 """Groups whose offsets are checked for their age before other work has its turn."""
 
 
-class GroupCoordinator:
-    """The group coordinator of one node.
-
-    It knows no loop: it gets the time as an argument, and calls `request_iteration` when work is queued.
-    """
+class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
+    """The group coordinator of one node."""
 
     def __init__(
         self,
@@ -68,19 +62,11 @@ class GroupCoordinator:
         seconds: Callable[[], float] = perf_counter,
     ) -> None:
         """`seconds` is a clock for nothing but the length of slices."""
-        self.shards = tuple(shards)
+        progress = LoadProgress(OFFSETS_TOPIC, "groups")
+        super().__init__(progress, wheel, environment, request_iteration, seconds)
         self.sessions = sessions
-        self.environment = environment
         self._addresses = environment.addresses
-        self._wheel = wheel
         self._timers = timers
-        self._request_iteration = request_iteration
-        self._seconds = seconds
-        self._load_progress = LoadProgress()
-        self._dirty: dict[int, Shard[GroupStateMachine]] = {}
-        self._loading: deque[Shard[GroupStateMachine]] = deque()
-        self._rebuilding: dict[int, Shard[GroupStateMachine]] = {}
-        """Partition → shard with groups that failed alone and are due to be rebuilt."""
         self._deleted_topics = DeletedTopics(environment.topics.names)
         self._checks: dict[int, int] = {}
         """Partition → number on the wheel of its next check of the age of offsets."""
@@ -88,44 +74,20 @@ class GroupCoordinator:
         self.audit = AuditSchedule(wheel, interval_ms, checkpoints, self._submit_first)
         self._announcement: CoordinatorEvent | None = None
         """To be written when the first partition is loaded."""
+        self._serve(shards)
         for shard in self.shards:
-            shard.completed_later = self._mark_dirty
             shard.machine.addresses = environment.addresses
 
     # ----------------------------------------------------------------------------------------------------- partitions
 
     def load(self, partitions: Iterable[int], cause: Cause | None = None) -> None:
-        """Lead these partitions from now on. They are read in slices, at each `drain`, one after the other.
-
-        The audit tells the `cause` of groups that are then in another state than before.
-        """
         partitions = tuple(partitions)
         self._deleted_topics.load_begins(partitions)
-        for partition in partitions:
-            self.shards[partition].start_loading(cause)
-            self._loading.append(self.shards[partition])
-        self._load_progress.begin(len(partitions), self._seconds())
-        self._request_iteration()
-
-    @property
-    def is_loading(self) -> bool:
-        """Whether partitions are being loaded, or wait for it."""
-        return bool(self._loading)
+        super().load(partitions, cause)
 
     def unload(self, partition: int) -> None:
-        """Another node leads the partition now."""
-        shard = self.shards[partition]
-        if shard in self._loading:
-            self._loading.remove(shard)
-            self._load_progress.unloaded()
-        shard.unload()
+        super().unload(partition)
         self._deleted_topics.unload(partition)
-
-    def shard_of(self, group_id: str) -> Shard[GroupStateMachine]:
-        return self.shards[self.partition_of(group_id)]
-
-    def partition_of(self, group_id: str) -> int:
-        return partition_for(group_id, len(self.shards))
 
     # ----------------------------------------------------------------------------------------------------- operations
 
@@ -138,22 +100,6 @@ class GroupCoordinator:
         """Queue an operation over all groups of a partition."""
         self._enqueue(self.shards[partition], QueuedOperation(operation, None, request, context))
 
-    def _enqueue_internal(self, operation: Operation, group_id: str, request: Any = None) -> None:
-        self.enqueue(operation, group_id, request, self._internal_context())
-
-    def _internal_context(self) -> OperationContext:
-        """Of what nobody waits for."""
-        return OperationContext(None, 0, "", "", self.environment, 0)
-
-    def _enqueue(self, shard: Shard[GroupStateMachine], queued: QueuedOperation) -> None:
-        shard.submit(queued)
-        self._mark_dirty(shard)
-
-    def _mark_dirty(self, shard: Shard[GroupStateMachine]) -> None:
-        if not self._dirty:
-            self._request_iteration()
-        self._dirty[shard.partition] = shard
-
     def topics_deleted(self, names: Iterable[str]) -> None:
         """Forget the committed offsets in topics that are gone, though others of these names may exist by then.
 
@@ -165,43 +111,14 @@ class GroupCoordinator:
                 self._deleted_topics.delete(shard.partition, gone.deleted)
                 self.enqueue_for_shard(operations.FORGET_TOPICS, shard.partition, gone, self._internal_context())
 
-    def drain(self, now_ms: int) -> None:
-        """Handle what is queued. Call it once per loop iteration when `request_iteration` was called.
-
-        What is more than about `OPERATIONS_AT_ONCE` operations is left for the next iteration, in its order.
-
-        Responses leave when all shards have appended: one after the other they wake a client once. Sent between the
-        work of the shards, each would wake it, which costs a tenth of a commit.
-        """
-        if self._loading:
-            self._load_next_slice(now_ms)
-        if self._rebuilding:
-            self._rebuild_next_slice(now_ms)
-        left = OPERATIONS_AT_ONCE
-        while self._dirty:
-            if left <= 0:
-                self._request_iteration()
-                return
-            shards, self._dirty = self._dirty, {}
-            for shard in shards.values():
-                used = shard.drain(now_ms, left if left > 0 else 1)
-                if used >= left:
-                    self._dirty[shard.partition] = shard  # there may be more in its queue
-                left -= used
-            for shard in shards.values():
-                shard.release()
-                if shard.failed_keys.due:
-                    self._rebuilding[shard.partition] = shard
-                    self._request_iteration()
-                if shard.needs_retry:
-                    self._retry_later(shard, now_ms)
-                elif shard.is_idle:
-                    if shard.partition in self._deleted_topics.partitions:
-                        self._deleted_topics.forgotten(shard.partition)
-                    if shard.machine.audit.is_checkpoint_due or self.audit.is_writing:
-                        self.audit.drained(shard, now_ms)
-            if self._addresses is not None and self._addresses.excess:
-                self._give_up(self._addresses.take_excess())
+    def _drained(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
+        if shard.is_idle:
+            if shard.partition in self._deleted_topics.partitions:
+                self._deleted_topics.forgotten(shard.partition)
+            if shard.machine.audit.is_checkpoint_due or self.audit.is_writing:
+                self.audit.drained(shard, now_ms)
+        if self._addresses is not None and self._addresses.excess:
+            self._give_up(self._addresses.take_excess())
 
     def _give_up(self, pending: Iterable[PendingMember]) -> None:
         """Forget member ids with which nobody joined, and groups that have nothing else."""
@@ -220,9 +137,8 @@ class GroupCoordinator:
             case GroupTimerKey(group_id):
                 self._timers.fired(group_id)
                 self._enqueue_internal(operations.ADVANCE, group_id)
-            case LoadRetryKey(partition):
-                if self.shards[partition].state is ShardState.FAILED:
-                    self.load([partition])
+            case LoadRetryKey():
+                self._retry(key)
             case OffsetsCheckKey(partition, group_ids):
                 self._check_offsets(self.shards[partition], group_ids, now_ms)
             case CommitReportKey() | AuditSnapshotKey() | AuditCheckpointFileKey():
@@ -258,44 +174,11 @@ class GroupCoordinator:
         shard.submit_first(queued)
         self._mark_dirty(shard)
 
-    def _load_next_slice(self, now_ms: int) -> None:
-        is_time_over = self._slice()
-        while self._loading:
-            shard = self._loading[0]
-            if not shard.load_next_slice(now_ms, is_time_over):
-                if not shard.load_is_appending:
-                    self._request_iteration()
-                break
-            self._loading.popleft()
-            if shard.needs_retry:
-                self._retry_later(shard, now_ms)
-            else:
-                self._loaded(shard, now_ms)
-            self._load_progress.ended(len(shard.machine.groups))
-            if self._loading and is_time_over():
-                self._request_iteration()
-                break
-        self._load_progress.report(self._seconds())
-
-    def _slice(self) -> Callable[[], bool]:
-        """A slice begins; tells whether it is over."""
-        seconds, until = self._seconds, self._seconds() + LOAD_SECONDS_AT_ONCE
-        return lambda: seconds() >= until
-
-    def _rebuild_next_slice(self, now_ms: int) -> None:
-        """One slice for the whole node: groups that fail again and again cost the others no more."""
-        shard = next((each for each in self._rebuilding.values() if not each.is_in_flight), None)
-        if shard is None:
-            return  # the end of an append requests the next iteration
-        if shard.failed_keys.next_slice(now_ms, self._slice()):
-            del self._rebuilding[shard.partition]
-            for group_id in shard.failed_keys.rebuilt:
-                # It also takes the steps that the group requires.
-                check = QueuedOperation(operations.REBALANCE_OVERSIZED_GROUP, group_id, None, self._internal_context())
-                shard.failed_keys.by_key[group_id].missed.append(check)
-            self._mark_dirty(shard)
-        if self._rebuilding:
-            self._request_iteration()
+    def _rebuilt(self, shard: Shard[GroupStateMachine]) -> None:
+        for group_id in shard.failed_keys.rebuilt:
+            # It also takes the steps that the group requires.
+            check = QueuedOperation(operations.REBALANCE_OVERSIZED_GROUP, group_id, None, self._internal_context())
+            shard.failed_keys.by_key[group_id].missed.append(check)
 
     def _loaded(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
         # First of all: operations that were queued during the load may commit to topics that were created again.
@@ -309,11 +192,6 @@ class GroupCoordinator:
         self.audit.loaded(shard, now_ms)
         if shard is self.shards[0]:
             self._write_announcement()
-
-    def _retry_later(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
-        shard.needs_retry = False
-        self._wheel.start(LoadRetryKey(shard.partition), deadline_after(now_ms, shard.retry_ms))
-        shard.retry_ms = min(shard.retry_ms * 2, LOAD_RETRY_MS_AT_MOST)
 
     @property
     def _check_interval_ms(self) -> int:

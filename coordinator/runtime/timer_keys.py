@@ -17,8 +17,9 @@ class GroupTimerKey(NamedTuple):
 
 
 class LoadRetryKey(NamedTuple):
-    """Try again to load a partition of __consumer_offsets that could not be read or written."""
+    """Try again to load a partition of a coordinator's topic that could not be read or written."""
 
+    topic: str
     partition: int
 
 

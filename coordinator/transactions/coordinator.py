@@ -3,7 +3,6 @@
 Counterpart in Kafka: `TransactionCoordinator`, the background tasks of `TransactionStateManager`.
 """
 
-from collections import deque
 from collections.abc import Callable, Iterable
 from itertools import islice
 from time import perf_counter
@@ -18,10 +17,13 @@ from coordinator.config import (
 )
 from coordinator.core.decision import Environment, OperationContext
 from coordinator.core.operation import Operation
-from coordinator.core.partitioning import partition_for
 from coordinator.deadlines import deadline_after
+from coordinator.internal_topics import TRANSACTIONS_TOPIC
 from coordinator.runtime.batch import QueuedOperation
-from coordinator.runtime.shard import LOAD_RETRY_MS_AT_MOST, REFUSALS, Shard, ShardState
+from coordinator.runtime.coordinator_runtime import CoordinatorRuntime
+from coordinator.runtime.load_progress import LoadProgress
+from coordinator.runtime.shard import REFUSALS, Shard, ShardState
+from coordinator.runtime.timer_keys import LoadRetryKey
 from coordinator.timers.wheel import TimerWheel
 from coordinator.transactions import operations
 from coordinator.transactions.admin import Filter
@@ -30,20 +32,10 @@ from coordinator.transactions.markers import MarkerSender
 from coordinator.transactions.state_machine import TransactionStateMachine, WakeKey
 from coordinator.transactions.transaction import Transaction
 
-OPERATIONS_AT_ONCE: Final = 300
-"""Operations that are handled before other work of the event loop has its turn."""
-LOAD_SECONDS_AT_ONCE: Final = 0.005
-"""How long partitions are loaded before other work of the event loop has its turn."""
 CHECKED_AT_ONCE: Final = 1_000
 """Transactional ids whose age is checked before other work has its turn."""
 
 TransactionShard = Shard[TransactionStateMachine]
-
-
-class LoadRetryKey(NamedTuple):
-    """The key of the timer at which a partition that could not be read or written is loaded again."""
-
-    partition: int
 
 
 class CheckKey(NamedTuple):
@@ -78,11 +70,8 @@ class ReplyTo:
         self._reply(self._fail(error))
 
 
-class TransactionCoordinator:
-    """It knows no loop: it gets the time as an argument, and calls `request_iteration` when work is queued.
-
-    There are no shards until `__transaction_state` exists.
-    """
+class TransactionCoordinator(CoordinatorRuntime[TransactionStateMachine]):
+    """The transaction coordinator of one node. There are no shards until `__transaction_state` exists."""
 
     def __init__(
         self,
@@ -94,18 +83,11 @@ class TransactionCoordinator:
         request_iteration: Callable[[], None],
         seconds: Callable[[], float] = perf_counter,
     ) -> None:
-        """`seconds` is the clock of the slices in which partitions are loaded."""
-        self._seconds = seconds
-        self.shards: tuple[TransactionShard, ...] = ()
+        progress = LoadProgress(TRANSACTIONS_TOPIC, "transactional ids")
+        super().__init__(progress, wheel, environment, request_iteration, seconds)
         self._make_shard = make_shard
-        self._wheel = wheel
         self._markers = markers
         self._requests = requests
-        self._environment = environment
-        self._request_iteration = request_iteration
-        self._dirty: dict[int, TransactionShard] = {}
-        self._loading: deque[TransactionShard] = deque()
-        self._rebuilding: dict[int, TransactionShard] = {}
         config = environment.config
         self._intervals_ms = {
             operations.ABORT_TIMED_OUT.name: config[TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS],
@@ -127,27 +109,14 @@ class TransactionCoordinator:
 
     def start(self, partition_count: int, led: Iterable[int], now_ms: int) -> None:
         """`__transaction_state` exists: load the partitions that this node leads."""
-        self.shards = tuple(self._make_shard(partition) for partition in range(partition_count))
-        for shard in self.shards:
-            shard.completed_later = self._mark_dirty
+        self._serve(self._make_shard(partition) for partition in range(partition_count))
         self.load(led)
         for name, interval_ms in self._intervals_ms.items():
             self._wheel.start(CheckKey(name), deadline_after(now_ms, interval_ms))
 
-    def load(self, partitions: Iterable[int]) -> None:
-        """Lead these partitions from now on. They are read in slices, one after the other."""
-        for partition in partitions:
-            self.shards[partition].start_loading()
-            self._loading.append(self.shards[partition])
-        self._request_iteration()
-
     def unload(self, partition: int) -> None:
-        """Another node leads the partition now."""
-        shard = self.shards[partition]
-        if shard in self._loading:
-            self._loading.remove(shard)
-        self._markers.clear(list(shard.machine.transactions))
-        shard.unload()
+        self._markers.clear(list(self.shards[partition].machine.transactions))
+        super().unload(partition)
 
     # ------------------------------------------------------------------------------------------------------ operations
 
@@ -158,9 +127,7 @@ class TransactionCoordinator:
         """
         if not self.shards:
             return False
-        shard = self.shards[partition_for(transactional_id, len(self.shards))]
-        shard.submit(QueuedOperation(operation, transactional_id, request, context))
-        self._mark_dirty(shard)
+        self._enqueue(self.shard_of(transactional_id), QueuedOperation(operation, transactional_id, request, context))
         return True
 
     def ask(
@@ -181,7 +148,8 @@ class TransactionCoordinator:
             reply(failed(ErrorCode.NOT_COORDINATOR))
             return
         request_id = self._requests.register(ReplyTo(reply, failed))
-        self.enqueue(operation, transactional_id, request, self._context(request_id, api_version))
+        context = OperationContext(request_id, api_version, "", "", self.environment, 0)
+        self.enqueue(operation, transactional_id, request, context)
 
     def list_transactions(self, wanted: Filter, now_ms: int) -> Steps[list[Listed] | ErrorCode]:
         """The transactions that a filter matches; an error as long as a partition of this node is not loaded."""
@@ -194,45 +162,15 @@ class TransactionCoordinator:
             found += yield from wanted.list(list(shard.machine.transactions.values()), now_ms)
         return found
 
-    def _context(self, request_id: int | None, api_version: int = 0) -> OperationContext:
-        return OperationContext(request_id, api_version, "", "", self._environment, 0)
-
-    def _enqueue_internal(self, operation: Operation, transactional_id: str, request: Any = None) -> None:
-        self.enqueue(operation, transactional_id, request, self._context(None))
-
-    def _mark_dirty(self, shard: TransactionShard) -> None:
-        if not self._dirty:
-            self._request_iteration()
-        self._dirty[shard.partition] = shard
-
-    def drain(self, now_ms: int) -> None:
-        """Handle what is queued; what is more than about `OPERATIONS_AT_ONCE` operations is left for the next time."""
-        if self._loading:
-            self._load_next_slice(now_ms)
-        if self._rebuilding:
-            self._rebuild_next_slice(now_ms)
-        left = OPERATIONS_AT_ONCE
-        while self._dirty:
-            if left <= 0:
-                self._request_iteration()
-                return
-            shards, self._dirty = self._dirty, {}
-            for shard in shards.values():
-                used = shard.drain(now_ms, left if left > 0 else 1)
-                if used >= left:
-                    self._dirty[shard.partition] = shard
-                left -= used
-            for shard in shards.values():
-                shard.release()
-                self._drained(shard, now_ms)
-
     def _drained(self, shard: TransactionShard, now_ms: int) -> None:
         self._send_markers(shard)
-        if shard.failed_keys.due:
-            self._rebuilding[shard.partition] = shard
-            self._request_iteration()
-        if shard.needs_retry:
-            self._retry_later(shard, now_ms)
+
+    def _loaded(self, shard: TransactionShard, now_ms: int) -> None:
+        self._mark_dirty(shard)
+        self._send_markers(shard)
+
+    def _rebuilt(self, shard: TransactionShard) -> None:
+        """The next batch of the shard serves them; nothing else is to be done."""
 
     def _send_markers(self, shard: TransactionShard) -> None:
         """After the replies: who got one that a partition is in the transaction writes to it before its marker."""
@@ -252,9 +190,8 @@ class TransactionCoordinator:
         match key:
             case WakeKey(transactional_id):
                 self._enqueue_internal(operations.WAKE, transactional_id)
-            case LoadRetryKey(partition):
-                if self.shards[partition].state is ShardState.FAILED:
-                    self.load([partition])
+            case LoadRetryKey():
+                self._retry(key)
             case CheckKey(name, rest):
                 self._check(name, rest, now_ms)
 
@@ -275,39 +212,3 @@ class TransactionCoordinator:
         if name == operations.ABORT_TIMED_OUT.name:
             return [transactional_id for machine in active for transactional_id in machine.open]
         return [transactional_id for machine in active for transactional_id in machine.transactions]
-
-    # --------------------------------------------------------------------------------------------------------- loading
-
-    def _load_next_slice(self, now_ms: int) -> None:
-        is_time_over = self._slice()
-        while self._loading:
-            shard = self._loading[0]
-            if is_time_over() or not shard.load_next_slice(now_ms, is_time_over):
-                self._request_iteration()
-                return
-            self._loading.popleft()
-            if shard.needs_retry:
-                self._retry_later(shard, now_ms)
-            else:
-                self._mark_dirty(shard)
-                self._send_markers(shard)
-
-    def _slice(self) -> Callable[[], bool]:
-        """A slice begins; tells whether it is over."""
-        seconds, until = self._seconds, self._seconds() + LOAD_SECONDS_AT_ONCE
-        return lambda: seconds() >= until
-
-    def _retry_later(self, shard: TransactionShard, now_ms: int) -> None:
-        shard.needs_retry = False
-        self._wheel.start(LoadRetryKey(shard.partition), deadline_after(now_ms, shard.retry_ms))
-        shard.retry_ms = min(shard.retry_ms * 2, LOAD_RETRY_MS_AT_MOST)
-
-    def _rebuild_next_slice(self, now_ms: int) -> None:
-        shard = next((each for each in self._rebuilding.values() if not each.is_in_flight), None)
-        if shard is None:
-            return  # the end of an append requests the next iteration
-        if shard.failed_keys.next_slice(now_ms, self._slice()):
-            del self._rebuilding[shard.partition]
-            self._mark_dirty(shard)
-        if self._rebuilding:
-            self._request_iteration()

@@ -11,7 +11,7 @@ PARTITIONS: Final = "coordinator/broker/partitions.py"
 TOPICS: Final = "coordinator/broker/topics.py"
 LIMITS: Final = "coordinator/core/address_limits.py"
 MEMBERS: Final = "coordinator/core/members.py"
-COORDINATOR: Final = "coordinator/runtime/group_coordinator.py"
+RUNTIME: Final = "coordinator/runtime/coordinator_runtime.py"
 SHARD: Final = "coordinator/runtime/shard.py"
 GROUPS: Final = "coordinator/server/handlers/groups.py"
 
@@ -108,13 +108,13 @@ MUTANTS: Final = (
     ),
     Mutant(
         "what a turn leaves is forgotten",
-        COORDINATOR,
+        RUNTIME,
         "                    self._dirty[shard.partition] = shard  # there may be more in its queue\n",
         "                    pass\n",
     ),
     Mutant(
         "nothing goes on after a full turn",
-        COORDINATOR,
+        RUNTIME,
         "            if left <= 0:\n                self._request_iteration()\n                return\n",
         "            if left <= 0:\n                return\n",
     ),

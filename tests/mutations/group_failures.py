@@ -9,6 +9,7 @@ FAILED_KEYS: Final = "coordinator/runtime/failed_keys.py"
 REBUILD: Final = "coordinator/runtime/group_rebuild.py"
 STATE_MACHINE: Final = "coordinator/runtime/group_state_machine.py"
 COORDINATOR: Final = "coordinator/runtime/group_coordinator.py"
+RUNTIME: Final = "coordinator/runtime/coordinator_runtime.py"
 RESUME: Final = "coordinator/audit/resume.py"
 STORED: Final = "coordinator/core/stored.py"
 
@@ -134,19 +135,19 @@ REBUILD_MUTANTS: Final = (
     ),
     Mutant(
         "the log is read while a batch is in flight",
-        COORDINATOR,
+        RUNTIME,
         "(each for each in self._rebuilding.values() if not each.is_in_flight)",
         "(each for each in self._rebuilding.values())",
     ),
     Mutant(
         "the loop sleeps when a rebuild is due",
-        COORDINATOR,
+        RUNTIME,
         "self._rebuilding[shard.partition] = shard\n                    self._request_iteration()\n",
         "self._rebuilding[shard.partition] = shard\n",
     ),
     Mutant(
         "a rebuild stops after its first slice",
-        COORDINATOR,
+        RUNTIME,
         "        if self._rebuilding:\n            self._request_iteration()\n",
         "",
     ),
@@ -221,8 +222,8 @@ REBUILD_MUTANTS: Final = (
     Mutant(
         "a rebuilt group with too many members is left alone",
         COORDINATOR,
-        "                shard.failed_keys.by_key[group_id].missed.append(check)\n",
-        "                pass\n",
+        "            shard.failed_keys.by_key[group_id].missed.append(check)\n",
+        "            pass\n",
     ),
     Mutant(
         "a rebuild outlives its partition",

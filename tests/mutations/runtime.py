@@ -8,6 +8,7 @@ SHARD: Final = "coordinator/runtime/shard.py"
 BATCH: Final = "coordinator/runtime/batch.py"
 STATE_MACHINE: Final = "coordinator/runtime/group_state_machine.py"
 COORDINATOR: Final = "coordinator/runtime/group_coordinator.py"
+RUNTIME: Final = "coordinator/runtime/coordinator_runtime.py"
 DELETED_TOPICS: Final = "coordinator/runtime/deleted_topics.py"
 GROUP_TIMERS: Final = "coordinator/runtime/group_timers.py"
 
@@ -240,7 +241,7 @@ LOAD_MUTANTS: Final = (
     ),
     Mutant(
         "the delay before a partition is loaded again grows without bound",
-        COORDINATOR,
+        RUNTIME,
         "shard.retry_ms = min(shard.retry_ms * 2, LOAD_RETRY_MS_AT_MOST)",
         "shard.retry_ms = shard.retry_ms * 2",
     ),
@@ -282,7 +283,7 @@ LOAD_MUTANTS: Final = (
     ),
     Mutant(
         "all partitions are loaded in one slice",
-        COORDINATOR,
+        RUNTIME,
         "            if self._loading and is_time_over():\n",
         "            if False:\n",
     ),
@@ -318,7 +319,7 @@ LOAD_MUTANTS: Final = (
     ),
     Mutant(
         "the loop spins until the audit of a load is appended",
-        COORDINATOR,
+        RUNTIME,
         "                if not shard.load_is_appending:\n                    self._request_iteration()\n",
         "                self._request_iteration()\n",
     ),
@@ -355,8 +356,8 @@ LOAD_MUTANTS: Final = (
     Mutant(
         "topics that were forgotten are forgotten again",
         COORDINATOR,
-        "                    if shard.partition in self._deleted_topics.partitions:\n"
-        "                        self._deleted_topics.forgotten(shard.partition)\n",
+        "            if shard.partition in self._deleted_topics.partitions:\n"
+        "                self._deleted_topics.forgotten(shard.partition)\n",
         "",
     ),
     Mutant(

@@ -3,7 +3,7 @@
 import pytest
 
 from coordinator.core.committed_offsets import Producer, TopicPartition
-from coordinator.runtime import group_coordinator, shard
+from coordinator.runtime import coordinator_runtime, shard
 from coordinator.runtime.deleted_topics import DeletedTopics
 from coordinator.runtime.shard import ShardState
 from tests.simulation.simulation import Simulation
@@ -21,7 +21,7 @@ def committed(sim):
 @pytest.fixture
 def slow_loads(monkeypatch):
     """A load takes several turns of the loop."""
-    monkeypatch.setattr(group_coordinator, "LOAD_SECONDS_AT_ONCE", 0)
+    monkeypatch.setattr(coordinator_runtime, "LOAD_SECONDS_AT_ONCE", 0)
 
 
 def begin_load(sim):

@@ -12,7 +12,7 @@ from coordinator.core.committed_offsets import Producer
 from coordinator.core.decision import NOTHING
 from coordinator.core.group import Group
 from coordinator.core.states import GroupState
-from coordinator.runtime import group_coordinator, group_state_machine, store
+from coordinator.runtime import coordinator_runtime, group_state_machine, store
 from coordinator.runtime.load_progress import LoadProgress
 from coordinator.runtime.shard import ShardState
 from tests.runtime.failing_groups import commit_for
@@ -29,7 +29,7 @@ def test_requests_during_a_load_get_load_in_progress(monkeypatch):
     sim = Simulation()
     (member_id,) = sim.stable_with("a")
     start_loading(sim)
-    monkeypatch.setattr(group_coordinator, "LOAD_SECONDS_AT_ONCE", 0)
+    monkeypatch.setattr(coordinator_runtime, "LOAD_SECONDS_AT_ONCE", 0)
     with sim.one_turn():
         asked = [sim.join("b"), sim.commit(), sim.heartbeat(member_id, generation_id=1)]
     loading = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
@@ -77,7 +77,7 @@ def test_a_waiting_sync_of_an_unloaded_partition_gets_not_coordinator():
 def test_a_partition_may_be_unloaded_during_its_load(monkeypatch):
     sim = Simulation()
     sim.stable_with("a")
-    monkeypatch.setattr(group_coordinator, "LOAD_SECONDS_AT_ONCE", 0)
+    monkeypatch.setattr(coordinator_runtime, "LOAD_SECONDS_AT_ONCE", 0)
     start_loading(sim)
     sim.coordinator.drain(sim.now_ms)
     sim.coordinator.unload(0)
@@ -241,7 +241,7 @@ def test_partitions_share_a_slice_and_other_work_comes_between_them():
 
 
 def test_progress_is_logged_while_a_load_takes_long():
-    progress = LoadProgress()
+    progress = LoadProgress("__consumer_offsets", "groups")
     with capture_logs() as lines:
         progress.begin(50, 0.0)
         for seconds, ended in ((1.0, 10), (5.5, 20), (6.0, 5), (11.0, 14)):

@@ -20,7 +20,8 @@ from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.audit_checkpoints import AuditCheckpoints
 from coordinator.runtime.checked import make_state_machine
-from coordinator.runtime.group_coordinator import LOAD_SECONDS_AT_ONCE, GroupCoordinator
+from coordinator.runtime.coordinator_runtime import LOAD_SECONDS_AT_ONCE
+from coordinator.runtime.group_coordinator import GroupCoordinator
 from coordinator.runtime.group_state_machine import GroupStateMachine
 from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.interfaces import AuditRecord

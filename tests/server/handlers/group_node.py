@@ -19,7 +19,7 @@ from coordinator.broker.slices import Slices
 from coordinator.config import Config
 from coordinator.core.partitioning import partition_for
 from coordinator.metadata.image import MetadataImage
-from coordinator.runtime import group_coordinator
+from coordinator.runtime import coordinator_runtime
 from coordinator.runtime.shard import ShardState
 from coordinator.server.connection import Connection
 from coordinator.server.dispatch import DispatchTable
@@ -208,4 +208,4 @@ class Client:
 
 def load_slowly(monkeypatch: Any) -> None:
     """From now on a load makes one step per loop iteration."""
-    monkeypatch.setattr(group_coordinator, "LOAD_SECONDS_AT_ONCE", 0)
+    monkeypatch.setattr(coordinator_runtime, "LOAD_SECONDS_AT_ONCE", 0)

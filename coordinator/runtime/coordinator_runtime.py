@@ -1,0 +1,203 @@
+"""The shards of a coordinator: their queues are drained, partitions are loaded, and failed keys are rebuilt.
+
+Counterpart in Kafka: `CoordinatorRuntime`.
+"""
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterable
+from time import perf_counter
+from typing import Final, Generic
+
+from coordinator.core.causes import Cause
+from coordinator.core.decision import Environment, OperationContext
+from coordinator.core.operation import Operation
+from coordinator.core.partitioning import partition_for
+from coordinator.deadlines import deadline_after
+from coordinator.runtime.batch import QueuedOperation
+from coordinator.runtime.load_progress import LoadProgress
+from coordinator.runtime.shard import LOAD_RETRY_MS_AT_MOST, Machine, Shard, ShardState
+from coordinator.runtime.timer_keys import LoadRetryKey
+from coordinator.timers.wheel import TimerWheel
+
+LOAD_SECONDS_AT_ONCE: Final = 0.002
+"""How long partitions are loaded, or keys rebuilt, before other work of the event loop has its turn."""
+OPERATIONS_AT_ONCE: Final = 300
+"""Operations that are handled before other work of the event loop has its turn: 3 ms of reads, 45 ms of new groups."""
+
+
+class CoordinatorRuntime(ABC, Generic[Machine]):
+    """What the coordinators of groups and of transactions have in common.
+
+    It knows no loop: it gets the time as an argument, and calls `request_iteration` when work is queued.
+    """
+
+    def __init__(
+        self,
+        progress: LoadProgress,
+        wheel: TimerWheel,
+        environment: Environment,
+        request_iteration: Callable[[], None],
+        seconds: Callable[[], float] = perf_counter,
+    ) -> None:
+        """`seconds` is a clock for nothing but the length of slices. There are no shards at first (`_serve`)."""
+        self.shards: tuple[Shard[Machine], ...] = ()
+        self.environment = environment
+        self._wheel = wheel
+        self._request_iteration = request_iteration
+        self._seconds = seconds
+        self._load_progress = progress
+        self._dirty: dict[int, Shard[Machine]] = {}
+        self._loading: deque[Shard[Machine]] = deque()
+        self._rebuilding: dict[int, Shard[Machine]] = {}
+        """Partition → shard with keys that failed alone and are due to be rebuilt."""
+
+    def _serve(self, shards: Iterable[Shard[Machine]]) -> None:
+        """These are all partitions of the topic, in their order; none is led here yet."""
+        self.shards = tuple(shards)
+        for shard in self.shards:
+            shard.completed_later = self._mark_dirty
+
+    @abstractmethod
+    def _loaded(self, shard: Shard[Machine], now_ms: int) -> None:
+        """A partition is served from now on."""
+
+    @abstractmethod
+    def _drained(self, shard: Shard[Machine], now_ms: int) -> None:
+        """The queue of a shard was drained; the replies of what is appended already have left."""
+
+    @abstractmethod
+    def _rebuilt(self, shard: Shard[Machine]) -> None:
+        """The keys `shard.failed_keys.rebuilt` will be served again."""
+
+    # ----------------------------------------------------------------------------------------------------- partitions
+
+    def load(self, partitions: Iterable[int], cause: Cause | None = None) -> None:
+        """Lead these partitions from now on. They are read in slices, at each `drain`, one after the other.
+
+        The audit tells the `cause` of groups that are then in another state than before.
+        """
+        partitions = tuple(partitions)
+        for partition in partitions:
+            self.shards[partition].start_loading(cause)
+            self._loading.append(self.shards[partition])
+        self._load_progress.begin(len(partitions), self._seconds())
+        self._request_iteration()
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether partitions are being loaded, or wait for it."""
+        return bool(self._loading)
+
+    def unload(self, partition: int) -> None:
+        """Another node leads the partition now."""
+        shard = self.shards[partition]
+        if shard in self._loading:
+            self._loading.remove(shard)
+            self._load_progress.unloaded()
+        shard.unload()
+
+    def partition_of(self, key: str) -> int:
+        return partition_for(key, len(self.shards))
+
+    def shard_of(self, key: str) -> Shard[Machine]:
+        return self.shards[self.partition_of(key)]
+
+    # ----------------------------------------------------------------------------------------------------- operations
+
+    def _internal_context(self) -> OperationContext:
+        """Of what nobody waits for."""
+        return OperationContext(None, 0, "", "", self.environment, 0)
+
+    def _enqueue_internal(self, operation: Operation, key: str, request: object = None) -> None:
+        self._enqueue(self.shard_of(key), QueuedOperation(operation, key, request, self._internal_context()))
+
+    def _enqueue(self, shard: Shard[Machine], queued: QueuedOperation) -> None:
+        shard.submit(queued)
+        self._mark_dirty(shard)
+
+    def _mark_dirty(self, shard: Shard[Machine]) -> None:
+        if not self._dirty:
+            self._request_iteration()
+        self._dirty[shard.partition] = shard
+
+    def drain(self, now_ms: int) -> None:
+        """Handle what is queued. Call it once per loop iteration when `request_iteration` was called.
+
+        What is more than about `OPERATIONS_AT_ONCE` operations is left for the next iteration, in its order.
+
+        Responses leave when all shards have appended: one after the other they wake a client once. Sent between the
+        work of the shards, each would wake it, which costs a tenth of a commit.
+        """
+        if self._loading:
+            self._load_next_slice(now_ms)
+        if self._rebuilding:
+            self._rebuild_next_slice(now_ms)
+        left = OPERATIONS_AT_ONCE
+        while self._dirty:
+            if left <= 0:
+                self._request_iteration()
+                return
+            shards, self._dirty = self._dirty, {}
+            for shard in shards.values():
+                used = shard.drain(now_ms, left if left > 0 else 1)
+                if used >= left:
+                    self._dirty[shard.partition] = shard  # there may be more in its queue
+                left -= used
+            for shard in shards.values():
+                shard.release()
+                if shard.failed_keys.due:
+                    self._rebuilding[shard.partition] = shard
+                    self._request_iteration()
+                if shard.needs_retry:
+                    self._retry_later(shard, now_ms)
+                self._drained(shard, now_ms)
+
+    # -------------------------------------------------------------------------------------------------------- loading
+
+    def _load_next_slice(self, now_ms: int) -> None:
+        is_time_over = self._slice()
+        while self._loading:
+            shard = self._loading[0]
+            if not shard.load_next_slice(now_ms, is_time_over):
+                if not shard.load_is_appending:
+                    self._request_iteration()
+                break
+            self._loading.popleft()
+            if shard.needs_retry:
+                self._retry_later(shard, now_ms)
+            else:
+                self._loaded(shard, now_ms)
+            self._load_progress.ended(shard.machine.key_count)
+            if self._loading and is_time_over():
+                self._request_iteration()
+                break
+        self._load_progress.report(self._seconds())
+
+    def _slice(self) -> Callable[[], bool]:
+        """A slice begins; tells whether it is over."""
+        seconds, until = self._seconds, self._seconds() + LOAD_SECONDS_AT_ONCE
+        return lambda: seconds() >= until
+
+    def _rebuild_next_slice(self, now_ms: int) -> None:
+        """One slice for the whole node: keys that fail again and again cost the others no more."""
+        shard = next((each for each in self._rebuilding.values() if not each.is_in_flight), None)
+        if shard is None:
+            return  # the end of an append requests the next iteration
+        if shard.failed_keys.next_slice(now_ms, self._slice()):
+            del self._rebuilding[shard.partition]
+            self._rebuilt(shard)
+            self._mark_dirty(shard)
+        if self._rebuilding:
+            self._request_iteration()
+
+    def _retry_later(self, shard: Shard[Machine], now_ms: int) -> None:
+        shard.needs_retry = False
+        key = LoadRetryKey(self._load_progress.topic, shard.partition)
+        self._wheel.start(key, deadline_after(now_ms, shard.retry_ms))
+        shard.retry_ms = min(shard.retry_ms * 2, LOAD_RETRY_MS_AT_MOST)
+
+    def _retry(self, key: LoadRetryKey) -> None:
+        """Load a partition again that could not be read or written, if it is one of this coordinator."""
+        if key.topic == self._load_progress.topic and self.shards[key.partition].state is ShardState.FAILED:
+            self.load([key.partition])
