@@ -14,7 +14,7 @@ class StorageErrors:
     """One line per log and `AGAIN_AFTER_SECONDS`, with how many requests failed since the one before."""
 
     def __init__(self, event: str, field: str = "log") -> None:
-        """`event` is what the line says, and `field` the name of what is told apart."""
+        """`event` is the text of the line. `field` is the key under which the line has the name of the log or API."""
         self._event = event
         self._field = field
         self._told: dict[str, tuple[float, int]] = {}

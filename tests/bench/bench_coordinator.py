@@ -11,7 +11,7 @@ Environment:
 
 The figures are the server's CPU time per operation, which travels better than throughput; ours audits as always. The
 server has one core, the load the other. Needs Linux and Go; a peer whose needs are not there is left out, and a line
-says so. Prints the tables of docs/benchmarks.md at the end. Exit status 1: a run of ours failed; a missed target is no
+says so. Prints the tables of docs/benchmarks.md at the end. Exit status 1: a run of our server failed; a missed target is no
 failure.
 """
 
@@ -127,7 +127,7 @@ class Comparison:
 
 
 def compare(loads: Sequence[Load], generator: LoadGenerator, scratch: Path, server_core: int) -> tuple[Figures, bool]:
-    """All loads on all servers; and whether a run of ours failed."""
+    """All loads on all servers; and whether a run of our server failed."""
     with ExitStack() as stack:
         (scratch / OURS).mkdir()
         targets = [ours(scratch / OURS, stack), *start_peers(chosen("PEERS", STARTERS), scratch, stack)]

@@ -10,7 +10,7 @@ Environment:
 
 A client commits the offsets of 10 partitions and waits for the answer, which both servers send after an fsync. The
 data lies in TMPDIR. The server has one core, the load the other. Needs Linux and Go, and Java for Kafka. Exit status 1:
-a run of ours failed, or Kafka was ahead.
+a run of our server failed, or Kafka was ahead.
 """
 
 import io
