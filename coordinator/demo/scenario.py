@@ -166,6 +166,7 @@ def run_scenario(harness: Harness, bootstrap: str, console: Console, folder: Pat
     with scenario.step("the Spark job reads __group_audit into Delta tables") as found:
         tables.send_line("run")
         harness.wait_until("the tables", lambda: tables.last("written"), SPARK_SECONDS)
+        tables.request_stop()  # it exits now, and nothing else that is waited for may take that for a failure
         rows = read_generations(folder / "tables", GROUP)
         found.append(f"{len(rows)} generations")
     console.print()
