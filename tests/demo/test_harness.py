@@ -60,6 +60,16 @@ def test_an_unexpected_exit_fails_the_scenario(tmp_path: Path, play):
             harness.wait_until("something else", lambda: False, 20)
 
 
+def test_a_process_that_was_asked_to_stop_may_have_exited_already(tmp_path: Path, play):
+    with Harness(tmp_path) as harness:
+        done = play(harness, "done", 'from coordinator.demo.reports import report\nreport("written")')
+        harness.wait_until("its work", lambda: done.last("written"), 20)
+        done.popen.wait()
+        done.request_stop()
+        other = play(harness, "echo", ECHO)
+        harness.wait_until("another process", lambda: other.last("here"), 20)
+
+
 def test_a_timeout_fails_the_scenario(tmp_path: Path):
     with Harness(tmp_path) as harness, pytest.raises(ScenarioFailed, match=r"an impossible event: not within 0\.2 s"):
         harness.wait_until("an impossible event", lambda: False, 0.2)
