@@ -85,23 +85,27 @@ def _is_retry(transaction: Transaction, request: EndTxnRequest) -> bool:
 
 
 def _check(transaction: Transaction, request: EndTxnRequest, *, bumps_epoch: bool, is_retry: bool) -> ErrorCode | None:
-    """The error of the request; NONE: it was handled before; None: the transaction is to be ended."""
+    """The error of the request; NONE: it was handled before; None: the transaction is to be ended.
+
+    As on Kafka, a client that ends transactions by version 5 waits first for the end of the transaction before: it has
+    the epoch, and perhaps the producer id, of the next one already.
+    """
+    is_prepared = transaction.state in PREPARED
+    if bumps_epoch and is_prepared:
+        return ErrorCode.CONCURRENT_TRANSACTIONS
     is_rotated = is_retry and transaction.epoch != request.producer_epoch + 1
     if transaction.producer_id != request.producer_id and not is_rotated:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
     state, is_current = transaction.state, request.producer_epoch == transaction.epoch
     is_complete = state in (COMPLETE_COMMIT, COMPLETE_ABORT)
-    if bumps_epoch and state in PREPARED:
-        is_current = transaction.epoch == request.producer_epoch + 1
-    elif bumps_epoch and is_complete:
+    if bumps_epoch and is_complete:
         is_current = is_current or is_retry
     if not is_current:
         return ErrorCode.PRODUCER_FENCED
     if state is ONGOING:
         return None
-    if state in PREPARED:
-        is_same = request.committed == (state is PREPARE_COMMIT)
-        return ErrorCode.CONCURRENT_TRANSACTIONS if is_same else ErrorCode.INVALID_TXN_STATE
+    if is_prepared:
+        return ErrorCode.CONCURRENT_TRANSACTIONS
     is_repeated = is_complete and (is_retry or not bumps_epoch)
     if is_repeated and request.committed == (state is COMPLETE_COMMIT):
         return NONE

@@ -36,10 +36,10 @@ def initialize(transaction: Transaction | None, request: InitProducerIdRequest, 
     """
     if transaction is not None:
         error = ErrorCode.NONE
-        if not _is_expected(transaction, request):
-            error = ErrorCode.PRODUCER_FENCED
-        elif transaction.state in PREPARED:
+        if transaction.state in PREPARED:
             error = ErrorCode.CONCURRENT_TRANSACTIONS
+        elif not _is_expected(transaction, request):
+            error = ErrorCode.PRODUCER_FENCED
         elif transaction.state is ONGOING:
             response = error_response(request, ErrorCode.CONCURRENT_TRANSACTIONS, context.api_version)
             return decided(context, response, changed(transaction, abort_of_coordinator(transaction, context.now_ms)))

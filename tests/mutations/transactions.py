@@ -26,8 +26,14 @@ COORDINATOR_MUTANTS: Final = (
     Mutant(
         "any producer may name itself in InitProducerId",
         INITIALIZATION,
-        "        if not _is_expected(transaction, request):\n",
-        "        if False:\n",
+        "        elif not _is_expected(transaction, request):\n",
+        "        elif False:\n",
+    ),
+    Mutant(
+        "a producer that is a transaction ahead is fenced",
+        END,
+        "    if bumps_epoch and is_prepared:\n",
+        "    if False:\n",
     ),
     Mutant(
         "an expected producer is forgotten when it was not named",

@@ -90,13 +90,45 @@ def test_while_markers_are_written_the_next_one_waits(world):
     assert state(world) == "PrepareCommit"
     assert world.initialize().error_code == ErrorCode.CONCURRENT_TRANSACTIONS
     assert world.add("t", first.producer_id, 1, orders(0)) == ErrorCode.CONCURRENT_TRANSACTIONS
-    for committed, error in ((True, ErrorCode.CONCURRENT_TRANSACTIONS), (False, ErrorCode.INVALID_TXN_STATE)):
-        assert world.end("t", first.producer_id, 0, committed=committed).error_code == error
+    for committed in (True, False):
+        assert world.end("t", first.producer_id, 0, committed=committed).error_code == ErrorCode.CONCURRENT_TRANSACTIONS
     world.groups_error = NONE
     world.advance(1_000)
     assert state(world) == "CompleteCommit"
     (written,) = world.offset_markers
     assert (written[0], written[1].producer.producer_epoch, written[1].committed) == (1, 1, True)
+
+
+@pytest.mark.parametrize(("other_id", "epoch"), [(0, 1), (0, 7), (1, 0)])
+def test_while_markers_are_written_nobody_is_fenced(world, other_id, epoch):
+    """A client has the next epoch, or the next producer id, before the coordinator has it: franz-go aborts with it."""
+    first = world.initialize()
+    world.groups_error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    world.add("t", first.producer_id, 0, offsets(1))
+    world.end("t", first.producer_id, 0, committed=True)
+    pid = first.producer_id + other_id
+    assert world.end("t", pid, epoch, committed=False).error_code == ErrorCode.CONCURRENT_TRANSACTIONS
+    assert world.add("t", pid, epoch, orders(0)) == ErrorCode.CONCURRENT_TRANSACTIONS
+    assert world.initialize(producer_id=pid, epoch=epoch).error_code == ErrorCode.CONCURRENT_TRANSACTIONS
+    world.groups_error = NONE
+    world.advance(1_000)
+    assert world.end("t", first.producer_id, 1, committed=False).error_code == NONE
+
+
+@pytest.mark.parametrize(
+    ("other_id", "epoch", "error"),
+    [
+        (0, 0, ErrorCode.CONCURRENT_TRANSACTIONS),
+        (0, 1, ErrorCode.PRODUCER_FENCED),
+        (1, 0, ErrorCode.INVALID_PRODUCER_ID_MAPPING),
+    ],
+)
+def test_older_versions_of_end_look_at_the_producer_first(world, other_id, epoch, error):
+    pid = world.initialize().producer_id
+    world.groups_error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    world.add("t", pid, 0, offsets(1), client_version=0)
+    world.end("t", pid, 0, committed=True, api_version=4)
+    assert world.end("t", pid + other_id, epoch, committed=True, api_version=4).error_code == error
 
 
 # ---- partitions
