@@ -59,7 +59,7 @@ def add(transaction: Transaction | None, request: PartitionsRequest, context: Op
 def _check(transaction: Transaction | None, request: PartitionsRequest) -> ErrorCode:
     if not request.transactional_id:
         return ErrorCode.INVALID_REQUEST
-    # Before the producer is looked at: it may have the epoch, or the id, that is its own once the transaction has ended.
+    # Before the producer is looked at: it may know the epoch already that it has once the transaction has ended.
     if transaction is not None and transaction.state in PREPARED and not request.only_verify:
         return ErrorCode.CONCURRENT_TRANSACTIONS
     if transaction is None or transaction.producer_id != request.producer_id:

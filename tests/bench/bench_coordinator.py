@@ -11,8 +11,8 @@ Environment:
 
 The figures are the server's CPU time per operation, which travels better than throughput; ours audits as always. The
 server has one core, the load the other. Needs Linux and Go; a peer whose needs are not there is left out, and a line
-says so. Prints the tables of docs/benchmarks.md at the end. Exit status 1: a run of our server failed; a missed target is no
-failure.
+says so. Prints the tables of docs/benchmarks.md at the end. Exit status 1: a run of our server failed; a missed target
+is no failure.
 """
 
 import io
