@@ -10,7 +10,6 @@ from coordinator.broker.slices import Slices, Steps
 from coordinator.broker.storage_errors import StorageErrors
 from coordinator.broker.topic_configs import log_config
 from coordinator.config import NODE_ID, Config
-from coordinator.internal_topics import READ_ONLY_TOPICS
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory, StoredSegments
 from coordinator.log.names import METADATA_LOG, folder_name
@@ -210,9 +209,8 @@ class Partitions:
             # The directory is that of an earlier topic of this name.
             self._rename_log(topic.name, partition, deletion)
         config = self.log_config(topic)
-        log = self._directory.open_log(
-            topic.name, partition, config, lazy=topic.name in READ_ONLY_TOPICS, topic_id=topic.topic_id
-        )
+        # Who reads a partition makes no files: there may be many that nobody ever writes.
+        log = self._directory.open_log(topic.name, partition, config, lazy=True, topic_id=topic.topic_id)
         self._logs[topic.name, partition] = log
         self.on_open(log)
         return log

@@ -135,13 +135,15 @@ def keep_freed_memory() -> None:
 
 
 def log_open_files_limit(limit: int) -> None:
-    """Log how many open files the process may have, and how many of them are not for clients."""
-    from coordinator.server.descriptors import reserve_of
+    """Log how many open files the process may have, and how they are shared out."""
+    from coordinator.server.descriptors import files_of_the_logs, reserve_of
 
     if limit < 0:
         logger.info("file descriptors", limit="none")
     else:
-        logger.info("file descriptors", limit=limit, not_for_connections=reserve_of(limit))
+        logger.info(
+            "file descriptors", limit=limit, connections=limit - reserve_of(limit), files_of_logs=files_of_the_logs()
+        )
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -122,6 +122,10 @@ class DiskFileSystem:
         """`open_files_max`: how many files have a descriptor at a time; None: all that are open."""
         self._files = OpenFiles(open_files_max)
 
+    def open_count(self) -> int:
+        """How many files have a descriptor."""
+        return len(self._files)
+
     def open(self, path: Path) -> OpenFile:
         return DiskFile(path, self._files)
 

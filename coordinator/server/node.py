@@ -64,7 +64,7 @@ from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.sessions import SessionTable
 from coordinator.runtime.shard import Shard
 from coordinator.runtime.store import LogStore
-from coordinator.server.descriptors import files_of_the_logs
+from coordinator.server.descriptors import DescriptorReserve, files_of_the_logs
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.cluster import ClusterHandlers
 from coordinator.server.handlers.configs import ConfigHandlers
@@ -151,7 +151,12 @@ class Node:
             ListenError: an address that cannot be bound.
         """
         config = self._config
-        files: FileSystem = DiskFileSystem(files_of_the_logs()) if self._testing is None else self._testing.files
+        files: FileSystem
+        if self._testing is None:
+            files = disk = DiskFileSystem(files_of_the_logs())
+            self._descriptors = DescriptorReserve(disk.open_count)
+        else:
+            files, self._descriptors = self._testing.files, DescriptorReserve()
         self._directory = LogDirectory.open(Path(config[LOG_DIRS]), node_id=config[NODE_ID], fs=files)
         self._disk_threads = DiskThreads(asyncio.get_running_loop().call_soon_threadsafe)
         try:
@@ -295,7 +300,9 @@ class Node:
             self._flush_failed,
         )
         broker.resume = self.dispatcher.handle
-        self._listeners = Listeners(config, self.dispatcher, limits, quick_sessions, now_ms, self._metrics)
+        self._listeners = Listeners(
+            config, self.dispatcher, limits, quick_sessions, now_ms, self._metrics, self._descriptors
+        )
         await self._load_before_listening(now_ms)
         await self._listeners.open()
         if self._admin is not None and self._metrics is not None:
