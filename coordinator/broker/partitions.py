@@ -47,6 +47,8 @@ class Partitions:
         self._leadership = leadership
         self._node_id = config[NODE_ID]
         self._logs: dict[tuple[str, int], PartitionLog] = {}
+        self._log_configs: dict[str, tuple[Topic, LogConfig]] = {}
+        """By topic: what its logs were given last."""
         self._slices = slices
         self._storage_errors = StorageErrors("cannot open a log; the others are served")
         self._deleting: dict[str, Deletion] = {}
@@ -170,7 +172,10 @@ class Partitions:
 
     def log_config(self, topic: Topic) -> LogConfig:
         """The settings of the logs of a topic."""
-        return log_config(topic.name, topic.configs, self._config)
+        known = self._log_configs.get(topic.name)
+        if known is None or known[0] is not topic:
+            known = self._log_configs[topic.name] = topic, log_config(topic.name, topic.configs, self._config)
+        return known[1]
 
     def configs_changed(self, name: str) -> None:
         """Give the open logs of a topic its configs, which have changed in the metadata."""
@@ -182,6 +187,7 @@ class Partitions:
 
     def delete_logs(self, topic: Topic) -> None:
         """Close and delete the logs of a topic that has been deleted from the metadata, in slices."""
+        self._log_configs.pop(topic.name, None)
         deletion = self._deleting.setdefault(topic.name, Deletion({}, []))
         for partition in range(topic.partitions):
             # At once, so that a topic of this name that is created meanwhile does not get it.

@@ -31,8 +31,11 @@ class OpenFile(Protocol):
     def flush(self) -> None:
         """Return when all written data is on stable storage (fsync)."""
 
-    def pin(self) -> None:
-        """Another thread uses the file until `unpin`. Both are called in the thread of the event loop."""
+    def pin(self, *, is_open: bool = True) -> None:
+        """Another thread uses the file until `unpin`. Both are called in the thread of the event loop.
+
+        With `is_open` it may do so in any way, else it may only flush the file.
+        """
 
     def unpin(self) -> None: ...
 

@@ -30,6 +30,20 @@ class OffsetIndex:
     def size_bytes(self) -> int:
         return len(self.offsets) * OFFSET_ENTRY.size
 
+    @property
+    def is_flushed(self) -> bool:
+        """Whether the file has all entries, also after a power loss."""
+        return self._is_saved and self._is_flushed
+
+    def create(self, fs: FileSystem) -> None:
+        """Let the file be empty: it is flushed with the entry of its directory.
+
+        Raises:
+            OSError: the file cannot be created.
+        """
+        _append_entries(fs, self.path, b"", 0, flush=False)
+        self._saved, self._is_saved, self._is_flushed = 0, True, True
+
     def append(self, relative_offset: int, position: int) -> None:
         self.offsets.append(relative_offset)
         self.positions.append(position)
@@ -90,6 +104,20 @@ class TimeIndex:
     @property
     def size_bytes(self) -> int:
         return len(self.offsets) * TIME_ENTRY.size
+
+    @property
+    def is_flushed(self) -> bool:
+        """Whether the file has all entries, also after a power loss."""
+        return self._is_saved and self._is_flushed
+
+    def create(self, fs: FileSystem) -> None:
+        """Let the file be empty: it is flushed with the entry of its directory.
+
+        Raises:
+            OSError: the file cannot be created.
+        """
+        _append_entries(fs, self.path, b"", 0, flush=False)
+        self._saved, self._is_saved, self._is_flushed = 0, True, True
 
     def append(self, timestamp_ms: int, relative_offset: int) -> None:
         """Add an entry, unless its timestamp is not later than that of the last entry: timestamps must ascend."""
@@ -159,7 +187,8 @@ def _read_entries(fs: FileSystem, path: Path, entry: struct.Struct) -> tuple[lis
 def _append_entries(fs: FileSystem, path: Path, data: bytes, position: int, flush: bool) -> None:
     file = fs.open(path)
     try:
-        file.write_at(data, position)
+        if data:
+            file.write_at(data, position)
         file.truncate(position + len(data))
         if flush:
             file.flush()

@@ -77,16 +77,33 @@ class DiskFile:
             written += more
 
     def truncate(self, size: int) -> None:
-        os.ftruncate(self._used(), size)
+        descriptor = self._used()
+        # ext4 writes a file that was truncated to nothing as soon as it is closed, also if it was empty before.
+        if os.fstat(descriptor).st_size != size:
+            os.ftruncate(descriptor, size)
 
     def size(self) -> int:
         return os.fstat(self._used()).st_size
 
     def flush(self) -> None:
-        _sync(self._used())
+        # A flush of many files may be waited for in many threads: it leaves the files open that are open.
+        while (descriptor := self._descriptor) == CLOSED:
+            try:
+                descriptor = os.open(self._path, self._access)
+            except FileNotFoundError:
+                if self._descriptor == CLOSED:
+                    raise
+                continue  # it was renamed, and therefore open
+            try:
+                _sync(descriptor)
+            finally:
+                os.close(descriptor)
+            return
+        _sync(descriptor)
 
-    def pin(self) -> None:
-        self._used()
+    def pin(self, *, is_open: bool = True) -> None:
+        if is_open:
+            self._used()
         self._pins += 1
 
     def unpin(self) -> None:

@@ -37,6 +37,11 @@ class TransactionIndex:
         self.entries: list[AbortedTransaction] = []
         self._is_saved = self._is_flushed = True
 
+    @property
+    def is_flushed(self) -> bool:
+        """Whether the file has all entries, also after a power loss."""
+        return self._is_saved and self._is_flushed
+
     def append(self, entry: AbortedTransaction) -> None:
         self.entries.append(entry)
         self._is_saved = self._is_flushed = False

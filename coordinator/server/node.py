@@ -49,7 +49,7 @@ from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, TRANSACTIONS
 from coordinator.log.checkpoints import CLEANER_OFFSETS, GROUP_AUDIT
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
-from coordinator.log.disk_threads import DiskThreads
+from coordinator.log.disk_threads import DiskThreads, run_in_threads, run_in_turn
 from coordinator.log.errors import LogAppendError, LogFlushError
 from coordinator.log.files import DiskFileSystem, FileSystem
 from coordinator.log.partition_log import PartitionLog
@@ -488,8 +488,10 @@ class Node:
             raise failure
         self._flusher.finish()
         self._coordinator.stop(self._clock.now_ms(), stopped)
-        self._producers.finish()
-        self._directory.close()
+        # A disk in memory is not safe for several threads.
+        run = run_in_threads if self._testing is None else run_in_turn
+        self._producers.finish(run)
+        self._directory.close(run=run)
         logger.info("stopped")
 
 

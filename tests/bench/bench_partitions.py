@@ -135,6 +135,10 @@ def timed(server: Server, what: str, work: Callable[[WireClient], None]) -> None
     )
 
 
+def create(client: WireClient) -> None:
+    client.create_topic(TOPIC, PARTITIONS)
+
+
 def fetch_all(client: WireClient) -> None:
     for first in range(0, PARTITIONS, PER_REQUEST):
         wanted = [
@@ -169,7 +173,7 @@ def main() -> None:
         server = Server(Path(folder))
         tell("start, empty folder", server.start())
         print(f"{'memory of the empty server':34} {server.rss_bytes() >> 20:7} MiB")
-        timed(server, f"create {PARTITIONS} partitions", lambda client: client.create_topic(TOPIC, PARTITIONS) and None)
+        timed(server, f"create {PARTITIONS} partitions", create)
         timed(server, "fetch from all, none written", fetch_all)
         timed(server, "produce one record to each", produce_all)
         timed(server, "produce one record more to each", produce_all)
