@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from coordinator.log.files import FileSystem, read_file
+from coordinator.log.names import PathAttribute
 
 OFFSET_ENTRY = struct.Struct(">ii")  # offset relative to the segment's base, position in the log file
 TIME_ENTRY = struct.Struct(">qi")  # timestamp in ms, offset relative to the segment's base
@@ -18,6 +19,8 @@ TIME_ENTRY = struct.Struct(">qi")  # timestamp in ms, offset relative to the seg
 
 class OffsetIndex:
     """Positions of batches: one entry per index.interval.bytes, with a batch's last offset and its position."""
+
+    path = PathAttribute()
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -93,6 +96,8 @@ class OffsetIndex:
 
 class TimeIndex:
     """For each entry of the offset index: the greatest timestamp so far, and the last offset of the batch with it."""
+
+    path = PathAttribute()
 
     def __init__(self, path: Path) -> None:
         self.path = path

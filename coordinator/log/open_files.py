@@ -27,7 +27,7 @@ class DiskFile:
 
     def __init__(self, path: Path, files: "OpenFiles", access: int = os.O_RDWR) -> None:
         """Open a file; create it if it does not exist and is to be written."""
-        self._path = path
+        self._path = str(path)
         self._access = access | os.O_CLOEXEC
         self._files = files
         self._pins = 0
@@ -112,7 +112,7 @@ class DiskFile:
             self._files.opened(self)  # it may have been opened in the other thread
 
     def moved_to(self, path: Path) -> None:
-        self._path = path
+        self._path = str(path)
 
     def release_descriptor(self) -> None:
         """Close the descriptor; the next use opens the file again. Dirty pages stay with the system."""

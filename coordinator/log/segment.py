@@ -20,6 +20,7 @@ from coordinator.log.config import LogConfig
 from coordinator.log.damage import Damage, DamagedOffsets, scan
 from coordinator.log.files import FileSystem, OpenFile
 from coordinator.log.index import OFFSET_ENTRY, OffsetIndex, TimeIndex
+from coordinator.log.names import PathAttribute
 from coordinator.log.transaction_index import TransactionIndex
 from coordinator.logger import logger
 
@@ -79,6 +80,8 @@ class PrebuiltBatch:
 
 class Segment:
     """The batches with offsets from `base_offset` (inclusive) to `next_offset` (exclusive)."""
+
+    log_path = PathAttribute()
 
     def __init__(self, fs: FileSystem, directory: Path, base_offset: int, config: LogConfig, suffix: str = "") -> None:
         """Open the files; create them if they do not exist. Their content is read by `load` or by recovery.

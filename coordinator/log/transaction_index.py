@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from coordinator.log.files import FileSystem, read_file
+from coordinator.log.names import PathAttribute
 
 VERSION = 0
 ENTRY = struct.Struct(">hqqqq")
@@ -31,6 +32,8 @@ class AbortedTransaction(NamedTuple):
 
 class TransactionIndex:
     """The aborted transactions of one segment, in the order of their markers."""
+
+    path = PathAttribute()
 
     def __init__(self, path: Path) -> None:
         self.path = path
