@@ -49,11 +49,12 @@ from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, TRANSACTIONS
 from coordinator.log.checkpoints import CLEANER_OFFSETS, GROUP_AUDIT
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
-from coordinator.log.disk_threads import DiskThreads, run_in_threads, run_in_turn
-from coordinator.log.errors import LogAppendError, LogFlushError
+from coordinator.log.disk_threads import DiskThreads, InLine, run_in_threads, run_in_turn
+from coordinator.log.errors import LogFlushError
 from coordinator.log.files import DiskFileSystem, FileSystem
 from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
+from coordinator.metadata.compaction import AtOnce, MetadataCompaction
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.leadership import Leadership, SingleNode
 from coordinator.metadata.store import MetadataStore
@@ -182,8 +183,8 @@ class Node:
         self.scheduler = LoopScheduler(asyncio.get_running_loop(), wheel, now_ms)
         notifier = AppendNotifier(self.scheduler.request_iteration)
         metadata = MetadataStore(self._directory.open_metadata_log(LogConfig()), lambda: uuid.uuid4().bytes)
-        self._compact_metadata(metadata, now_ms())
         slices = Slices(asyncio.get_running_loop().call_soon)
+        self._compact_metadata(metadata, slices)
         partitions = Partitions(self._directory, metadata.image, config, self._leadership, slices)
         self._flusher = flusher = LogFlusher(
             config, self._directory, notifier, self.scheduler, self._disk_threads, self._flush_failed, now_ms
@@ -310,13 +311,17 @@ class Node:
             routes = () if self._testing is None else self._testing.admin_routes(self)
             await self._admin.start(self._metrics, routes)
 
-    def _compact_metadata(self, metadata: MetadataStore, now_ms: int) -> None:
-        bytes_max = self._config[METADATA_LOG_MAX_RECORD_BYTES_BETWEEN_SNAPSHOTS]
-        try:
-            if metadata.compact(bytes_max, self._directory.write_log_start_offsets, now_ms):
-                logger.info("the metadata log begins with a snapshot now")
-        except (LogAppendError, OSError) as problem:
-            logger.error("cannot write a snapshot of the metadata log; it grows", problem=str(problem))
+    def _compact_metadata(self, metadata: MetadataStore, slices: Slices) -> None:
+        """Replace the metadata log by a snapshot if it has grown: at once now, in the background after each change."""
+
+        def compaction(slices: Slices | AtOnce, threads: DiskThreads | InLine) -> MetadataCompaction:
+            bytes_max = self._config[METADATA_LOG_MAX_RECORD_BYTES_BETWEEN_SNAPSHOTS]
+            files, now_ms = self._directory.files, self._clock.now_ms
+            return MetadataCompaction(metadata, files, bytes_max, slices, threads, now_ms)
+
+        compaction(AtOnce(), InLine()).check()
+        # A disk in memory is not safe for several threads.
+        metadata.on_change = compaction(slices, self._disk_threads if self._testing is None else InLine()).check
 
     async def _load_before_listening(self, now_ms: Callable[[], int]) -> None:
         """Give short loads the time to end, so that nobody who comes at once is told to try again later."""

@@ -314,7 +314,7 @@ def test_a_clean_stop_whose_fsync_fails_leaves_no_mark(root, run):
     for partition in range(3):
         filled(directory.open_log("topic", partition, CONFIG), 1)
     fs.flush_fails = True
-    with pytest.raises(LogFlushError, match="topic-[0-2]: fsync failed"):
+    with pytest.raises(LogFlushError, match=r"topic-[0-2]: fsync failed"):
         directory.close(run=run)
     assert not LogDirectory.open(root).had_clean_shutdown
 
