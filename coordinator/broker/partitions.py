@@ -51,6 +51,7 @@ class Partitions:
         """By topic: what its logs were given last."""
         self._slices = slices
         self._storage_errors = StorageErrors("cannot open a log; the others are served")
+        self._read_errors = StorageErrors("cannot read a log: look at its disk; what can be read is served")
         self._deleting: dict[str, Deletion] = {}
         """By the name of the deleted topic."""
         self._removal_listeners: list[Callable[[PartitionLog], None]] = []
@@ -121,6 +122,10 @@ class Partitions:
                 raise
             self._storage_errors.report(folder_name(topic, partition), problem)
             return ErrorCode.KAFKA_STORAGE_ERROR
+
+    def cannot_read(self, log: PartitionLog, problem: Exception) -> None:
+        """A request could not read a log: say so, but not once for each."""
+        self._read_errors.report(log.name, problem)
 
     def get(self, topic: str, partition: int) -> PartitionLog:
         """The log of a partition that is known to exist, whichever node leads it."""

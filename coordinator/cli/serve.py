@@ -14,7 +14,7 @@ import click
 import uvloop
 
 from coordinator.config import ADMIN_LISTENER, LISTENERS, LOG_DIRS, Config, ConfigError, parse_settings, read_properties
-from coordinator.log.errors import LogError, LogFlushError
+from coordinator.log.errors import LogError, LogFlushError, LogStopError
 from coordinator.logger import logger
 
 CANNOT_START = 2
@@ -77,6 +77,9 @@ def command(
             uvloop.run(_serve(config, ready_file, lambda: writer.lines_dropped))
     except LogFlushError as problem:
         click.echo(f"coordinator: stopping: acknowledged data may be lost: {problem}", err=True)
+        sys.exit(DATA_MAY_BE_LOST)
+    except LogStopError as problem:
+        click.echo(f"coordinator: stopped: {problem}", err=True)
         sys.exit(DATA_MAY_BE_LOST)
     except (ConfigError, MetadataError, LogError, OSError) as problem:
         click.echo(f"coordinator: {problem}", err=True)

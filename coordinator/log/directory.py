@@ -25,7 +25,7 @@ from coordinator.log.config import LogConfig
 from coordinator.log.disk_threads import Run, run_in_turn
 from coordinator.log.errors import DataDirectoryError
 from coordinator.log.files import DiskFileSystem, FileLock, FileSystem, read_file, write_file, write_file_atomically
-from coordinator.log.flush import work_of
+from coordinator.log.flush import Finish, work_of
 from coordinator.log.names import (
     DELETED_SUFFIX,
     METADATA_LOG,
@@ -471,10 +471,22 @@ class LogDirectory:
             self._lock.release()
 
     def _finish_logs(self, run: Run) -> None:
-        finishes = [(log, finish) for log in self._logs.values() if (finish := log.start_finish())]
+        """Finish all logs that can be, also if another one cannot."""
+        finishes: list[tuple[PartitionLog, Finish]] = []
+        problem: OSError | None = None
+        for log in self._logs.values():
+            try:
+                finish = log.start_finish()
+            except OSError as failed:
+                problem = problem or failed
+                finish = Finish(flush, ()) if (flush := log.start_flush()) else None
+            if finish is not None:
+                finishes.append((log, finish))
         run(work_of((finish.run, finish.flush) for _, finish in finishes))
         for log, finish in finishes:
             log.end_finish(finish)
+        if problem is not None:
+            raise problem
 
     def _remove_clean_shutdown_marker(self) -> bool:
         """Return whether the marker existed. It is removed because it becomes wrong with the next append."""

@@ -680,6 +680,8 @@ class PartitionLog:
         self.recovery_point = max(self.recovery_point, flush.end_offset)
         self._flushed_bytes = max(self._flushed_bytes, flush.appended_bytes)
         self._tell_at = self._next_flush()
+        if self.log_end_offset >= self._tell_at:
+            self._tell()  # of what was appended meanwhile
 
     def flush(self) -> None:
         """Return when all records are on stable storage.

@@ -50,7 +50,7 @@ from coordinator.log.checkpoints import CLEANER_OFFSETS, GROUP_AUDIT
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
 from coordinator.log.disk_threads import DiskThreads, InLine, run_in_threads, run_in_turn
-from coordinator.log.errors import LogFlushError
+from coordinator.log.errors import LogFlushError, LogStopError
 from coordinator.log.files import DiskFileSystem, FileSystem
 from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
@@ -496,7 +496,10 @@ class Node:
         # A disk in memory is not safe for several threads.
         run = run_in_threads if self._testing is None else run_in_turn
         self._producers.finish(run)
-        self._directory.close(run=run)
+        try:
+            self._directory.close(run=run)
+        except OSError as problem:
+            raise LogStopError(f"the logs were not closed cleanly, so the next start checks them: {problem}") from None
         logger.info("stopped")
 
 
