@@ -65,9 +65,10 @@ class FaultyServer(RunningServer):
 
     def wait_for_end(self) -> int:
         """The exit status of a server that ends by itself."""
-        process, self._process = self._process, None
-        assert process is not None
-        return process.wait(10)
+        assert self._process is not None
+        status = self._process.wait(10)
+        self._process = None
+        return status
 
 
 @pytest.fixture
