@@ -385,8 +385,8 @@ LOG_CLEANER_MAX_COMPACTION_LAG_MS = ConfigKey(
 METADATA_LOG_MAX_RECORD_BYTES_BETWEEN_SNAPSHOTS = ConfigKey(
     "metadata.log.max.record.bytes.between.snapshots",
     20_971_520,
-    "The size in bytes of the metadata log above which a start replaces it by a snapshot of what it says, if that is "
-    "less than half as large. Kafka takes snapshots while it runs, too.",
+    "The size in bytes of the metadata log above which it is replaced by a snapshot of what it says, if that is less "
+    "than half as large: at a start, and in the background while the server runs.",
     1,
     INT64_MAX,
 )

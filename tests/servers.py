@@ -37,13 +37,17 @@ class RunningServer:
         *,
         log_level: str = "info",
         open_files_max: tuple[int, int] | None = None,
+        module: str = "coordinator.cli",
     ) -> None:
-        """`open_files_max` is the soft and the hard limit on open files; those of the test without it."""
+        """`module` is what is run as `coordinator`.
+
+        `open_files_max` is the soft and the hard limit on open files; those of the test without it."""
         self.folder = folder
         self.data = folder / "data"
         self.log = folder / "serve.log"
         self._settings = settings
         self._log_level = log_level
+        self._module = module
         self._open_files_max = open_files_max
         self._process: subprocess.Popen[bytes] | None = None
         self.bootstrap = ""
@@ -74,7 +78,7 @@ class RunningServer:
         arguments = ["serve", "--listen", listen, "--data-dir", str(self.data), "--ready-file", str(ready)]
         arguments.append(f"--log-level={self._log_level}")
         arguments += [f"--set={name}={value}" for name, value in self._settings.items()]
-        command = [sys.executable, "-m", "coordinator.cli", *arguments]
+        command = [sys.executable, "-m", self._module, *arguments]
         if self._open_files_max is not None:
             soft, hard = self._open_files_max
             command = ["/bin/sh", "-c", f'ulimit -Sn {soft} && ulimit -Hn {hard} && exec "$@"', "sh", *command]

@@ -195,7 +195,7 @@ class FetchService:
                     yield from self._read_transactions(log)
                     log = self._partitions.locate(log.topic, log.partition)
                 if isinstance(log, PartitionLog):
-                    data = _read_one(log, wanted, left_bytes, size_bytes == 0, request.isolation_level)
+                    data = self._read_one(log, wanted, left_bytes, size_bytes == 0, request.isolation_level)
                 elif log in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR):
                     data = failed_partition(wanted.partition, log)
                 else:
@@ -215,7 +215,7 @@ class FetchService:
         try:
             yield from self._load(log)
         except OSError as problem:
-            logger.error("cannot read the transactions of a log", log=log.name, problem=str(problem))
+            self._partitions.cannot_read(log, problem)
 
     def _count_available(
         self, request: FetchRequest, api_version: int, respond: Callable[[FetchResponse], None]
@@ -240,49 +240,50 @@ class FetchService:
         delayed.available_bytes = sum(available.update(log) for log, available in delayed.available.items())
         return delayed if delayed.available else None
 
+    def _read_one(
+        self, log: PartitionLog, wanted: FetchPartition, left_bytes: int, is_first: bool, isolation_level: int
+    ) -> PartitionData:
+        """Read the batches of one partition. The first one of a response is complete even above the limits (KIP-74)."""
+        max_bytes = min(wanted.partition_max_bytes, left_bytes)
+        stable_offset = log.last_stable_offset
+        is_committed = isolation_level == READ_COMMITTED
+        aborted: list[AbortedTransaction] | None = [] if is_committed else None
+        try:
+            if is_committed and stable_offset is None:
+                raise OSError(f"the transactions of {log.name} are not known")
+            if max_bytes > 0 or is_first:
+                before_offset = stable_offset if is_committed else None
+                records = log.read(
+                    wanted.fetch_offset, max_bytes, at_least_one_batch=is_first, before_offset=before_offset
+                )
+            else:
+                records = b""
+            if records and is_committed:
+                aborted = _aborted_transactions(log, wanted.fetch_offset, records)
+        except OffsetOutOfRange:
+            return failed_partition(wanted.partition, ErrorCode.OFFSET_OUT_OF_RANGE, was_read=True)
+        except (OSError, CorruptBatch) as problem:
+            # As on Kafka: its clients report CORRUPT_MESSAGE to the application, and retry KAFKA_STORAGE_ERROR.
+            is_corrupt = isinstance(problem, CorruptBatch)
+            if not isinstance(problem, DamagedOffsets):
+                self._partitions.cannot_read(log, problem)
+            error = ErrorCode.CORRUPT_MESSAGE if is_corrupt else ErrorCode.KAFKA_STORAGE_ERROR
+            return failed_partition(wanted.partition, error, was_read=True)
+        return PartitionData(
+            partition_index=wanted.partition,
+            high_watermark=log.high_watermark,
+            # Who reads uncommitted records does not use it: the log is not read for it.
+            last_stable_offset=log.high_watermark if stable_offset is None else stable_offset,
+            log_start_offset=log.log_start_offset,
+            aborted_transactions=aborted,
+            records=records,
+        )
+
     def _name(self, topic: FetchTopic, api_version: int) -> str | None:
         if api_version < TOPIC_ID_VERSION:
             return topic.topic
         known = self._image.topics_by_id.get(topic.topic_id)
         return None if known is None else known.name
-
-
-def _read_one(
-    log: PartitionLog, wanted: FetchPartition, left_bytes: int, is_first: bool, isolation_level: int
-) -> PartitionData:
-    """Read the batches of one partition. The first batch of a response is complete even above the limits (KIP-74)."""
-    max_bytes = min(wanted.partition_max_bytes, left_bytes)
-    stable_offset = log.last_stable_offset
-    is_committed = isolation_level == READ_COMMITTED
-    aborted: list[AbortedTransaction] | None = [] if is_committed else None
-    try:
-        if is_committed and stable_offset is None:
-            raise OSError(f"the transactions of {log.name} are not known")
-        if max_bytes > 0 or is_first:
-            before_offset = stable_offset if is_committed else None
-            records = log.read(wanted.fetch_offset, max_bytes, at_least_one_batch=is_first, before_offset=before_offset)
-        else:
-            records = b""
-        if records and is_committed:
-            aborted = _aborted_transactions(log, wanted.fetch_offset, records)
-    except OffsetOutOfRange:
-        return failed_partition(wanted.partition, ErrorCode.OFFSET_OUT_OF_RANGE, was_read=True)
-    except (OSError, CorruptBatch) as problem:
-        # As on Kafka: its clients report CORRUPT_MESSAGE to the application and retry after KAFKA_STORAGE_ERROR.
-        is_corrupt = isinstance(problem, CorruptBatch)
-        if not isinstance(problem, DamagedOffsets):
-            logger.error("cannot read the log", log=log.name, problem=str(problem))
-        error = ErrorCode.CORRUPT_MESSAGE if is_corrupt else ErrorCode.KAFKA_STORAGE_ERROR
-        return failed_partition(wanted.partition, error, was_read=True)
-    return PartitionData(
-        partition_index=wanted.partition,
-        high_watermark=log.high_watermark,
-        # Who reads uncommitted records does not use it: the log is not read for it.
-        last_stable_offset=log.high_watermark if stable_offset is None else stable_offset,
-        log_start_offset=log.log_start_offset,
-        aborted_transactions=aborted,
-        records=records,
-    )
 
 
 def _aborted_transactions(log: PartitionLog, offset: int, records: bytes) -> list[AbortedTransaction]:

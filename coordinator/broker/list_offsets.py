@@ -15,7 +15,6 @@ from coordinator.broker.partitions import LEADER_EPOCH, Partitions
 from coordinator.broker.slices import Steps
 from coordinator.log.damage import DamagedOffsets
 from coordinator.log.partition_log import PartitionLog
-from coordinator.logger import logger
 
 LATEST: Final = -1
 EARLIEST: Final = -2
@@ -63,7 +62,7 @@ def list_offsets(
             else:
                 is_committed = request.isolation_level == READ_COMMITTED
                 log = yield from _located(partitions, topic.name, index, load if is_committed else None)
-                responses[index] = _list_one(log, wanted, api_version, is_committed)
+                responses[index] = _list_one(partitions, log, wanted, api_version, is_committed)
             yield
     return ListOffsetsResponse(
         topics=[
@@ -86,13 +85,17 @@ def _located(partitions: Partitions, topic: str, index: int, load: Load | None) 
     try:
         yield from load(log)
     except OSError as problem:
-        logger.error("cannot read the transactions of a log", log=log.name, problem=str(problem))
+        partitions.cannot_read(log, problem)
         return ErrorCode.KAFKA_STORAGE_ERROR
     return partitions.locate(topic, index)
 
 
 def _list_one(
-    log: PartitionLog | ErrorCode, wanted: ListOffsetsPartition, api_version: int, is_committed: bool
+    partitions: Partitions,
+    log: PartitionLog | ErrorCode,
+    wanted: ListOffsetsPartition,
+    api_version: int,
+    is_committed: bool,
 ) -> ListOffsetsPartitionResponse:
     if isinstance(log, ErrorCode):
         return rejected_partition(wanted.partition_index, log)
@@ -103,7 +106,7 @@ def _list_one(
         offset, timestamp_ms = _find(log, wanted.timestamp, log.high_watermark if end_offset is None else end_offset)
     except (OSError, MalformedMessage) as problem:
         if not isinstance(problem, DamagedOffsets):
-            logger.error("cannot read the log", log=log.name, problem=str(problem))
+            partitions.cannot_read(log, problem)
         is_corrupt = isinstance(problem, MalformedMessage)
         error = ErrorCode.CORRUPT_MESSAGE if is_corrupt else ErrorCode.KAFKA_STORAGE_ERROR
         return rejected_partition(wanted.partition_index, error)

@@ -17,7 +17,8 @@ from coordinator.deadlines import deadline_after
 from coordinator.log.directory import LogDirectory
 from coordinator.log.disk_threads import DiskThreads, InLine
 from coordinator.log.errors import LogFlushError
-from coordinator.log.partition_log import Flush, PartitionLog
+from coordinator.log.flush import Flush, work_of
+from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
 
 ALWAYS: Final = "always"
@@ -174,7 +175,7 @@ class LogFlusher:
         logs, self._dirty = list(self._dirty), {}
         self._committing, self._waiting = self._waiting, []
         flushes = [(log, flush) for log in logs if (flush := log.start_flush()) is not None]
-        self._threads.run([flush.run for _, flush in flushes], partial(self._committed, flushes))
+        self._threads.run(work_of((flush.run, flush) for _, flush in flushes), partial(self._committed, flushes))
 
     def _committed(self, flushes: list[tuple[PartitionLog, Flush]], problem: Exception | None) -> None:
         if problem is not None:

@@ -10,7 +10,6 @@ from coordinator.broker.slices import Slices, Steps
 from coordinator.broker.storage_errors import StorageErrors
 from coordinator.broker.topic_configs import log_config
 from coordinator.config import NODE_ID, Config
-from coordinator.internal_topics import READ_ONLY_TOPICS
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory, StoredSegments
 from coordinator.log.names import METADATA_LOG, folder_name
@@ -48,8 +47,11 @@ class Partitions:
         self._leadership = leadership
         self._node_id = config[NODE_ID]
         self._logs: dict[tuple[str, int], PartitionLog] = {}
+        self._log_configs: dict[str, tuple[Topic, LogConfig]] = {}
+        """By topic: what its logs were given last."""
         self._slices = slices
         self._storage_errors = StorageErrors("cannot open a log; the others are served")
+        self._read_errors = StorageErrors("cannot read a log: look at its disk; what can be read is served")
         self._deleting: dict[str, Deletion] = {}
         """By the name of the deleted topic."""
         self._removal_listeners: list[Callable[[PartitionLog], None]] = []
@@ -121,6 +123,10 @@ class Partitions:
             self._storage_errors.report(folder_name(topic, partition), problem)
             return ErrorCode.KAFKA_STORAGE_ERROR
 
+    def cannot_read(self, log: PartitionLog, problem: Exception) -> None:
+        """A request could not read a log: say so, but not once for each."""
+        self._read_errors.report(log.name, problem)
+
     def get(self, topic: str, partition: int) -> PartitionLog:
         """The log of a partition that is known to exist, whichever node leads it."""
         log = self._logs.get((topic, partition))
@@ -171,7 +177,10 @@ class Partitions:
 
     def log_config(self, topic: Topic) -> LogConfig:
         """The settings of the logs of a topic."""
-        return log_config(topic.name, topic.configs, self._config)
+        known = self._log_configs.get(topic.name)
+        if known is None or known[0] is not topic:
+            known = self._log_configs[topic.name] = topic, log_config(topic.name, topic.configs, self._config)
+        return known[1]
 
     def configs_changed(self, name: str) -> None:
         """Give the open logs of a topic its configs, which have changed in the metadata."""
@@ -183,6 +192,7 @@ class Partitions:
 
     def delete_logs(self, topic: Topic) -> None:
         """Close and delete the logs of a topic that has been deleted from the metadata, in slices."""
+        self._log_configs.pop(topic.name, None)
         deletion = self._deleting.setdefault(topic.name, Deletion({}, []))
         for partition in range(topic.partitions):
             # At once, so that a topic of this name that is created meanwhile does not get it.
@@ -210,9 +220,8 @@ class Partitions:
             # The directory is that of an earlier topic of this name.
             self._rename_log(topic.name, partition, deletion)
         config = self.log_config(topic)
-        log = self._directory.open_log(
-            topic.name, partition, config, lazy=topic.name in READ_ONLY_TOPICS, topic_id=topic.topic_id
-        )
+        # Who reads a partition makes no files: there may be many that nobody ever writes.
+        log = self._directory.open_log(topic.name, partition, config, lazy=True, topic_id=topic.topic_id)
         self._logs[topic.name, partition] = log
         self.on_open(log)
         return log

@@ -32,7 +32,6 @@ from coordinator.config import INT64_MAX, PRODUCE_MAX_DECOMPRESSED_BYTES, Config
 from coordinator.internal_topics import READ_ONLY_TOPICS
 from coordinator.log.errors import LogAppendError, RecordListTooLarge
 from coordinator.log.partition_log import PartitionLog
-from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage
 
 NO_OFFSET = -1
@@ -227,9 +226,7 @@ class ProduceService:
         try:
             yield from self._producers.load(log, now_ms)
         except OSError as problem:
-            logger.error(
-                "cannot restore the producer state of a log; rejecting the batch", log=log.name, problem=str(problem)
-            )
+            self._partitions.cannot_read(log, problem)
             raise ProducersUnknown(f"cannot read the producer state of {log.name}") from problem
 
     def _append(

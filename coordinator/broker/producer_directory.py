@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Final, Protocol
 from weakref import WeakKeyDictionary, ref
 
@@ -26,6 +27,7 @@ from coordinator.broker.slices import Steps, at_once
 from coordinator.config import INT64_MAX, PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS, Config
 from coordinator.internal_topics import AUDIT_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.log import producer_snapshot
+from coordinator.log.disk_threads import Run, run_in_turn
 from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
 
@@ -34,6 +36,8 @@ PRODUCERS_PER_TURN: Final = 20_000
 NEXT_TURN_MS: Final = 1
 LAST_BATCHES_BYTES: Final = 1 << 20
 """How much of the end of a log is read beside a snapshot: a ms."""
+READ_QUICKLY_BYTES: Final = 1 << 14
+"""To read so much of a log takes less time than a file for its producers, of which there may be thousands."""
 ONE_BATCH: Final = 0
 """As the number of bytes to read: the next batch, whatever its size."""
 
@@ -208,15 +212,17 @@ class ProducerDirectory:
             # The next start reads the log instead.
             logger.error("cannot save a producer snapshot", log=log.name, offset=offset, problem=str(problem))
 
-    def finish(self) -> None:
-        """Before a clean stop: save the states, so that the next start need not read the logs."""
+    def finish(self, run: Run = run_in_turn) -> None:
+        """Before a clean stop: save the states, so that the next start need not read the logs. `run` does it."""
         self._snapshots.clear()
+        work = []
         for log, states in list(self._states.items()):
             offset = log.log_end_offset
-            if states.next_offset == offset and self._saved.get(log) != offset:
+            if states.next_offset == offset and self._saved.get(log) != offset and not _is_read_quickly(log):
                 *_, data = producer_snapshot.encode(snapshot_entries(states.snapshot()))
                 assert data is not None
-                self._store(log, offset, data, flush=True)
+                work.append(partial(self._store, log, offset, data, flush=True))
+        run(work)
 
     # ------------------------------------------------------------------------------------------------------------- time
 
@@ -245,6 +251,15 @@ class ProducerDirectory:
     def _start_timer(self, deadline_ms: int) -> None:
         self._timer_runs = True
         self._timers.start(ExpirationKey(), deadline_ms)
+
+
+def _is_read_quickly(log: PartitionLog) -> bool:
+    """Whether all that was ever appended to a log is there, and little to read: it says as much as a snapshot."""
+    return (
+        log.size_bytes <= READ_QUICKLY_BYTES
+        and log.log_start_offset == 0
+        and "compact" not in (log.config.cleanup_policy)
+    )
 
 
 def _last_batches(log: PartitionLog, end_offset: int) -> Iterator[BatchHeader]:

@@ -24,7 +24,7 @@ DEFAULT_COUNT: Final = -1
 """The number of partitions or replicas that requests the broker's default (KIP-464)."""
 
 PARTITIONS_AT_MOST: Final = 10_000
-"""The most partitions of one topic: each has open files, and one request must not exhaust the file descriptors."""
+"""The most partitions of one topic: one request must not make more work than that."""
 
 
 class TopicError(ValueError):

@@ -14,7 +14,7 @@ import click
 import uvloop
 
 from coordinator.config import ADMIN_LISTENER, LISTENERS, LOG_DIRS, Config, ConfigError, parse_settings, read_properties
-from coordinator.log.errors import LogError, LogFlushError
+from coordinator.log.errors import LogError, LogFlushError, LogStopError
 from coordinator.logger import logger
 
 CANNOT_START = 2
@@ -78,6 +78,9 @@ def command(
     except LogFlushError as problem:
         click.echo(f"coordinator: stopping: acknowledged data may be lost: {problem}", err=True)
         sys.exit(DATA_MAY_BE_LOST)
+    except LogStopError as problem:
+        click.echo(f"coordinator: stopped: {problem}", err=True)
+        sys.exit(DATA_MAY_BE_LOST)
     except (ConfigError, MetadataError, LogError, OSError) as problem:
         click.echo(f"coordinator: {problem}", err=True)
         sys.exit(CANNOT_START)
@@ -135,13 +138,15 @@ def keep_freed_memory() -> None:
 
 
 def log_open_files_limit(limit: int) -> None:
-    """Log how many open files the process may have, and how many of them are not for clients."""
-    from coordinator.server.descriptors import reserve_of
+    """Log how many open files the process may have, and how they are shared out."""
+    from coordinator.server.descriptors import files_of_the_logs, reserve_of
 
     if limit < 0:
         logger.info("file descriptors", limit="none")
     else:
-        logger.info("file descriptors", limit=limit, not_for_connections=reserve_of(limit))
+        logger.info(
+            "file descriptors", limit=limit, connections=limit - reserve_of(limit), files_of_logs=files_of_the_logs()
+        )
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -22,8 +22,10 @@ from coordinator.log.checkpoints import (
     write_checkpoint,
 )
 from coordinator.log.config import LogConfig
+from coordinator.log.disk_threads import Run, run_in_turn
 from coordinator.log.errors import DataDirectoryError
 from coordinator.log.files import DiskFileSystem, FileLock, FileSystem, read_file, write_file, write_file_atomically
+from coordinator.log.flush import Finish, work_of
 from coordinator.log.names import (
     DELETED_SUFFIX,
     METADATA_LOG,
@@ -449,8 +451,10 @@ class LogDirectory:
                 write_checkpoint(self._fs, self.root / name, offsets)
                 self._written[name] = number
 
-    def close(self, *, clean: bool = True) -> None:
+    def close(self, *, clean: bool = True, run: Run = run_in_turn) -> None:
         """Close all logs and release the lock. With `clean`, flush them first: the next start then needs no recovery.
+
+        `run` waits for the disk.
 
         Raises:
             LogFlushError: an fsync failed; the next start recovers the logs.
@@ -458,14 +462,31 @@ class LogDirectory:
         """
         try:
             if clean:
-                for log in self._logs.values():
-                    log.finish()
+                self._finish_logs(run)
                 self.write_checkpoints()
                 write_file_atomically(self._fs, self.root / CLEAN_SHUTDOWN, CLEAN_SHUTDOWN_CONTENT)
         finally:
             for log in self._logs.values():
                 log.close()
             self._lock.release()
+
+    def _finish_logs(self, run: Run) -> None:
+        """Finish all logs that can be, also if another one cannot."""
+        finishes: list[tuple[PartitionLog, Finish]] = []
+        problem: OSError | None = None
+        for log in self._logs.values():
+            try:
+                finish = log.start_finish()
+            except OSError as failed:
+                problem = problem or failed
+                finish = Finish(flush, ()) if (flush := log.start_flush()) else None
+            if finish is not None:
+                finishes.append((log, finish))
+        run(work_of((finish.run, finish.flush) for _, finish in finishes))
+        for log, finish in finishes:
+            log.end_finish(finish)
+        if problem is not None:
+            raise problem
 
     def _remove_clean_shutdown_marker(self) -> bool:
         """Return whether the marker existed. It is removed because it becomes wrong with the next append."""

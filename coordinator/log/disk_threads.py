@@ -36,12 +36,7 @@ class DiskThreads:
             self._threads.submit(self._run_share, share, round_)
 
     def _run_share(self, share: Sequence[Callable[[], None]], round_: "_Round") -> None:
-        problem: Exception | None = None
-        for each in share:
-            try:
-                each()
-            except Exception as raised:
-                problem = problem or raised
+        problem = _run_all(share)
         if not round_.share_ended(problem):
             return
         if self._is_stopped:
@@ -57,17 +52,41 @@ class DiskThreads:
         return self._undelivered
 
 
+Run = Callable[[Sequence[Callable[[], None]]], None]
+"""Runs work and returns when all of it has ended. Raises what the first that failed has raised."""
+
+
+def run_in_threads(work: Sequence[Callable[[], None]]) -> None:
+    """A Run. The work is shared out among threads, which end with it."""
+    shares = [work[first::THREADS] for first in range(min(THREADS, len(work)))]
+    with ThreadPoolExecutor(max(len(shares), 1), thread_name_prefix="disk") as threads:
+        problems = list(threads.map(_run_all, shares))
+    for problem in problems:
+        if problem is not None:
+            raise problem
+
+
+def run_in_turn(work: Sequence[Callable[[], None]]) -> None:
+    """A Run, in the caller's thread."""
+    if (problem := _run_all(work)) is not None:
+        raise problem
+
+
+def _run_all(work: Sequence[Callable[[], None]]) -> Exception | None:
+    problem: Exception | None = None
+    for each in work:
+        try:
+            each()
+        except Exception as raised:
+            problem = problem or raised
+    return problem
+
+
 class InLine:
     """In place of DiskThreads: runs work at once, in the caller's thread."""
 
     def run(self, work: Sequence[Callable[[], None]], done: Done) -> None:
-        problem: Exception | None = None
-        for each in work:
-            try:
-                each()
-            except Exception as raised:
-                problem = problem or raised
-        done(problem)
+        done(_run_all(work))
 
 
 class _Round:

@@ -36,5 +36,9 @@ class LogAppendError(LogError):
     """A write failed. The log is unchanged and the append may be retried."""
 
 
+class LogStopError(LogError):
+    """A stop could not write all that the next start would trust; it recovers the logs. The message is one line."""
+
+
 class LogFlushError(LogError):
     """An fsync failed: acknowledged data may be lost, even if a later fsync succeeds. The process must stop."""

@@ -31,8 +31,11 @@ class OpenFile(Protocol):
     def flush(self) -> None:
         """Return when all written data is on stable storage (fsync)."""
 
-    def pin(self) -> None:
-        """Another thread uses the file until `unpin`. Both are called in the thread of the event loop."""
+    def pin(self, *, is_open: bool = True) -> None:
+        """Another thread uses the file until `unpin`. Both are called in the thread of the event loop.
+
+        With `is_open` it may do so in any way, else it may only flush the file.
+        """
 
     def unpin(self) -> None: ...
 
@@ -121,6 +124,10 @@ class DiskFileSystem:
     def __init__(self, open_files_max: int | None = None) -> None:
         """`open_files_max`: how many files have a descriptor at a time; None: all that are open."""
         self._files = OpenFiles(open_files_max)
+
+    def open_count(self) -> int:
+        """How many files have a descriptor."""
+        return len(self._files)
 
     def open(self, path: Path) -> OpenFile:
         return DiskFile(path, self._files)

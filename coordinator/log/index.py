@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from coordinator.log.files import FileSystem, read_file
+from coordinator.log.names import PathAttribute
 
 OFFSET_ENTRY = struct.Struct(">ii")  # offset relative to the segment's base, position in the log file
 TIME_ENTRY = struct.Struct(">qi")  # timestamp in ms, offset relative to the segment's base
@@ -18,6 +19,8 @@ TIME_ENTRY = struct.Struct(">qi")  # timestamp in ms, offset relative to the seg
 
 class OffsetIndex:
     """Positions of batches: one entry per index.interval.bytes, with a batch's last offset and its position."""
+
+    path = PathAttribute()
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -29,6 +32,20 @@ class OffsetIndex:
     @property
     def size_bytes(self) -> int:
         return len(self.offsets) * OFFSET_ENTRY.size
+
+    @property
+    def is_flushed(self) -> bool:
+        """Whether the file has all entries, also after a power loss."""
+        return self._is_saved and self._is_flushed
+
+    def create(self, fs: FileSystem) -> None:
+        """Let the file be empty: it is flushed with the entry of its directory.
+
+        Raises:
+            OSError: the file cannot be created.
+        """
+        _append_entries(fs, self.path, b"", 0, flush=False)
+        self._saved, self._is_saved, self._is_flushed = 0, True, True
 
     def append(self, relative_offset: int, position: int) -> None:
         self.offsets.append(relative_offset)
@@ -80,6 +97,8 @@ class OffsetIndex:
 class TimeIndex:
     """For each entry of the offset index: the greatest timestamp so far, and the last offset of the batch with it."""
 
+    path = PathAttribute()
+
     def __init__(self, path: Path) -> None:
         self.path = path
         self.timestamps_ms = array("q")
@@ -90,6 +109,20 @@ class TimeIndex:
     @property
     def size_bytes(self) -> int:
         return len(self.offsets) * TIME_ENTRY.size
+
+    @property
+    def is_flushed(self) -> bool:
+        """Whether the file has all entries, also after a power loss."""
+        return self._is_saved and self._is_flushed
+
+    def create(self, fs: FileSystem) -> None:
+        """Let the file be empty: it is flushed with the entry of its directory.
+
+        Raises:
+            OSError: the file cannot be created.
+        """
+        _append_entries(fs, self.path, b"", 0, flush=False)
+        self._saved, self._is_saved, self._is_flushed = 0, True, True
 
     def append(self, timestamp_ms: int, relative_offset: int) -> None:
         """Add an entry, unless its timestamp is not later than that of the last entry: timestamps must ascend."""
@@ -159,7 +192,8 @@ def _read_entries(fs: FileSystem, path: Path, entry: struct.Struct) -> tuple[lis
 def _append_entries(fs: FileSystem, path: Path, data: bytes, position: int, flush: bool) -> None:
     file = fs.open(path)
     try:
-        file.write_at(data, position)
+        if data:
+            file.write_at(data, position)
         file.truncate(position + len(data))
         if flush:
             file.flush()

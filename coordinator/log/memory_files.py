@@ -34,7 +34,7 @@ class MemoryFile:
     def flush(self) -> None:
         """There is nothing more stable than this memory."""
 
-    def pin(self) -> None:
+    def pin(self, *, is_open: bool = True) -> None:
         """It has no descriptor."""
 
     def unpin(self) -> None:

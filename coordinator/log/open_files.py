@@ -23,33 +23,53 @@ _sync = getattr(os, "fdatasync", os.fsync)
 class DiskFile:
     """An OpenFile of the operating system. While nobody uses it, its descriptor may be closed."""
 
-    __slots__ = ("_access", "_descriptor", "_files", "_path", "_pins", "was_used")
+    __slots__ = ("_access", "_descriptor", "_files", "_is_read_only", "_path", "_pins", "was_used")
 
     def __init__(self, path: Path, files: "OpenFiles", access: int = os.O_RDWR) -> None:
         """Open a file; create it if it does not exist and is to be written."""
-        self._path = path
+        self._path = str(path)
         self._access = access | os.O_CLOEXEC
         self._files = files
         self._pins = 0
         self._descriptor = CLOSED
+        self._is_read_only = False
+        """Whether the descriptor is one for reading, because there was none for writing."""
         self.was_used = True
         """Whether it was used since the last time that a file to close was looked for."""
         self._open(os.O_CREAT if access == os.O_RDWR else 0)
 
     def _open(self, flags: int = 0) -> int:
         self._files.make_room()
+        self._is_read_only = False
         try:
-            self._descriptor = os.open(self._path, self._access | flags, 0o644)
+            self._descriptor = self._open_descriptor(self._access | flags)
         except OSError as problem:
-            if problem.errno not in OUT_OF_DESCRIPTORS or not self._files.close_some(CLOSED_WHEN_NONE_IS_LEFT):
+            if problem.errno == errno.EROFS:
+                # The file system is read-only since an error: what is there can still be read.
+                self._descriptor = self._open_descriptor(os.O_RDONLY | os.O_CLOEXEC)
+                self._is_read_only = True
+            elif problem.errno in OUT_OF_DESCRIPTORS and self._files.close_some(CLOSED_WHEN_NONE_IS_LEFT):
+                self._descriptor = self._open_descriptor(self._access | flags)
+            else:
                 raise
-            self._descriptor = os.open(self._path, self._access | flags, 0o644)
         self._files.opened(self)
         return self._descriptor
+
+    def _open_descriptor(self, flags: int) -> int:
+        return os.open(self._path, flags, 0o644)
 
     def _used(self) -> int:
         self.was_used = True
         return self._descriptor if self._descriptor != CLOSED else self._open()
+
+    def _used_to_write(self) -> int:
+        descriptor = self._used()
+        if self._is_read_only and not self.is_pinned:
+            self.close()
+            descriptor = self._open()
+        if self._is_read_only:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), self._path)
+        return descriptor
 
     @property
     def is_pinned(self) -> bool:
@@ -68,7 +88,7 @@ class DiskFile:
         return b"".join(parts)
 
     def write_at(self, data: bytes | bytearray | memoryview, position: int) -> None:
-        descriptor = self._used()
+        descriptor = self._used_to_write()
         written = os.pwrite(descriptor, data, position)
         while written < len(data):
             more = os.pwrite(descriptor, memoryview(data)[written:], position + written)
@@ -77,16 +97,33 @@ class DiskFile:
             written += more
 
     def truncate(self, size: int) -> None:
-        os.ftruncate(self._used(), size)
+        descriptor = self._used_to_write()
+        # ext4 writes a file that was truncated to nothing as soon as it is closed, also if it was empty before.
+        if os.fstat(descriptor).st_size != size:
+            os.ftruncate(descriptor, size)
 
     def size(self) -> int:
         return os.fstat(self._used()).st_size
 
     def flush(self) -> None:
-        _sync(self._used())
+        # A flush of many files may be waited for in many threads: it leaves the files open that are open.
+        while (descriptor := self._descriptor) == CLOSED:
+            try:
+                descriptor = os.open(self._path, self._access)
+            except FileNotFoundError:
+                if self._descriptor == CLOSED:
+                    raise
+                continue  # it was renamed, and therefore open
+            try:
+                _sync(descriptor)
+            finally:
+                os.close(descriptor)
+            return
+        _sync(descriptor)
 
-    def pin(self) -> None:
-        self._used()
+    def pin(self, *, is_open: bool = True) -> None:
+        if is_open:
+            self._used()
         self._pins += 1
 
     def unpin(self) -> None:
@@ -95,7 +132,7 @@ class DiskFile:
             self._files.opened(self)  # it may have been opened in the other thread
 
     def moved_to(self, path: Path) -> None:
-        self._path = path
+        self._path = str(path)
 
     def release_descriptor(self) -> None:
         """Close the descriptor; the next use opens the file again. Dirty pages stay with the system."""

@@ -2,7 +2,6 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol, Self
 
@@ -11,12 +10,12 @@ from coordinator.log import producer_snapshot
 from coordinator.log.config import INT64_MAX, LogConfig
 from coordinator.log.errors import (
     LogAppendError,
-    LogFlushError,
     OffsetOutOfRange,
     RecordBatchTooLarge,
     RecordListTooLarge,
 )
 from coordinator.log.files import FileSystem
+from coordinator.log.flush import Finish, Flush
 from coordinator.log.names import folder_name
 from coordinator.log.partition_metadata import write_topic_id
 from coordinator.log.recovery import Loss, Recovery, load_segments
@@ -43,46 +42,6 @@ class TimestampedOffset(NamedTuple):
     offset: int
     timestamp_ms: int
     leader_epoch: int
-
-
-@dataclass(frozen=True, slots=True)
-class Flush:
-    """An fsync of all records before `end_offset`."""
-
-    log: "PartitionLog"
-    end_offset: int
-    appended_bytes: int
-    fs: FileSystem
-    finished: Sequence[Segment]
-    active: Segment | None
-    directories_to_fsync: Sequence[Path]
-
-    def __post_init__(self) -> None:
-        for segment in self.segments:
-            segment.hold()
-
-    @property
-    def segments(self) -> Sequence[Segment]:
-        """All that is flushed."""
-        return (*self.finished, self.active) if self.active is not None else self.finished
-
-    def run(self) -> None:
-        """Return when the records are on stable storage.
-
-        This may run on another thread while the log is appended to and read. An index is not flushed: it is built
-        again if it does not fit its log file. Nothing is wrong if the log is closed meanwhile, as its topic is deleted.
-
-        Raises:
-            LogFlushError: an fsync failed; a later flush cannot repair this.
-        """
-        try:
-            for segment in self.segments:
-                segment.flush_log()
-            for folder in self.directories_to_fsync:
-                self.fs.flush_directory(folder)
-        except OSError as error:
-            if not self.log.is_closed:
-                raise LogFlushError(f"{self.log.name}: fsync failed: {error}") from error
 
 
 class FlushListener(Protocol):
@@ -426,8 +385,7 @@ class PartitionLog:
         self._fsync_later(self.folder)
         segment = Segment(self._fs, self.folder, self.log_end_offset, self.config)
         try:
-            segment.truncate(0)
-            segment.save_indexes()
+            segment.create_files()
         except OSError:
             segment.close()
             raise
@@ -722,6 +680,8 @@ class PartitionLog:
         self.recovery_point = max(self.recovery_point, flush.end_offset)
         self._flushed_bytes = max(self._flushed_bytes, flush.appended_bytes)
         self._tell_at = self._next_flush()
+        if self.log_end_offset >= self._tell_at:
+            self._tell()  # of what was appended meanwhile
 
     def flush(self) -> None:
         """Return when all records are on stable storage.
@@ -735,6 +695,25 @@ class PartitionLog:
                 segment.save_indexes(flush=True)
             self.finish_flush(flush)
 
+    def start_finish(self) -> Finish | None:
+        """Return what a clean stop has to write and flush; None if there is nothing.
+
+        The caller calls its `run`, and then `end_finish`. No append may follow.
+
+        Raises:
+            OSError: the bytes of a failed append cannot be removed; the next `open` must not be `clean`.
+        """
+        if self._segments:
+            self._segments[-1].complete()
+        flush = self.start_flush()
+        unsaved = [segment for segment in self._segments if not segment.indexes_are_flushed]
+        return Finish(flush, unsaved) if flush is not None or unsaved else None
+
+    def end_finish(self, finish: Finish) -> None:
+        """All that was to be made safe is."""
+        if finish.flush is not None:
+            self.finish_flush(finish.flush)
+
     def finish(self) -> None:
         """Flush records and indexes for a clean shutdown: if no append follows, the next `open` may be `clean`.
 
@@ -742,11 +721,9 @@ class PartitionLog:
             LogFlushError: an fsync failed; the next `open` must not be `clean`.
             OSError: an index cannot be written; the next `open` must not be `clean`.
         """
-        if self._segments:
-            self._segments[-1].finish()
-        self.flush()
-        for segment in self._segments:
-            segment.save_indexes(flush=True)
+        if finish := self.start_finish():
+            finish.run()
+            self.end_finish(finish)
 
     def close(self) -> None:
         """Close the files without a flush."""

@@ -177,7 +177,11 @@ def recover_segment(
     elif is_last and segment.next_offset < least_end and not segment.ends_damaged:
         lost = Damage(segment.log_path, end, 0, segment.next_offset, least_end, "the file is too short")
         segment.skip(lost)
-    segment.finish()
+    if is_active:
+        segment.complete()
+        segment.save_indexes()
+    else:
+        segment.finish()
     return not was_cut
 
 

@@ -20,6 +20,7 @@ from coordinator.log.config import LogConfig
 from coordinator.log.damage import Damage, DamagedOffsets, scan
 from coordinator.log.files import FileSystem, OpenFile
 from coordinator.log.index import OFFSET_ENTRY, OffsetIndex, TimeIndex
+from coordinator.log.names import PathAttribute
 from coordinator.log.transaction_index import TransactionIndex
 from coordinator.logger import logger
 
@@ -79,6 +80,8 @@ class PrebuiltBatch:
 
 class Segment:
     """The batches with offsets from `base_offset` (inclusive) to `next_offset` (exclusive)."""
+
+    log_path = PathAttribute()
 
     def __init__(self, fs: FileSystem, directory: Path, base_offset: int, config: LogConfig, suffix: str = "") -> None:
         """Open the files; create them if they do not exist. Their content is read by `load` or by recovery.
@@ -609,6 +612,22 @@ class Segment:
         """Truncate the log file, at the end of a batch."""
         self._file.truncate(size_bytes)
 
+    def create_files(self) -> None:
+        """Let all files be empty; the directory is to be flushed before a clean stop.
+
+        Raises:
+            OSError: a file cannot be created.
+        """
+        self._file.truncate(0)
+        self.offset_index.create(self._fs)
+        self.time_index.create(self._fs)
+        self.transaction_index.save(self._fs)
+
+    @property
+    def indexes_are_flushed(self) -> bool:
+        """Whether the index files have all entries, also after a power loss."""
+        return self.offset_index.is_flushed and self.time_index.is_flushed and self.transaction_index.is_flushed
+
     def save_indexes(self, *, flush: bool = False) -> None:
         """Bring the index files up to date.
 
@@ -628,6 +647,16 @@ class Segment:
         self._cut_torn_tail()
         self._index_max_timestamp()
         self.save_indexes()
+
+    def complete(self) -> None:
+        """Complete the indexes for a clean stop, after which batches may follow again; they are not saved yet.
+
+        Raises:
+            OSError: the bytes of a failed append cannot be removed; the call may be retried.
+        """
+        self._cut_torn_tail()
+        if self.offset_index.offsets:  # without any, a load reads all batches
+            self._index_max_timestamp()
 
     def flush_log(self) -> None:
         """fsync the log file; this may run on another thread.
@@ -663,8 +692,12 @@ class Segment:
         """
         for index in (self.offset_index, self.time_index, self.transaction_index):
             index.path = self._renamed(index.path, suffix)
-        self.log_path = self._renamed(self.log_path, suffix)
-        self._file.moved_to(self.log_path)
+        self._file.pin()  # another thread may be about to open it, by its old name, for a flush
+        try:
+            self.log_path = self._renamed(self.log_path, suffix)
+            self._file.moved_to(self.log_path)
+        finally:
+            self._file.unpin()
 
     def _renamed(self, path: Path, suffix: str) -> Path:
         plain = path.name
@@ -699,8 +732,13 @@ class Segment:
         self._holders += 1
         self._file.pin()
 
+    def hold_for_flush(self) -> None:
+        """As `hold`, for a thread that only calls `flush_log`: a file that has no descriptor gets none."""
+        self._holders += 1
+        self._file.pin(is_open=False)
+
     def let_go(self) -> None:
-        """End one `hold`."""
+        """End one `hold` or `hold_for_flush`."""
         self._holders -= 1
         self._file.unpin()
         if self._is_closed and self._holders == 0:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from coordinator.log.files import FileSystem, read_file
+from coordinator.log.names import PathAttribute
 
 VERSION = 0
 ENTRY = struct.Struct(">hqqqq")
@@ -32,10 +33,17 @@ class AbortedTransaction(NamedTuple):
 class TransactionIndex:
     """The aborted transactions of one segment, in the order of their markers."""
 
+    path = PathAttribute()
+
     def __init__(self, path: Path) -> None:
         self.path = path
         self.entries: list[AbortedTransaction] = []
         self._is_saved = self._is_flushed = True
+
+    @property
+    def is_flushed(self) -> bool:
+        """Whether the file has all entries, also after a power loss."""
+        return self._is_saved and self._is_flushed
 
     def append(self, entry: AbortedTransaction) -> None:
         self.entries.append(entry)

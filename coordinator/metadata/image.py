@@ -85,19 +85,31 @@ class MetadataImage:
                 self._apply_quota(record)
 
     def _forget(self, topic: Topic | None) -> None:
-        """Take back what a topic counts for. A snapshot repeats topics that may be known (`snapshot`)."""
+        """Take back what a topic counts for. A log of an earlier version may repeat topics that are known."""
         if topic is not None:
             del self.topics_by_id[topic.topic_id]
             self.partitions -= topic.partitions
 
     def snapshot(self) -> Iterator[MetadataRecord]:
-        """Iterate over records that make an image like this one of an empty one, and leave one like this as it is."""
-        yield ProducerIdsRecord(self.next_producer_id)
+        """Iterate over records that make an image like this one of an empty one.
+
+        At least one, and no more than the records that this one was made of.
+        """
+        if self.next_producer_id or not self.topics:
+            yield ProducerIdsRecord(self.next_producer_id)
         for topic in self.topics.values():
             yield TopicRecord(topic.name, topic.topic_id.hex(), topic.partitions, dict(topic.configs))
         for entity, quotas in self.quotas.items():
             for key, value in quotas.items():
                 yield QuotaRecord(dict(entity), key, repr(value))
+
+    def copy(self) -> "MetadataImage":
+        """Return a copy for `snapshot`: what changes this image does not change it. It is made quickly."""
+        image = MetadataImage()
+        image.topics = self.topics.copy()  # a Topic never changes
+        image.next_producer_id = self.next_producer_id
+        image.quotas = {entity: dict(quotas) for entity, quotas in self.quotas.items()}
+        return image
 
     def _apply_quota(self, record: QuotaRecord) -> None:
         entity = quota_entity(record.entity)

@@ -1,7 +1,7 @@
 """The metadata log. A change is appended first, then applied to the image. All of it is replayed at start.
 
-Its records have no keys, so it is not compacted as other logs are. When it has grown, a start appends a snapshot of the
-image, and the log begins with that.
+Its records have no keys, so it is not compacted as other logs are: when it has grown, a snapshot of the image takes the
+place of its records (`compaction.py`).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,12 +32,6 @@ PRODUCER_IDS_PER_BLOCK: Final = 1000
 WHAT_TO_DO: Final = "see `coordinator log verify`, and restore the data folder or use `coordinator log repair`"
 
 
-SNAPSHOT_BATCH_BYTES: Final = 1 << 18
-"""Of the values of the records in one batch of a snapshot."""
-SNAPSHOT_FRACTION: Final = 2
-"""A snapshot is worth it if the log has so many times its bytes."""
-
-
 class NewTopic(NamedTuple):
     """A topic to be created."""
 
@@ -63,6 +57,8 @@ class MetadataStore:
         self._log = log
         self._new_topic_id = new_topic_id
         self._producer_ids: Iterator[int] = iter(())
+        self.on_change: Callable[[], None] = lambda: None
+        """Is called after each change."""
         try:
             for _, batch in log.batches(log.log_start_offset):
                 for record in parse_records(batch):
@@ -76,6 +72,11 @@ class MetadataStore:
         except (msgspec.MsgspecError, KeyError, ValueError) as problem:
             reason = f"{problem} does not exist" if isinstance(problem, KeyError) else str(problem)
             raise MetadataError(f"{METADATA_LOG} offset {record.offset}: {reason}; {WHAT_TO_DO}") from None
+
+    @property
+    def log(self) -> PartitionLog:
+        """The metadata log."""
+        return self._log
 
     @property
     def end_offset(self) -> int:
@@ -123,37 +124,6 @@ class MetadataStore:
         if records:
             self._append(records, now_ms)
 
-    def compact(self, log_bytes_max: int, store_log_start_offset: Callable[[], None], now_ms: int) -> bool:
-        """If the log has more than `log_bytes_max`, let it begin with a snapshot; return whether it does now.
-
-        The snapshot is flushed before `store_log_start_offset` is called, which must be durable when it returns. A
-        crash before that leaves the snapshot behind what it repeats, which is harmless.
-
-        Raises:
-            LogAppendError, LogFlushError: the snapshot cannot be written; the log is as it was, or ends with a part.
-            OSError: a segment cannot be rolled, renamed or removed, or the log start offset cannot be stored.
-        """
-        if self._log.size_bytes <= log_bytes_max:
-            return False
-        values = [encode_record(record) for record in self.image.snapshot()]
-        if self._log.size_bytes < SNAPSHOT_FRACTION * sum(map(len, values)):
-            return False
-        self._log.roll()
-        start = self._log.log_end_offset
-        for batch in _batches_of(values):
-            built = build_batch([(None, value, []) for value in batch], timestamp_ms=now_ms)
-            self._log.append(bytearray(built), 0, now_ms)
-        self._log.flush()
-        self._log.delete_records_before(start)
-        store_log_start_offset()
-        removed = 0
-        while self._log.has_segments_to_delete:
-            self._log.delete_oldest_segment()
-            removed += 1
-        for _ in self._log.remove_deleted_files(removed):
-            continue
-        return True
-
     def allocate_producer_id(self, now_ms: int) -> int:
         """Return a new producer id. An id is never returned twice, also after a restart."""
         producer_id: int | None = next(self._producer_ids, None)
@@ -171,15 +141,4 @@ class MetadataStore:
         self._log.flush()
         for record in records:
             self.image.apply(record)
-
-
-def _batches_of(values: Sequence[bytes]) -> Iterator[list[bytes]]:
-    batch: list[bytes] = []
-    size_bytes = 0
-    for value in values:
-        if batch and size_bytes + len(value) > SNAPSHOT_BATCH_BYTES:
-            yield batch
-            batch, size_bytes = [], 0
-        batch.append(value)
-        size_bytes += len(value)
-    yield batch
+        self.on_change()

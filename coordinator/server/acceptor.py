@@ -94,7 +94,7 @@ class Acceptor:
         full = self._limits.full()
         if full:
             return full
-        if self._descriptors.is_reached(listening.fileno()):
+        if self._descriptors.is_reached(listening.fileno(), self._limits.accepted_count):
             return (
                 f"{self._descriptors.reserve} of {self._descriptors.limit} file descriptors are kept for other things "
                 "than connections (ulimit -n)"

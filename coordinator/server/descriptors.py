@@ -1,8 +1,13 @@
-"""File descriptors: how many the process may have, and how many of them connections leave to everything else."""
+"""File descriptors: how many the process may have, and how they are shared out.
+
+Connections have three quarters of the limit. The last quarter is for the files of the logs, which are closed and opened
+again as they are needed (`log/open_files.py`), and for all else. Neither can take what belongs to the other one.
+"""
 
 import errno
 import os
 import resource
+from collections.abc import Callable
 from typing import Final
 
 RESERVE_MIN: Final = 256
@@ -47,22 +52,27 @@ def files_of_the_logs() -> int | None:
 class DescriptorReserve:
     """Says whether a connection more leaves the reserve free."""
 
-    def __init__(self) -> None:
+    def __init__(self, open_log_files: Callable[[], int] = lambda: 0) -> None:
+        """`open_log_files` says how many files the logs have open. They have their own share (`files_of_the_logs`)."""
+        self._open_log_files = open_log_files
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         self.limit: Final = soft
         """The most open files; negative: there is no limit."""
         self.reserve: Final = reserve_of(soft)
 
-    def is_reached(self, descriptor: int) -> bool:
-        """Whether a new descriptor would be one of the reserve. `descriptor` is any open one.
+    def is_reached(self, descriptor: int, connections: int) -> bool:
+        """Whether one more than so many `connections` would be one too many. `descriptor` is any open one.
 
-        The system gives out the lowest free number, so a number is also how many are in use, by whomever.
+        They are counted, and so is what is in use by whomever, but for the files of the logs: the system gives out the
+        lowest free number, so at least so many are in use. There may be more, after files were closed.
 
         Raises:
             OSError: the descriptor is not open.
         """
         if self.limit < 0:
             return False
+        if connections >= self.limit - self.reserve:
+            return True
         try:
             probe = os.dup(descriptor)
         except OSError as problem:
@@ -70,4 +80,4 @@ class DescriptorReserve:
                 return True
             raise
         os.close(probe)
-        return probe >= self.limit - self.reserve
+        return probe - self._open_log_files() >= self.limit - self.reserve

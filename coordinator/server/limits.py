@@ -49,6 +49,11 @@ class ConnectionLimits:
         """Return why no connection may be accepted; empty if one may."""
         return f"there are {self._max} connections (max.connections)" if len(self._accepted) >= self._max else ""
 
+    @property
+    def accepted_count(self) -> int:
+        """How many connections there are, those included that are about to begin."""
+        return len(self._accepted)
+
     def accepted(self, connection: Connection) -> None:
         """Count a connection that is about to begin."""
         self._accepted.add(connection)

@@ -19,6 +19,7 @@ from coordinator.runtime.sessions import SessionTable
 from coordinator.server.acceptor import Acceptor
 from coordinator.server.connection import Connection
 from coordinator.server.connection_rate import ConnectionRate
+from coordinator.server.descriptors import DescriptorReserve
 from coordinator.server.limits import ConnectionLimits
 from coordinator.server.request_context import Endpoint
 from coordinator.server.request_dispatcher import RequestDispatcher
@@ -73,6 +74,7 @@ class Listeners:
         sessions: SessionTable,
         now_ms: Callable[[], int],
         metrics: "NodeMetrics | None" = None,
+        descriptors: DescriptorReserve | None = None,
     ) -> None:
         """Parse the settings; `open` binds the sockets. Without `metrics` the connections count nothing.
 
@@ -99,6 +101,7 @@ class Listeners:
         self._now_ms = now_ms
         self._metrics = metrics
         self._limits = limits
+        self._descriptors = descriptors
         self._rate = ConnectionRate(config[MAX_CONNECTION_CREATION_RATE])
         self._acceptor: Acceptor | None = None
         self.endpoints: list[Endpoint] = []
@@ -117,7 +120,7 @@ class Listeners:
             for sock in bound:
                 sock.close()
             raise
-        self._acceptor = Acceptor(self._limits, self._rate)
+        self._acceptor = Acceptor(self._limits, self._rate, self._descriptors)
         for address, sock in zip(self._addresses, bound, strict=True):
             endpoint = self._endpoint(address, sock.getsockname()[1])
             self.endpoints.append(endpoint)

@@ -49,11 +49,12 @@ from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, TRANSACTIONS
 from coordinator.log.checkpoints import CLEANER_OFFSETS, GROUP_AUDIT
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
-from coordinator.log.disk_threads import DiskThreads
-from coordinator.log.errors import LogAppendError, LogFlushError
+from coordinator.log.disk_threads import DiskThreads, InLine, run_in_threads, run_in_turn
+from coordinator.log.errors import LogFlushError, LogStopError
 from coordinator.log.files import DiskFileSystem, FileSystem
 from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
+from coordinator.metadata.compaction import AtOnce, MetadataCompaction
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.leadership import Leadership, SingleNode
 from coordinator.metadata.store import MetadataStore
@@ -64,7 +65,7 @@ from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.sessions import SessionTable
 from coordinator.runtime.shard import Shard
 from coordinator.runtime.store import LogStore
-from coordinator.server.descriptors import files_of_the_logs
+from coordinator.server.descriptors import DescriptorReserve, files_of_the_logs
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.cluster import ClusterHandlers
 from coordinator.server.handlers.configs import ConfigHandlers
@@ -151,7 +152,12 @@ class Node:
             ListenError: an address that cannot be bound.
         """
         config = self._config
-        files: FileSystem = DiskFileSystem(files_of_the_logs()) if self._testing is None else self._testing.files
+        files: FileSystem
+        if self._testing is None:
+            files = disk = DiskFileSystem(files_of_the_logs())
+            self._descriptors = DescriptorReserve(disk.open_count)
+        else:
+            files, self._descriptors = self._testing.files, DescriptorReserve()
         self._directory = LogDirectory.open(Path(config[LOG_DIRS]), node_id=config[NODE_ID], fs=files)
         self._disk_threads = DiskThreads(asyncio.get_running_loop().call_soon_threadsafe)
         try:
@@ -177,8 +183,8 @@ class Node:
         self.scheduler = LoopScheduler(asyncio.get_running_loop(), wheel, now_ms)
         notifier = AppendNotifier(self.scheduler.request_iteration)
         metadata = MetadataStore(self._directory.open_metadata_log(LogConfig()), lambda: uuid.uuid4().bytes)
-        self._compact_metadata(metadata, now_ms())
         slices = Slices(asyncio.get_running_loop().call_soon)
+        self._compact_metadata(metadata, slices)
         partitions = Partitions(self._directory, metadata.image, config, self._leadership, slices)
         self._flusher = flusher = LogFlusher(
             config, self._directory, notifier, self.scheduler, self._disk_threads, self._flush_failed, now_ms
@@ -295,7 +301,9 @@ class Node:
             self._flush_failed,
         )
         broker.resume = self.dispatcher.handle
-        self._listeners = Listeners(config, self.dispatcher, limits, quick_sessions, now_ms, self._metrics)
+        self._listeners = Listeners(
+            config, self.dispatcher, limits, quick_sessions, now_ms, self._metrics, self._descriptors
+        )
         await self._load_before_listening(now_ms)
         await self._listeners.open()
         if self._admin is not None and self._metrics is not None:
@@ -303,13 +311,17 @@ class Node:
             routes = () if self._testing is None else self._testing.admin_routes(self)
             await self._admin.start(self._metrics, routes)
 
-    def _compact_metadata(self, metadata: MetadataStore, now_ms: int) -> None:
-        bytes_max = self._config[METADATA_LOG_MAX_RECORD_BYTES_BETWEEN_SNAPSHOTS]
-        try:
-            if metadata.compact(bytes_max, self._directory.write_log_start_offsets, now_ms):
-                logger.info("the metadata log begins with a snapshot now")
-        except (LogAppendError, OSError) as problem:
-            logger.error("cannot write a snapshot of the metadata log; it grows", problem=str(problem))
+    def _compact_metadata(self, metadata: MetadataStore, slices: Slices) -> None:
+        """Replace the metadata log by a snapshot if it has grown: at once now, in the background after each change."""
+
+        def compaction(slices: Slices | AtOnce, threads: DiskThreads | InLine) -> MetadataCompaction:
+            bytes_max = self._config[METADATA_LOG_MAX_RECORD_BYTES_BETWEEN_SNAPSHOTS]
+            files, now_ms = self._directory.files, self._clock.now_ms
+            return MetadataCompaction(metadata, files, bytes_max, slices, threads, now_ms)
+
+        compaction(AtOnce(), InLine()).check()
+        # A disk in memory is not safe for several threads.
+        metadata.on_change = compaction(slices, self._disk_threads if self._testing is None else InLine()).check
 
     async def _load_before_listening(self, now_ms: Callable[[], int]) -> None:
         """Give short loads the time to end, so that nobody who comes at once is told to try again later."""
@@ -481,8 +493,13 @@ class Node:
             raise failure
         self._flusher.finish()
         self._coordinator.stop(self._clock.now_ms(), stopped)
-        self._producers.finish()
-        self._directory.close()
+        # A disk in memory is not safe for several threads.
+        run = run_in_threads if self._testing is None else run_in_turn
+        self._producers.finish(run)
+        try:
+            self._directory.close(run=run)
+        except OSError as problem:
+            raise LogStopError(f"the logs were not closed cleanly, so the next start checks them: {problem}") from None
         logger.info("stopped")
 
 

@@ -135,4 +135,4 @@ def test_a_file_that_became_shorter_is_a_storage_error(client, topic, log_file, 
         file.truncate(100)
     assert fetched(client, topic, VICTIM)[0] == (ErrorCode.KAFKA_STORAGE_ERROR, [])
     assert listed(client, topic, FIRST_MS + VICTIM)[0] == (ErrorCode.KAFKA_STORAGE_ERROR, -1)
-    wait_for(lambda: len(logged()) == 2, 5, "two log lines")
+    wait_for(logged, 5, "a log line")

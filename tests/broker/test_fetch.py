@@ -2,7 +2,7 @@
 
 import select
 from concurrent.futures import ThreadPoolExecutor
-from time import monotonic
+from time import monotonic, time_ns
 from typing import Any, Final
 
 import pytest
@@ -23,7 +23,8 @@ BY_ID: Final = 13
 
 
 def batch(*values: bytes) -> bytes:
-    return build_batch([(None, value, ()) for value in values], timestamp_ms=1000)
+    now_ms = time_ns() // 1_000_000  # else the retention may delete them meanwhile
+    return build_batch([(None, value, ()) for value in values], timestamp_ms=now_ms)
 
 
 def only(response: Any) -> Any:

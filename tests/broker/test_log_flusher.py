@@ -280,6 +280,25 @@ def test_a_flush_after_so_many_records():
     assert made.logs[0].recovery_point == 6
 
 
+def test_what_is_appended_during_a_flush_is_flushed_too():
+    """Also if nothing is appended after it, which would tell of it."""
+    made = node(flush_messages=2)
+    made.append(0, "a", "b")
+    made.append(0, "c", "d", "e")
+    assert len(made.threads.submitted) == 1
+    made.finish()
+    assert made.logs[0].recovery_point == 5
+    by_time = node(flush_ms=1_000)
+    by_time.append(0, "a")
+    by_time.advance(1_000)
+    by_time.append(0, "b")
+    by_time.finish()
+    assert by_time.logs[0].recovery_point == 1
+    by_time.advance(1_000)
+    by_time.finish()
+    assert by_time.logs[0].recovery_point == 2
+
+
 def test_a_flush_after_some_time():
     made = node(flush_ms=1_000)
     made.append(0, "a")

@@ -6,7 +6,7 @@ from structlog.testing import capture_logs
 from _wire.errors import ErrorCode
 from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from coordinator.broker import storage_errors
-from coordinator.broker.storage_errors import NAMES_MAX, StorageErrors
+from coordinator.broker.storage_errors import LINES_MAX, NAMES_MAX, StorageErrors
 from tests.broker.virtual_broker import VirtualBroker, batch
 
 
@@ -42,5 +42,21 @@ def test_many_logs_are_not_remembered_for_ever(seconds):
     with capture_logs() as lines:
         for number in range(NAMES_MAX + 1):
             errors.report(f"t-{number}", OSError("full"))
+            seconds[0] += storage_errors.AGAIN_AFTER_SECONDS / LINES_MAX
+    assert len(lines) == NAMES_MAX + 1
+    assert len(errors._told) <= NAMES_MAX
+
+
+def test_of_many_logs_that_fail_at_the_same_time_some_are_named(seconds):
+    errors = StorageErrors("it is full")
+    with capture_logs() as lines:
+        for _ in range(3):
+            for number in range(500):
+                errors.report(f"t-{number}", OSError("full"))
+        assert [line["log"] for line in lines] == [f"t-{number}" for number in range(LINES_MAX)]
+        seconds[0] += storage_errors.AGAIN_AFTER_SECONDS
+        errors.report("t-100", OSError("full"))
         errors.report("t-0", OSError("full"))
-    assert [line["log"] for line in lines[-2:]] == [f"t-{NAMES_MAX}", "t-0"]
+    assert (lines[-2]["log"], lines[-2]["elsewhere"]) == ("t-100", 3 * (500 - LINES_MAX))
+    assert (lines[-1]["log"], lines[-1]["more"]) == ("t-0", 2)
+    assert "elsewhere" not in lines[-1]

@@ -101,7 +101,7 @@ def test_it_raises_the_limit_of_open_files_and_says_so(tmp_path):
         (row,) = (line.split() for line in limits.splitlines() if line.startswith("Max open files"))
         assert row[3] == row[4] == "1024"
         wait_for(lambda: "file descriptors" in server.log.read_text(), 5, "the line about it")
-        assert re.search(r"file descriptors +limit=1024 not_for_connections=256\n", server.log.read_text())
+        assert re.search(r"file descriptors +limit=1024 connections=768 files_of_logs=192\n", server.log.read_text())
 
 
 def test_a_listener_that_promises_encryption_is_refused(data):

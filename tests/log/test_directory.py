@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from _wire.records import CorruptBatch
 from coordinator.log.checkpoints import read_checkpoint, write_checkpoint
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
+from coordinator.log.disk_threads import run_in_threads, run_in_turn
 from coordinator.log.errors import DataDirectoryError, InvalidTopicName, LogFlushError, ReservedTopicName
 from coordinator.log.files import DiskFileSystem
 from coordinator.log.names import METADATA_LOG, check_topic_name, folder_name, parse_folder_name
@@ -285,6 +287,36 @@ def test_lazy_logs_create_no_files(root):
     assert sorted(root.iterdir()) == before
     directory.close()
     assert read_checkpoint(DiskFileSystem(), root / "recovery-point-offset-checkpoint") == {}
+
+
+def test_a_clean_stop_of_many_small_logs_flushes_no_more_than_it_must(root):
+    """Of each its log file and its directory, and once the directory that has them all."""
+    fs = FaultyFileSystem()
+    directory = LogDirectory.open(root, fs=fs)
+    for partition in range(20):
+        filled(directory.open_log("topic", partition, CONFIG), 1)
+    fs.flushed.clear()
+    directory.close()
+    of_logs = Counter(name for name in fs.flushed if name.endswith(".log") or name.startswith("topic-"))
+    assert of_logs == {"00000000000000000000.log": 20} | {f"topic-{partition}/": 1 for partition in range(20)}
+    assert fs.flushed.count(f"{root.name}/") <= 5, "with the files of the directory itself"
+    assert not [name for name in fs.flushed if "index" in name]
+    again = LogDirectory.open(root)
+    assert again.had_clean_shutdown
+    assert all(everything(again.open_log("topic", partition, CONFIG)) == ["0"] for partition in range(20))
+    again.close()
+
+
+@pytest.mark.parametrize("run", [run_in_turn, run_in_threads])
+def test_a_clean_stop_whose_fsync_fails_leaves_no_mark(root, run):
+    fs = FaultyFileSystem()
+    directory = LogDirectory.open(root, fs=fs)
+    for partition in range(3):
+        filled(directory.open_log("topic", partition, CONFIG), 1)
+    fs.flush_fails = True
+    with pytest.raises(LogFlushError, match=r"topic-[0-2]: fsync failed"):
+        directory.close(run=run)
+    assert not LogDirectory.open(root).had_clean_shutdown
 
 
 def test_the_rest_of_a_log_whose_deletion_crashed_is_removed(root):

@@ -155,3 +155,38 @@ def test_when_the_process_has_no_descriptor_left_files_are_closed(tmp_path):
         for descriptor in taken:
             os.close(descriptor)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_flush_gives_no_descriptor_to_a_file_that_has_none(tmp_path):
+    """A stop flushes all files, of which only some may have one."""
+    pool, files = files_of(tmp_path, 5, 2)
+    before = descriptors()
+    for file in files:
+        file.pin(is_open=False)
+    for file in files:
+        file.flush()
+    assert (len(pool), descriptors()) == (2, before)
+
+
+def test_a_flush_finds_a_file_that_is_renamed_at_this_moment(tmp_path, monkeypatch):
+    """It sees that the file has no descriptor, and opens it by its name; in between the other thread renames it."""
+    _, (file, _other) = files_of(tmp_path, 2, 1)
+    file.pin(is_open=False)
+    assert file._descriptor < 0
+    opened = []
+
+    def rename_and_open(path: str, *arguments: int) -> int:
+        monkeypatch.undo()
+        file.pin()
+        (tmp_path / "0").rename(tmp_path / "0.deleted")
+        file.moved_to(tmp_path / "0.deleted")
+        opened.append(path)
+        return os.open(path, *arguments)
+
+    monkeypatch.setattr(os, "open", rename_and_open)
+    file.flush()
+    assert opened == [str(tmp_path / "0")]
+    (tmp_path / "0.deleted").unlink()
+    file.release_descriptor()
+    with pytest.raises(FileNotFoundError):
+        file.flush()

@@ -115,7 +115,7 @@ ACCEPTING_MUTANTS: Final = (
     Mutant(
         "connections take the last descriptor",
         ACCEPTOR,
-        "if self._descriptors.is_reached(listening.fileno()):",
+        "if self._descriptors.is_reached(listening.fileno(), self._limits.accepted_count):",
         "if False:",
     ),
     Mutant(
@@ -169,8 +169,20 @@ ACCEPTING_MUTANTS: Final = (
     Mutant(
         "the reserve of descriptors is not kept",
         DESCRIPTORS,
-        "return probe >= self.limit - self.reserve",
-        "return probe >= self.limit",
+        "return probe - self._open_log_files() >= self.limit - self.reserve",
+        "return probe - self._open_log_files() >= self.limit",
+    ),
+    Mutant(
+        "files of the logs count as connections",
+        DESCRIPTORS,
+        "probe - self._open_log_files()",
+        "probe",
+    ),
+    Mutant(
+        "connections take the share of the logs while its files are closed",
+        DESCRIPTORS,
+        "if connections >= self.limit - self.reserve:",
+        "if False:",
     ),
     Mutant(
         "the probe of a descriptor stays open",

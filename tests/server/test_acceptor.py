@@ -132,6 +132,7 @@ class FewDescriptors(DescriptorReserve):
     """A reserve that begins above the descriptors that are open now and `room` more."""
 
     def __init__(self, room: int) -> None:
+        super().__init__()
         probe = os.dup(0)
         os.close(probe)
         self.limit = 2 * (probe + room)  # type: ignore[misc]
@@ -164,7 +165,7 @@ class NoReserve(DescriptorReserve):
 
     asked = 0
 
-    def is_reached(self, descriptor: int) -> bool:
+    def is_reached(self, descriptor: int, connections: int) -> bool:
         self.asked += 1
         return False
 

@@ -173,7 +173,7 @@ def test_the_folder_of_a_partition_that_no_topic_has_is_set_aside(server, client
     (server.data / "lost-0").rename(server.data / "stray-0")
     server.start()
     assert [path.name[-6:] for path in _folders(server.data, "stray")] == ["-stray"]
-    assert "set aside a partition that no topic has" in server.log.read_text()
+    wait_for(lambda: "set aside a partition that no topic has" in server.log.read_text(), 5, "the line")
     with WireClient(server.bootstrap) as again:
         again.create_topic("stray")
         assert again.request(fetch_request("stray"), 11).responses[0].partitions[0].high_watermark == 0

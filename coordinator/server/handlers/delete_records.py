@@ -10,11 +10,11 @@ from _wire.messages.delete_records import (
     DeleteRecordsTopicResult,
 )
 from coordinator.broker.slices import Steps
+from coordinator.broker.storage_errors import StorageErrors
 from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.internal_topics import READ_ONLY_TOPICS
 from coordinator.log.errors import OffsetOutOfRange
 from coordinator.log.partition_log import PartitionLog
-from coordinator.logger import logger
 from coordinator.server.dispatch import DEFERRED, DispatchTable
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
@@ -29,6 +29,7 @@ class DeleteRecordsHandler:
 
     def __init__(self, node: NodeContext) -> None:
         self._node = node
+        self._storage_errors = StorageErrors("cannot store the log start offsets; DeleteRecords fails", "file")
 
     def add_to(self, table: DispatchTable) -> None:
         table.add("DeleteRecords", self.delete, DELETE_RECORDS_ERROR, versions=(0, 2))
@@ -61,7 +62,7 @@ class DeleteRecordsHandler:
         def stored(problem: Exception | None) -> None:
             """What is answered survives the end of the process."""
             if problem is not None:
-                logger.error("cannot store the log start offsets", problem=str(problem))
+                self._storage_errors.report("log-start-offset-checkpoint", problem)
                 for result in advanced:
                     result.error_code, result.low_watermark = ErrorCode.KAFKA_STORAGE_ERROR, NO_OFFSET
             call.connection.send_response(response)

@@ -27,8 +27,8 @@ from _wire.messages.list_config_resources import (
 )
 from coordinator.broker.partitions import LEADER_EPOCH
 from coordinator.broker.slices import Steps
+from coordinator.broker.storage_errors import StorageErrors
 from coordinator.log.names import METADATA_LOG
-from coordinator.logger import logger
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.configs import ResourceType
 from coordinator.server.node_context import NodeContext
@@ -46,6 +46,7 @@ class InspectionHandlers:
 
     def __init__(self, node: NodeContext) -> None:
         self._node = node
+        self._storage_errors = StorageErrors("cannot describe the log directory", "path")
 
     def add_to(self, table: DispatchTable) -> None:
         table.add("DescribeLogDirs", self.describe_log_dirs, versions=(1, 5))
@@ -78,7 +79,7 @@ class InspectionHandlers:
                     result.topics.append(DescribeLogDirsTopic(name=name, partitions=described))
             result.total_bytes, result.usable_bytes = partitions.volume_bytes()
         except OSError as problem:
-            logger.error("cannot describe the log directory", path=result.log_dir, problem=str(problem))
+            self._storage_errors.report(result.log_dir, problem)
             result = DescribeLogDirsResult(log_dir=result.log_dir, error_code=ErrorCode.KAFKA_STORAGE_ERROR)
         return DescribeLogDirsResponse(results=[result])
 

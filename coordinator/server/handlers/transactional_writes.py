@@ -261,7 +261,8 @@ class TransactionalWriteHandlers:
                     continue
                 try:
                     states = yield from self._node.load_producers(log)
-                except OSError:
+                except OSError as problem:
+                    self._node.partitions.cannot_read(log, problem)
                     partitions.append(_unknown_producers(index, ErrorCode.KAFKA_STORAGE_ERROR))
                     continue
                 active = yield from _described(states)

@@ -1,0 +1,83 @@
+"""`coordinator` on a disk that fails on demand: what a test writes into the file that FAULTS names.
+
+Each line of it is an operation, the name of an errno, and a part of the paths that it is about:
+
+    read EIO orders-0/
+"""
+
+import errno
+import os
+from pathlib import Path
+from typing import Final
+
+from coordinator.log.files import DiskFileSystem, FileLock, OpenFile
+from coordinator.log.open_files import DiskFile
+from coordinator.server import node
+
+CONTROL: Final = "FAULTS"
+EVERYTHING_THAT_WRITES: Final = ("open", "write", "truncate", "rename", "remove", "make_directory", "lock")
+"""What a file system that is mounted read-only refuses; `open` is that of a file for writing."""
+
+
+def check(operation: str, path: object) -> None:
+    """Raise OSError if this operation is to fail."""
+    control = Path(os.environ[CONTROL])
+    for line in control.read_text().splitlines() if control.exists() else ():
+        name, error, part = line.split(" ")
+        if name == operation and part in f"{path}/":
+            number = getattr(errno, error)
+            raise OSError(number, os.strerror(number), str(path))
+
+
+class FaultyFile(DiskFile):
+    __slots__ = ()
+
+    def _open_descriptor(self, flags: int) -> int:
+        if flags & os.O_RDWR:
+            check("open", self._path)
+        return super()._open_descriptor(flags)
+
+    def read_at(self, position: int, size: int) -> bytes:
+        check("read", self._path)
+        return super().read_at(position, size)
+
+    def write_at(self, data: bytes | bytearray | memoryview, position: int) -> None:
+        check("write", self._path)
+        super().write_at(data, position)
+
+    def truncate(self, size: int) -> None:
+        check("truncate", self._path)
+        super().truncate(size)
+
+    def flush(self) -> None:
+        check("flush", self._path)
+        super().flush()
+
+
+class FaultyDisk(DiskFileSystem):
+    def open(self, path: Path) -> OpenFile:
+        return FaultyFile(path, self._files)
+
+    def rename(self, path: Path, target: Path) -> None:
+        check("rename", path)
+        super().rename(path, target)
+
+    def remove(self, path: Path) -> None:
+        check("remove", path)
+        super().remove(path)
+
+    def make_directory(self, path: Path) -> None:
+        if not path.is_dir():
+            check("make_directory", path)
+        super().make_directory(path)
+
+    def lock(self, path: Path) -> FileLock:
+        check("lock", path)
+        return super().lock(path)
+
+
+if __name__ == "__main__":
+    from coordinator.cli import main
+
+    node.DiskFileSystem = FaultyDisk  # type: ignore[misc]
+    main()
