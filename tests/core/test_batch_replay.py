@@ -175,3 +175,11 @@ def test_a_batch_of_an_older_format_is_refused():
     batch[16] = 1
     with pytest.raises(MalformedMessage):
         replayed(batch)
+
+
+def test_offsets_after_a_group_was_removed_belong_to_the_new_group():
+    value = encode_versioned(OffsetCommitValue(offset=7), 3)
+    group_key = encode_versioned(GroupMetadataKey(group="g"), 2)
+    records = [(offset_key("g", "t", 0), value), (group_key, None), (offset_key("g", "t", 1), value)]
+    groups = replayed(build_batch(records, base_offset=0))
+    assert list(groups.groups["g"].offsets.by_topic["t"]) == [1]
