@@ -104,7 +104,17 @@ ADVERTISED_LISTENERS = ConfigKey(
     "The address of each listener that is returned to clients, in the form of `listeners`. "
     "If empty, the bound addresses are returned.",
 )
-LOG_DIRS = ConfigKey("log.dirs", "./coordinator-data", "The directory in which the logs are stored (one directory).")
+LOG_DIRS = ConfigKey(
+    "log.dirs",
+    "./coordinator-data",
+    "The directories in which the logs are stored: a comma-separated list. A new partition goes to the one "
+    "that has the fewest. The first one has the metadata log, unless `metadata.log.dir` is given.",
+)
+METADATA_LOG_DIR = ConfigKey(
+    "metadata.log.dir",
+    "",
+    "The directory of the metadata log, which may be one of `log.dirs`. If empty, it is the first of these.",
+)
 SOCKET_REQUEST_MAX_BYTES = ConfigKey(
     "socket.request.max.bytes",
     104_857_600,
@@ -728,6 +738,7 @@ class Config:
                 f"{LOG_CLEANER_MIN_COMPACTION_LAG_MS.name}={self[LOG_CLEANER_MIN_COMPACTION_LAG_MS]}: "
                 f"must not be above {LOG_CLEANER_MAX_COMPACTION_LAG_MS.name}={self[LOG_CLEANER_MAX_COMPACTION_LAG_MS]}"
             )
+        self.log_directories()
         for retention in (LOG_RETENTION_HOURS, LOG_RETENTION_MINUTES, LOG_RETENTION_MS):
             if self[retention] == 0:
                 raise ConfigError(f"{retention.name}=0: must be -1 or at least 1")
@@ -735,6 +746,22 @@ class Config:
     def __getitem__(self, key: ConfigKey[T]) -> T:
         value: T = self._values[key]
         return value
+
+    def log_directories(self) -> list[Path]:
+        """The directories of `log.dirs`, none of them twice.
+
+        Raises:
+            ConfigError: an entry of the list is empty, or a directory is named twice.
+        """
+        text = self[LOG_DIRS]
+        names = [name.strip() for name in text.split(",")]
+        if not all(names):
+            raise ConfigError(f"{LOG_DIRS.name}={text}: the name of a directory is empty")
+        paths = [Path(name) for name in names]
+        for number, path in enumerate(paths):
+            if path.resolve() in [other.resolve() for other in paths[:number]]:
+                raise ConfigError(f"{LOG_DIRS.name}={text}: {path} is named twice")
+        return paths
 
     def is_given(self, key: ConfigKey[Any]) -> bool:
         """Whether the value was given, and is not the default."""

@@ -4,7 +4,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Self
 
@@ -38,12 +38,18 @@ class RunningServer:
         log_level: str = "info",
         open_files_max: tuple[int, int] | None = None,
         module: str = "coordinator.cli",
+        log_dirs: Sequence[str] = ("data",),
     ) -> None:
         """`module` is what is run as `coordinator`.
 
-        `open_files_max` is the soft and the hard limit on open files; those of the test without it."""
+        `open_files_max` is the soft and the hard limit on open files; those of the test without it.
+
+        `log_dirs` are names in `folder`.
+        """
         self.folder = folder
-        self.data = folder / "data"
+        self.log_dirs = [folder / each for each in log_dirs]
+        """They may be changed between two starts."""
+        self.data = self.log_dirs[0]
         self.log = folder / "serve.log"
         self._settings = settings
         self._log_level = log_level
@@ -75,7 +81,8 @@ class RunningServer:
         ready = self.folder / "ready.json"
         ready.unlink(missing_ok=True)
         listen = self.bootstrap or "127.0.0.1:0"
-        arguments = ["serve", "--listen", listen, "--data-dir", str(self.data), "--ready-file", str(ready)]
+        arguments = ["serve", "--listen", listen, "--ready-file", str(ready)]
+        arguments += ["--data-dir", ",".join(map(str, self.log_dirs))]
         arguments.append(f"--log-level={self._log_level}")
         arguments += [f"--set={name}={value}" for name, value in self._settings.items()]
         command = [sys.executable, "-m", self._module, *arguments]

@@ -11,7 +11,7 @@ from _wire.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from coordinator.broker.partitions import LEADER_EPOCH, Partitions
+from coordinator.broker.partitions import Partitions
 from coordinator.broker.slices import Steps
 from coordinator.log.damage import DamagedOffsets
 from coordinator.log.partition_log import PartitionLog
@@ -62,7 +62,9 @@ def list_offsets(
             else:
                 is_committed = request.isolation_level == READ_COMMITTED
                 log = yield from _located(partitions, topic.name, index, load if is_committed else None)
-                responses[index] = _list_one(partitions, log, wanted, api_version, is_committed)
+                responses[index] = answer = _list_one(partitions, log, wanted, api_version, is_committed)
+                if answer.offset >= 0:
+                    answer.leader_epoch = partitions.leader_epoch
             yield
     return ListOffsetsResponse(
         topics=[
@@ -114,7 +116,6 @@ def _list_one(
         partition_index=wanted.partition_index,
         timestamp=timestamp_ms,
         offset=offset,
-        leader_epoch=LEADER_EPOCH if offset >= 0 else -1,
     )
     if api_version == 0 and offset >= 0:
         response.old_style_offsets = [offset][: wanted.max_num_offsets]

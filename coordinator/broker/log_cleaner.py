@@ -27,7 +27,6 @@ from coordinator.config import (
 )
 from coordinator.deadlines import deadline_after
 from coordinator.internal_topics import READ_ONLY_TOPICS
-from coordinator.log.checkpoints import CheckpointFile
 from coordinator.log.compaction.cleanable import CleanableLog, cleanable_log
 from coordinator.log.compaction.cleaner import (
     CleanerSettings,
@@ -37,7 +36,7 @@ from coordinator.log.compaction.cleaner import (
     UncleanableLog,
     clean,
 )
-from coordinator.log.errors import DataDirectoryError
+from coordinator.log.directories import SplitCheckpoint
 from coordinator.log.files import FileSystem
 from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
@@ -77,7 +76,7 @@ class LogCleaner:
         partitions: Partitions,
         config: Config,
         timers: Timers,
-        checkpoint: CheckpointFile,
+        checkpoint: SplitCheckpoint,
         now_ms: Callable[[], int],
         thread: CleanerThread | None = None,
         last_stable_offset: Callable[[PartitionLog], int | None] = lambda log: None,
@@ -119,13 +118,10 @@ class LogCleaner:
         """Topic id and partition of logs that nobody has opened, and that have one segment only."""
 
     def start(self) -> None:
-        """Read the checkpoint, and start the timer of the first look."""
+        """Read the checkpoints, and start the timer of the first look."""
         if not self._is_enabled:
             return
-        try:
-            self._stored = self._checkpoint.read()
-        except (DataDirectoryError, OSError) as problem:
-            logger.warning("the checkpoint of the log cleaner cannot be read; it is made again", problem=str(problem))
+        self._stored = self._checkpoint.read()
         self._timers.start(CleanKey(), deadline_after(self._now_ms(), self._backoff_ms))
 
     def due(self, key: object, now_ms: int) -> None:

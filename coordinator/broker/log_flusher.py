@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.config import LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS, LOG_FLUSH_POLICY, Config
 from coordinator.deadlines import deadline_after
-from coordinator.log.directory import LogDirectory
+from coordinator.log.directories import LogDirectories
 from coordinator.log.disk_threads import DiskThreads, InLine
 from coordinator.log.errors import LogFlushError
 from coordinator.log.flush import Flush, work_of
@@ -52,7 +52,7 @@ class LogFlusher:
     def __init__(
         self,
         config: Config,
-        directory: LogDirectory,
+        directories: LogDirectories,
         notifier: AppendNotifier,
         scheduler: Scheduler,
         threads: DiskThreads | InLine,
@@ -63,7 +63,7 @@ class LogFlusher:
         self.is_durable_only: Final = config[LOG_FLUSH_POLICY] == ALWAYS
         """Whether each append is flushed before it counts."""
         self._checkpoint_interval_ms = config[LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS]
-        self._directory = directory
+        self._directories = directories
         self._notifier = notifier
         self._scheduler = scheduler
         self._threads = threads
@@ -105,7 +105,7 @@ class LogFlusher:
             if not key.log.is_closed:
                 self._flush(key.log)
         elif isinstance(key, CheckpointKey):
-            self._threads.run([self._directory.prepare_checkpoints()], self._checkpointed)
+            self._threads.run([self._directories.prepare_checkpoints()], self._checkpointed)
 
     def _checkpointed(self, problem: Exception | None) -> None:
         if problem is not None:
@@ -192,7 +192,7 @@ class LogFlusher:
 
     def store_log_start_offsets(self, done: Callable[[Exception | None], None]) -> None:
         """Make the log start offsets durable, before the records before them are removed; `done` gets what failed."""
-        self._threads.run([self._directory.prepare_log_start_offsets()], done)
+        self._threads.run([self._directories.prepare_log_start_offsets()], done)
 
     def finish(self) -> None:
         """Before a clean stop, when nobody is to be answered any more: let all that waits go on without a flush.

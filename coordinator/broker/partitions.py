@@ -1,7 +1,7 @@
 """The partition logs that this node leads."""
 
 import errno
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -11,19 +11,21 @@ from coordinator.broker.storage_errors import StorageErrors
 from coordinator.broker.topic_configs import log_config
 from coordinator.config import NODE_ID, Config
 from coordinator.log.config import LogConfig
+from coordinator.log.directories import LogDirectories
 from coordinator.log.directory import LogDirectory, StoredSegments
-from coordinator.log.names import METADATA_LOG, folder_name
+from coordinator.log.files import FileSystem
+from coordinator.log.names import folder_name
 from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage, Topic
-from coordinator.metadata.leadership import Leadership
+from coordinator.metadata.leadership import NO_LEADER, Leadership
 
 OUT_OF_DESCRIPTORS: Final = (errno.EMFILE, errno.ENFILE)
 """Says nothing of the log, and is handled where connections are accepted."""
 RECOVERED_WHEN_USED_BYTES_MAX: Final = 4 << 20
 """Below it, a log is recovered in a few ms, and so when it is first used."""
 LEADER_EPOCH = 0
-"""No partition ever changes its leader, so the first epoch is the only one."""
+"""That of the metadata log, which never changes its leader."""
 
 
 class Deletion(NamedTuple):
@@ -39,9 +41,9 @@ class Partitions:
     """Topic and partition → log. A log is opened at its first use."""
 
     def __init__(
-        self, directory: LogDirectory, image: MetadataImage, config: Config, leadership: Leadership, slices: Slices
+        self, directories: LogDirectories, image: MetadataImage, config: Config, leadership: Leadership, slices: Slices
     ) -> None:
-        self._directory = directory
+        self._directories = directories
         self._image = image
         self._config = config
         self._leadership = leadership
@@ -62,41 +64,27 @@ class Partitions:
         """Call `listener` with each open log that is deleted with its topic."""
         self._removal_listeners.append(listener)
 
-    def set_strays_aside(self) -> None:
-        """Rename the directories of partitions that no topic has, so that a later topic of this name is empty.
+    def large_recoveries(self, new_files: Callable[[], FileSystem]) -> list[Callable[[], None]]:
+        """Return what recovers the logs whose recovery takes long, before a request has to wait for it.
 
-        They are left over when the process is killed while it deletes a topic, which may exist again since. To be
-        called before any log is opened.
-
-        Raises:
-            OSError: a directory cannot be renamed.
-        """
-        for topic, partition in self._directory.stored_partitions():
-            if topic != METADATA_LOG and not self._has_directory(topic, partition):
-                aside = self._directory.set_aside(topic, partition)
-                logger.warning(
-                    "set aside a partition that no topic has; delete it if it is not needed", path=str(aside)
-                )
-
-    def _has_directory(self, topic: str, partition: int) -> bool:
-        """Whether the directory of a partition belongs to the topic of this name."""
-        return self._image.has_partition(topic, partition) and self._directory.belongs_to(
-            topic, partition, self._image.topics[topic].topic_id
-        )
-
-    def recover_large_logs(self) -> Iterator[None]:
-        """Open the logs whose recovery takes long, in steps, so that no request waits for it.
-
-        After a stop that was not clean, the others are recovered when they are first used.
+        It is a function for each log directory (LogDirectories.recoveries). After a stop that was not clean, the other
+        logs are recovered when they are first used.
 
         Raises:
             OSError: a directory or a file cannot be read.
         """
-        for topic, partition in self._directory.stored_partitions():
-            if self._image.has_partition(topic, partition) and self.leads(topic, partition):
-                if self._directory.unrecovered_bytes(topic, partition) >= RECOVERED_WHEN_USED_BYTES_MAX:
-                    self.get(topic, partition)
-                yield
+        led = (
+            (topic.name, index, self.log_config(topic))
+            for topic in self._image.topics.values()
+            for index in range(topic.partitions)
+            if self.leads(topic.name, index)
+        )
+        return self._directories.recoveries(led, RECOVERED_WHEN_USED_BYTES_MAX, new_files)
+
+    @property
+    def leader_epoch(self) -> int:
+        """That of all partitions (MetadataImage)."""
+        return self._image.leader_epoch
 
     def leads(self, topic: str, partition: int) -> bool:
         """Whether this node leads a partition that exists."""
@@ -106,15 +94,16 @@ class Partitions:
         """The log of a partition that this node leads.
 
         UNKNOWN_TOPIC_OR_PARTITION when there is no such partition, NOT_LEADER_OR_FOLLOWER when another node leads it,
-        KAFKA_STORAGE_ERROR when its log cannot be opened or created, with a line in the log.
+        KAFKA_STORAGE_ERROR when its log directory is offline, or its log cannot be opened or created; that has a line.
 
         Raises:
             OSError: there is no file descriptor left.
         """
         if not self._image.has_partition(topic, partition):
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if not self.leads(topic, partition):
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        leader = self._leadership.leader_of(topic, partition)
+        if leader != self._node_id:
+            return ErrorCode.KAFKA_STORAGE_ERROR if leader == NO_LEADER else ErrorCode.NOT_LEADER_OR_FOLLOWER
         try:
             return self.get(topic, partition)
         except OSError as problem:
@@ -151,7 +140,7 @@ class Partitions:
         Raises:
             OSError: the directory or a file cannot be read.
         """
-        return self._directory.stored_segments(topic, partition)
+        return self._directories.stored_segments(topic, partition)
 
     def size_bytes(self, topic: str, partition: int) -> int:
         """The size of all batches of a log, open or not.
@@ -163,17 +152,17 @@ class Partitions:
         return self.stored_segments(topic, partition).size_bytes if log is None else log.size_bytes
 
     @property
-    def directory_path(self) -> Path:
-        """The directory of the logs (log.dirs)."""
-        return self._directory.root
+    def directory_paths(self) -> list[Path]:
+        """The log directories (log.dirs), in this order, those that are offline among them."""
+        return self._directories.paths
 
-    def volume_bytes(self) -> tuple[int, int]:
-        """The size of the volume of the directory, and what may still be written to it.
+    def directory(self, path: Path) -> LogDirectory | None:
+        """The log directory with this path; None if it is offline."""
+        return next((each for each in self._directories.online if each.root == path), None)
 
-        Raises:
-            OSError: it cannot be asked.
-        """
-        return self._directory.volume_bytes()
+    def directory_of(self, topic: str, partition: int) -> LogDirectory | None:
+        """The log directory that has or gets the log of a partition that exists; None if it is offline."""
+        return self._directories.home(topic, partition, self._image.topics[topic].directory_id(partition))
 
     def log_config(self, topic: Topic) -> LogConfig:
         """The settings of the logs of a topic."""
@@ -205,11 +194,11 @@ class Partitions:
             yield
         if self._deleting.get(topic) is deletion:
             del self._deleting[topic]
-        yield from self._directory.remove_renamed(deletion.renamed)
+        yield from self._directories.remove_renamed(deletion.renamed)
 
     def _rename_log(self, topic: str, partition: int, deletion: Deletion) -> None:
         log = deletion.waiting.pop(partition)
-        deletion.renamed.extend(self._directory.rename_log(topic, partition))
+        deletion.renamed.extend(self._directories.rename_log(topic, partition))
         if log is not None:
             for listener in self._removal_listeners:
                 listener(log)
@@ -221,7 +210,14 @@ class Partitions:
             self._rename_log(topic.name, partition, deletion)
         config = self.log_config(topic)
         # Who reads a partition makes no files: there may be many that nobody ever writes.
-        log = self._directory.open_log(topic.name, partition, config, lazy=True, topic_id=topic.topic_id)
+        log = self._directories.open_log(
+            topic.name,
+            partition,
+            config,
+            lazy=True,
+            topic_id=topic.topic_id,
+            directory_id=topic.directory_id(partition),
+        )
         self._logs[topic.name, partition] = log
         self.on_open(log)
         return log

@@ -23,7 +23,7 @@ from _wire.records import (
     validate_batch,
 )
 from coordinator.broker.append_notifier import AppendNotifier
-from coordinator.broker.partitions import LEADER_EPOCH, Partitions
+from coordinator.broker.partitions import Partitions
 from coordinator.broker.producer_directory import ProducerDirectory
 from coordinator.broker.producers import AppendedBatch, ProducerStates, Verification, has_producer_id
 from coordinator.broker.slices import Steps
@@ -247,7 +247,7 @@ class ProduceService:
             if verdict is not ErrorCode.NONE:
                 return rejected_partition(index, verdict)
         appended_bytes = log.appended_bytes
-        appended = log.append(batch, LEADER_EPOCH, now_ms, check_crc=False)
+        appended = log.append(batch, self._image.leader_epoch, now_ms, check_crc=False)
         self._producers.appended(log, header, appended.base_offset, appended_bytes, now_ms)
         self._notifier.mark_appended(log)
         return _appended(index, appended.base_offset, log, appended.log_append_time_ms)

@@ -6,7 +6,7 @@ from _wire.control_records import EndTxnMarker
 from _wire.errors import ErrorCode
 from _wire.records import build_batch
 from coordinator.broker.append_notifier import AppendNotifier
-from coordinator.broker.partitions import LEADER_EPOCH, Partitions
+from coordinator.broker.partitions import Partitions
 from coordinator.broker.producer_directory import ProducerDirectory
 from coordinator.broker.producers import Marker
 from coordinator.broker.slices import Steps
@@ -52,7 +52,7 @@ class MarkerWriter:
                 producer_epoch=marker.producer_epoch,
                 is_transactional=True,
                 is_control=True,
-                partition_leader_epoch=LEADER_EPOCH,
+                partition_leader_epoch=self._partitions.leader_epoch,
             )
             log.append_prebuilt([PrebuiltBatch(batch, offset)], now_ms)
         except (LogAppendError, RecordListTooLarge, OSError) as problem:

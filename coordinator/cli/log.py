@@ -1,30 +1,34 @@
 """`coordinator log`: the files of a data folder."""
 
 import json
-import logging
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
 from _wire.errors import MalformedMessage
 from _wire.records import CorruptBatch, parse_records
+from coordinator.cli.error_lines import ErrorLines
 from coordinator.cli.log_dump import command as dump_command
+from coordinator.cli.log_forget import command as forget_command
+from coordinator.cli.log_kafka import export_command, import_command
 from coordinator.cli.terminal import INTERRUPTED
 from coordinator.log.config import LogConfig
 from coordinator.log.damage import Damage, offsets_between, scan
-from coordinator.log.directory import CLEAN_SHUTDOWN, LOCK, META_PROPERTIES, LogDirectory, parse_properties
+from coordinator.log.directory import LOCK, LogDirectory
 from coordinator.log.errors import LogError
 from coordinator.log.files import DiskFileSystem, FileSystem
+from coordinator.log.last_stop import CLEAN_SHUTDOWN
+from coordinator.log.meta_properties import META_PROPERTIES, parse_properties
 from coordinator.log.names import METADATA_LOG, folder_name
 from coordinator.log.read_only import ReadOnlyFileSystem
 from coordinator.log.repair import Repaired, rebuild, remove_indexes, repair_log, wrong_indexes
 from coordinator.log.segment import INT64_MAX, Segment
 from coordinator.log.swap import base_offsets as base_offsets_of
-from coordinator.log.verify import KnownTopic, Problem, Verifier, log_bytes, stored_partitions
+from coordinator.log.verify import KnownTopic, Problem, Totals, Verifier, log_bytes, stored_partitions
 from coordinator.logger import lines_of_this_thread_to
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.records import decode_record
@@ -42,6 +46,9 @@ def command() -> None:
 
 
 command.add_command(dump_command)
+command.add_command(forget_command)
+command.add_command(import_command)
+command.add_command(export_command)
 
 
 @contextmanager
@@ -55,26 +62,33 @@ def _errors_in_one_line() -> Iterator[None]:
 
 
 @command.command
-@DATA_FOLDER
+@click.argument(
+    "folders", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, file_okay=False)
+)
 @click.option("--topic", metavar="TOPIC", help="Only this topic.")
 @click.option("--partition", metavar="N", type=click.IntRange(min=0), help="Only this partition of it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per problem.")
-def verify(folder: Path, topic: str | None, partition: int | None, as_json: bool) -> None:
-    """Check all files: checksums, offsets, indexes, gaps, checkpoints, topic ids.
+def verify(folders: tuple[Path, ...], topic: str | None, partition: int | None, as_json: bool) -> None:
+    """Check all files: checksums, offsets, indexes, gaps, checkpoints, topic ids. With several log.dirs, name all.
 
     Nothing is written and nothing locked, so a server may run. The exit code is 1 if something is wrong.
     """
     if partition is not None and topic is None:
         raise click.UsageError("--partition needs --topic")
     fs = ReadOnlyFileSystem()
+    totals = Totals()
     with _errors_in_one_line():
-        _check_is_data_folder(folder)
-        keys = [key for key in stored_partitions(fs, folder) if topic in (None, key[0]) and partition in (None, key[1])]
-        if not keys and topic is not None:
-            raise click.ClickException(f"{folder} has no such partition")
-        topics, unreadable = _topics(fs, folder)
+        keys = {}
+        for folder in folders:
+            _check_is_data_folder(folder)
+            stored = stored_partitions(fs, folder)
+            keys[folder] = [key for key in stored if topic in (None, key[0]) and partition in (None, key[1])]
+        if not any(keys.values()) and topic is not None:
+            raise click.ClickException(f"{', '.join(map(str, folders))} has no such partition")
+        topics, unreadable = _topics(fs, _folder_of_metadata(folders))
         found = [] if unreadable is None else [unreadable]
-        size = log_bytes(fs, folder, keys)
+        found.extend(_partitions_twice(keys))
+        size = sum(log_bytes(fs, folder, of_folder) for folder, of_folder in keys.items())
         with click.progressbar(
             length=size,
             label="reading",
@@ -82,12 +96,11 @@ def verify(folder: Path, topic: str | None, partition: int | None, as_json: bool
             hidden=not sys.stderr.isatty(),
             update_min_steps=max(1, size // BAR_STEPS),
         ) as bar:
-            verifier = Verifier(fs, folder, topics, bar.update)
-            found.extend(verifier.run(keys))
+            for folder, of_folder in keys.items():
+                found.extend(Verifier(fs, folder, topics, bar.update, totals).run(of_folder))
     for problem in found:
-        click.echo(_line(problem, folder, as_json))
+        click.echo(_line(problem, folders[0] if len(folders) == 1 else None, as_json))
     wrong = sum(not problem.is_known for problem in found)
-    totals = verifier.totals
     if not as_json:
         click.echo(
             f"{totals.partitions} partitions, {totals.segments} segments, {totals.batches} batches, {totals.bytes}"
@@ -105,7 +118,7 @@ def repair(folder: Path, dry_run: bool) -> None:
     The bytes are first copied to DIR/damaged. The records in them are lost to clients: of __consumer_offsets these are
     commits and groups, of __cluster_metadata topics. No server may use the folder.
     """
-    with _errors_in_one_line(), lines_of_this_thread_to(_Stderr()):
+    with _errors_in_one_line(), lines_of_this_thread_to(ErrorLines()):
         _check_is_data_folder(folder)
         done = _would_repair(folder) if dry_run else _repair(folder)
     would = "would be " if dry_run else ""
@@ -162,15 +175,17 @@ def _repair_log(fs: FileSystem, folder: Path, key: tuple[str, int], clean: bool,
     return repaired
 
 
-class _Stderr:
-    """Takes the lines that opening the logs writes."""
+def _folder_of_metadata(folders: Sequence[Path]) -> Path:
+    """The folder with the metadata log; the first one if none has it."""
+    return next((each for each in folders if (each / folder_name(METADATA_LOG, 0)).is_dir()), folders[0])
 
-    def is_enabled_for(self, level: int) -> bool:
-        return level >= logging.ERROR
 
-    def take(self, level: str, event: str, fields: dict[str, Any]) -> None:
-        if level == "error":
-            click.echo(f"{event}: {printable(str(fields.get('file', '')))}", err=True)
+def _partitions_twice(keys: Mapping[Path, list[tuple[str, int]]]) -> Iterator[Problem]:
+    homes: dict[tuple[str, int], Path] = {}
+    for folder, of_folder in keys.items():
+        for key in of_folder:
+            if homes.setdefault(key, folder) != folder:
+                yield Problem(folder / folder_name(*key), f"is also in {homes[key]}")
 
 
 def _check_is_data_folder(folder: Path) -> None:
@@ -211,8 +226,10 @@ def _metadata_batches(fs: ReadOnlyFileSystem, path: Path) -> Iterator[bytes]:
             segment.close()
 
 
-def _line(problem: Problem, folder: Path, as_json: bool) -> str:
-    file = problem.file.relative_to(folder) if problem.file.is_relative_to(folder) else problem.file
+def _line(problem: Problem, folder: Path | None, as_json: bool) -> str:
+    file = problem.file
+    if folder is not None and file.is_relative_to(folder):
+        file = file.relative_to(folder)
     if as_json:
         found = {"file": str(file), "position": problem.position, "problem": problem.what, "repaired": problem.is_known}
         return json.dumps(found)

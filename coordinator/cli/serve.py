@@ -37,7 +37,7 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
     help="A file of settings in the form of Kafka's server.properties.",
 )
 @click.option("--listen", metavar="HOST:PORT", help="The address to listen on; port 0 binds a free port.")
-@click.option("--data-dir", type=click.Path(path_type=Path), help="The directory of the logs.")
+@click.option("--data-dir", type=click.Path(path_type=Path), help="The directory of the logs; several with commas.")
 @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="A setting by its Kafka name; repeatable.")
 @click.option("--log-level", type=click.Choice(LOG_LEVELS), default="info", help="The least that is logged (info).")
 @click.option("--admin", metavar="HOST:PORT", help="The address of /metrics, /healthz and /readyz; none without it.")

@@ -1,17 +1,14 @@
-"""The data directory: its owner, its logs, and how it was shut down (LogManager.java, MetaProperties.java)."""
+"""One directory of `log.dirs`: its lock, its logs and its checkpoint files (LogManager.java)."""
 
-import base64
 import errno
 import threading
-import time
 import uuid
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import NamedTuple, Self
 
-from _wire.checksums import checksum
 from coordinator.log.checkpoints import (
     LOG_START_OFFSETS,
     RECOVERY_POINTS,
@@ -23,9 +20,11 @@ from coordinator.log.checkpoints import (
 )
 from coordinator.log.config import LogConfig
 from coordinator.log.disk_threads import Run, run_in_turn
-from coordinator.log.errors import DataDirectoryError
-from coordinator.log.files import DiskFileSystem, FileLock, FileSystem, read_file, write_file, write_file_atomically
+from coordinator.log.errors import DataDirectoryError, UnusableDirectory
+from coordinator.log.files import DiskFileSystem, FileLock, FileSystem
 from coordinator.log.flush import Finish, work_of
+from coordinator.log.last_stop import KILLED, mark_clean, read_boot_id, take_note
+from coordinator.log.meta_properties import load_properties
 from coordinator.log.names import (
     DELETED_SUFFIX,
     METADATA_LOG,
@@ -43,44 +42,12 @@ from coordinator.log.partition_metadata import (
     read_topic_id,
     write_topic_id,
 )
+from coordinator.log.recovery import Recovery
 from coordinator.log.segment import segment_path
 from coordinator.log.swap import base_offsets
 from coordinator.logger import logger
 
 LOCK = ".lock"
-META_PROPERTIES = "meta.properties"
-COORDINATOR_EPOCH = "group-coordinator-epoch"
-"""The file with the number of the last start; Kafka has none like it."""
-COORDINATOR_EPOCH_DIGITS_MAX: Final = 16
-"""With so many it still fits an int64."""
-META_VERSION = "1"
-FORMAT_PROPERTY = "coordinator.format.version"
-FORMAT_VERSION = "2"
-"""The version of the format of this server. META_VERSION is the version of Kafka's meta.properties.
-
-Version 2: groups are stored in the same partitions as on Kafka. Version 1 did not have this property.
-"""
-BOOT_ID = ".boot-id"
-"""The file with the id of the system's boot in which the last process ran."""
-KERNEL_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-POWER_LOST: Final = 0
-KILLED: Final = 1
-CHECKSUM_PROPERTY = "coordinator.checksum"
-CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
-CLEAN_SHUTDOWN_CONTENT = b'{"version":0,"brokerEpoch":-1}'
-
-
-def read_boot_id() -> str:
-    """Return the id of the system's current boot; empty if the system has none."""
-    try:
-        return KERNEL_BOOT_ID.read_text(encoding="ascii").strip()
-    except OSError:
-        return ""
-
-
-def random_id() -> str:
-    """Return a new id in Kafka's form: a random UUID in URL-safe base64, without padding."""
-    return base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode("ascii")
 
 
 class StoredSegments(NamedTuple):
@@ -112,25 +79,12 @@ class LogDirectory:
         self._log_start_offsets = self._read_checkpoint(LOG_START_OFFSETS) or {}
         self._stored_keys = {*self._recovery_points, *self._log_start_offsets}
         """The logs that the checkpoint files name."""
-        unrecovered = self._read_checkpoint(UNRECOVERED)
-        self.had_clean_shutdown = self._remove_clean_shutdown_marker() and unrecovered is not None
-        self._unrecovered = unrecovered or {}
-        """The logs that were not opened since a stop that was not clean (UNRECOVERED)."""
-        if not self.had_clean_shutdown:
-            self._note_unclean_stop(unrecovered, boot_id)
-        write_file(fs, root / BOOT_ID, boot_id.encode("ascii"))
+        stop = take_note(fs, root, boot_id, self._read_checkpoint(UNRECOVERED), self.stored_partitions())
+        self.had_clean_shutdown = stop.was_clean
+        self._unrecovered = stop.unrecovered
+        self._recovered: dict[TopicPartition, Recovery] = {}
+        """What `recover` did to logs that were not opened since."""
         self._remove_deleted()
-
-    def _note_unclean_stop(self, unrecovered: dict[TopicPartition, int] | None, boot_id: str) -> None:
-        """Remember of each log how it ended, for when it is opened."""
-        path = self.root / BOOT_ID
-        found = read_file(self._fs, path) if self._fs.exists(path) else b""
-        was_killed = unrecovered is not None and boot_id != "" and found == boot_id.encode("ascii")
-        self._unrecovered = {
-            key: KILLED if was_killed and self._unrecovered.get(key, KILLED) == KILLED else POWER_LOST
-            for key in self.stored_partitions()
-        }
-        write_checkpoint(self._fs, self.root / UNRECOVERED, self._unrecovered, flush=False)
 
     def _read_checkpoint(self, name: str) -> dict[TopicPartition, int] | None:
         """Read a checkpoint file; None, with a line in the log, if it is damaged."""
@@ -154,21 +108,23 @@ class LogDirectory:
 
         The logs are opened later, one by one. A new directory gets `cluster_id` (default: a random one); an existing
         one must belong to that cluster, if it is given. `boot_id` names the boot of the system (default: that of this
-        machine): if it is still the one of the last process, what that has written is still in the page cache.
+        machine; none for other files than those of the system): if it is still the one of the last process, what that
+        has written is still in the page cache.
 
         Raises:
-            DataDirectoryError: the path is not a directory, not writable or in use by another process; or the directory
-                belongs to another node or cluster, has another format, or is damaged.
+            UnusableDirectory: the path is not a directory, not writable, or its disk fails.
+            DataDirectoryError: the directory is in use by another process, belongs to another node or cluster, has
+                another format, or is damaged.
         """
         if boot_id is None:
-            boot_id = read_boot_id() if fs is None else ""
+            boot_id = read_boot_id() if fs is None or isinstance(fs, DiskFileSystem) else ""
         fs = fs or DiskFileSystem()
         lock = _lock(fs, root)
         try:
-            return cls(fs, root, lock, _load_properties(fs, root, node_id, cluster_id), boot_id)
+            return cls(fs, root, lock, load_properties(fs, root, node_id, cluster_id), boot_id)
         except OSError as error:
             lock.release()
-            raise DataDirectoryError(f"data directory {root} cannot be used: {error}") from error
+            raise UnusableDirectory(f"data directory {root} cannot be used: {error}") from error
         except DataDirectoryError:
             lock.release()
             raise
@@ -205,22 +161,51 @@ class LogDirectory:
                 self._forget(key)
                 if key in self._stored_keys:
                     self.write_checkpoints()
-            self._logs[key] = PartitionLog.open(
-                self._fs,
-                self.root,
-                topic,
-                partition,
-                config,
-                recovery_point=self._recovery_points.get(key, 0),
-                log_start_offset=self._log_start_offsets.get(key, 0),
-                clean=self.had_clean_shutdown and key not in self._unrecovered,
-                # The metadata log is flushed after each append, so only the last one can be incomplete.
-                killed=topic == METADATA_LOG or self._unrecovered.get(key) == KILLED,
-                lazy=lazy,
-                topic_id=topic_id,
-            )
+            self._logs[key] = self._load_log(self._fs, key, config, lazy, topic_id)
             self._unrecovered.pop(key, None)
         return self._logs[key]
+
+    def _load_log(
+        self, fs: FileSystem, key: TopicPartition, config: LogConfig, lazy: bool, topic_id: bytes | None
+    ) -> PartitionLog:
+        is_clean = self.had_clean_shutdown and key not in self._unrecovered
+        return PartitionLog.open(
+            fs,
+            self.root,
+            *key,
+            config,
+            recovery_point=self._recovery_points.get(key, 0),
+            log_start_offset=self._log_start_offsets.get(key, 0),
+            clean=is_clean or key in self._recovered,
+            # The metadata log is flushed after each append, so only the last one can be incomplete.
+            killed=key[0] == METADATA_LOG or self._unrecovered.get(key) == KILLED,
+            lazy=lazy,
+            topic_id=topic_id,
+        )
+
+    def recover(self, fs: FileSystem, logs: Sequence[tuple[str, int, LogConfig]]) -> None:
+        """Recover logs and flush them, so that `open_log` need not. May be called in another thread, with files of its
+        own, as long as nothing else is done with this directory.
+
+        A log that cannot be read gets a line, and is tried again when it is opened.
+
+        Raises:
+            LogFlushError: an fsync failed.
+        """
+        for topic, partition, config in logs:
+            key = (topic, partition)
+            try:
+                log = self._load_log(fs, key, config, False, None)
+                try:
+                    log.finish()
+                finally:
+                    log.close()
+            except OSError as problem:
+                logger.error("cannot recover a log", log=str(self.root / folder_name(*key)), problem=str(problem))
+                continue
+            self._recovered[key] = log.recovery
+            self._recovery_points[key] = log.recovery_point
+            self._unrecovered.pop(key, None)
 
     @property
     def files(self) -> FileSystem:
@@ -234,23 +219,6 @@ class LogDirectory:
     def checkpoint_file(self, name: str) -> CheckpointFile:
         """Return a checkpoint file of this directory, for hints (CheckpointFile)."""
         return CheckpointFile(self._fs, self.root / name)
-
-    def next_coordinator_epoch(self) -> int:
-        """Return a number that is larger by 1 than at the last call, in this process or in one before; 1 at the first.
-
-        It is stored before it is returned. If the file is damaged, it is the time in seconds since the epoch.
-
-        Raises:
-            OSError: the file cannot be read or written.
-        """
-        path = self.root / COORDINATOR_EPOCH
-        epoch = 1 + (_parse_epoch(read_file(self._fs, path)) if self._fs.exists(path) else 0)
-        if epoch == 0:
-            # No start was ever counted so far; the audit needs a number that is larger than those before it.
-            epoch = int(time.time())
-            logger.error("the number of the last start is damaged; counting on", file=str(path), number=epoch)
-        write_file_atomically(self._fs, path, f"{epoch} {checksum(b'%d' % epoch)}\n".encode())
-        return epoch
 
     def stored_partitions(self) -> list[TopicPartition]:
         """Return topic and partition of each log on disk, open or not.
@@ -394,6 +362,7 @@ class LogDirectory:
         self._recovery_points.pop(key, None)
         self._log_start_offsets.pop(key, None)
         self._unrecovered.pop(key, None)
+        self._recovered.pop(key, None)
 
     def prepare_log_start_offsets(self) -> Callable[[], None]:
         """Return what stores the start offset of each log. It is to be stored before the records before it are removed.
@@ -464,7 +433,7 @@ class LogDirectory:
             if clean:
                 self._finish_logs(run)
                 self.write_checkpoints()
-                write_file_atomically(self._fs, self.root / CLEAN_SHUTDOWN, CLEAN_SHUTDOWN_CONTENT)
+                mark_clean(self._fs, self.root)
         finally:
             for log in self._logs.values():
                 log.close()
@@ -488,26 +457,19 @@ class LogDirectory:
         if problem is not None:
             raise problem
 
-    def _remove_clean_shutdown_marker(self) -> bool:
-        """Return whether the marker existed. It is removed because it becomes wrong with the next append."""
-        marker = self.root / CLEAN_SHUTDOWN
-        if not self._fs.exists(marker):
-            return False
-        self._fs.remove(marker)
-        self._fs.flush_directory(self.root)
-        return True
-
     def _remove_deleted(self) -> None:
         for name in self._fs.names(self.root):
             if name.endswith(DELETED_SUFFIX) and self._fs.is_directory(self.root / name):
                 self._fs.remove_tree(self.root / name)
 
     def log_recovery(self) -> None:
-        """Log one line on the recovery of the logs opened so far, if any of them had to be recovered."""
-        recoveries = [log.recovery for log in self._logs.values() if log.recovery.scanned_bytes]
+        """Log one line on the recovery of the logs so far, if any of them had to be recovered."""
+        opened = (log.recovery for log in self._logs.values())
+        recoveries = [each for each in (*opened, *self._recovered.values()) if each.scanned_bytes]
         if recoveries:
             logger.info(
                 "recovered logs",
+                directory=str(self.root),
                 clean_shutdown=self.had_clean_shutdown,
                 logs=len(recoveries),
                 scanned_bytes=sum(each.scanned_bytes for each in recoveries),
@@ -516,17 +478,9 @@ class LogDirectory:
             )
 
 
-def _parse_epoch(content: bytes) -> int:
-    """The number of the last start, written with its CRC-32C; -1 if it is damaged. Older versions wrote no CRC-32C."""
-    number, _, expected = content.strip().partition(b" ")
-    if not number.isdigit() or len(number) > COORDINATOR_EPOCH_DIGITS_MAX:
-        return -1
-    return int(number) if expected in (b"", b"%d" % checksum(number)) else -1
-
-
 def _lock(fs: FileSystem, root: Path) -> FileLock:
     if fs.exists(root) and not fs.is_directory(root):
-        raise DataDirectoryError(f"data directory {root} is not a directory")
+        raise UnusableDirectory(f"data directory {root} is not a directory")
     try:
         fs.make_directory(root)
         return fs.lock(root / LOCK)
@@ -534,64 +488,4 @@ def _lock(fs: FileSystem, root: Path) -> FileLock:
         raise DataDirectoryError(f"data directory {root} is in use by another process") from None
     except OSError as error:
         reason = "is not writable" if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) else "cannot be used"
-        raise DataDirectoryError(f"data directory {root} {reason}: {error.strerror}") from error
-
-
-def _load_properties(fs: FileSystem, root: Path, node_id: int, cluster_id: str | None) -> dict[str, str]:
-    path = root / META_PROPERTIES
-    if not fs.exists(path):
-        properties = {
-            "cluster.id": cluster_id or random_id(),
-            "directory.id": random_id(),
-            "node.id": str(node_id),
-            "version": META_VERSION,
-            FORMAT_PROPERTY: FORMAT_VERSION,
-        }
-        properties[CHECKSUM_PROPERTY] = _properties_checksum(properties)
-        text = "#\n" + "".join(f"{name}={value}\n" for name, value in properties.items())
-        write_file_atomically(fs, path, text.encode("utf-8"))
-        return properties
-    properties = parse_properties(path, read_file(fs, path))
-    if properties["node.id"] != str(node_id):
-        raise DataDirectoryError(
-            f"data directory {root} belongs to node {properties['node.id']}, not to node {node_id} ({path})"
-        )
-    if cluster_id is not None and properties["cluster.id"] != cluster_id:
-        raise DataDirectoryError(
-            f"data directory {root} belongs to cluster {properties['cluster.id']}, not to {cluster_id}"
-        )
-    if properties.get(FORMAT_PROPERTY) != FORMAT_VERSION:
-        raise DataDirectoryError(
-            f"data directory {root} was written by another version of this server or by Kafka (in {path},"
-            f" {FORMAT_PROPERTY} is {properties.get(FORMAT_PROPERTY, 'missing')}, not {FORMAT_VERSION}); use an empty"
-            " data directory"
-        )
-    return properties
-
-
-def _properties_checksum(properties: Mapping[str, str]) -> str:
-    """CRC-32C of all properties but itself; a file of an older version, or one that was edited, may have none."""
-    lines = [f"{name}={value}\n" for name, value in sorted(properties.items()) if name != CHECKSUM_PROPERTY]
-    return str(checksum("".join(lines).encode("utf-8")))
-
-
-def parse_properties(path: Path, data: bytes) -> dict[str, str]:
-    """Parse a Java properties file, in the subset of the syntax that Kafka writes to meta.properties.
-
-    Raises:
-        DataDirectoryError: it is damaged, or of another version.
-    """
-    lines = [line.strip() for line in data.decode("utf-8", "replace").splitlines()]
-    pairs = (line.partition("=") for line in lines if line and line[0] not in "#!")
-    properties = {name.strip(): value.strip() for name, _, value in pairs}
-    for name in ("version", "cluster.id", "node.id"):
-        if not properties.get(name):
-            raise DataDirectoryError(f"{path} is damaged: {name} is missing")
-    if properties.get(CHECKSUM_PROPERTY) not in (None, _properties_checksum(properties)):
-        raise DataDirectoryError(
-            f"{path} is damaged: its checksum is wrong (after a change by hand, remove {CHECKSUM_PROPERTY})"
-        )
-    if properties["version"] != META_VERSION:
-        raise DataDirectoryError(f"{path} has version {properties['version']}; only {META_VERSION} is supported")
-    properties.setdefault("directory.id", random_id())
-    return properties
+        raise UnusableDirectory(f"data directory {root} {reason}: {error.strerror}") from error

@@ -17,6 +17,14 @@ class DataDirectoryError(LogError):
     """The data directory cannot be used. The message is one line for the operator."""
 
 
+class UnusableDirectory(DataDirectoryError):
+    """The disk of a log directory fails, or its path is none: the other directories can be used without it."""
+
+
+class OfflineDirectory(OSError):
+    """The log of a partition lies in a log directory that cannot be used (KAFKA_STORAGE_ERROR)."""
+
+
 class OffsetOutOfRange(LogError):
     """A read before the start offset or after the end offset of a log."""
 

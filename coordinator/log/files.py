@@ -104,12 +104,16 @@ class FileSystem(Protocol):
 
 
 class DiskFileLock:
-    """A FileLock by flock(2): the kernel releases it when the process ends, also after a kill."""
+    """A FileLock by flock(2) and fcntl(2): the kernel releases it when the process ends, also after a kill.
+
+    Kafka's lock is the second one, which another thread of this process would get as well.
+    """
 
     def __init__(self, path: Path) -> None:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(self._descriptor)
             raise

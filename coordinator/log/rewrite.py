@@ -57,7 +57,7 @@ class Rewrite:
         assert first_offset >= self._base_offset, (first_offset, self._base_offset)
         position, offset = 0, first_offset
         entries: list[tuple[int, int, int, int]] = []
-        for batch in _batches_of(values):
+        for batch in batches_of(values):
             built = bytearray(build_batch([(None, value, ()) for value in batch], timestamp_ms=timestamp_ms))
             (header,) = place_batches(built, offset, 0, False)
             self._new.write_cleaned(memoryview(built), position)
@@ -91,7 +91,8 @@ class Rewrite:
             remove_segment_files(self._fs, self._log.folder, self._base_offset, suffix)
 
 
-def _batches_of(values: Sequence[bytes]) -> Iterator[list[bytes]]:
+def batches_of(values: Sequence[bytes]) -> Iterator[list[bytes]]:
+    """Split values into those of batches of BATCH_BYTES, or of one value that is larger."""
     batch: list[bytes] = []
     size_bytes = 0
     for value in values:

@@ -16,10 +16,10 @@ from coordinator.log.checkpoints import (
 )
 from coordinator.log.config import LogConfig
 from coordinator.log.damage import INCOMPLETE, Damage, Scanned, offsets_between, scan
-from coordinator.log.directory import META_PROPERTIES, parse_properties
 from coordinator.log.errors import DataDirectoryError
 from coordinator.log.files import FileSystem, read_file
 from coordinator.log.index import OFFSET_ENTRY, TIME_ENTRY
+from coordinator.log.meta_properties import META_PROPERTIES, parse_properties
 from coordinator.log.names import METADATA_LOG, folder_name, parse_folder_name
 from coordinator.log.partition_metadata import PARTITION_METADATA, PartitionMetadataDamaged, read_topic_id
 from coordinator.log.segment import INT64_MAX, Segment, segment_path
@@ -67,12 +67,18 @@ Progress = Callable[[int], None]
 
 
 class Verifier:
-    """One check of a data folder. `topics` is None if the metadata log cannot be read."""
+    """One check of a log directory. `topics` is None if the metadata log cannot be read."""
 
     def __init__(
-        self, fs: FileSystem, root: Path, topics: Mapping[str, KnownTopic] | None, progress: Progress = lambda _: None
+        self,
+        fs: FileSystem,
+        root: Path,
+        topics: Mapping[str, KnownTopic] | None,
+        progress: Progress = lambda _: None,
+        totals: Totals | None = None,
     ) -> None:
-        self.totals = Totals()
+        """What is read is added to `totals`."""
+        self.totals = totals or Totals()
         self._fs = fs
         self._root = root
         self._topics = topics

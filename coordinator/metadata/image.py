@@ -1,12 +1,17 @@
 """The state of the metadata log in memory (Kafka's MetadataImage)."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from sys import intern
 
 from coordinator.internal_topics import INTERNAL_TOPICS
 from coordinator.log.names import check_topic_name, collision_key
 from coordinator.metadata.records import (
+    LeaderEpochRecord,
+    LogDirectoriesRecord,
     MetadataRecord,
+    PartitionDirectoriesRecord,
     PartitionsRecord,
     ProducerIdsRecord,
     QuotaRecord,
@@ -31,6 +36,12 @@ class Topic:
     topic_id: bytes
     partitions: int
     configs: Mapping[str, str] = field(default_factory=dict)
+    directories: Sequence[str] = ()
+    """The id of the log directory of each partition, empty if it has none; no ids if there is only one directory."""
+
+    def directory_id(self, partition: int) -> str:
+        """The id of the log directory of a partition; empty if it has none, or there is only one."""
+        return self.directories[partition] if partition < len(self.directories) else ""
 
     @property
     def is_internal(self) -> bool:
@@ -47,8 +58,14 @@ class MetadataImage:
         self.partitions = 0
         """Of all topics together."""
         self.next_producer_id = 0
+        self.leader_epoch = 0
+        """That of all partitions: none ever changes its leader, but for those that were imported from Kafka."""
         self.quotas: dict[QuotaEntity, dict[str, float]] = {}
         """Quotas by entity and key. No entity is without a quota."""
+        self.log_directories: dict[str, str] = {}
+        """Id → path of the log directories; empty if there never was more than one."""
+        self.partitions_by_directory: Counter[str] = Counter()
+        """How many partitions each log directory has, by its id."""
 
     def apply(self, record: MetadataRecord) -> None:
         """Apply a record.
@@ -62,14 +79,18 @@ class MetadataImage:
                 # Client requests can only reach the topics of the image, so this keeps the metadata log unreachable.
                 check_topic_name(record.name)
                 topic_id = bytes.fromhex(record.topic_id)
-                topic = Topic(record.name, topic_id, record.partitions, dict(record.configs))
+                directories = _interned(record.directories)
+                topic = Topic(record.name, topic_id, record.partitions, dict(record.configs), directories)
                 self._forget(self.topics.get(topic.name))
+                self.partitions_by_directory.update(directories)
                 self.topics[topic.name] = self.topics_by_id[topic_id] = topic
                 self.names_by_collision_key[collision_key(topic.name)] = topic.name
                 self.partitions += topic.partitions
             case PartitionsRecord():
                 before = self.topics[record.name]
                 topic = replace(before, partitions=record.partitions)
+                if record.directories:
+                    topic = self._moved(topic, record.directories)
                 self.partitions += topic.partitions - before.partitions
                 self.topics[topic.name] = self.topics_by_id[topic.topic_id] = topic
             case TopicConfigsRecord():
@@ -79,6 +100,13 @@ class MetadataImage:
                 topic = self.topics.pop(record.name)
                 self.names_by_collision_key.pop(collision_key(topic.name), None)
                 self._forget(topic)
+            case PartitionDirectoriesRecord():
+                topic = self._moved(self.topics[record.name], record.directories)
+                self.topics[topic.name] = self.topics_by_id[topic.topic_id] = topic
+            case LogDirectoriesRecord():
+                self.log_directories = dict(record.directories)
+            case LeaderEpochRecord():
+                self.leader_epoch = record.leader_epoch
             case ProducerIdsRecord():
                 self.next_producer_id = record.next_producer_id
             case QuotaRecord():
@@ -89,6 +117,12 @@ class MetadataImage:
         if topic is not None:
             del self.topics_by_id[topic.topic_id]
             self.partitions -= topic.partitions
+            self.partitions_by_directory.subtract(topic.directories)
+
+    def _moved(self, topic: Topic, directories: Sequence[str]) -> Topic:
+        self.partitions_by_directory.subtract(topic.directories)
+        self.partitions_by_directory.update(directories)
+        return replace(topic, directories=_interned(directories))
 
     def snapshot(self) -> Iterator[MetadataRecord]:
         """Iterate over records that make an image like this one of an empty one.
@@ -97,8 +131,13 @@ class MetadataImage:
         """
         if self.next_producer_id or not self.topics:
             yield ProducerIdsRecord(self.next_producer_id)
+        if self.leader_epoch:
+            yield LeaderEpochRecord(self.leader_epoch)
+        if self.log_directories:
+            yield LogDirectoriesRecord(dict(self.log_directories))
         for topic in self.topics.values():
-            yield TopicRecord(topic.name, topic.topic_id.hex(), topic.partitions, dict(topic.configs))
+            directories = list(topic.directories)
+            yield TopicRecord(topic.name, topic.topic_id.hex(), topic.partitions, dict(topic.configs), directories)
         for entity, quotas in self.quotas.items():
             for key, value in quotas.items():
                 yield QuotaRecord(dict(entity), key, repr(value))
@@ -142,3 +181,8 @@ class MetadataImage:
 
     def has_partition(self, name: str, partition: int) -> bool:
         return 0 <= partition < self.partition_count(name)
+
+
+def _interned(directories: Sequence[str]) -> tuple[str, ...]:
+    """The same few ids, once in memory each."""
+    return tuple(map(intern, directories))

@@ -1,7 +1,10 @@
 """Which node leads a partition. Nothing else in the server assumes how many nodes there are."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
+
+NO_LEADER: Final = -1
+"""The leader of a partition whose log directory is offline, as in Metadata responses."""
 
 
 class RemoteNode(NamedTuple):
@@ -16,7 +19,7 @@ class Leadership(Protocol):
     """The leaders of all partitions, internal topics included."""
 
     def leader_of(self, topic: str, partition: int) -> int:
-        """The id of the node that leads a partition that exists."""
+        """The id of the node that leads a partition that exists; NO_LEADER if none can."""
 
     def other_nodes(self) -> Sequence[RemoteNode]:
         """The nodes of the cluster beside this one."""

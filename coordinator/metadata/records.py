@@ -5,20 +5,44 @@ from collections.abc import Mapping
 import msgspec
 
 
-class TopicRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="topic"):
-    """A topic was created. `topic_id` is 32 hex digits (KIP-516)."""
+class TopicRecord(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag="topic"):
+    """A topic was created. `topic_id` is 32 hex digits (KIP-516).
+
+    `directories` are the ids of the log directories of its partitions in turn (KIP-858); none if there is only one.
+    """
 
     name: str
     topic_id: str
     partitions: int
     configs: dict[str, str] = {}
+    directories: list[str] = []
 
 
-class PartitionsRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="partitions"):
-    """A topic got more partitions (KIP-195). `partitions` is their number now."""
+class PartitionsRecord(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="kind", tag="partitions"):
+    """A topic got more partitions (KIP-195). `partitions` is their number now.
+
+    `directories` are those of all partitions, as in TopicRecord.
+    """
 
     name: str
     partitions: int
+    directories: list[str] = []
+
+
+class PartitionDirectoriesRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="partition_directories"):
+    """Partitions of a topic were found in other log directories, or given up; `directories` as in TopicRecord.
+
+    An empty id stands for a partition that is in no directory (DirectoryId.UNASSIGNED).
+    """
+
+    name: str
+    directories: list[str]
+
+
+class LogDirectoriesRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="log_directories"):
+    """The log directories of the node, id → path, if there ever was more than one (KIP-858)."""
+
+    directories: dict[str, str]
 
 
 class TopicConfigsRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="topic_configs"):
@@ -40,6 +64,12 @@ class ProducerIdsRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="prod
     next_producer_id: int
 
 
+class LeaderEpochRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="leader_epoch"):
+    """The leader epoch of all partitions, from here on: above those of a Kafka that led them before (KIP-101)."""
+
+    leader_epoch: int
+
+
 class QuotaRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="quota"):
     """A quota of clients was set or removed (KIP-546).
 
@@ -53,7 +83,15 @@ class QuotaRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="quota"):
 
 
 MetadataRecord = (
-    TopicRecord | PartitionsRecord | TopicConfigsRecord | RemoveTopicRecord | ProducerIdsRecord | QuotaRecord
+    TopicRecord
+    | PartitionsRecord
+    | TopicConfigsRecord
+    | RemoveTopicRecord
+    | ProducerIdsRecord
+    | QuotaRecord
+    | PartitionDirectoriesRecord
+    | LogDirectoriesRecord
+    | LeaderEpochRecord
 )
 
 encode_record = msgspec.json.Encoder().encode

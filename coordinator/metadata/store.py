@@ -13,9 +13,12 @@ from _wire.errors import MalformedMessage
 from _wire.records import Record, build_batch, parse_records
 from coordinator.log.names import METADATA_LOG, check_topic_name
 from coordinator.log.partition_log import PartitionLog
+from coordinator.log.rewrite import batches_of
 from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.metadata.records import (
+    LogDirectoriesRecord,
     MetadataRecord,
+    PartitionDirectoriesRecord,
     PartitionsRecord,
     ProducerIdsRecord,
     QuotaRecord,
@@ -59,6 +62,8 @@ class MetadataStore:
         self._producer_ids: Iterator[int] = iter(())
         self.on_change: Callable[[], None] = lambda: None
         """Is called after each change."""
+        self.place: Callable[[Sequence[NewTopic]], list[list[str]]] = lambda topics: [[] for _ in topics]
+        """Returns the ids of the log directories for the partitions of new topics (TopicRecord.directories)."""
         try:
             for _, batch in log.batches(log.log_start_offset):
                 for record in parse_records(batch):
@@ -102,12 +107,28 @@ class MetadataStore:
             check_topic_name(topic.name)
             assert topic.name not in self.image.topics, topic.name
         if topics:
-            self._append([TopicRecord(each.name, self._new_topic_id().hex(), *each[1:]) for each in topics], now_ms)
+            placed = zip(topics, self.place(topics), strict=True)
+            self._append(
+                [TopicRecord(each.name, self._new_topic_id().hex(), *each[1:], ids) for each, ids in placed], now_ms
+            )
 
     def add_partitions(self, name: str, partitions: int, now_ms: int) -> None:
         """Give a topic more partitions, so many in all."""
-        assert partitions > self.image.topics[name].partitions, (name, partitions)
-        self._append((PartitionsRecord(name, partitions),), now_ms)
+        topic = self.image.topics[name]
+        assert partitions > topic.partitions, (name, partitions)
+        (added,) = self.place([NewTopic(name, partitions - topic.partitions, {})])
+        directories = [*topic.directories, *added] if added else []
+        self._append((PartitionsRecord(name, partitions, directories),), now_ms)
+
+    def assign_directories(
+        self, moved: Mapping[str, list[str]], log_directories: Mapping[str, str], now_ms: int
+    ) -> None:
+        """Store the log directories, id → path, and topic → the ids for all of its partitions."""
+        for name, ids in moved.items():
+            # There may be as many as partitions may be on a node, so each topic has a batch of its own.
+            self._append((PartitionDirectoriesRecord(name, ids),), now_ms)
+        if log_directories != self.image.log_directories:
+            self._append((LogDirectoriesRecord(dict(log_directories)),), now_ms)
 
     def change_topic_configs(self, changes: Mapping[str, dict[str, str]], now_ms: int) -> None:
         """Give topics, which must exist, other configs, with one append and one flush. Name → all that it has then."""
@@ -124,6 +145,10 @@ class MetadataStore:
         if records:
             self._append(records, now_ms)
 
+    def append_all(self, records: Sequence[MetadataRecord], now_ms: int) -> None:
+        """Append records that describe what another server has."""
+        self._append(records, now_ms)
+
     def allocate_producer_id(self, now_ms: int) -> int:
         """Return a new producer id. An id is never returned twice, also after a restart."""
         producer_id: int | None = next(self._producer_ids, None)
@@ -136,8 +161,10 @@ class MetadataStore:
 
     def _append(self, records: Sequence[MetadataRecord], now_ms: int) -> None:
         """Append, flush and apply records: a change must survive a power loss before a client learns of it."""
-        batch = build_batch([(None, encode_record(record), []) for record in records], timestamp_ms=now_ms)
-        self._log.append(bytearray(batch), 0, now_ms)
+        batches = bytearray()
+        for values in batches_of([encode_record(record) for record in records]):
+            batches += build_batch([(None, value, []) for value in values], timestamp_ms=now_ms)
+        self._log.append(batches, 0, now_ms)
         self._log.flush()
         for record in records:
             self.image.apply(record)

@@ -311,6 +311,14 @@ UNCLEANABLE_LOGS = Metric(
     "kafka.log:type=LogCleanerManager,name=uncleanable-partitions-count: Value, per logDirectory",
 )
 
+OFFLINE_LOG_DIRECTORIES = Metric(
+    "kafka_log_logmanager_offlinelogdirectorycount",
+    Kind.GAUGE,
+    "Directories of `log.dirs` that could not be used at the start; the partitions in them are not served.",
+    (),
+    "kafka.log:type=LogManager,name=OfflineLogDirectoryCount: Value",
+)
+
 # ---- single groups
 
 TOP: Final = "For the groups of `metrics.groups.allow` and `metrics.groups.max` only. "

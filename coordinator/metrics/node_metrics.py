@@ -60,6 +60,7 @@ class Measured:
     """Transactional ids, open transactions, those whose markers are being written, and how many timed out."""
     now_ms: Callable[[], int]
     compaction: Compaction
+    offline_log_directories: int
 
 
 class NodeMetrics:
@@ -200,6 +201,7 @@ class NodeMetrics:
             (d.COMPACTED_BYTES, node.compaction.bytes_before),
             (d.COMPACTED_BYTES_KEPT, node.compaction.bytes_after),
             (d.UNCLEANABLE_LOGS, node.compaction.uncleanable),
+            (d.OFFLINE_LOG_DIRECTORIES, node.offline_log_directories),
         ):
             yield metric, [((), value)]
 

@@ -17,15 +17,17 @@ from coordinator.audit.projector import AuditProjector
 from coordinator.audit.schema import CoordinatorStarted, CoordinatorStopped
 from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.cleaner_thread import CleanerThread
+from coordinator.broker.directory_assignment import DirectoryAssignment
 from coordinator.broker.fetch import FetchService, FetchTimeoutKey
 from coordinator.broker.log_cleaner import LogCleaner
 from coordinator.broker.log_flusher import LogFlusher
-from coordinator.broker.partitions import LEADER_EPOCH, Partitions
+from coordinator.broker.partitions import Partitions
 from coordinator.broker.produce import ProduceService
 from coordinator.broker.producer_directory import ProducerDirectory
 from coordinator.broker.producers import ProducerStates
 from coordinator.broker.retention import Retention
 from coordinator.broker.slices import Slices, Steps
+from coordinator.broker.strays import set_aside_if_stray
 from coordinator.broker.topics import Topics
 from coordinator.broker.transaction_markers import MarkerWriter
 from coordinator.config import (
@@ -33,7 +35,7 @@ from coordinator.config import (
     AUDIT_CHAIN,
     AUDIT_COMPRESSION_TYPE,
     FETCH_MAX_BYTES,
-    LOG_DIRS,
+    METADATA_LOG_DIR,
     METADATA_LOG_MAX_RECORD_BYTES_BETWEEN_SNAPSHOTS,
     NODE_ID,
     OFFSETS_LOAD_BUFFER_SIZE,
@@ -48,7 +50,7 @@ from coordinator.core.decision import Environment
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.log.checkpoints import CLEANER_OFFSETS, GROUP_AUDIT
 from coordinator.log.config import LogConfig
-from coordinator.log.directory import LogDirectory
+from coordinator.log.directories import LogDirectories
 from coordinator.log.disk_threads import DiskThreads, InLine, run_in_threads, run_in_turn
 from coordinator.log.errors import LogFlushError, LogStopError
 from coordinator.log.files import DiskFileSystem, FileSystem
@@ -103,6 +105,8 @@ if TYPE_CHECKING:
 
 LOADED_BEFORE_LISTENING_SECONDS: Final = 0.5
 """How long clients cannot connect yet while groups are loaded; what takes longer goes on beside their requests."""
+FILES_OF_A_RECOVERY: Final = 64
+"""How many files each thread has open that recovers logs; no other logs are open at that time."""
 DRAIN_SECONDS: Final = 2
 """How long a stop waits for responses to be sent."""
 
@@ -158,41 +162,47 @@ class Node:
             self._descriptors = DescriptorReserve(disk.open_count)
         else:
             files, self._descriptors = self._testing.files, DescriptorReserve()
-        self._directory = LogDirectory.open(Path(config[LOG_DIRS]), node_id=config[NODE_ID], fs=files)
+        metadata_path = Path(config[METADATA_LOG_DIR]) if config[METADATA_LOG_DIR] else None
+        self._directories = LogDirectories.open(
+            config.log_directories(), metadata_path, node_id=config[NODE_ID], fs=files
+        )
         self._disk_threads = DiskThreads(asyncio.get_running_loop().call_soon_threadsafe)
         try:
             if config[ADMIN_LISTENER]:
                 self._admin, self._metrics = _bind_admin(config, self._log_lines_dropped)
             await self._start(config)
-            self._directory.log_recovery()
+            self._directories.log_recovery()
         except BaseException:
             if self._admin is not None:
                 self._admin.close()
             self._disk_threads.stop()
             # Nothing is served yet: a start that fails, as on an address in use, does not cost the next one a recovery.
-            self._directory.close(clean=self._directory.had_clean_shutdown)
+            self._directories.close_unused()
             raise
         if checks_are_armed():
             logger.warning("the checks of the coordinator are armed; it is slow", switch=SWITCH)
         admin = {} if self.admin is None else {"admin": self.admin}
-        logger.info("serving", bootstrap=self.bootstrap, **admin, data=str(self._directory.root))
+        logger.info("serving", bootstrap=self.bootstrap, **admin, data=",".join(map(str, self._directories.paths)))
 
     async def _start(self, config: Config) -> None:
         now_ms = self._clock.now_ms
         wheel = TimerWheel(now_ms())
         self.scheduler = LoopScheduler(asyncio.get_running_loop(), wheel, now_ms)
         notifier = AppendNotifier(self.scheduler.request_iteration)
-        metadata = MetadataStore(self._directory.open_metadata_log(LogConfig()), lambda: uuid.uuid4().bytes)
+        metadata = MetadataStore(self._directories.open_metadata_log(LogConfig()), lambda: uuid.uuid4().bytes)
         slices = Slices(asyncio.get_running_loop().call_soon)
         self._compact_metadata(metadata, slices)
-        partitions = Partitions(self._directory, metadata.image, config, self._leadership, slices)
+        image = metadata.image
+        self._directories.find_homes(partial(set_aside_if_stray, image))
+        assignment = DirectoryAssignment(metadata, self._directories)
+        assignment.settle(now_ms())
+        self._leadership = assignment.leadership(self._leadership)
+        partitions = Partitions(self._directories, image, config, self._leadership, slices)
         self._flusher = flusher = LogFlusher(
-            config, self._directory, notifier, self.scheduler, self._disk_threads, self._flush_failed, now_ms
+            config, self._directories, notifier, self.scheduler, self._disk_threads, self._flush_failed, now_ms
         )
         partitions.on_open = flusher.opened
-        partitions.set_strays_aside()
-        for _ in partitions.recover_large_logs():
-            await asyncio.sleep(0)
+        await self._recover_large_logs(partitions)
         topics = Topics(metadata, partitions, config)
         topics.create_internal_topics(now_ms())
         pending = PendingRequests()
@@ -242,7 +252,7 @@ class Node:
         throttling = Throttling(config, metadata.image, quick_sessions, self.scheduler, now_ms)
         self.parts = broker = NodeContext(
             config=config,
-            cluster_id=self._directory.cluster_id,
+            cluster_id=self._directories.cluster_id,
             metadata=metadata,
             image=metadata.image,
             leadership=self._leadership,
@@ -277,7 +287,11 @@ class Node:
         retention.start(now_ms())
         self.scheduler.on_due(retention.due)
         self._start_cleaner(metadata.image, partitions)
-        coordinator.load(index for index in range(len(coordinator.shards)) if partitions.leads(OFFSETS_TOPIC, index))
+        coordinator.load(
+            index
+            for index in range(len(coordinator.shards))
+            if partitions.leads(OFFSETS_TOPIC, index) and partitions.leads(AUDIT_TOPIC, index)
+        )
         start_transactions()
         table, cluster = dispatch_table(broker)
         limits = ConnectionLimits(config, self.scheduler)
@@ -311,12 +325,25 @@ class Node:
             routes = () if self._testing is None else self._testing.admin_routes(self)
             await self._admin.start(self._metrics, routes)
 
+    async def _recover_large_logs(self, partitions: Partitions) -> None:
+        """Recover them in a thread for each log directory (num.recovery.threads.per.data.dir)."""
+        if self._testing is not None:  # a disk in memory is not safe for several threads
+            for recover in partitions.large_recoveries(lambda: self._directories.files):
+                recover()
+            return
+        recoveries = partitions.large_recoveries(lambda: DiskFileSystem(FILES_OF_A_RECOVERY))
+        if recoveries:
+            recovered: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
+            self._disk_threads.run(recoveries, recovered.set_result)
+            if problem := await recovered:
+                raise problem
+
     def _compact_metadata(self, metadata: MetadataStore, slices: Slices) -> None:
         """Replace the metadata log by a snapshot if it has grown: at once now, in the background after each change."""
 
         def compaction(slices: Slices | AtOnce, threads: DiskThreads | InLine) -> MetadataCompaction:
             bytes_max = self._config[METADATA_LOG_MAX_RECORD_BYTES_BETWEEN_SNAPSHOTS]
-            files, now_ms = self._directory.files, self._clock.now_ms
+            files, now_ms = self._directories.files, self._clock.now_ms
             return MetadataCompaction(metadata, files, bytes_max, slices, threads, now_ms)
 
         compaction(AtOnce(), InLine()).check()
@@ -334,12 +361,12 @@ class Node:
         # A disk in memory is not safe for several threads.
         thread = CleanerThread(asyncio.get_running_loop().call_soon_threadsafe) if self._testing is None else None
         self._cleaner = LogCleaner(
-            self._directory.files,
+            self._directories.files,
             image,
             partitions,
             self._config,
             self.scheduler,
-            self._directory.checkpoint_file(CLEANER_OFFSETS),
+            self._directories.checkpoint(CLEANER_OFFSETS),
             self._clock.now_ms,
             thread,
             lambda log: log.last_stable_offset,
@@ -358,15 +385,15 @@ class Node:
         request_iteration: Callable[[], None],
     ) -> GroupCoordinator:
         timers = GroupTimers(wheel)
-        self._coordinator_epoch = self._directory.next_coordinator_epoch()
-        checkpoints = AuditCheckpoints(self._directory.checkpoint_file(GROUP_AUDIT))
+        self._coordinator_epoch = self._directories.next_coordinator_epoch()
+        checkpoints = AuditCheckpoints(self._directories.metadata_checkpoint(GROUP_AUDIT))
         make_shard = Shard if self._metrics is None else _metered_shard(self._metrics)
         shards = []
         for index in range(environment.topics.partition_count(OFFSETS_TOPIC)):
             store = LogStore(
                 partitions.get(OFFSETS_TOPIC, index),
                 partitions.get(AUDIT_TOPIC, index),
-                LEADER_EPOCH,
+                partitions.leader_epoch,
                 notifier.mark_appended,
                 COMPRESSIONS[self._config[OFFSETS_TOPIC_COMPRESSION_CODEC]],
                 self._config[OFFSETS_LOAD_BUFFER_SIZE],
@@ -403,14 +430,20 @@ class Node:
         def make_shard(index: int) -> Shard[TransactionStateMachine]:
             log = partitions.get(TRANSACTIONS_TOPIC, index)
             load_bytes = self._config[TRANSACTION_STATE_LOG_LOAD_BUFFER_SIZE]
-            store = TransactionStore(log, LEADER_EPOCH, notifier.mark_appended, load_bytes, when_durable)
+            store = TransactionStore(log, partitions.leader_epoch, notifier.mark_appended, load_bytes, when_durable)
             return Shard(index, TransactionStateMachine(wheel), store, pending)
 
         def complete(partition: int, marker: TransactionMarker, reply: Callable[[ErrorCode], None]) -> None:
             complete_offsets(self.parts, partition, marker, reply)
 
         markers = MarkerSender(
-            marker_writer.write, complete, slices, self.scheduler, self._clock.now_ms, LEADER_EPOCH, when_durable
+            marker_writer.write,
+            complete,
+            slices,
+            self.scheduler,
+            self._clock.now_ms,
+            partitions.leader_epoch,
+            when_durable,
         )
         return TransactionCoordinator(
             make_shard, wheel, markers, pending, environment, self.scheduler.request_iteration
@@ -438,6 +471,7 @@ class Node:
                 transactions=self.parts.transactions.counts,
                 now_ms=self._clock.now_ms,
                 compaction=self._cleaner.counts,
+                offline_log_directories=len(self._directories.offline_paths()),
             )
         )
 
@@ -452,7 +486,7 @@ class Node:
             connection.close()
         self._cleaner.stop_thread()
         self._disk_threads.stop(wait=False)
-        self._directory.close(clean=False)
+        self._directories.close(clean=False)
 
     def _flush_failed(self, problem: LogFlushError) -> None:
         if not self.flush_failure.done():
@@ -489,7 +523,7 @@ class Node:
         self._cleaner.close()
         failure = self._disk_threads.stop()
         if isinstance(failure, LogFlushError):
-            self._directory.close(clean=False)
+            self._directories.close(clean=False)
             raise failure
         self._flusher.finish()
         self._coordinator.stop(self._clock.now_ms(), stopped)
@@ -497,7 +531,7 @@ class Node:
         run = run_in_threads if self._testing is None else run_in_turn
         self._producers.finish(run)
         try:
-            self._directory.close(run=run)
+            self._directories.close(run=run)
         except OSError as problem:
             raise LogStopError(f"the logs were not closed cleanly, so the next start checks them: {problem}") from None
         logger.info("stopped")

@@ -38,7 +38,7 @@ class CleaningBroker(VirtualBroker):
             self.partitions,
             config,
             self.wheel,
-            self._directory.checkpoint_file(CLEANER_OFFSETS),
+            self._directories.checkpoint(CLEANER_OFFSETS),
             self.clock.now_ms,
             last_stable_offset=lambda log: self.stable.get(log.name),
         )
@@ -47,7 +47,7 @@ class CleaningBroker(VirtualBroker):
         self.on_turn = lambda: None
 
     def store_start_offsets(self, done):
-        InLine().run([self._directory.prepare_log_start_offsets()], done)
+        InLine().run([self._directories.prepare_log_start_offsets()], done)
 
     @property
     def image(self):
@@ -77,7 +77,7 @@ class CleaningBroker(VirtualBroker):
         return self.partitions.get(topic, partition)
 
     def stored_checkpoint(self):
-        return self._directory.checkpoint_file(CLEANER_OFFSETS).read()
+        return self._directories.checkpoint(CLEANER_OFFSETS).read()
 
     def files(self, topic, partition=0):
         return [path.name for path in self.fs.paths() if path.parent.name == f"{topic}-{partition}"]
@@ -272,7 +272,7 @@ def test_records_can_be_deleted_meanwhile(broker, monkeypatch):
 
     def delete_records():
         log.delete_records_before(12)
-        broker._directory.write_log_start_offsets()
+        broker._directories.write_log_start_offsets()
         while log.has_segments_to_delete:
             log.delete_oldest_segment()
         broker.wheel.start(RemovalKey(log, 1), broker.clock.now_ms() + 1)
@@ -349,7 +349,7 @@ def test_a_damaged_checkpoint_counts_as_none(broker, content):
     broker.create("t")
     broker.fill("t", [b"a"] * 22)
     broker.close(clean=True)
-    path = broker._directory.root / CLEANER_OFFSETS
+    path = broker._directories.metadata.root / CLEANER_OFFSETS
     broker.fs.content(path)[:] = content
     again = CleaningBroker(fs=broker.fs)
     again.advance(ROUND_MS)

@@ -14,7 +14,7 @@ from coordinator.broker.log_flusher import LogFlusher
 from coordinator.config import Config
 from coordinator.log.checkpoints import RECOVERY_POINTS, read_checkpoint
 from coordinator.log.config import LogConfig
-from coordinator.log.directory import LogDirectory
+from coordinator.log.directories import LogDirectories
 from coordinator.log.disk_threads import Done, InLine
 from coordinator.log.errors import LogFlushError
 from coordinator.log.partition_log import PartitionLog
@@ -63,12 +63,18 @@ class Node:
         self.threads = ManualThreads()
         self.failures: list[LogFlushError] = []
         self.changed: list[PartitionLog] = []
-        self.directory = LogDirectory.open(ROOT, fs=disk, boot_id=boot_id)
+        self.directories = LogDirectories.open([ROOT], fs=disk, boot_id=boot_id)
         self.notifier = AppendNotifier(lambda: None)
         self.flusher = LogFlusher(
-            Config(settings), self.directory, self.notifier, self, self.threads, self.failures.append, self.clock.now_ms
+            Config(settings),
+            self.directories,
+            self.notifier,
+            self,
+            self.threads,
+            self.failures.append,
+            self.clock.now_ms,
         )
-        self.logs = [self.directory.open_log("topic", partition, log_config) for partition in range(PARTITIONS)]
+        self.logs = [self.directories.open_log("topic", partition, log_config) for partition in range(PARTITIONS)]
         for log in self.logs:
             self.notifier.add_listener([log], self.changed.append)
             self.flusher.opened(log)
@@ -188,7 +194,7 @@ def test_a_clean_stop_lets_everything_go_on():
     made.append(0, "b")
     made.flusher.when_durable(durable.append)
     assert durable == [None, None]
-    made.directory.close()
+    made.directories.close()
     assert Node(made.disk, ALWAYS, LogConfig(), "second").logs[0].high_watermark == 2
 
 
@@ -336,7 +342,7 @@ def test_a_log_that_is_deleted_while_it_is_flushed_is_no_failure(monkeypatch):
     def closed(path: Path) -> None:
         raise OSError(9, "Bad file descriptor")
 
-    made.directory.delete_log("topic", 0)
+    made.directories.online[0].delete_log("topic", 0)
     monkeypatch.setattr(made.disk, "note_flushed", closed)
     made.finish()
     assert made.failures == []

@@ -27,7 +27,7 @@ class RetainingBroker(VirtualBroker):
         self.turns = 0
 
     def store_offsets(self, done):
-        InLine().run([self._directory.prepare_log_start_offsets()], done)
+        InLine().run([self._directories.prepare_log_start_offsets()], done)
 
     @property
     def image(self):

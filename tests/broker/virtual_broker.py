@@ -1,6 +1,7 @@
 """The services of the data plane on a virtual clock and a disk in memory: no sockets, no threads, no waiting."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
@@ -15,10 +16,11 @@ from coordinator.broker.produce import ProduceService
 from coordinator.broker.producer_directory import ProducerDirectory
 from coordinator.broker.producers import ProducerStates
 from coordinator.broker.slices import Slices, Steps, at_once
+from coordinator.broker.strays import set_aside_if_stray
 from coordinator.broker.topics import Topics
 from coordinator.config import FETCH_MAX_BYTES, LOG_DIRS, NODE_ID, Config
 from coordinator.log.config import LogConfig
-from coordinator.log.directory import LogDirectory
+from coordinator.log.directories import LogDirectories
 from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.leadership import SingleNode
 from coordinator.metadata.store import MetadataStore
@@ -41,12 +43,17 @@ class VirtualBroker:
         self.iterations_requested = 0
         ids = count(1)
         config = Config({LOG_DIRS.name: str(DATA)} | dict(settings or {}))
-        self._directory = LogDirectory.open(DATA, fs=self.fs)
-        metadata = MetadataStore(self._directory.open_metadata_log(LogConfig()), lambda: next(ids).to_bytes(16, "big"))
+        self._directories = LogDirectories.open([DATA], fs=self.fs)
+        metadata = MetadataStore(
+            self._directories.open_metadata_log(LogConfig()), lambda: next(ids).to_bytes(16, "big")
+        )
         self.metadata_store = metadata
+        self._directories.find_homes(partial(set_aside_if_stray, metadata.image))
         self._callbacks: list[Callable[[], None]] = []
         self.slices = Slices(self._call_soon)
-        self.partitions = Partitions(self._directory, metadata.image, config, SingleNode(config[NODE_ID]), self.slices)
+        self.partitions = Partitions(
+            self._directories, metadata.image, config, SingleNode(config[NODE_ID]), self.slices
+        )
         self.topics = Topics(metadata, self.partitions, config)
         self.notifier = AppendNotifier(self._request_iteration)
         self.producers = ProducerDirectory(config, self.wheel)
@@ -91,7 +98,7 @@ class VirtualBroker:
         self._next_iterations()
 
     def close(self, *, clean: bool) -> None:
-        self._directory.close(clean=clean)
+        self._directories.close(clean=clean)
 
     # ---- requests
 

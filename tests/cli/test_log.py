@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +16,9 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
+from _wire.records import build_batch
 from coordinator.cli.log import command
+from coordinator.cli.log_kafka import accept_configs
 from coordinator.log.directory import LogDirectory
 from coordinator.log.read_only import ReadOnlyFileSystem
 from coordinator.log.verify import Problem, Verifier
@@ -240,3 +243,86 @@ def test_beside_a_running_server(run, tmp_path):
         (commit,) = [line for line in lines if "OffsetCommitKey" in line]
         assert '"group": "group", "topic": "topic", "partition": 0' in commit
         assert 'payload: {"offset": 7' in commit
+
+
+def test_a_lost_directory_is_given_up_by_its_path(run, tmp_path):
+    with RunningServer(tmp_path, log_dirs=("a", "b")) as server:
+        a, b = server.log_dirs
+        with WireClient(server.bootstrap) as client:
+            client.create_topic("topic", 2)
+            for partition in range(2):
+                assert client.produce("topic", build_batch([(None, b"v", ())]), partition=partition).base_offset == 0
+        server.stop()
+        assert run("verify", a, b).stdout.endswith("no problems\n")
+        (lost,) = (partition for partition in range(2) if (b / f"topic-{partition}").exists())
+        shutil.rmtree(b)
+        server.log_dirs.pop()
+        with pytest.raises(AssertionError, match="If it is lost: coordinator log forget-directory"):
+            server.start()
+        server._process = None
+        refused = run("forget-directory", a, a)
+        assert refused.exit_code == 1
+        assert f"no other log directory has this path or id: {a}; known: {b} (" in refused.stderr
+        forgotten = run("forget-directory", a, b)
+        assert (forgotten.exit_code, forgotten.stdout.endswith("; they are created again, empty\n")) == (0, True)
+        server.start()
+        with WireClient(server.bootstrap) as client:
+            offsets = [
+                client.produce("topic", build_batch([(None, b"v", ())]), partition=partition).base_offset
+                for partition in range(2)
+            ]
+    assert offsets == [0 if partition == lost else 1 for partition in range(2)]
+
+
+def test_a_partition_in_two_directories_is_a_problem(run, folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "other")
+    shutil.rmtree(tmp_path / "other" / "__cluster_metadata-0")
+    result = run("verify", folder, tmp_path / "other", "--topic", "one")
+    assert result.exit_code == 1
+    assert f"{tmp_path / 'other' / 'one-0'}: is also in {folder}" in result.stdout
+
+
+def test_nothing_is_given_up_in_a_directory_without_a_metadata_log(run, tmp_path):
+    result = run("forget-directory", tmp_path, "lost")
+    assert (result.exit_code, result.stderr) == (1, f"Error: {tmp_path} has no metadata log\n")
+
+
+def test_a_folder_goes_to_kafka_and_back(run, tmp_path):
+    with RunningServer(tmp_path, log_dirs=("a", "b")) as server:
+        a, b = server.log_dirs
+        with WireClient(server.bootstrap) as client:
+            client.create_topic("topic", 2)
+            for partition in range(2):
+                client.produce("topic", build_batch([(None, b"v", ())]), partition=partition)
+        in_use = run("export-kafka", a, b)
+        assert (in_use.exit_code, "is in use by another process" in in_use.stderr) == (1, True)
+        server.stop()
+        alone = run("export-kafka", a)
+        assert (alone.exit_code, f"name all log directories: {b} has partitions, too" in alone.stderr) == (1, True)
+        exported = run("export-kafka", b, a)
+        assert exported.stdout == f"exported 3 topics; start Kafka with log.dirs={b},{a}, it is formatted\n"
+        with pytest.raises(AssertionError, match="import-kafka"):
+            server.start()
+        server._process = None
+        imported = run("import-kafka", a, b)
+        assert (imported.exit_code, imported.stderr) == (0, "")
+        assert imported.stdout.startswith(
+            "imported 3 topics with 102 partitions, 0 quotas; serve them with --data-dir "
+        )
+        server.start()
+        with WireClient(server.bootstrap) as client:
+            again = [
+                client.produce("topic", build_batch([(None, b"v", ())]), partition=partition).base_offset
+                for partition in range(2)
+            ]
+        assert again == [1, 1]
+    assert run("import-kafka", a, b).stderr == f"Error: {a} is a folder of this server, not of Kafka\n"
+
+
+def test_configs_that_this_server_does_not_have_are_named_and_left_out():
+    configs = {"cleanup.policy": "compact", "no.such.config": "1", "retention.ms": "5000", "segment.bytes": "oops"}
+    accepted, left_out = accept_configs("topic", configs)
+    assert (accepted, left_out) == (
+        {"cleanup.policy": "compact", "retention.ms": "5000"},
+        ["no.such.config", "segment.bytes"],
+    )

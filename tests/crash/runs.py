@@ -31,6 +31,8 @@ SETTINGS: Final = QUICK_GROUPS | {
 """Small segments, which are cleaned all the time."""
 WORK_SECONDS_MAX: Final = 1.2
 STOP_SECONDS: Final = 20
+SECOND_DIRECTORY_CHANCE: Final = 0.1
+"""Of a run that it adds a directory to log.dirs, which the runs after it have, too."""
 
 
 class CrashRuns:
@@ -56,6 +58,8 @@ class CrashRuns:
         Raises:
             AssertionError: something that was acknowledged is not there, or something deleted is there again.
         """
+        if len(self._server.log_dirs) == 1 and self._random.random() < SECOND_DIRECTORY_CHANCE:
+            self._server.log_dirs.append(self._server.folder / "data-2")
         self._server.start()
         way = self._random.choices(("killed", "killed early", "stopped"), (70, 15, 15))[0]
         self.ends[way] += 1

@@ -52,9 +52,18 @@ class RunningKafka:
     """A Kafka on free ports with data of its own. Leaving its context stops it."""
 
     def __init__(
-        self, folder: Path, settings: Mapping[str, str], threads: Mapping[str, str] = ONE_AFTER_THE_OTHER
+        self,
+        folder: Path,
+        settings: Mapping[str, str],
+        threads: Mapping[str, str] = ONE_AFTER_THE_OTHER,
+        *,
+        is_formatted: bool = False,
     ) -> None:
-        """With no `threads`, Kafka has its own defaults. Raises KafkaMissing when Java or the jars are not there."""
+        """With no `threads`, Kafka has its own defaults. Raises KafkaMissing when Java or the jars are not there.
+
+        `is_formatted`: the data are there already.
+        """
+        self._is_formatted = is_formatted
         try:
             self._java = require_java()
         except JavaMissing as missing:
@@ -72,9 +81,10 @@ class RunningKafka:
         properties = self._properties_file
         properties.write_text(self._properties(port, controller_port), encoding="utf-8")
         storage = ["kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAQ", "-c", str(properties)]
-        subprocess.run(
-            self._command("-Xmx256m", *storage), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True
-        )
+        if not self._is_formatted:
+            subprocess.run(
+                self._command("-Xmx256m", *storage), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True
+            )
         self.start()
         return self
 

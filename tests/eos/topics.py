@@ -62,6 +62,7 @@ class Topics:
                 "enable.partition.eof": True,
                 "isolation.level": "read_committed" if isolation == COMMITTED else "read_uncommitted",
                 "auto.offset.reset": "earliest",
+                "log_level": 2,
             }
         )
         consumer.assign([TopicPartition(topic, index, 0) for index in range(len(records))])

@@ -10,6 +10,7 @@ from structlog.testing import capture_logs
 from _wire.errors import MalformedMessage
 from _wire.records import build_batch, parse_records
 from coordinator.log.config import LogConfig
+from coordinator.log.coordinator_epoch import next_coordinator_epoch
 from coordinator.log.directory import LogDirectory
 from coordinator.log.errors import DataDirectoryError, OffsetOutOfRange
 from coordinator.log.partition_log import PartitionLog
@@ -65,7 +66,7 @@ class Start:
     def _read(self, disk: MemoryFileSystem) -> None:
         directory = LogDirectory.open(ROOT, fs=disk, boot_id=BOOT)
         store = MetadataStore(directory.open_metadata_log(LogConfig()), _ids())
-        self.cluster_id, self.epoch = directory.cluster_id, directory.next_coordinator_epoch()
+        self.cluster_id, self.epoch = directory.cluster_id, next_coordinator_epoch(disk, ROOT)
         self.topics = {name: topic.topic_id for name, topic in store.image.topics.items()}
         for key in directory.stored_partitions():
             topic = store.image.topics.get(key[0])
@@ -105,7 +106,7 @@ def written(*, clean: bool) -> Folder:
     disk = MemoryFileSystem()
     directory = LogDirectory.open(ROOT, fs=disk, boot_id=BOOT)
     store = MetadataStore(directory.open_metadata_log(LogConfig()), _ids())
-    directory.next_coordinator_epoch()
+    next_coordinator_epoch(disk, ROOT)
     for name, partitions in TOPICS.items():
         topic = store.create_topic(name, partitions, {"cleanup.policy": "delete"}, START_MS)
         for partition in range(partitions):

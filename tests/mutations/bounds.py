@@ -8,6 +8,8 @@ SLICES: Final = "coordinator/broker/slices.py"
 FETCH: Final = "coordinator/broker/fetch.py"
 NOTIFIER: Final = "coordinator/broker/append_notifier.py"
 PARTITIONS: Final = "coordinator/broker/partitions.py"
+DIRECTORIES: Final = "coordinator/log/directories.py"
+ASSIGNMENT: Final = "coordinator/broker/directory_assignment.py"
 TOPICS: Final = "coordinator/broker/topics.py"
 LIMITS: Final = "coordinator/core/address_limits.py"
 MEMBERS: Final = "coordinator/core/members.py"
@@ -68,7 +70,20 @@ MUTANTS: Final = (
         "if deletion is not None and partition in deletion.waiting:",
         "if False:",
     ),
-    Mutant("the metadata log may be set aside", PARTITIONS, "if topic != METADATA_LOG and not", "if not"),
+    Mutant(
+        "the metadata log may be set aside",
+        DIRECTORIES,
+        "if key[0] == METADATA_LOG or set_aside(directory, *key):",
+        "if set_aside(directory, *key):",
+    ),
+    Mutant("a partition may be in two directories", DIRECTORIES, "if other is not directory:", "if False:"),
+    Mutant("what is in a missing directory begins anew", ASSIGNMENT, "if each and each not in known", "if False"),
+    Mutant(
+        "what is in a failed directory is led",
+        ASSIGNMENT,
+        "found.directory_id(partition) in self._offline",
+        "False",
+    ),
     Mutant(
         "topics of one request may collide",
         TOPICS,

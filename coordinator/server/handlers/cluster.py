@@ -22,7 +22,6 @@ from _wire.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from coordinator.broker.partitions import LEADER_EPOCH
 from coordinator.broker.slices import Steps
 from coordinator.config import AUTO_CREATE_TOPICS_ENABLE
 from coordinator.core.admin import NO_AUTHORIZED_OPERATIONS
@@ -31,7 +30,7 @@ from coordinator.internal_topics import INTERNAL_TOPICS, OFFSETS_TOPIC, TRANSACT
 from coordinator.log.errors import InvalidTopicName
 from coordinator.log.names import check_legal_name
 from coordinator.metadata.image import Topic
-from coordinator.metadata.leadership import RemoteNode
+from coordinator.metadata.leadership import NO_LEADER, RemoteNode
 from coordinator.server.dispatch import DispatchTable, Route
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
@@ -207,16 +206,25 @@ class ClusterHandlers:
             name=topic.name,
             topic_id=topic.topic_id,
             is_internal=topic.is_internal,
-            partitions=[
-                MetadataResponsePartition(
-                    partition_index=index,
-                    leader_id=leader,
-                    leader_epoch=LEADER_EPOCH,
-                    replica_nodes=[leader],
-                    isr_nodes=[leader],
-                )
-                for index, leader in enumerate(leaders)
-            ],
+            partitions=[self._described_partition(index, leader) for index, leader in enumerate(leaders)],
+        )
+
+    def _described_partition(self, index: int, leader: int) -> MetadataResponsePartition:
+        if leader == NO_LEADER:
+            return MetadataResponsePartition(
+                error_code=ErrorCode.LEADER_NOT_AVAILABLE,
+                partition_index=index,
+                leader_id=NO_LEADER,
+                leader_epoch=self._node.image.leader_epoch,
+                replica_nodes=[self._node.node_id],
+                offline_replicas=[self._node.node_id],
+            )
+        return MetadataResponsePartition(
+            partition_index=index,
+            leader_id=leader,
+            leader_epoch=self._node.image.leader_epoch,
+            replica_nodes=[leader],
+            isr_nodes=[leader],
         )
 
     def describe_cluster(self, request: DescribeClusterRequest, call: RequestContext) -> DescribeClusterResponse:

@@ -24,7 +24,6 @@ from _wire.messages.produce import (
 from coordinator.broker.fetch import DelayedFetch, failed_partition
 from coordinator.broker.list_offsets import list_offsets
 from coordinator.broker.list_offsets import rejected_partition as rejected_list_offsets
-from coordinator.broker.partitions import LEADER_EPOCH
 from coordinator.broker.produce import NOTHING_VERIFIED, Verified
 from coordinator.broker.produce import rejected_partition as rejected_produce
 from coordinator.broker.slices import Steps
@@ -104,7 +103,7 @@ class DataHandlers:
     def offset_for_leader_epoch(
         self, request: OffsetForLeaderEpochRequest, call: RequestContext
     ) -> Steps[OffsetForLeaderEpochResponse]:
-        """There is one epoch: it ends where the log does."""
+        """Nothing was ever truncated at a change of epochs: each ends where the log does, or before."""
         response = OffsetForLeaderEpochResponse()
         for topic in request.topics:
             answers = []
@@ -112,10 +111,10 @@ class DataHandlers:
                 log = self._node.partitions.locate(topic.topic, wanted.partition)
                 if isinstance(log, ErrorCode):
                     answers.append(_unknown_end(wanted.partition, log))
-                elif wanted.leader_epoch == LEADER_EPOCH:
+                elif 0 <= wanted.leader_epoch <= self._node.image.leader_epoch:
                     end = log.log_end_offset
                     answers.append(
-                        EpochEndOffset(partition=wanted.partition, leader_epoch=LEADER_EPOCH, end_offset=end)
+                        EpochEndOffset(partition=wanted.partition, leader_epoch=wanted.leader_epoch, end_offset=end)
                     )
                 else:
                     answers.append(EpochEndOffset(partition=wanted.partition))

@@ -1,6 +1,7 @@
 """What tools ask a broker about itself: its log directories, the metadata quorum, what has configs."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Final
 
 from _wire.errors import ErrorCode
@@ -58,30 +59,52 @@ class InspectionHandlers:
     def describe_log_dirs(
         self, request: DescribeLogDirsRequest, call: RequestContext
     ) -> Steps[DescribeLogDirsResponse]:
-        """Partitions that this node does not have are left out; null asks for all."""
-        partitions = self._node.partitions
-        result = DescribeLogDirsResult(log_dir=str(partitions.directory_path))
+        """All directories; partitions that this node does not have are left out, and null asks for all."""
         asked: Iterable[tuple[str, Iterable[int]]]
         if request.topics is None:
             asked = [(topic.name, range(topic.partitions)) for topic in self._node.image.topics.values()]
         else:
             asked = [(topic.topic, topic.partitions) for topic in request.topics]
         yield
+        found = yield from self._partitions_by_directory(asked)
+        results = []
+        for path in self._node.partitions.directory_paths:
+            results.append((yield from self._describe_directory(path, found)))
+        return DescribeLogDirsResponse(results=results)
+
+    def _partitions_by_directory(
+        self, asked: Iterable[tuple[str, Iterable[int]]]
+    ) -> Steps[dict[Path, dict[str, list[int]]]]:
+        partitions = self._node.partitions
+        found: dict[Path, dict[str, list[int]]] = {}
+        for name, indexes in asked:
+            for index in dict.fromkeys(indexes):
+                if self._node.image.has_partition(name, index) and partitions.leads(name, index):
+                    directory = partitions.directory_of(name, index)
+                    if directory is not None:
+                        found.setdefault(directory.root, {}).setdefault(name, []).append(index)
+                yield
+        return found
+
+    def _describe_directory(self, path: Path, found: dict[Path, dict[str, list[int]]]) -> Steps[DescribeLogDirsResult]:
+        partitions, directory = self._node.partitions, self._node.partitions.directory(path)
+        result = DescribeLogDirsResult(log_dir=str(path.absolute()))
+        if directory is None:
+            result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
+            return result
         try:
-            for name, indexes in asked:
+            for name, indexes in found.get(path, {}).items():
                 described = []
-                for index in dict.fromkeys(indexes):
-                    if self._node.image.has_partition(name, index) and partitions.leads(name, index):
-                        size_bytes = partitions.size_bytes(name, index)
-                        described.append(DescribeLogDirsPartition(partition_index=index, partition_size=size_bytes))
+                for index in indexes:
+                    size_bytes = partitions.size_bytes(name, index)
+                    described.append(DescribeLogDirsPartition(partition_index=index, partition_size=size_bytes))
                     yield
-                if described:
-                    result.topics.append(DescribeLogDirsTopic(name=name, partitions=described))
-            result.total_bytes, result.usable_bytes = partitions.volume_bytes()
+                result.topics.append(DescribeLogDirsTopic(name=name, partitions=described))
+            result.total_bytes, result.usable_bytes = directory.volume_bytes()
         except OSError as problem:
             self._storage_errors.report(result.log_dir, problem)
-            result = DescribeLogDirsResult(log_dir=result.log_dir, error_code=ErrorCode.KAFKA_STORAGE_ERROR)
-        return DescribeLogDirsResponse(results=[result])
+            return DescribeLogDirsResult(log_dir=result.log_dir, error_code=ErrorCode.KAFKA_STORAGE_ERROR)
+        return result
 
     # ---- the quorum
 

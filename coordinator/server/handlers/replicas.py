@@ -22,6 +22,7 @@ from _wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsResponse,
 )
 from coordinator.broker.slices import Steps
+from coordinator.metadata.leadership import NO_LEADER
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
@@ -67,7 +68,7 @@ class ReplicaHandlers:
         if wanted.replicas is None:
             return _not_moved(index, ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, None)
         leader = self._node.leadership.leader_of(topic, index)
-        problem = _assignment_problem(wanted.replicas, leader)
+        problem = _assignment_problem(wanted.replicas, self._node.node_id if leader == NO_LEADER else leader)
         return _not_moved(index, ErrorCode.NONE if problem is None else ErrorCode.INVALID_REPLICA_ASSIGNMENT, problem)
 
     def list_reassignments(

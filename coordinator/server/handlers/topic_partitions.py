@@ -11,13 +11,13 @@ from _wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
 )
-from coordinator.broker.partitions import LEADER_EPOCH
 from coordinator.broker.slices import Steps
 from coordinator.config import MAX_REQUEST_PARTITION_SIZE_LIMIT
 from coordinator.internal_topics import INTERNAL_TOPICS
 from coordinator.log.errors import InvalidTopicName
 from coordinator.log.names import check_legal_name
 from coordinator.metadata.image import Topic
+from coordinator.metadata.leadership import NO_LEADER
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.cluster import TOPIC_OPERATIONS
 from coordinator.server.node_context import NodeContext
@@ -58,8 +58,11 @@ class TopicPartitionsHandler:
             for partition in topic.partitions:
                 leader = self._node.leadership.leader_of(topic.name or "", partition.partition_index)
                 partition.leader_id = leader
-                partition.replica_nodes = [leader]
-                partition.isr_nodes = [leader]
+                partition.leader_epoch = self._node.image.leader_epoch
+                if leader == NO_LEADER:
+                    partition.replica_nodes = partition.offline_replicas = [self._node.node_id]
+                else:
+                    partition.replica_nodes = partition.isr_nodes = [leader]
         return page.response
 
 
@@ -97,7 +100,7 @@ class _Page:
 def _described(indexes: range) -> Iterator[DescribeTopicPartitionsResponsePartition]:
     for index in indexes:
         yield DescribeTopicPartitionsResponsePartition(
-            partition_index=index, leader_epoch=LEADER_EPOCH, eligible_leader_replicas=[], last_known_elr=[]
+            partition_index=index, eligible_leader_replicas=[], last_known_elr=[]
         )
 
 

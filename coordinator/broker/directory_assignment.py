@@ -1,0 +1,142 @@
+"""Which log directory each partition is in: the metadata knows it (KIP-858), so that none is created anew elsewhere.
+
+As long as a server has only ever had one directory, nothing is stored. See docs/decisions/021-directories-by-id.md.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from heapq import heapify, heapreplace
+from itertools import chain
+from pathlib import Path
+
+from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
+from coordinator.log.directories import LogDirectories
+from coordinator.log.errors import DataDirectoryError
+from coordinator.log.names import folder_name
+from coordinator.logger import logger
+from coordinator.metadata.image import MetadataImage, Topic
+from coordinator.metadata.leadership import NO_LEADER, Leadership, RemoteNode
+from coordinator.metadata.store import MetadataStore, NewTopic
+
+
+class DirectoryAssignment:
+    """Assigns partitions to log directories."""
+
+    def __init__(self, store: MetadataStore, directories: LogDirectories) -> None:
+        self._store = store
+        self._image = store.image
+        self._directories = directories
+        self._has_several = bool(store.image.log_directories) or len(directories.paths) > 1
+        if self._has_several:
+            store.place = self.place
+
+    def place(self, topics: Sequence[NewTopic]) -> list[list[str]]:
+        """Return the ids for the partitions of new topics: each in the directory with the fewest (nextLogDirs).
+
+        A partition of the audit is where that of the groups is: without one of them, the other is of no use.
+        """
+        free = _Free(self._image.partitions_by_directory, self._directories)
+        placed = []
+        for topic in topics:
+            groups = self._image.topics.get(OFFSETS_TOPIC)
+            if topic.name == AUDIT_TOPIC and groups is not None and groups.partitions == topic.partitions:
+                placed.append(list(groups.directories))
+            else:
+                placed.append([free.next() for _ in range(topic.partitions)])
+        return placed
+
+    def settle(self, now_ms: int) -> None:
+        """At the start: note where partitions were found, and assign those that are in no directory yet.
+
+        Raises:
+            DataDirectoryError: a directory that has partitions is not among those of the configuration.
+        """
+        if not self._has_several:
+            return
+        known = self._known_directories()
+        topics = list(self._image.topics.values())
+        found = [self._found(topic) for topic in topics]
+        lost = [
+            folder_name(topic.name, index)
+            for topic, ids in zip(topics, found, strict=True)
+            for index, each in enumerate(ids)
+            if each and each not in known
+        ]
+        if lost:
+            raise self._missing(known, lost)
+        free = _Free(Counter(chain.from_iterable(found)), self._directories)
+        settled = [[each or free.next() for each in ids] for ids in found]
+        pairs = zip(topics, settled, strict=True)
+        moved = {topic.name: ids for topic, ids in pairs if ids != list(topic.directories)}
+        self._store.assign_directories(moved, known, now_ms)
+
+    def _found(self, topic: Topic) -> list[str]:
+        """The ids of the directories in which the partitions are, or belong if they are not on disk; empty: none."""
+        stored = (self._directories.stored_id(topic.name, index) for index in range(topic.partitions))
+        return [found or topic.directory_id(index) for index, found in enumerate(stored)]
+
+    def _known_directories(self) -> dict[str, str]:
+        """Id → path of the directories that are there, and of those that are offline but were there before."""
+        known = {each.directory_id: str(each.root) for each in self._directories.online}
+        offline = set(map(str, self._directories.offline_paths()))
+        registered = self._image.log_directories
+        return known | {key: path for key, path in registered.items() if path in offline and key not in known}
+
+    def _missing(self, known: dict[str, str], lost: list[str]) -> DataDirectoryError:
+        gone = {key: path for key, path in self._image.log_directories.items() if key not in known}
+        named = ", ".join(f"{path} (directory.id {key})" for key, path in gone.items())
+        replaced = [path for path in gone.values() if Path(path) in self._directories.paths]
+        hint = (
+            f"{replaced[0]} is another directory now: is a disk not mounted?"
+            if replaced
+            else "list it in log.dirs, or move the partitions to another log directory"
+        )
+        partitions = f"{len(lost)} partitions" if len(lost) > 1 else "a partition"
+        return DataDirectoryError(
+            f"log directory {named} is missing, and has {partitions} ({', '.join(lost[:3])}"
+            f"{', …' if len(lost) > 3 else ''}); {hint}. If it is lost: coordinator log forget-directory"
+        )
+
+    def leadership(self, leadership: Leadership) -> Leadership:
+        """The given one, but without a leader for partitions in directories that are offline."""
+        online = {each.directory_id for each in self._directories.online}
+        offline = {key: path for key, path in self._image.log_directories.items() if key not in online}
+        if not offline:
+            return leadership
+        count = sum(self._image.partitions_by_directory[key] for key in offline)
+        logger.error(
+            "partitions are in log directories that are offline", partitions=count, directories=sorted(offline.values())
+        )
+        return _OnlineOnly(leadership, self._image, frozenset(offline))
+
+
+class _Free:
+    """Gives out directories, the one with the fewest partitions first."""
+
+    def __init__(self, counts: Counter[str], directories: LogDirectories) -> None:
+        """`counts`: directory id → how many it has."""
+        self._heap = [(counts[each.directory_id], n, each.directory_id) for n, each in enumerate(directories.online)]
+        heapify(self._heap)
+
+    def next(self) -> str:
+        count, order, directory_id = self._heap[0]
+        heapreplace(self._heap, (count + 1, order, directory_id))
+        return directory_id
+
+
+class _OnlineOnly:
+    """A Leadership in which nobody leads what is in a directory that is offline."""
+
+    def __init__(self, leadership: Leadership, image: MetadataImage, offline: frozenset[str]) -> None:
+        self._leadership = leadership
+        self._image = image
+        self._offline = offline
+
+    def leader_of(self, topic: str, partition: int) -> int:
+        found = self._image.topics.get(topic)
+        if found is not None and found.directory_id(partition) in self._offline:
+            return NO_LEADER
+        return self._leadership.leader_of(topic, partition)
+
+    def other_nodes(self) -> Sequence[RemoteNode]:
+        return self._leadership.other_nodes()

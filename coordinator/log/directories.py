@@ -1,0 +1,362 @@
+"""The directories of `log.dirs` together (LogManager.java): which log lies where, and what is done with all of them."""
+
+import errno
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Self
+
+from coordinator.log.checkpoints import CheckpointFile, TopicPartition
+from coordinator.log.config import LogConfig
+from coordinator.log.coordinator_epoch import next_coordinator_epoch
+from coordinator.log.directory import LogDirectory, StoredSegments
+from coordinator.log.disk_threads import Run, run_in_turn
+from coordinator.log.errors import DataDirectoryError, OfflineDirectory, UnusableDirectory
+from coordinator.log.files import DiskFileSystem, FileSystem
+from coordinator.log.meta_properties import META_PROPERTIES
+from coordinator.log.names import METADATA_LOG, folder_name
+from coordinator.log.offline_files import OfflineFiles
+from coordinator.log.partition_log import PartitionLog
+from coordinator.logger import logger
+
+
+class LogDirectories:
+    """The directories of one server. Each log lies in one of them; that with the metadata log may be none of them."""
+
+    def __init__(
+        self, fs: FileSystem, metadata: LogDirectory, online: Sequence[LogDirectory], paths: list[Path]
+    ) -> None:
+        """Use `open`."""
+        self.metadata = metadata
+        """The directory that has the metadata log (metadata.log.dir)."""
+        self.online = list(online)
+        """Those of `log.dirs` that can be used, in this order."""
+        self.paths = paths
+        """All of `log.dirs`."""
+        self._fs = fs
+        self._by_id = {each.directory_id: each for each in self.online}
+        self._homes: dict[TopicPartition, LogDirectory] = {}
+        """The logs that are on disk or open."""
+
+    @classmethod
+    def open(
+        cls,
+        paths: Sequence[Path],
+        metadata_path: Path | None = None,
+        *,
+        node_id: int = 1,
+        fs: FileSystem | None = None,
+        boot_id: str | None = None,
+    ) -> Self:
+        """Open the directories at the same time. A new one gets the cluster id of the others.
+
+        The metadata log is in the first one, or in `metadata_path` (metadata.log.dir). Another one whose disk fails is
+        left out, with a line; so do all Kafkas (LogDirFailureChannel).
+
+        Raises:
+            DataDirectoryError: the directory of the metadata log cannot be used; or another one is in use by another
+                process, or belongs to another node or cluster, or has another format or a metadata log.
+        """
+        files = fs or DiskFileSystem()
+        metadata_path = metadata_path or paths[0]
+        _check_metadata_path(files, paths, metadata_path)
+        open_one = partial(LogDirectory.open, node_id=node_id, fs=files, boot_id=boot_id)
+        metadata = open_one(metadata_path)
+        others = [path for path in paths if path != metadata_path]
+        opened = _at_the_same_time(
+            [partial(open_one, path, cluster_id=metadata.cluster_id) for path in others],
+            isinstance(files, DiskFileSystem),
+        )
+        usable = [each for each in (metadata, *opened) if isinstance(each, LogDirectory)]
+        try:
+            for problem in opened:
+                if isinstance(problem, UnusableDirectory):
+                    logger.error("a log directory is offline; the others are served", problem=str(problem))
+                elif isinstance(problem, Exception):
+                    raise problem
+            if metadata_path not in paths and len(usable) == 1:
+                raise DataDirectoryError(f"none of the log directories {', '.join(map(str, paths))} can be used")
+            if len({each.directory_id for each in usable}) < len(usable):
+                named = " and ".join(str(each.root) for each in usable)
+                raise DataDirectoryError(
+                    f"two of the log directories {named} are copies: they have the same directory.id"
+                )
+        except Exception:
+            for each in usable:
+                each.close(clean=each.had_clean_shutdown)
+            raise
+        by_path = {each.root: each for each in usable}
+        return cls(files, metadata, [by_path[path] for path in paths if path in by_path], list(paths))
+
+    # ------------------------------------------------------------------------------------------------- which log where
+
+    def offline_paths(self) -> list[Path]:
+        """The directories of `log.dirs` that cannot be used."""
+        online = {each.root for each in self.online}
+        return [path for path in self.paths if path not in online]
+
+    def find_homes(self, set_aside: Callable[[LogDirectory, str, int], bool]) -> None:
+        """Find out where each log is. Those for which `set_aside` returns True do not count.
+
+        Raises:
+            DataDirectoryError: two directories have a log of the same partition.
+            OSError: a directory cannot be read.
+        """
+        for directory in self.online:
+            for key in directory.stored_partitions():
+                if key[0] == METADATA_LOG or set_aside(directory, *key):
+                    continue
+                other = self._homes.setdefault(key, directory)
+                if other is not directory:
+                    name = folder_name(*key)
+                    raise DataDirectoryError(
+                        f"partition {name} is in two log directories, {other.root / name} and {directory.root / name}:"
+                        " move one of them away"
+                    )
+
+    def stored_id(self, topic: str, partition: int) -> str | None:
+        """The id of the directory in which the log of a partition is; None if it is not on disk."""
+        home = self._homes.get((topic, partition))
+        return None if home is None else home.directory_id
+
+    def home(self, topic: str, partition: int, directory_id: str = "") -> LogDirectory | None:
+        """The directory of a log: the one that has it, or else the one with this id; without an id the first one.
+
+        None if the directory with this id is offline.
+        """
+        home = self._homes.get((topic, partition))
+        if home is not None:
+            return home
+        return self._by_id.get(directory_id) if directory_id else self.online[0]
+
+    # -------------------------------------------------------------------------------------------------------- one log
+
+    def open_log(
+        self,
+        topic: str,
+        partition: int,
+        config: LogConfig,
+        *,
+        lazy: bool = False,
+        topic_id: bytes | None = None,
+        directory_id: str = "",
+    ) -> PartitionLog:
+        """Return the log of a partition; open it, and create it in the directory with this id if it does not exist.
+
+        A `lazy` log of an offline directory can be opened, but not be written.
+
+        Raises:
+            InvalidTopicName: no topic may have this name, or it is the name of the metadata log.
+            OfflineDirectory: the directory is offline.
+            OSError: the log cannot be created or read.
+        """
+        home = self.home(topic, partition, directory_id)
+        if home is None:
+            if lazy:
+                offline = OfflineFiles()
+                return PartitionLog.open(offline, self.paths[0], topic, partition, config, lazy=True)
+            raise OfflineDirectory(errno.EIO, f"the log directory with id {directory_id} is offline")
+        log = home.open_log(topic, partition, config, lazy=lazy, topic_id=topic_id)
+        self._homes[topic, partition] = home
+        return log
+
+    def open_metadata_log(self, config: LogConfig) -> PartitionLog:
+        """Call LogDirectory.open_metadata_log."""
+        return self.metadata.open_metadata_log(config)
+
+    def stored_segments(self, topic: str, partition: int) -> StoredSegments:
+        """Call LogDirectory.stored_segments of the directory that has the log; nothing if none has."""
+        home = self._homes.get((topic, partition))
+        return StoredSegments() if home is None else home.stored_segments(topic, partition)
+
+    def rename_log(self, topic: str, partition: int) -> list[Path]:
+        """Call LogDirectory.rename_log, if the log exists."""
+        home = self._homes.pop((topic, partition), None)
+        return [] if home is None else home.rename_log(topic, partition)
+
+    def remove_renamed(self, folders: Sequence[Path]) -> Generator[None, None, None]:
+        """Call LogDirectory.remove_renamed."""
+        for directory in self.online:
+            yield from directory.remove_renamed([each for each in folders if each.parent == directory.root])
+
+    # ----------------------------------------------------------------------------------------------------- all of them
+
+    def _all(self) -> Iterator[LogDirectory]:
+        if self.metadata not in self.online:
+            yield self.metadata
+        yield from self.online
+
+    @property
+    def cluster_id(self) -> str:
+        return self.metadata.cluster_id
+
+    @property
+    def files(self) -> FileSystem:
+        """Where the directories lie."""
+        return self._fs
+
+    def recoveries(
+        self, logs: Iterable[tuple[str, int, LogConfig]], bytes_min: int, new_files: Callable[[], FileSystem]
+    ) -> list[Callable[[], None]]:
+        """Return what recovers those of the logs that have so many bytes to read: for each directory one function.
+
+        Each may be called in a thread of its own (LogDirectory.recover) and uses the files that `new_files` makes.
+
+        Raises:
+            OSError: a directory or a file cannot be read.
+        """
+        by_directory: dict[LogDirectory, list[tuple[str, int, LogConfig]]] = {}
+        for topic, index, config in logs:
+            home = self._homes.get((topic, index))
+            if home is not None and home.unrecovered_bytes(topic, index) >= bytes_min:
+                by_directory.setdefault(home, []).append((topic, index, config))
+
+        def recover(directory: LogDirectory, found: list[tuple[str, int, LogConfig]]) -> None:
+            directory.recover(new_files(), found)
+
+        return [partial(recover, directory, found) for directory, found in by_directory.items()]
+
+    def log_recovery(self) -> None:
+        """Log one line for each directory whose logs had to be recovered."""
+        for each in self._all():
+            each.log_recovery()
+
+    def next_coordinator_epoch(self) -> int:
+        """Return the number of this start (coordinator_epoch.py)."""
+        return next_coordinator_epoch(self._fs, self.metadata.root)
+
+    def metadata_checkpoint(self, name: str) -> CheckpointFile:
+        """A checkpoint file beside the metadata log, for hints about all logs."""
+        return self.metadata.checkpoint_file(name)
+
+    def checkpoint(self, name: str) -> "SplitCheckpoint":
+        """A checkpoint of which each directory has a file for the logs in it, for hints."""
+        return SplitCheckpoint(self, {each: each.checkpoint_file(name) for each in self.online})
+
+    def prepare_log_start_offsets(self) -> Callable[[], None]:
+        """Call that of each LogDirectory; what is returned raises the first OSError when it has tried all."""
+        return _all_of([each.prepare_log_start_offsets() for each in self._all()])
+
+    def write_log_start_offsets(self) -> None:
+        """Store the start offset of each log.
+
+        Raises:
+            OSError: a checkpoint file cannot be written.
+        """
+        self.prepare_log_start_offsets()()
+
+    def prepare_checkpoints(self) -> Callable[[], None]:
+        """Call that of each LogDirectory; what is returned raises the first OSError when it has tried all."""
+        return _all_of([each.prepare_checkpoints() for each in self._all()])
+
+    def close(self, *, clean: bool = True, run: Run = run_in_turn) -> None:
+        """Close all logs and release the locks (LogDirectory.close).
+
+        Raises:
+            LogFlushError: an fsync failed; the next start recovers the logs of that directory.
+            OSError: a file cannot be written; the next start recovers the logs of that directory.
+        """
+        _all_of([partial(each.close, clean=clean, run=run) for each in self._all()])()
+
+    def close_unused(self) -> None:
+        """Close after a start that failed: a directory that needed no recovery then needs none the next time."""
+        _all_of([partial(each.close, clean=each.had_clean_shutdown) for each in self._all()])()
+
+
+class SplitCheckpoint:
+    """One CheckpointFile in each directory."""
+
+    def __init__(self, directories: LogDirectories, files: Mapping[LogDirectory, CheckpointFile]) -> None:
+        self._directories = directories
+        self._files = files
+        self._written: dict[LogDirectory, dict[TopicPartition, int]] = {}
+
+    def read(self) -> dict[TopicPartition, int]:
+        """Return the offsets of all files; a file that cannot be read gets a line in the log."""
+        offsets: dict[TopicPartition, int] = {}
+        for directory, file in self._files.items():
+            try:
+                offsets |= file.read()
+            except (DataDirectoryError, OSError) as problem:
+                logger.warning("a checkpoint cannot be read; it is made again", problem=str(problem))
+            self._written[directory] = {}
+        return offsets
+
+    def write(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Replace the files of which an offset has changed.
+
+        Raises:
+            OSError: a file cannot be written; the others are.
+        """
+        split: dict[LogDirectory, dict[TopicPartition, int]] = {each: {} for each in self._files}
+        for key, offset in offsets.items():
+            home = self._directories.home(*key)
+            if home is not None:
+                split[home][key] = offset
+        _all_of([partial(self._write, each, found) for each, found in split.items()])()
+
+    def _write(self, directory: LogDirectory, offsets: dict[TopicPartition, int]) -> None:
+        if self._written.get(directory) != offsets:
+            self._files[directory].write(offsets)
+            self._written[directory] = offsets
+
+
+def _check_metadata_path(fs: FileSystem, paths: Sequence[Path], metadata_path: Path) -> None:
+    """Check that the metadata log is where it is looked for, before anything is created.
+
+    Raises:
+        DataDirectoryError: it is, or was, in another directory.
+    """
+    known = [path for path in paths if path != metadata_path and _exists(fs, path / META_PROPERTIES)]
+    elsewhere = [path for path in known if _exists(fs, path / folder_name(METADATA_LOG, 0))]
+    if elsewhere:
+        raise DataDirectoryError(
+            f"the metadata log is in {elsewhere[0]}, not in {metadata_path}: list {elsewhere[0]} first in log.dirs, or"
+            " name it in metadata.log.dir"
+        )
+    if known and not _exists(fs, metadata_path / META_PROPERTIES):
+        raise DataDirectoryError(
+            f"{metadata_path}, which should have the metadata log, is new, but {known[0]} is not: is a disk not"
+            " mounted, or the first directory missing in log.dirs?"
+        )
+
+
+def _exists(fs: FileSystem, path: Path) -> bool:
+    try:
+        return fs.exists(path)
+    except OSError:
+        return False  # opening the directory says why
+
+
+def _at_the_same_time(
+    opens: Sequence[Callable[[], LogDirectory]], in_threads: bool
+) -> list[LogDirectory | DataDirectoryError]:
+    """Open directories, each in a thread if it is a disk; what fails is returned in its place."""
+
+    def result_of(open_one: Callable[[], LogDirectory]) -> LogDirectory | DataDirectoryError:
+        try:
+            return open_one()
+        except DataDirectoryError as problem:
+            return problem
+
+    if not in_threads or len(opens) < 2:
+        return [result_of(each) for each in opens]
+    with ThreadPoolExecutor(len(opens), thread_name_prefix="log-dir") as threads:
+        return list(threads.map(result_of, opens))
+
+
+def _all_of(works: Sequence[Callable[[], object]]) -> Callable[[], None]:
+    """Return a function that calls all, and then raises what the first one that failed has raised."""
+
+    def run() -> None:
+        failed: Exception | None = None
+        for each in works:
+            try:
+                each()
+            except Exception as problem:
+                failed = failed or problem
+        if failed is not None:
+            raise failed
+
+    return run
