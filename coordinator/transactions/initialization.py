@@ -22,11 +22,16 @@ API: Final = "InitProducerId"
 def prepare(request: InitProducerIdRequest, context: OperationContext) -> InitProducerIdRequest | Answer:
     """What can be answered without the transactional id."""
     error = ErrorCode.NONE
-    if not request.transactional_id or (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_EPOCH):
+    if not request.transactional_id or not names_whole_producer(request):
         error = ErrorCode.INVALID_REQUEST
     elif not 0 < request.transaction_timeout_ms <= context.config[TRANSACTION_MAX_TIMEOUT_MS]:
         error = ErrorCode.INVALID_TRANSACTION_TIMEOUT
     return request if error is ErrorCode.NONE else Answer(error_response(request, error, context.api_version))
+
+
+def names_whole_producer(request: InitProducerIdRequest) -> bool:
+    """Whether the request names a producer id and an epoch, or neither of them."""
+    return (request.producer_id == NO_PRODUCER_ID) == (request.producer_epoch == NO_EPOCH)
 
 
 def initialize(transaction: Transaction | None, request: InitProducerIdRequest, context: OperationContext) -> Decision:

@@ -242,6 +242,9 @@ class World:
         for each in at_once(service.to_verify(request, api_version, self.now_ms())):
             adds = api_version >= COMMIT_ADDS
             tp = TopicPartition(each.topic, each.partition)
+            if each.error is not ErrorCode.NONE:
+                verified[tp] = Verified(each.verification, each.error)
+                continue
             version = EPOCHS_OF_THEIR_OWN if adds else 0
             error = self.add(
                 transactional_id or "", producer_id, epoch, tp, client_version=version, only_verify=not adds

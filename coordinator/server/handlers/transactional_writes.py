@@ -91,17 +91,21 @@ class TransactionalProduce:
         request, call = self._request, self._call
         call.request_id = self._node.pending.register(call.connection)
         adds = call.api_version >= PRODUCE_ADDS
-        first = self._to_verify[0]
+        may_be_asked = [each for each in self._to_verify if each.error is NONE]
+        if not may_be_asked:
+            self._replied(append, {})
+            return
+        first = may_be_asked[0]
         asked = PartitionsRequest(
             request.transactional_id or "",
             first.producer_id,
             first.producer_epoch,
-            tuple(TopicPartition(each.topic, each.partition) for each in self._to_verify),
+            tuple(TopicPartition(each.topic, each.partition) for each in may_be_asked),
             EPOCH_BUMP_VERSION if adds else 0,
             only_verify=not adds,
         )
         replied = partial(self._replied, append)
-        if any(each.producer_id != first.producer_id for each in self._to_verify):
+        if any(each.producer_id != first.producer_id for each in may_be_asked):
             replied(dict.fromkeys(asked.partitions, ErrorCode.INVALID_PRODUCER_ID_MAPPING))
         else:
             self._node.transactions.ask(operations.ADD_PARTITIONS, asked.transactional_id, asked, replied)
@@ -109,7 +113,7 @@ class TransactionalProduce:
     def _replied(self, append: Continue, errors: PartitionErrors) -> None:
         verified: dict[tuple[str, int], Verified] = {}
         for each in self._to_verify:
-            error = errors[TopicPartition(each.topic, each.partition)]
+            error = each.error or errors[TopicPartition(each.topic, each.partition)]
             self._node.produce_service.end_verification(each, is_verified=error is NONE)
             verified[each.topic, each.partition] = Verified(each.verification, self._known_error(error))
         go_on(self._node, self._call, lambda: append(self._request, self._call, verified))
