@@ -110,7 +110,6 @@ class Verification:
             self.lowest_sequence = min(self.lowest_sequence, batch.base_sequence)
 
 
-
 class OpenTransaction(NamedTuple):
     """Where an open transaction begins, and how many bytes had been appended to the log before it."""
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from coordinator.internal_topics import INTERNAL_TOPICS
 from coordinator.log.names import check_topic_name, collision_key
 from coordinator.metadata.records import (
+    FeatureRecord,
     MetadataRecord,
     PartitionsRecord,
     ProducerIdsRecord,
@@ -38,7 +39,10 @@ class Topic:
 
 
 class MetadataImage:
-    """The topics, the quotas and the next producer id. Only records change it; each topic has a valid name."""
+    """The topics, the quotas, the levels of features and the next producer id.
+
+    Only records change it; each topic has a valid name.
+    """
 
     def __init__(self) -> None:
         self.topics: dict[str, Topic] = {}
@@ -49,6 +53,9 @@ class MetadataImage:
         self.next_producer_id = 0
         self.quotas: dict[QuotaEntity, dict[str, float]] = {}
         """Quotas by entity and key. No entity is without a quota."""
+        self.feature_levels: dict[str, int] = {}
+        """Features whose level was changed; the others have that of `metadata/features.py`."""
+        self.features_epoch = 0
 
     def apply(self, record: MetadataRecord) -> None:
         """Apply a record.
@@ -83,6 +90,9 @@ class MetadataImage:
                 self.next_producer_id = record.next_producer_id
             case QuotaRecord():
                 self._apply_quota(record)
+            case FeatureRecord():
+                self.feature_levels[record.name] = record.level
+                self.features_epoch = max(self.features_epoch, record.epoch)
 
     def _forget(self, topic: Topic | None) -> None:
         """Take back what a topic counts for. A log of an earlier version may repeat topics that are known."""
@@ -102,6 +112,8 @@ class MetadataImage:
         for entity, quotas in self.quotas.items():
             for key, value in quotas.items():
                 yield QuotaRecord(dict(entity), key, repr(value))
+        for name, level in self.feature_levels.items():
+            yield FeatureRecord(name, level, self.features_epoch)
 
     def copy(self) -> "MetadataImage":
         """Return a copy for `snapshot`: what changes this image does not change it. It is made quickly."""

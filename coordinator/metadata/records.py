@@ -52,8 +52,22 @@ class QuotaRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="quota"):
     value: str | None
 
 
+class FeatureRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="feature"):
+    """The cluster uses another level of a feature (KIP-584). `epoch` counts the changes of all features."""
+
+    name: str
+    level: int
+    epoch: int
+
+
 MetadataRecord = (
-    TopicRecord | PartitionsRecord | TopicConfigsRecord | RemoveTopicRecord | ProducerIdsRecord | QuotaRecord
+    TopicRecord
+    | PartitionsRecord
+    | TopicConfigsRecord
+    | RemoveTopicRecord
+    | ProducerIdsRecord
+    | QuotaRecord
+    | FeatureRecord
 )
 
 encode_record = msgspec.json.Encoder().encode

@@ -15,6 +15,7 @@ from coordinator.log.names import METADATA_LOG, check_topic_name
 from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.metadata.records import (
+    FeatureRecord,
     MetadataRecord,
     PartitionsRecord,
     ProducerIdsRecord,
@@ -123,6 +124,12 @@ class MetadataStore:
         """Set and remove quotas with one append and one flush."""
         if records:
             self._append(records, now_ms)
+
+    def change_features(self, levels: Mapping[str, int], now_ms: int) -> None:
+        """Let features have other levels from now on, with one append and one flush."""
+        if levels:
+            epoch = self.image.features_epoch + 1
+            self._append([FeatureRecord(name, level, epoch) for name, level in levels.items()], now_ms)
 
     def allocate_producer_id(self, now_ms: int) -> int:
         """Return a new producer id. An id is never returned twice, also after a restart."""

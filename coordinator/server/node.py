@@ -71,6 +71,7 @@ from coordinator.server.handlers.cluster import ClusterHandlers
 from coordinator.server.handlers.configs import ConfigHandlers
 from coordinator.server.handlers.data import DataHandlers
 from coordinator.server.handlers.delete_records import DeleteRecordsHandler
+from coordinator.server.handlers.features import FeatureHandlers
 from coordinator.server.handlers.groups import GroupHandlers
 from coordinator.server.handlers.inspection import InspectionHandlers
 from coordinator.server.handlers.quotas import QuotaHandlers
@@ -542,6 +543,7 @@ def dispatch_table(broker: NodeContext) -> tuple[DispatchTable, ClusterHandlers]
         TopicHandlers(broker),
         DataHandlers(broker),
         QuotaHandlers(broker),
+        FeatureHandlers(broker),
         ConfigHandlers(broker),
         DeleteRecordsHandler(broker),
         TopicPartitionsHandler(broker),

@@ -43,6 +43,8 @@ class Server:
         store.change_quotas(
             [QuotaRecord({"client-id": None}, "x", "inf"), QuotaRecord({"user": "u"}, "y", "0.1")], NOW_MS
         )
+        store.change_features({"transaction.version": 1}, NOW_MS)
+        store.change_features({"transaction.version": 0}, NOW_MS)
         store.allocate_producer_id(NOW_MS)
 
     def compaction(self, bytes_max: int, threads: "InLine | Thread") -> MetadataCompaction:
@@ -80,6 +82,8 @@ def facts(image: MetadataImage) -> tuple[object, ...]:
         image.partitions,
         image.next_producer_id,
         {entity: dict(quotas) for entity, quotas in image.quotas.items()},
+        dict(image.feature_levels),
+        image.features_epoch,
     )
 
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
-from tests.differential.steps import Rest, Send, Step
+from tests.differential.steps import Rest, Send
 from tests.differential.transactions.side import GROUP, TOPICS, TRANSACTIONAL_IDS
-from tests.differential.transactions.steps import Restart
+from tests.differential.transactions.steps import Restart, TransactionStep
 
 SHORT_MS: Final = 4_000
 """A transaction timeout that runs out in a Rest, and nowhere else."""
@@ -70,7 +70,7 @@ class Generator:
         ids = self._pick(["~t1"], ["~t1", "~t1"], ["~t1", "~t2"], ["~t1", "~t1", "~t2"], ["~t1", None])
         return [Producer(name, each, self._chance(0.6)) for name, each in zip("abc", ids, strict=False)]
 
-    def next_step(self) -> Step | None:
+    def next_step(self) -> TransactionStep | None:
         self._steps_left -= 1
         if self._steps_left < 0:
             return None
@@ -81,7 +81,9 @@ class Generator:
         if self.hurries and self._chance(0.06):
             return Rest()
         producer = self._random.choice(self._producers)
-        if self._has_group and not self._member["member_id"] or self._member["generation_id"] < 0 and self._has_group:
+        if (self._has_group and not self._member["member_id"]) or (
+            self._member["generation_id"] < 0 and self._has_group
+        ):
             return self._send(producer, "JoinGroup", *self._join())
         while True:
             moves = self._sensible(producer) if self._chance(0.68) else ODD
@@ -341,7 +343,7 @@ class Generator:
     def _strange_add_partitions(self, producer: Producer) -> "Asked":
         asked = self._strange_producer(producer)
         topics = _by_topic(self._random.sample(PARTITIONS, 2))
-        missing = ([], [], [], [{"name": "~unheard-of", "partitions": [0]}], [{"name": "~gone", "partitions": [7, -1]}])
+        missing: tuple[list[Body], ...] = ([], [], [], [{"name": "~unheard-of", "partitions": [0]}], [{"name": "~gone", "partitions": [7, -1]}])
         topics += self._pick(*missing)
         if self._chance(0.1):
             topics[0]["partitions"].append(self._pick(7, -1))
@@ -367,7 +369,9 @@ class Generator:
             {},
         )
         api, first, last, body = self._produce_to(producer, {tp: batch})
-        body |= self._pick({}, {}, {"transactional_id": self._pick(None, "", "~t1", "~t2", "~t3")}, {"acks": self._pick(1, 2, -2)})
+        body |= self._pick(
+            {}, {}, {"transactional_id": self._pick(None, "", "~t1", "~t2", "~t3")}, {"acks": self._pick(1, 2, -2)}
+        )
         if self._chance(0.2):
             body["topic_data"][0]["partition_data"][0]["index"] = self._pick(-1, 9)
         return api, self._pick(first, 3), self._pick(last, 13), body
@@ -400,21 +404,40 @@ class Generator:
         return "ListTransactions", 0, 2, body
 
     def _describe(self, producer: Producer) -> "Asked":
-        return "DescribeTransactions", 0, 0, {"transactional_ids": self._pick(["~t3"], ["~t1", "~t1"], [""], [], ["~t2", ""])}
+        return (
+            "DescribeTransactions",
+            0,
+            0,
+            {"transactional_ids": self._pick(["~t3"], ["~t1", "~t1"], [""], [], ["~t2", ""])},
+        )
 
     def _producers_of(self, producer: Producer) -> "Asked":
         indexes = self._pick([0], [7], [-1], [], [0, 0])
-        return "DescribeProducers", 0, 0, {"topics": [{"name": self._pick("~orders", "~unheard-of"), "partition_indexes": indexes}]}
+        return (
+            "DescribeProducers",
+            0,
+            0,
+            {"topics": [{"name": self._pick("~orders", "~unheard-of"), "partition_indexes": indexes}]},
+        )
 
     def _offsets(self, producer: Producer) -> "Asked":
         timestamps = self._random.sample((-1, -2, -3, 0, INT64_MAX), 2)
         partitions = [{"partition_index": n, "timestamp": at} for n, at in enumerate(timestamps)]
-        body = {"replica_id": -1, "isolation_level": self._pick(0, 1), "topics": [{"name": "~orders", "partitions": partitions}]}
+        body = {
+            "replica_id": -1,
+            "isolation_level": self._pick(0, 1),
+            "topics": [{"name": "~orders", "partitions": partitions}],
+        }
         return "ListOffsets", 2, 11, body
 
     def _find(self, producer: Producer) -> "Asked":
         keys = self._pick(["~t1"], ["~t1", "~t3"], [""], [])
-        return "FindCoordinator", 1, 6, {"key": self._pick("~t1", ""), "coordinator_keys": keys, "key_type": self._pick(1, 1, 1, 0, 3)}
+        return (
+            "FindCoordinator",
+            1,
+            6,
+            {"key": self._pick("~t1", ""), "coordinator_keys": keys, "key_type": self._pick(1, 1, 1, 0, 3)},
+        )
 
     def _join_again(self, producer: Producer) -> "Asked":
         return "JoinGroup", *self._join()
@@ -429,7 +452,12 @@ class Generator:
         return "OffsetCommit", 2, 10, body | {"topics": topics}
 
     def _delete_offsets(self, producer: Producer) -> "Asked":
-        return "OffsetDelete", 0, 0, {"group_id": GROUP, "topics": [{"name": "~orders", "partitions": [{"partition_index": 0}]}]}
+        return (
+            "OffsetDelete",
+            0,
+            0,
+            {"group_id": GROUP, "topics": [{"name": "~orders", "partitions": [{"partition_index": 0}]}]},
+        )
 
     def _delete_group(self, producer: Producer) -> "Asked":
         return "DeleteGroups", 0, 2, {"groups_names": [GROUP]}

@@ -76,9 +76,22 @@ class TransactionNames(Names):
 
     def _render(self, definition: Definition, name: str, message: Any, version: int) -> dict[str, Any]:
         said = super()._render(definition, name, message, version)
-        if version < KNOWS_ABORTABLE.get(definition.name, 0) and said.get("error_code") == ErrorCode.TRANSACTION_ABORTABLE:
+        if name == "PartitionData" and message.aborted_transactions:
+            said["aborted_transactions"] = self._needed(definition, message, version)
+        if (
+            version < KNOWS_ABORTABLE.get(definition.name, 0)
+            and said.get("error_code") == ErrorCode.TRANSACTION_ABORTABLE
+        ):
             said["error_code"] = ErrorCode.INVALID_TXN_STATE.value
         return said
+
+    def _needed(self, definition: Definition, partition: Any, version: int) -> list[dict[str, Any]]:
+        """The aborted transactions with records below the last stable offset: no other records are in the response.
+
+        Kafka also names some that follow, up to the next entry of the offset index.
+        """
+        needed = [each for each in partition.aborted_transactions if each.first_offset < partition.last_stable_offset]
+        return [self._render(definition, "AbortedTransaction", each, version) for each in needed]
 
     def _learn(self, producer_id: int) -> None:
         if producer_id >= 0 and producer_id not in self._producer_ids:

@@ -15,9 +15,9 @@ from tests.differential.kafka import RunningKafka
 from tests.differential.pair import SETTINGS as GROUP_SETTINGS
 from tests.differential.pair import Pair
 from tests.differential.play import ATTEMPTS, TooSlow
-from tests.differential.sides import new_prefix, prepare, _is_coordinator
+from tests.differential.sides import _is_coordinator, new_prefix, prepare
 from tests.differential.transactions.generate import Generator
-from tests.differential.transactions.play import Restarts, Retelling, Story, TransactionHistory, TransactionPlayer
+from tests.differential.transactions.play import Restarts, Retelling, TransactionHistory, TransactionPlayer
 from tests.differential.transactions.side import TransactionSide
 from tests.differential.transactions.steps import TransactionStep
 from tests.servers import RunningServer
@@ -113,7 +113,9 @@ class TransactionComparison:
         """A history for each seed; one with a difference is the shortest that still shows it."""
         histories = []
         for start in range(0, len(seeds), UNDER_WAY):
-            histories += await asyncio.gather(*(self._random_history(seed) for seed in seeds[start : start + UNDER_WAY]))
+            histories += await asyncio.gather(
+                *(self._random_history(seed) for seed in seeds[start : start + UNDER_WAY])
+            )
         return histories
 
     async def _random_history(self, seed: int) -> TransactionHistory:

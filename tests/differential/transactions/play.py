@@ -95,7 +95,9 @@ class Restarts:
 class TransactionPlayer:
     """One playing of one history."""
 
-    def __init__(self, sides: tuple[TransactionSide, TransactionSide], gate: asyncio.Semaphore, restarts: Restarts) -> None:
+    def __init__(
+        self, sides: tuple[TransactionSide, TransactionSide], gate: asyncio.Semaphore, restarts: Restarts
+    ) -> None:
         """`gate` bounds how many histories take steps at one time."""
         self._sides = sides
         self._gate = gate

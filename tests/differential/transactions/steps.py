@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from tests.differential.steps import Rest, Send, Step, step_from_json
+from tests.differential.steps import Rest, Send, step_from_json
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,11 @@ class Restart:
 TransactionStep = Send | Rest | Restart
 
 
-def transaction_step_from_json(written: dict[str, Any]) -> Step | Restart:
+def transaction_step_from_json(written: dict[str, Any]) -> TransactionStep:
     if "restart" not in written:
-        return step_from_json(written)
+        step = step_from_json(written)
+        assert isinstance(step, Send | Rest), step
+        return step
     last = written["last"] and step_from_json(written["last"])
-    assert last is None or isinstance(last, Send)
+    assert last is None or isinstance(last, Send), last
     return Restart(written["restart"], last)
