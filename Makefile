@@ -23,7 +23,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test conformance-kafka crash eos eos-java fuzz interop interop-ci kafka-tools simulate streams mutate nightly lint format docs hostile bench bench-assignors bench-broker bench-cleaner bench-consumer-offsets bench-coordinator bench-dashboard bench-load bench-partitions bench-pipeline bench-testkit bench-timers bench-wire lock testing-examples clean java python
+.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test conformance-kafka crash eos eos-java flink-sink fuzz interop interop-ci kafka-tools simulate streams mutate nightly lint format docs hostile bench bench-assignors bench-broker bench-cleaner bench-consumer-offsets bench-coordinator bench-dashboard bench-load bench-partitions bench-pipeline bench-testkit bench-timers bench-wire lock testing-examples clean java python
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -89,6 +89,9 @@ eos-java: build-tests java ## as `eos`, with Kafka's Java client (Java and Maven
 
 streams: build-tests java ## exactly once: Kafka Streams counts words for ROUNDS (100), while instances and the server are killed (Java and Maven)
 	@$(BIN)/python -m tests.eos --clients streams --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED))
+
+flink-sink: build-tests java ## exactly once: Flink's Kafka sink for ROUNDS (100), while tasks, the job and the server are killed (Java and Maven)
+	@$(BIN)/python -m tests.eos --clients flink --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED))
 
 flip-bits: build-tests ## flip each bit of a data folder in turn: what a start then serves, and whether a line names the file (minutes)
 	@$(BIN)/python -m tests.log.flip_bits
