@@ -659,6 +659,21 @@ TRANSACTIONAL_ID_EXPIRATION_MS = ConfigKey(
     1,
     INT32_MAX,
 )
+ADD_PARTITIONS_TO_TXN_RETRY_BACKOFF_MS = ConfigKey(
+    "add.partitions.to.txn.retry.backoff.ms",
+    20,
+    "The time in ms after which a Produce tries again to add its partitions to a transaction, while the transaction"
+    " before it ends.",
+    1,
+    INT32_MAX,
+)
+ADD_PARTITIONS_TO_TXN_RETRY_BACKOFF_MAX_MS = ConfigKey(
+    "add.partitions.to.txn.retry.backoff.max.ms",
+    100,
+    "How long in ms a Produce tries to add its partitions to a transaction before it fails.",
+    0,
+    INT32_MAX,
+)
 TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS = ConfigKey(
     "transaction.abort.timed.out.transaction.cleanup.interval.ms",
     10_000,

@@ -95,6 +95,7 @@ from coordinator.timers.system_clock import SystemClock
 from coordinator.timers.wheel import TimerWheel
 from coordinator.transactions.coordinator import TransactionCoordinator
 from coordinator.transactions.markers import MarkerSender
+from coordinator.transactions.partition_adder import PartitionAdder
 from coordinator.transactions.state_machine import TransactionStateMachine
 from coordinator.transactions.store import TransactionStore
 
@@ -253,6 +254,7 @@ class Node:
             fetch_service=fetch_service,
             coordinator=coordinator,
             transactions=transactions,
+            partition_adder=PartitionAdder(transactions.ask, self.scheduler, now_ms, config),
             marker_writer=marker_writer,
             load_producers=load_producers,
             flusher=flusher,
@@ -268,6 +270,7 @@ class Node:
         self.scheduler.on_iteration_end(notifier.notify)
         self.scheduler.on_due(coordinator.due)
         self.scheduler.on_due(transactions.due)
+        self.scheduler.on_due(broker.partition_adder.due)
         self.scheduler.on_due(
             lambda key, now_ms: fetch_service.expire(key.fetch) if isinstance(key, FetchTimeoutKey) else None
         )

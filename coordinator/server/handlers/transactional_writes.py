@@ -107,8 +107,13 @@ class TransactionalProduce:
         replied = partial(self._replied, append)
         if any(each.producer_id != first.producer_id for each in may_be_asked):
             replied(dict.fromkeys(asked.partitions, ErrorCode.INVALID_PRODUCER_ID_MAPPING))
+        elif adds:
+            self._node.partition_adder.add(asked, self._is_awaited, replied)
         else:
             self._node.transactions.ask(operations.ADD_PARTITIONS, asked.transactional_id, asked, replied)
+
+    def _is_awaited(self) -> bool:
+        return self._call.request_id in self._node.pending.unanswered
 
     def _replied(self, append: Continue, errors: PartitionErrors) -> None:
         verified: dict[tuple[str, int], Verified] = {}
