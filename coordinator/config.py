@@ -152,6 +152,16 @@ MAX_GROUPS_PER_IP = ConfigKey(
     1,
     INT32_MAX,
 )
+MAX_TRANSACTIONAL_IDS_PER_IP = ConfigKey(
+    "max.transactional.ids.per.ip",
+    500_000,
+    "The maximum number of transactional ids that producers of one IP address have initialized first, and that have not"
+    " expired (`transactional.id.expiration.ms`). An InitProducerId with another one is answered POLICY_VIOLATION. Some"
+    " clients, as Flink's Kafka sink with the naming strategy INCREMENTING, use new ids all the time. Kafka has no such"
+    " limit.",
+    1,
+    INT32_MAX,
+)
 MAX_PENDING_MEMBERS_PER_IP = ConfigKey(
     "max.pending.members.per.ip",
     20_000,

@@ -404,11 +404,14 @@ class Node:
     ) -> TransactionCoordinator:
         when_durable = self._flusher.when_durable if self._flusher.is_durable_only else None
 
+        addresses = environment.addresses
+        assert addresses is not None
+
         def make_shard(index: int) -> Shard[TransactionStateMachine]:
             log = partitions.get(TRANSACTIONS_TOPIC, index)
             load_bytes = self._config[TRANSACTION_STATE_LOG_LOAD_BUFFER_SIZE]
             store = TransactionStore(log, LEADER_EPOCH, notifier.mark_appended, load_bytes, when_durable)
-            return Shard(index, TransactionStateMachine(wheel), store, pending)
+            return Shard(index, TransactionStateMachine(wheel, addresses.transactional_ids), store, pending)
 
         def complete(partition: int, marker: TransactionMarker, reply: Callable[[ErrorCode], None]) -> None:
             complete_offsets(self.parts, partition, marker, reply)

@@ -331,7 +331,7 @@ class Generator:
         return api, self._pick(0, 3, 4), last, body | change
 
     def _strange_producer(self, producer: Producer) -> Body:
-        change = self._pick(
+        change: Body = self._pick(
             {"producer_epoch": producer.epoch + self._pick(-2, -1, 1)},
             {"producer_epoch": self._pick(-1, 0, 32767)},
             {"producer_id": self._pick(*self._producer_ids) or -1},

@@ -182,7 +182,8 @@ class TransactionPlayer:
                 return
             if time.monotonic() > deadline:
                 after = f"state after {sent.label} {sent.api} v{sent.version}" if sent else "state"
-                raise Difference(f"{after}: " + ("; ".join(differing(first, second)) or "the transaction does not end"))
+                ending = [name for name, state in (("Kafka", first), ("ours", second)) if _is_ending(state)]
+                raise Difference(f"{after}: {ending} {first['transactions']} " + "; ".join(differing(first, second)))
             await asyncio.sleep(LOOK_AGAIN_SECONDS)
 
 
