@@ -50,8 +50,8 @@ class Producer:
 class Generator:
     """A story for one seed: the same seed and the same answers give the same steps."""
 
-    def __init__(self, seed: int, profile: str, versions: Mapping[str, tuple[int, int]], *, restarts: bool) -> None:
-        self.profile = profile
+    def __init__(self, seed: int, versions: Mapping[str, tuple[int, int]], *, restarts: bool) -> None:
+        """`versions`: API → those that both sides serve. With `restarts`, the servers are restarted once."""
         self._random = random.Random(f"transactions {seed}")
         self._versions = versions
         self.hurries = self._chance(0.2)
@@ -343,7 +343,13 @@ class Generator:
     def _strange_add_partitions(self, producer: Producer) -> "Asked":
         asked = self._strange_producer(producer)
         topics = _by_topic(self._random.sample(PARTITIONS, 2))
-        missing: tuple[list[Body], ...] = ([], [], [], [{"name": "~unheard-of", "partitions": [0]}], [{"name": "~gone", "partitions": [7, -1]}])
+        missing: tuple[list[Body], ...] = (
+            [],
+            [],
+            [],
+            [{"name": "~unheard-of", "partitions": [0]}],
+            [{"name": "~gone", "partitions": [7, -1]}],
+        )
         topics += self._pick(*missing)
         if self._chance(0.1):
             topics[0]["partitions"].append(self._pick(7, -1))

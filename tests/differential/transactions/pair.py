@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,11 +15,11 @@ from tests.differential.kafka import RunningKafka
 from tests.differential.pair import SETTINGS as GROUP_SETTINGS
 from tests.differential.pair import Pair
 from tests.differential.play import ATTEMPTS, TooSlow
-from tests.differential.sides import _is_coordinator, new_prefix, prepare
+from tests.differential.sides import is_coordinator, new_prefix, prepare
 from tests.differential.transactions.generate import Generator
-from tests.differential.transactions.play import Restarts, Retelling, TransactionHistory, TransactionPlayer
+from tests.differential.transactions.play import Restarts, Retelling, Story, TransactionPlayer
 from tests.differential.transactions.side import TransactionSide
-from tests.differential.transactions.steps import TransactionStep
+from tests.differential.transactions.steps import TransactionHistory, TransactionStep
 from tests.servers import RunningServer
 from tests.waiting import wait_for
 from tests.wire_client import WireClient
@@ -40,6 +40,7 @@ UNDER_WAY: Final = 48
 """Histories that are restarted together, or of which most rest."""
 CONFIRMATIONS: Final = 2
 SHRINK_SECONDS: Final = 60
+SHRUNK_AT_MOST: Final = 4
 READY_SECONDS: Final = 60
 
 
@@ -52,22 +53,27 @@ class TransactionPair(Pair):
 
     async def restart(self, how: str) -> None:
         await asyncio.gather(
-            *(asyncio.to_thread(_restart, process, how) for process in (self.kafka_process, self.our_process))
+            *(asyncio.to_thread(restart, process, how) for process in (self.kafka_process, self.our_process))
         )
 
 
-def _restart(process: RunningKafka | RunningServer, how: str) -> None:
+def restart(process: RunningKafka | RunningServer, how: str) -> None:
     if how == "kill":
         process.kill()
     else:
         process.stop()
     process.start()
-    with WireClient(process.bootstrap, "restart") as client:
+    wait_for_coordinators(process.bootstrap)
+
+
+def wait_for_coordinators(bootstrap: str) -> None:
+    """Wait until the server has loaded all groups and transactional ids; the first time it makes their topics."""
+    with WireClient(bootstrap, "prepare") as client:
         wait_for(lambda: _is_ready(client), READY_SECONDS, "the coordinators to be loaded", every_ms=50)
 
 
 def _is_ready(client: WireClient) -> bool:
-    return _is_coordinator(client) and _coordinates_transactions(client)
+    return is_coordinator(client) and _coordinates_transactions(client)
 
 
 def _coordinates_transactions(client: WireClient) -> bool:
@@ -94,47 +100,46 @@ def running_pair(folder: Path) -> Iterator[TransactionPair]:
     ):
         sides = prepare("Kafka", kafka.bootstrap), prepare("our server", ours.bootstrap)
         for side in sides:
-            with WireClient(side.bootstrap, "prepare") as client:
-                wait_for(lambda: _coordinates_transactions(client), READY_SECONDS, "the transaction coordinator")
+            wait_for_coordinators(side.bootstrap)
         yield TransactionPair("transactions", *sides, kafka, ours)
 
 
 class TransactionComparison:
     """Plays histories on a pair, many at a time."""
 
-    def __init__(self, pair: TransactionPair, *, restarts: bool) -> None:
-        """With `restarts`, each history restarts the servers once."""
+    def __init__(self, pair: TransactionPair) -> None:
         self._pair = pair
         self._gate = asyncio.Semaphore(AT_ONE_TIME)
-        self._has_restarts = restarts
+        self._shrunk = 0
         self.restarts = Restarts(pair.restart)
 
-    async def random_histories(self, seeds: Sequence[int]) -> list[TransactionHistory]:
-        """A history for each seed; one with a difference is the shortest that still shows it."""
-        histories = []
+    async def random_histories(self, seeds: Sequence[int], *, restarts: bool) -> list[TransactionHistory]:
+        """A history for each seed; some with a difference are the shortest that still show it.
+
+        With `restarts`, each of them restarts the servers once.
+        """
+        histories: list[TransactionHistory] = []
         for start in range(0, len(seeds), UNDER_WAY):
-            histories += await asyncio.gather(
-                *(self._random_history(seed) for seed in seeds[start : start + UNDER_WAY])
-            )
-        return histories
+            together = [self._random_history(seed, restarts) for seed in seeds[start : start + UNDER_WAY]]
+            histories += await asyncio.gather(*together)
+        return [await self._confirm(history) if history.difference else history for history in histories]
 
-    async def _random_history(self, seed: int) -> TransactionHistory:
-        return await self._play(
-            lambda: Generator(seed, "transactions", self._pair.versions, restarts=self._has_restarts), seed
-        )
+    async def _random_history(self, seed: int, restarts: bool) -> TransactionHistory:
+        return await self._play(lambda: Generator(seed, self._pair.versions, restarts=restarts), seed)
 
-    async def confirm(self, history: TransactionHistory) -> TransactionHistory:
+    async def _confirm(self, history: TransactionHistory) -> TransactionHistory:
         """Play a history that differed again, and leave out steps for as long as it differs."""
         for _ in range(CONFIRMATIONS):
             again = await self.retell(history)
             if again.difference:
-                return await self._shrink(again)
+                self._shrunk += 1
+                return again if self._shrunk > SHRUNK_AT_MOST else await self._shrink(again)
         return replace(history, difference=f"in one of {1 + CONFIRMATIONS} playings: {history.difference}")
 
     async def retell(self, history: TransactionHistory) -> TransactionHistory:
         return await self._play(lambda: Retelling(history), history.seed)
 
-    async def _play(self, tell, seed: int) -> TransactionHistory:
+    async def _play(self, tell: Callable[[], Story], seed: int) -> TransactionHistory:
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 prefix = new_prefix()
@@ -144,7 +149,7 @@ class TransactionComparison:
                 continue
             history.attempts = attempt
             return history
-        return TransactionHistory(seed, attempts=ATTEMPTS)
+        return TransactionHistory(seed, ended=f"too slow {ATTEMPTS} times", attempts=ATTEMPTS)
 
     async def _shrink(self, history: TransactionHistory) -> TransactionHistory:
         size = max(len(history.steps) // 2, 1)

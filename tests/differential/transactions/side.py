@@ -8,6 +8,7 @@ from _wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from tests.differential.sides import CLOSED, LiveSide, Server
 from tests.differential.steps import Close, Send
 from tests.differential.transactions.names import OWN, TransactionNames
+from tests.differential.transactions.steps import TransactionHistory, step_label
 from tests.waiting import wait_for
 from tests.wire_client import WireClient
 
@@ -106,7 +107,36 @@ class TransactionSide(LiveSide):
             found[name] = await self.ask(Send(f"state-{self._asked}", "control", api, version, body))
         return found
 
-    def disconnect(self) -> None:
-        """The server is about to be restarted."""
-        self.leave()
+    def step_done(self) -> None:
+        """A live server needs not be told."""
+
+    def leave(self) -> None:
+        """Close the connections; the next request opens new ones."""
+        super().leave()
         self._connections.clear()
+
+
+class RecordedTransactionSide:
+    """What a server answered, and the states it was in, when the history was recorded."""
+
+    def __init__(self, history: TransactionHistory) -> None:
+        self._coming = list(history.outcomes)
+        self._steps = 0
+        self._labels = [step_label(step) for step in history.steps]
+
+    def prepare(self) -> None:
+        """There is nothing to prepare."""
+
+    async def ask(self, step: Send) -> Any:
+        """The requests come in the order in which they were recorded."""
+        return self._coming[self._labels.index(step.label)].answer
+
+    async def state(self) -> dict[str, Any]:
+        return self._coming[self._steps].state
+
+    def step_done(self) -> None:
+        """The state was compared; the next one is that after the next step."""
+        self._steps += 1
+
+    def leave(self) -> None:
+        """There is nothing to close."""
