@@ -83,6 +83,14 @@ class Marker(NamedTuple):
     coordinator_epoch: int
     transaction_version: int
 
+    @property
+    def is_of_producer(self) -> bool:
+        """Whether the producer id and epoch may be those of a producer.
+
+        Kafka fails to build another marker (`MemoryRecords.withEndTransactionMarker`): UNKNOWN_SERVER_ERROR.
+        """
+        return self.producer_id >= 0 and self.producer_epoch >= 0
+
 
 class Verification:
     """The transaction coordinator was asked whether a partition is part of a transaction.

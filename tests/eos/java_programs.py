@@ -12,6 +12,7 @@ from tests.eos.play import GROUP
 from tests.eos.rounds import SINK, SOURCE, Command
 from tests.eos.word_count import APPLICATION
 
+
 class Build(NamedTuple):
     """A folder with sources and a pom.xml."""
 

@@ -132,6 +132,12 @@ def test_a_transactional_batch_without_producer_is_not_verified(world):
     assert world.produce("t", -1, -1, -1) == NONE
 
 
+@pytest.mark.parametrize(("producer_id", "epoch"), [(-1, 0), (-(2**63), 0), (5, -1), (5, -32768)])
+def test_a_marker_of_no_producer_is_not_written(world, producer_id, epoch):
+    assert write_marker(world, Marker(producer_id, epoch, True, 0, 0)) == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert world.log().log_end_offset == 0
+
+
 def test_an_unknown_producer_begins_at_sequence_0(world):
     producer_id = world.initialize().producer_id
     assert world.produce("t", producer_id, 0, 5) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER

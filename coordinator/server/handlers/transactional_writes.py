@@ -245,7 +245,7 @@ class TransactionalWriteHandlers:
                 each.coordinator_epoch,
                 each.transaction_version,
             )
-            if tp.topic == OFFSETS_TOPIC:
+            if tp.topic == OFFSETS_TOPIC and marker.is_of_producer:
                 of_group = TransactionMarker(
                     Producer(marker.producer_id, marker.producer_epoch), marker.committed, marker.coordinator_epoch
                 )

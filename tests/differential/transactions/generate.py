@@ -57,6 +57,7 @@ class Generator:
         self.hurries = self._chance(0.2)
         self._producers = self._new_producers()
         self._steps_left = self._random.randint(25, 60)
+        self._has_restarts = restarts
         self._restart_at = self._random.randint(8, 20) if restarts else -1
         self._sent: dict[str, tuple[Send, Producer]] = {}
         self._member: Body = {"member_id": "", "generation_id": -1}
@@ -237,8 +238,9 @@ class Generator:
 
     def _produce(self, producer: Producer) -> "Asked":
         known = sorted(producer.added)
-        tp = self._pick(*known) if known and not producer.raises_epoch else self._pick(*PARTITIONS)
-        return self._produce_to(producer, {tp: self._batch(producer, tp)})
+        may_write = known if known and not producer.raises_epoch else list(PARTITIONS)
+        chosen = self._random.sample(may_write, min(len(may_write), self._pick(1, 1, 1, 2)))
+        return self._produce_to(producer, {tp: self._batch(producer, tp) for tp in chosen})
 
     def _produce_again(self, producer: Producer) -> "Asked":
         if not producer.last:
@@ -247,10 +249,10 @@ class Generator:
         return self._produce_to(producer, {tp: producer.last[tp]})
 
     def _produce_to(self, producer: Producer, batches: dict[Partition, Body]) -> "Asked":
-        topics = [
-            {"name": name, "topic_id": name, "partition_data": [{"index": index, "records": [batch]}]}
-            for (name, index), batch in batches.items()
-        ]
+        by_topic: dict[str, list[Body]] = {}
+        for (name, index), batch in batches.items():
+            by_topic.setdefault(name, []).append({"index": index, "records": [batch]})
+        topics = [{"name": name, "topic_id": name, "partition_data": data} for name, data in by_topic.items()]
         body = {"transactional_id": producer.transactional_id, "acks": -1, "timeout_ms": 10_000, "topic_data": topics}
         return ("Produce", 12, 13, body) if producer.raises_epoch else ("Produce", 3, 11, body)
 
@@ -400,6 +402,24 @@ class Generator:
     def _strange_end(self, producer: Producer) -> "Asked":
         return "EndTxn", 0, 5, self._strange_producer(producer) | {"committed": self._chance(0.5)}
 
+    def _write_markers(self, producer: Producer) -> "Asked":
+        """As `kafka-transactions.sh --abort` does. After a restart the servers have other coordinator epochs."""
+        if self._has_restarts:
+            return self._list(producer)
+        marker = {
+            "producer_id": self._pick(producer.producer_id or -1, -1),
+            # After one of a later epoch Kafka's coordinator gives up its own marker, and the transaction never ends.
+            "producer_epoch": max(producer.epoch + self._pick(0, 0, 0, -1), -1),
+            "transaction_result": self._chance(0.3),
+            "coordinator_epoch": self._pick(0, 0, -1),
+            "transaction_version": self._pick(0, 2),
+            "topics": [
+                {"name": each["name"], "partition_indexes": each["partitions"]}
+                for each in _by_topic(self._random.sample(PARTITIONS, self._pick(1, 1, 2)))
+            ],
+        }
+        return "WriteTxnMarkers", 1, 2, {"markers": [marker]}
+
     def _list(self, producer: Producer) -> "Asked":
         body = {
             "state_filters": self._random.sample(STATES, self._pick(0, 0, 1, 2)),
@@ -499,6 +519,7 @@ ODD: Final[dict[Move, int]] = {
     Generator._init: 2,
     Generator._init_again: 1,
     Generator._end: 2,
+    Generator._write_markers: 1,
     Generator._list: 2,
     Generator._describe: 1,
     Generator._producers_of: 1,
