@@ -1,4 +1,4 @@
-"""Play rounds of exactly once: python -m tests.eos [--clients librdkafka|java|streams|flink] [--rounds N] [--seed N]."""
+"""Play rounds of exactly once: python -m tests.eos [--clients NAME] [--rounds N] [--seed N]."""
 
 import argparse
 import random

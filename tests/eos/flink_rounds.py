@@ -1,4 +1,4 @@
-"""Rounds of Flink's Kafka sink with exactly once: its job, its process and the server are killed, each record is there once."""
+"""Rounds of Flink's Kafka sink with exactly once: its job and the server are killed, each record is there once."""
 
 import random
 import subprocess
@@ -63,7 +63,7 @@ class FlinkRounds:
                     name = event.__name__.strip("_").replace("_", " ")
                     told(f"round {number + 1}: {name}, {self._written(topics)} offsets of {self._count} records")
                 assert self._job is not None
-                wait_for(lambda: self._has_ended(), PROGRESS_SECONDS, "the job to end", every_ms=200)
+                wait_for(self._has_ended, PROGRESS_SECONDS, "the job to end", every_ms=200)
                 self._compare(topics)
             finally:
                 if self._job is not None:

@@ -1,4 +1,4 @@
-"""The programs of `java/` and `flink/`, built with jars that Maven brings; jars and classes are kept in the user's cache."""
+"""The programs of `java/` and `flink/`, built with jars of Maven; jars and classes are kept in the user's cache."""
 
 import hashlib
 import os
