@@ -35,6 +35,11 @@ from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage
 
 NO_OFFSET = -1
+MAGIC_BYTE: Final = 16
+MAGIC_OF_BATCHES: Final = 2
+ATTRIBUTES_LOW_BYTE: Final = 22
+TRANSACTIONAL_FLAG: Final = 0x10
+"""In a record batch (KIP-98)."""
 ADDS_PARTITIONS_VERSION: Final = 12
 """From this version on, Produce makes its partitions part of the transaction itself (KIP-890)."""
 TOPIC_ID_VERSION = 13
@@ -290,8 +295,10 @@ def has_transactional_batch(request: ProduceRequest) -> Steps[bool]:
     """
     for topic in request.topic_data:
         for data in topic.partition_data:
-            header = _first_header(data)
-            if header is not None and header.is_transactional:
+            # Each Produce without transactional id comes here, so nothing more of the batch is read.
+            records = data.records
+            is_batch = records and len(records) >= BATCH_HEADER_BYTES and records[MAGIC_BYTE] == MAGIC_OF_BATCHES
+            if is_batch and records[ATTRIBUTES_LOW_BYTE] & TRANSACTIONAL_FLAG:
                 return True
             yield
     return False

@@ -247,6 +247,12 @@ def test_without_transactional_id_a_transactional_batch_costs_the_whole_request(
     assert records_in(broker) == 0
 
 
+def test_a_message_of_an_older_format_is_no_transactional_batch(broker):
+    older = bytearray(batch(b"a", is_transactional=True, producer_id=PRODUCER, producer_epoch=0, base_sequence=0))
+    older[16] = 1
+    assert broker.produce("orders", bytes(older)).error_code == ErrorCode.INVALID_RECORD
+
+
 def test_acks_are_looked_at_after_the_partition(broker):
     assert broker.produce("orders", batch(b"a"), partition=9, acks=2).error_code == (
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
