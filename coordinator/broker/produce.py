@@ -296,8 +296,8 @@ def has_transactional_batch(request: ProduceRequest) -> Steps[bool]:
     for topic in request.topic_data:
         for data in topic.partition_data:
             # Each Produce without transactional id comes here, so nothing more of the batch is read.
-            records = data.records
-            is_batch = records and len(records) >= BATCH_HEADER_BYTES and records[MAGIC_BYTE] == MAGIC_OF_BATCHES
+            records = data.records or b""
+            is_batch = len(records) >= BATCH_HEADER_BYTES and records[MAGIC_BYTE] == MAGIC_OF_BATCHES
             if is_batch and records[ATTRIBUTES_LOW_BYTE] & TRANSACTIONAL_FLAG:
                 return True
             yield
