@@ -121,6 +121,8 @@ class MetadataImage:
         image.topics = self.topics.copy()  # a Topic never changes
         image.next_producer_id = self.next_producer_id
         image.quotas = {entity: dict(quotas) for entity, quotas in self.quotas.items()}
+        image.feature_levels = self.feature_levels.copy()
+        image.features_epoch = self.features_epoch
         return image
 
     def _apply_quota(self, record: QuotaRecord) -> None:
