@@ -23,7 +23,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test conformance-kafka crash eos eos-java folder-swap fuzz interop interop-ci kafka-tools simulate streams mutate nightly lint format docs hostile bench bench-assignors bench-broker bench-cleaner bench-consumer-offsets bench-coordinator bench-dashboard bench-load bench-partitions bench-pipeline bench-testkit bench-timers bench-wire lock testing-examples clean java python
+.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test conformance-kafka crash eos eos-java flink-sink folder-swap fuzz interop interop-ci kafka-tools simulate streams mutate nightly lint format docs hostile bench bench-assignors bench-broker bench-cleaner bench-consumer-offsets bench-coordinator bench-dashboard bench-load bench-partitions bench-pipeline bench-testkit bench-timers bench-wire lock testing-examples clean java python
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -59,8 +59,9 @@ test: build-tests ## all tests (Spark's too)
 HISTORIES ?= 500
 
 conformance-kafka: SEED ?= 1
-conformance-kafka: build-tests ## compare this server with a real Kafka in HISTORIES (500) random histories from SEED (1) on (Java, Maven)
+conformance-kafka: build-tests ## compare this server with a real Kafka in HISTORIES (500) random histories of groups, and as many with transactions, from SEED (1) on (Java, Maven)
 	@$(BIN)/python -m tests.differential --histories $(HISTORIES) --seed $(SEED)
+	@$(BIN)/python -m tests.differential.transactions --histories $(HISTORIES) --seed $(SEED)
 
 # Each target runs for FUZZ_SECONDS. The corpus and failing inputs are kept in .fuzz.
 FUZZ_SECONDS ?= 60
@@ -90,6 +91,9 @@ eos-java: build-tests java ## as `eos`, with Kafka's Java client (Java and Maven
 streams: build-tests java ## exactly once: Kafka Streams counts words for ROUNDS (100), while instances and the server are killed (Java and Maven)
 	@$(BIN)/python -m tests.eos --clients streams --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED))
 
+flink-sink: build-tests java ## exactly once: Flink's Kafka sink for ROUNDS (100), while tasks, the job and the server are killed (Java and Maven)
+	@$(BIN)/python -m tests.eos --clients flink --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED))
+
 flip-bits: build-tests ## flip each bit of a data folder in turn: what a start then serves, and whether a line names the file (minutes)
 	@$(BIN)/python -m tests.log.flip_bits
 
@@ -101,7 +105,8 @@ nightly: build-tests ## with checks of every decision: simulate for NIGHTLY_SECO
 	@$(BIN)/python -m tests.simulation --seconds $(NIGHTLY_SECONDS) $(if $(SEED),--seed $(SEED))
 	@$(BIN)/python -m pytest -q tests/conformance
 	@seed=$(or $(SEED),$$(( RANDOM * 32768 + RANDOM ))); echo "histories with Kafka, seeds from $$seed on"; \
-		$(BIN)/python -m tests.differential --histories $(HISTORIES) --seed $$seed || \
+		{ $(BIN)/python -m tests.differential --histories $(HISTORIES) --seed $$seed && \
+		$(BIN)/python -m tests.differential.transactions --histories $(HISTORIES) --seed $$seed; } || \
 		{ [ $$? -eq 2 ] && echo "left out: there is no Kafka to compare with"; }
 
 mutate: build-tests ## apply each mutant of tests/mutations; a test must detect it (about ten minutes)

@@ -8,8 +8,15 @@ class InvalidBatch(Exception):
 
     error: ErrorCode
     record_errors: Sequence[tuple[int, str]]
+    names_log_start: bool
+    """Whether the response names the first offset of the log: the log has rejected the batch, not the request.
 
-    def __init__(self, error: ErrorCode, why: str, record_errors: Sequence[tuple[int, str]] = ()) -> None: ...
+    As in `ReplicaManager.appendToLocalLog`, not if the batch is corrupt or too large.
+    """
+
+    def __init__(
+        self, error: ErrorCode, why: str, record_errors: Sequence[tuple[int, str]] = (), names_log_start: bool = True
+    ) -> None: ...
 
 def validate_batch(
     data: bytes | bytearray | memoryview | None,

@@ -69,12 +69,16 @@ cdef struct Scan:
     bint is_keyless                                 # the record that was read last
 
 
+WITHOUT_LOG_START = (ErrorCode.CORRUPT_MESSAGE, ErrorCode.MESSAGE_TOO_LARGE)
+
+
 class InvalidBatch(Exception):
 
-    def __init__(self, error, why, record_errors=()):
+    def __init__(self, error, why, record_errors=(), names_log_start=True):
         super().__init__(why)
         self.error = error
         self.record_errors = record_errors
+        self.names_log_start = names_log_start and error not in WITHOUT_LOG_START
 
 
 def validate_batch(
@@ -131,16 +135,23 @@ cdef BatchHeader check_header(const uint8_t *data, Py_ssize_t end, int api_versi
     cdef Py_ssize_t size = size_of_batch(data, 0, end)
     cdef int attributes
     if size == 0:
-        raise InvalidBatch(ErrorCode.INVALID_RECORD, "one whole record batch is expected for each partition")
+        raise InvalidBatch(
+            ErrorCode.INVALID_RECORD, "one whole record batch is expected for each partition", names_log_start=False
+        )
     if data[MAGIC] != 2:
-        raise InvalidBatch(ErrorCode.INVALID_RECORD, f"record format {data[MAGIC]} is not supported; use format 2")
+        raise InvalidBatch(
+            ErrorCode.INVALID_RECORD, f"record format {data[MAGIC]} is not supported; use format 2", names_log_start=False
+        )
     attributes = load_uint16(data + ATTRIBUTES)
     if api_version < FIRST_VERSION_WITH_ZSTD and attributes & COMPRESSION_MASK == ZSTD:
         raise InvalidBatch(
-            ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"zstd needs Produce version {FIRST_VERSION_WITH_ZSTD} or later"
+            ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"zstd needs Produce version {FIRST_VERSION_WITH_ZSTD} or later",
+            names_log_start=False,
         )
     if size_of_batch(data, size, end) != 0:
-        raise InvalidBatch(ErrorCode.INVALID_RECORD, "only one record batch is allowed for each partition")
+        raise InvalidBatch(
+            ErrorCode.INVALID_RECORD, "only one record batch is allowed for each partition", names_log_start=False
+        )
     if load_uint64(data + BASE_OFFSET) != 0:
         raise InvalidBatch(
             ErrorCode.INVALID_RECORD, f"the base offset must be 0, not {<int64_t>load_uint64(data + BASE_OFFSET)}"

@@ -162,6 +162,16 @@ MAX_GROUPS_PER_IP = ConfigKey(
     1,
     INT32_MAX,
 )
+MAX_TRANSACTIONAL_IDS_PER_IP = ConfigKey(
+    "max.transactional.ids.per.ip",
+    500_000,
+    "The maximum number of transactional ids that producers of one IP address have initialized first, and that have not"
+    " expired (`transactional.id.expiration.ms`). An InitProducerId with another one is answered POLICY_VIOLATION. Some"
+    " clients, as Flink's Kafka sink with the naming strategy INCREMENTING, use new ids all the time. Kafka has no such"
+    " limit.",
+    1,
+    INT32_MAX,
+)
 MAX_PENDING_MEMBERS_PER_IP = ConfigKey(
     "max.pending.members.per.ip",
     20_000,
@@ -667,6 +677,21 @@ TRANSACTIONAL_ID_EXPIRATION_MS = ConfigKey(
     604_800_000,
     "The time in ms after its last change at which a transactional id without an open transaction is forgotten.",
     1,
+    INT32_MAX,
+)
+ADD_PARTITIONS_TO_TXN_RETRY_BACKOFF_MS = ConfigKey(
+    "add.partitions.to.txn.retry.backoff.ms",
+    20,
+    "The time in ms after which a Produce tries again to add its partitions to a transaction, while the transaction"
+    " before it ends.",
+    1,
+    INT32_MAX,
+)
+ADD_PARTITIONS_TO_TXN_RETRY_BACKOFF_MAX_MS = ConfigKey(
+    "add.partitions.to.txn.retry.backoff.max.ms",
+    100,
+    "How long in ms a Produce tries to add its partitions to a transaction before it fails.",
+    0,
     INT32_MAX,
 )
 TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS = ConfigKey(

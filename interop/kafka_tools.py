@@ -50,6 +50,7 @@ def commands(scratch: Path) -> list[Tool]:
     at, by = f"--bootstrap-server {SERVER}", f"--bootstrap-server {SERVER} --topic tool"
     load = f"--topic tool --record-size 200 --throughput -1 --command-property bootstrap.servers={SERVER}"
     topics, configs, transactions = f"{TOOLS}.TopicCommand", CONFIGS, f"{TOOLS}.TransactionsCommand"
+    features = f"{TOOLS}.FeatureCommand"
     reassign, cluster = f"{TOOLS}.reassign.ReassignPartitionsCommand", f"{TOOLS}.ClusterTool"
     return [
         Tool("kafka-topics", topics, f"{by} --create --partitions 3 --config retention.ms=90000000", "Created"),
@@ -82,7 +83,31 @@ def commands(scratch: Path) -> list[Tool]:
             r"user-principal 'u' are producer_byte_rate",
         ),
         Tool("kafka-broker-api-versions", f"{TOOLS}.BrokerApiVersionsCommand", at, r"EndTxn\(26\): 0 to 5"),
-        Tool("kafka-features", f"{TOOLS}.FeatureCommand", f"{at} describe", "transaction.version"),
+        Tool(
+            "kafka-features",
+            features,
+            f"{at} describe",
+            r"transaction.version\s+SupportedMinVersion: 0\s+SupportedMaxVersion: 2\s+FinalizedVersionLevel: 2",
+        ),
+        Tool(
+            "kafka-features",
+            features,
+            f"{at} downgrade --feature transaction.version=1",
+            "transaction.version was downgraded to 1",
+        ),
+        Tool("kafka-features", features, f"{at} describe", r"transaction.version\s.*FinalizedVersionLevel: 1"),
+        Tool(
+            "kafka-features",
+            features,
+            f"{at} upgrade --feature transaction.version=2",
+            "transaction.version was upgraded to 2",
+        ),
+        Tool(
+            "kafka-features",
+            features,
+            f"{at} upgrade --feature transaction.version=3",
+            "only supports versions 0-2",
+        ),
         Tool(
             "kafka-producer-perf-test",
             f"{TOOLS}.ProducerPerformance",

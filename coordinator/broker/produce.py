@@ -35,6 +35,11 @@ from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage
 
 NO_OFFSET = -1
+MAGIC_BYTE: Final = 16
+MAGIC_OF_BATCHES: Final = 2
+ATTRIBUTES_LOW_BYTE: Final = 22
+TRANSACTIONAL_FLAG: Final = 0x10
+"""In a record batch (KIP-98)."""
 ADDS_PARTITIONS_VERSION: Final = 12
 """From this version on, Produce makes its partitions part of the transaction itself (KIP-890)."""
 TOPIC_ID_VERSION = 13
@@ -52,23 +57,28 @@ class Sent(NamedTuple):
 
 
 class ToVerify(NamedTuple):
-    """A batch whose partition the transaction coordinator has to know as part of the producer's transaction."""
+    """A batch whose partition the transaction coordinator has to know as part of the producer's transaction.
+
+    With an `error` it is not asked, and nothing was begun.
+    """
 
     topic: str
     partition: int
     producer_id: int
     producer_epoch: int
     log: PartitionLog
-    verification: Verification
+    verification: Verification | None
+    error: ErrorCode = ErrorCode.NONE
 
 
 class Verified(NamedTuple):
     """The answer of the transaction coordinator about one partition."""
 
-    verification: Verification
+    verification: Verification | None
     error: ErrorCode
 
 
+NEEDS_TRANSACTIONAL_ID: Final = "a transactional batch needs a transactional id"
 NOTHING_VERIFIED: Final[Mapping[tuple[str, int], Verified]] = {}
 
 
@@ -102,10 +112,15 @@ class ProduceService:
         `verified` has what the transaction coordinator answered about the partitions of `to_verify`.
         """
         response = ProduceResponse()
+        is_unauthorized = request.transactional_id is None and (yield from has_transactional_batch(request))
         for topic, partition_data in _once_each(request.topic_data):
             name = self._name(topic, api_version)
             partition_responses = []
             for data in partition_data:
+                if is_unauthorized:
+                    error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+                    partition_responses.append(rejected_partition(data.index, error, NEEDS_TRANSACTIONAL_ID))
+                    continue
                 sent = Sent(request, api_version, name, data)
                 partition_responses.append((yield from self._produce_one(sent, verified, now_ms)))
                 yield
@@ -125,25 +140,28 @@ class ProduceService:
             for data in partition_data:
                 header = _first_header(data)
                 log = None if name is None else self._partitions.locate(name, data.index)
-                if header is None or not header.is_transactional or not isinstance(log, PartitionLog):
+                if header is None or not has_producer_id(header) or not isinstance(log, PartitionLog):
+                    continue
+                if not header.is_transactional:
                     continue
                 assert name is not None
                 try:
                     states = yield from self._producers.load(log, now_ms)
                 except OSError:
                     continue  # `produce` says why
-                if not states.is_open(header.producer_id, header.producer_epoch):
-                    verification = states.begin_verification(header, api_version >= ADDS_PARTITIONS_VERSION)
-                    found.append(
-                        ToVerify(name, data.index, header.producer_id, header.producer_epoch, log, verification)
-                    )
+                asked = ToVerify(name, data.index, header.producer_id, header.producer_epoch, log, None)
+                if states.is_fenced(header):
+                    found.append(asked._replace(error=ErrorCode.INVALID_PRODUCER_EPOCH))
+                elif not states.is_open(header.producer_id, header.producer_epoch):
+                    begun = states.begin_verification(header, api_version >= ADDS_PARTITIONS_VERSION)
+                    found.append(asked._replace(verification=begun))
                 yield
         return found
 
     def end_verification(self, asked: ToVerify, *, is_verified: bool) -> None:
         """The answer of the transaction coordinator is there, or nobody waits for it any more."""
         states = asked.log.open_transactions
-        if isinstance(states, ProducerStates):
+        if isinstance(states, ProducerStates) and asked.verification is not None:
             states.end_verification(asked.producer_id, asked.verification, is_verified=is_verified)
 
     def _name(self, topic: TopicProduceData, api_version: int) -> str | None:
@@ -158,15 +176,9 @@ class ProduceService:
         index, topic = sent.data.index, sent.topic
         if topic is None:
             return rejected_partition(index, ErrorCode.UNKNOWN_TOPIC_ID)
-        if sent.request.acks not in (-1, 0, 1):
-            return rejected_partition(index, ErrorCode.INVALID_REQUIRED_ACKS)
         log = self._partitions.locate(topic, index)
         if isinstance(log, ErrorCode):
             return rejected_partition(index, log)
-        if topic in READ_ONLY_TOPICS:
-            return rejected_partition(
-                index, ErrorCode.INVALID_TOPIC_EXCEPTION, f"only the coordinator may write to {topic}"
-            )
         verification = None
         if (answer := verified.get((topic, index))) is not None:
             verification = answer.verification
@@ -174,6 +186,13 @@ class ProduceService:
                 is_old = answer.error is ErrorCode.INVALID_TXN_STATE
                 message = "Partition was not added to the transaction" if is_old else None
                 return rejected_partition(index, answer.error, message)
+        # As `ReplicaManager.appendRecords`: after the transaction, before what the partition checks.
+        if sent.request.acks not in (-1, 0, 1):
+            return rejected_partition(index, ErrorCode.INVALID_REQUIRED_ACKS)
+        if topic in READ_ONLY_TOPICS:
+            return rejected_partition(
+                index, ErrorCode.INVALID_TOPIC_EXCEPTION, f"only the coordinator may write to {topic}"
+            )
         try:
             header, batch = self._validate(sent, log, now_ms)
             if has_producer_id(header) and self._producers.current(log) is None:
@@ -184,7 +203,10 @@ class ProduceService:
         except ProducersUnknown as problem:
             return rejected_partition(index, ErrorCode.KAFKA_STORAGE_ERROR, str(problem))
         except InvalidBatch as problem:
-            return rejected_partition(index, problem.error, str(problem), problem.record_errors)
+            rejected = rejected_partition(index, problem.error, str(problem), problem.record_errors)
+            if problem.names_log_start:
+                rejected.log_start_offset = log.log_start_offset
+            return rejected
         except RecordListTooLarge as problem:
             return rejected_partition(index, ErrorCode.MESSAGE_TOO_LARGE, str(problem))
         except (LogAppendError, OSError, CorruptBatch) as problem:
@@ -211,10 +233,6 @@ class ProduceService:
             self._decompressed_bytes_max,
             "compact" in config.cleanup_policy,
         )
-        if header.is_transactional and sent.request.transactional_id is None:
-            raise InvalidBatch(
-                ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "a transactional batch needs a transactional id"
-            )
         return header, batch
 
     def _load_producers(self, log: PartitionLog, now_ms: int) -> Steps[None]:
@@ -245,7 +263,9 @@ class ProduceService:
             if isinstance(verdict, AppendedBatch):
                 return _appended(index, verdict.base_offset, log)
             if verdict is not ErrorCode.NONE:
-                return rejected_partition(index, verdict)
+                rejected = rejected_partition(index, verdict)
+                rejected.log_start_offset = log.log_start_offset
+                return rejected
         appended_bytes = log.appended_bytes
         appended = log.append(batch, self._image.leader_epoch, now_ms, check_crc=False)
         self._producers.appended(log, header, appended.base_offset, appended_bytes, now_ms)
@@ -266,6 +286,22 @@ def _first_header(data: PartitionProduceData) -> BatchHeader | None:
     except CorruptBatch:
         return None
     return headers[0] if headers else None
+
+
+def has_transactional_batch(request: ProduceRequest) -> Steps[bool]:
+    """Whether a partition gets a transactional batch (`RequestUtils.hasTransactionalRecords`).
+
+    Without a transactional id Kafka then rejects the whole request, as not authorized.
+    """
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            # Each Produce without transactional id comes here, so nothing more of the batch is read.
+            records = data.records or b""
+            is_batch = len(records) >= BATCH_HEADER_BYTES and records[MAGIC_BYTE] == MAGIC_OF_BATCHES
+            if is_batch and records[ATTRIBUTES_LOW_BYTE] & TRANSACTIONAL_FLAG:
+                return True
+            yield
+    return False
 
 
 def _once_each(topics: list[TopicProduceData]) -> Iterable[tuple[TopicProduceData, Iterable[PartitionProduceData]]]:

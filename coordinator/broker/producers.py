@@ -20,6 +20,8 @@ NO_OFFSET: Final = -1
 NO_SEQUENCE: Final = -1
 NO_COORDINATOR_EPOCH: Final = -1
 SEQUENCE_MASK: Final = 0x7FFFFFFF
+REFUSED_REMEMBERED: Final = 100
+"""Producers per partition whose last batch was refused because it is in no transaction."""
 BATCHES_REMEMBERED: Final = 5
 """A producer has at most five requests in flight, so it never retries an older batch (KIP-98)."""
 EPOCH_BUMP_VERSION: Final = 2
@@ -81,6 +83,14 @@ class Marker(NamedTuple):
     coordinator_epoch: int
     transaction_version: int
 
+    @property
+    def is_of_producer(self) -> bool:
+        """Whether the producer id and epoch may be those of a producer.
+
+        Kafka fails to build another marker (`MemoryRecords.withEndTransactionMarker`): UNKNOWN_SERVER_ERROR.
+        """
+        return self.producer_id >= 0 and self.producer_epoch >= 0
+
 
 class Verification:
     """The transaction coordinator was asked whether a partition is part of a transaction.
@@ -88,15 +98,24 @@ class Verification:
     It is good for one transaction: a marker that is written meanwhile makes it void, even if the answer was yes.
     """
 
-    __slots__ = ("lowest_sequence", "starts_at_zero", "waiting")
+    __slots__ = ("epoch", "lowest_sequence", "starts_at_zero", "waiting")
 
-    def __init__(self, sequence: int, starts_at_zero: bool) -> None:
+    def __init__(self, batch: BatchHeader, starts_at_zero: bool) -> None:
         """`starts_at_zero`: a producer that the partition does not know has to begin with sequence 0 (KIP-890)."""
-        self.lowest_sequence = sequence
-        """Of the batches that wait for the answer: the transaction cannot begin with a later one."""
+        self.epoch = batch.producer_epoch
+        self.lowest_sequence = batch.base_sequence
+        """Of the batches of that epoch that were asked about: no later one may be the first that is appended."""
         self.starts_at_zero = starts_at_zero
         self.waiting = 0
         """How many batches wait for the answer."""
+
+    def add(self, batch: BatchHeader) -> None:
+        """Another batch waits for the answer (`VerificationStateEntry.maybeUpdateLowestSequenceAndEpoch`)."""
+        self.waiting += 1
+        if batch.producer_epoch > self.epoch:
+            self.epoch, self.lowest_sequence = batch.producer_epoch, batch.base_sequence
+        elif batch.producer_epoch == self.epoch:
+            self.lowest_sequence = min(self.lowest_sequence, batch.base_sequence)
 
 
 class OpenTransaction(NamedTuple):
@@ -116,6 +135,8 @@ class ProducerStates:
         self.open: dict[int, OpenTransaction] = {}
         """Producer id → its open transaction, in the order of their first offsets."""
         self._verifications: dict[int, Verification] = {}
+        self._refused: dict[int, None] = {}
+        """The producers of `_verifications` that no batch waits for and whose last answer was no, oldest first."""
         self.next_offset = 0
         """The offset of the log up to which the states are known."""
 
@@ -152,7 +173,9 @@ class ProducerStates:
             begun = self._verifications.get(batch.producer_id)
             if begun is None or begun is not verification:
                 return ErrorCode.INVALID_TXN_STATE
+        if (begun := self._verifications.get(batch.producer_id)) is not None:
             is_unknown = producer is None and begun.starts_at_zero and batch.base_sequence != 0
+            # As `ProducerAppendInfo.checkSequence`, also for a batch that is not transactional.
             if is_unknown or batch.base_sequence > begun.lowest_sequence:
                 return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         if producer is None:
@@ -186,7 +209,7 @@ class ProducerStates:
         if batch.is_transactional and first_offset is None and batch.record_count:
             first_offset = base_offset
             self.open[producer_id] = OpenTransaction(base_offset, appended_bytes)
-            self._verifications.pop(producer_id, None)
+            self._forget_verification(producer_id)
         batches: tuple[AppendedBatch, ...] = (appended,)
         coordinator_epoch = NO_COORDINATOR_EPOCH
         if producer is not None:
@@ -210,21 +233,35 @@ class ProducerStates:
         """Whether the producer has a transaction open in this partition at that epoch."""
         return producer_id in self.open and self._producers[producer_id].epoch == producer_epoch
 
+    def is_fenced(self, batch: BatchHeader) -> bool:
+        """Whether the partition knows a newer epoch of the producer."""
+        producer = self._producers.get(batch.producer_id)
+        return producer is not None and batch.producer_epoch < producer.epoch
+
     def begin_verification(self, batch: BatchHeader, starts_at_zero: bool) -> Verification:
         """Remember that the transaction coordinator is being asked about a batch; `end_verification` has to follow."""
         begun = self._verifications.get(batch.producer_id)
         if begun is None:
-            begun = self._verifications[batch.producer_id] = Verification(batch.base_sequence, starts_at_zero)
-        begun.lowest_sequence = min(begun.lowest_sequence, batch.base_sequence)
-        begun.waiting += 1
+            begun = self._verifications[batch.producer_id] = Verification(batch, starts_at_zero)
+        begun.add(batch)
+        self._refused.pop(batch.producer_id, None)
         return begun
 
     def end_verification(self, producer_id: int, verification: Verification, *, is_verified: bool) -> None:
-        """The answer is there. What was never verified is forgotten: anybody may ask for any producer id."""
+        """The answer is there. Of what was refused, only the newest is remembered: anybody may ask for any producer id.
+
+        It is remembered so that the transaction does not begin with a batch that was sent after the refused one.
+        """
         verification.waiting -= 1
         is_unused = not is_verified and verification.waiting == 0
         if is_unused and self._verifications.get(producer_id) is verification:
-            del self._verifications[producer_id]
+            self._refused[producer_id] = None
+            if len(self._refused) > REFUSED_REMEMBERED:
+                self._forget_verification(next(iter(self._refused)))
+
+    def _forget_verification(self, producer_id: int) -> None:
+        self._verifications.pop(producer_id, None)
+        self._refused.pop(producer_id, None)
 
     def check_marker(self, marker: Marker) -> ErrorCode:
         """Check a marker before it is written.
@@ -257,7 +294,7 @@ class ProducerStates:
         producer = self._producers.get(producer_id)
         batches = producer.batches if producer is not None and producer.epoch == producer_epoch else ()
         was_open = self.open.pop(producer_id, None)
-        self._verifications.pop(producer_id, None)
+        self._forget_verification(producer_id)
         self._put(producer_id, ProducerState(producer_epoch, at_ms, batches, None, coordinator_epoch))
         if was_open is None or committed:
             return None
@@ -283,7 +320,7 @@ class ProducerStates:
             if state.last_timestamp_ms <= latest_ms and state.first_offset is None
         ]:
             del self._producers[producer_id]
-            self._verifications.pop(producer_id, None)
+            self._forget_verification(producer_id)
 
     def snapshot(self) -> list[tuple[int, ProducerState]]:
         """The producers as they are now; to be encoded by `snapshot_entries`."""

@@ -34,6 +34,8 @@ class MarkerWriter:
         log = self._partitions.locate(topic, partition)
         if isinstance(log, ErrorCode):
             return log
+        if not marker.is_of_producer:
+            return ErrorCode.UNKNOWN_SERVER_ERROR
         now_ms = self._now_ms()
         try:
             states = yield from self._producers.load(log, now_ms)

@@ -1,12 +1,17 @@
-"""How many groups, and how many member ids that nobody uses yet, the clients of one address may have.
+"""How many groups, transactional ids, and member ids that nobody uses yet, the clients of one address may have.
 
-Both cost a client one small request, and live on when its connection is closed. Kafka has no such limits.
+All of them cost a client one small request, and live on when its connection is closed. Kafka has no such limits.
 """
 
 from collections import Counter, OrderedDict
 from typing import Final, NamedTuple
 
-from coordinator.config import MAX_GROUPS_PER_IP, MAX_PENDING_MEMBERS_PER_IP, Config
+from coordinator.config import (
+    MAX_GROUPS_PER_IP,
+    MAX_PENDING_MEMBERS_PER_IP,
+    MAX_TRANSACTIONAL_IDS_PER_IP,
+    Config,
+)
 
 ADDRESSES_MAX: Final = 10_000
 """Addresses with pending members that are remembered; of the one without news for the longest, all are given up."""
@@ -19,35 +24,53 @@ class PendingMember(NamedTuple):
     member_id: str
 
 
-class AddressLimits:
-    """`max.groups.per.ip` and `max.pending.members.per.ip`, over all partitions of a node.
+class Creations:
+    """What the clients of each address have created and what still exists, by name."""
 
-    Groups that were loaded from the log count for no address, because the log does not say who created them.
+    def __init__(self, per_address_max: int) -> None:
+        self._per_address_max = per_address_max
+        self._creators: dict[str, str] = {}
+        self._counts: Counter[str] = Counter()
+
+    def is_allowed(self, client_host: str) -> bool:
+        return self._counts[client_host] < self._per_address_max
+
+    def add(self, name: str, client_host: str) -> None:
+        self._creators[name] = client_host
+        self._counts[client_host] += 1
+
+    def remove(self, name: str) -> None:
+        """It does not exist any more; nothing happens if it is not known who created it."""
+        client_host = self._creators.pop(name, None)
+        if client_host is not None:
+            self._counts[client_host] -= 1
+            if not self._counts[client_host]:
+                del self._counts[client_host]
+
+
+class AddressLimits:
+    """`max.groups.per.ip`, `max.transactional.ids.per.ip`, `max.pending.members.per.ip`, over all partitions of a node.
+
+    What was loaded from the logs counts for no address, because the logs do not say who created it.
     """
 
     def __init__(self, config: Config) -> None:
         """The limits are those of the settings."""
-        self._groups_max = config[MAX_GROUPS_PER_IP]
+        self.transactional_ids = Creations(config[MAX_TRANSACTIONAL_IDS_PER_IP])
+        self._groups = Creations(config[MAX_GROUPS_PER_IP])
         self._pending_max = config[MAX_PENDING_MEMBERS_PER_IP]
-        self._creators: dict[str, str] = {}
-        self._groups: Counter[str] = Counter()
         self._pending: OrderedDict[str, OrderedDict[PendingMember, None]] = OrderedDict()
         self.excess: list[PendingMember] = []
         """Members that are to be given up."""
 
     def may_create_group(self, client_host: str) -> bool:
-        return self._groups[client_host] < self._groups_max
+        return self._groups.is_allowed(client_host)
 
     def group_created(self, group_id: str, client_host: str) -> None:
-        self._creators[group_id] = client_host
-        self._groups[client_host] += 1
+        self._groups.add(group_id, client_host)
 
     def group_removed(self, group_id: str) -> None:
-        client_host = self._creators.pop(group_id, None)
-        if client_host is not None:
-            self._groups[client_host] -= 1
-            if not self._groups[client_host]:
-                del self._groups[client_host]
+        self._groups.remove(group_id)
 
     def member_pending(self, member: PendingMember, client_host: str) -> None:
         """A member id was handed out. Above the limit, the oldest one of this address is due to be given up."""

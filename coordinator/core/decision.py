@@ -62,6 +62,9 @@ class Environment(NamedTuple):
     def may_create_group(self, client_host: str) -> bool:
         return self.addresses is None or self.addresses.may_create_group(client_host)
 
+    def may_create_transactional_id(self, client_host: str) -> bool:
+        return self.addresses is None or self.addresses.transactional_ids.is_allowed(client_host)
+
 
 @dataclass(slots=True)
 class OperationContext:

@@ -2,12 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from sys import intern
 
 from coordinator.internal_topics import INTERNAL_TOPICS
 from coordinator.log.names import check_topic_name, collision_key
 from coordinator.metadata.records import (
+    FeatureRecord,
     LeaderEpochRecord,
     LogDirectoriesRecord,
     MetadataRecord,
@@ -49,7 +51,10 @@ class Topic:
 
 
 class MetadataImage:
-    """The topics, the quotas and the next producer id. Only records change it; each topic has a valid name."""
+    """The topics, the quotas, the levels of features and the next producer id.
+
+    Only records change it; each topic has a valid name.
+    """
 
     def __init__(self) -> None:
         self.topics: dict[str, Topic] = {}
@@ -66,6 +71,9 @@ class MetadataImage:
         """Id → path of the log directories; empty if there never was more than one."""
         self.partitions_by_directory: Counter[str] = Counter()
         """How many partitions each log directory has, by its id."""
+        self.feature_levels: dict[str, int] = {}
+        """Features whose level was changed; the others have that of `metadata/features.py`."""
+        self.features_epoch = 0
 
     def apply(self, record: MetadataRecord) -> None:
         """Apply a record.
@@ -111,6 +119,9 @@ class MetadataImage:
                 self.next_producer_id = record.next_producer_id
             case QuotaRecord():
                 self._apply_quota(record)
+            case FeatureRecord():
+                self.feature_levels[record.name] = record.level
+                self.features_epoch = max(self.features_epoch, record.epoch)
 
     def _forget(self, topic: Topic | None) -> None:
         """Take back what a topic counts for. A log of an earlier version may repeat topics that are known."""
@@ -141,12 +152,14 @@ class MetadataImage:
         for entity, quotas in self.quotas.items():
             for key, value in quotas.items():
                 yield QuotaRecord(dict(entity), key, repr(value))
+        for name, level in self.feature_levels.items():
+            yield FeatureRecord(name, level, self.features_epoch)
 
     def copy(self) -> "MetadataImage":
         """Return a copy for `snapshot`: what changes this image does not change it. It is made quickly."""
         image = MetadataImage()
-        image.topics = self.topics.copy()  # a Topic never changes
-        image.next_producer_id = self.next_producer_id
+        for name, value in vars(self).items():
+            setattr(image, name, copy(value))  # a Topic never changes
         image.quotas = {entity: dict(quotas) for entity, quotas in self.quotas.items()}
         return image
 

@@ -82,6 +82,14 @@ class QuotaRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="quota"):
     value: str | None
 
 
+class FeatureRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="feature"):
+    """The cluster uses another level of a feature (KIP-584). `epoch` counts the changes of all features."""
+
+    name: str
+    level: int
+    epoch: int
+
+
 MetadataRecord = (
     TopicRecord
     | PartitionsRecord
@@ -92,6 +100,7 @@ MetadataRecord = (
     | PartitionDirectoriesRecord
     | LogDirectoriesRecord
     | LeaderEpochRecord
+    | FeatureRecord
 )
 
 encode_record = msgspec.json.Encoder().encode

@@ -16,6 +16,7 @@ from coordinator.log.partition_log import PartitionLog
 from coordinator.log.rewrite import batches_of
 from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.metadata.records import (
+    FeatureRecord,
     LogDirectoriesRecord,
     MetadataRecord,
     PartitionDirectoriesRecord,
@@ -148,6 +149,12 @@ class MetadataStore:
     def append_all(self, records: Sequence[MetadataRecord], now_ms: int) -> None:
         """Append records that describe what another server has."""
         self._append(records, now_ms)
+
+    def change_features(self, levels: Mapping[str, int], now_ms: int) -> None:
+        """Let features have other levels from now on, with one append and one flush."""
+        if levels:
+            epoch = self.image.features_epoch + 1
+            self._append([FeatureRecord(name, level, epoch) for name, level in levels.items()], now_ms)
 
     def allocate_producer_id(self, now_ms: int) -> int:
         """Return a new producer id. An id is never returned twice, also after a restart."""

@@ -47,6 +47,7 @@ PATHS: Final[dict[int, tuple[tuple[str, ...], ...]]] = {
     49: (("entries",),),
     50: (("results",), OWN),
     55: (("topics", "partitions"), OWN),
+    57: (("results",), OWN),
     60: (OWN,),
     61: (("topics", "partitions"),),
     65: (("transaction_states",),),

@@ -73,6 +73,7 @@ from coordinator.server.handlers.cluster import ClusterHandlers
 from coordinator.server.handlers.configs import ConfigHandlers
 from coordinator.server.handlers.data import DataHandlers
 from coordinator.server.handlers.delete_records import DeleteRecordsHandler
+from coordinator.server.handlers.features import FeatureHandlers
 from coordinator.server.handlers.groups import GroupHandlers
 from coordinator.server.handlers.inspection import InspectionHandlers
 from coordinator.server.handlers.quotas import QuotaHandlers
@@ -96,6 +97,7 @@ from coordinator.timers.system_clock import SystemClock
 from coordinator.timers.wheel import TimerWheel
 from coordinator.transactions.coordinator import TransactionCoordinator
 from coordinator.transactions.markers import MarkerSender
+from coordinator.transactions.partition_adder import PartitionAdder
 from coordinator.transactions.state_machine import TransactionStateMachine
 from coordinator.transactions.store import TransactionStore
 
@@ -262,6 +264,7 @@ class Node:
             fetch_service=fetch_service,
             coordinator=coordinator,
             transactions=transactions,
+            partition_adder=PartitionAdder(transactions.ask, self.scheduler, now_ms, config),
             marker_writer=marker_writer,
             load_producers=load_producers,
             flusher=flusher,
@@ -277,6 +280,7 @@ class Node:
         self.scheduler.on_iteration_end(notifier.notify)
         self.scheduler.on_due(coordinator.due)
         self.scheduler.on_due(transactions.due)
+        self.scheduler.on_due(broker.partition_adder.due)
         self.scheduler.on_due(
             lambda key, now_ms: fetch_service.expire(key.fetch) if isinstance(key, FetchTimeoutKey) else None
         )
@@ -427,11 +431,14 @@ class Node:
     ) -> TransactionCoordinator:
         when_durable = self._flusher.when_durable if self._flusher.is_durable_only else None
 
+        addresses = environment.addresses
+        assert addresses is not None
+
         def make_shard(index: int) -> Shard[TransactionStateMachine]:
             log = partitions.get(TRANSACTIONS_TOPIC, index)
             load_bytes = self._config[TRANSACTION_STATE_LOG_LOAD_BUFFER_SIZE]
             store = TransactionStore(log, partitions.leader_epoch, notifier.mark_appended, load_bytes, when_durable)
-            return Shard(index, TransactionStateMachine(wheel), store, pending)
+            return Shard(index, TransactionStateMachine(wheel, addresses.transactional_ids), store, pending)
 
         def complete(partition: int, marker: TransactionMarker, reply: Callable[[ErrorCode], None]) -> None:
             complete_offsets(self.parts, partition, marker, reply)
@@ -576,6 +583,7 @@ def dispatch_table(broker: NodeContext) -> tuple[DispatchTable, ClusterHandlers]
         TopicHandlers(broker),
         DataHandlers(broker),
         QuotaHandlers(broker),
+        FeatureHandlers(broker),
         ConfigHandlers(broker),
         DeleteRecordsHandler(broker),
         TopicPartitionsHandler(broker),

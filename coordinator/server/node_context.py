@@ -23,6 +23,7 @@ from coordinator.server.pending_requests import PendingRequests
 from coordinator.server.request_context import RequestContext
 from coordinator.server.throttling import Throttling
 from coordinator.transactions.coordinator import TransactionCoordinator
+from coordinator.transactions.partition_adder import PartitionAdder
 
 
 def _not_serving(handler: Handler, request: Any, call: RequestContext) -> None:
@@ -45,6 +46,7 @@ class NodeContext:
     fetch_service: FetchService
     coordinator: GroupCoordinator
     transactions: TransactionCoordinator
+    partition_adder: PartitionAdder
     marker_writer: MarkerWriter
     load_producers: Callable[[PartitionLog], Steps[ProducerStates]]
     """Reads what is not known yet of the producers of a log; may raise OSError."""

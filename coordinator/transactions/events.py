@@ -20,6 +20,8 @@ class TransactionChanged:
     after: Transaction
     is_timed_out: bool = False
     """Whether the transaction is aborted because of its timeout."""
+    client_host: str | None = None
+    """The address of the client that used the transactional id first; None in all later changes."""
 
     @property
     def group_id(self) -> str:

@@ -13,6 +13,7 @@ from coordinator.core.decision import Decision, OperationContext
 from coordinator.core.operation import Answer
 from coordinator.transactions.decisions import NoProducerId, changed, decided, known_error, new_producer_id
 from coordinator.transactions.end import abort_of_coordinator
+from coordinator.transactions.events import TransactionChanged
 from coordinator.transactions.states import EMPTY, ONGOING, PREPARED
 from coordinator.transactions.transaction import LAST_EPOCH, NO_EPOCH, NO_PRODUCER_ID, NO_TIMESTAMP, Transaction
 
@@ -22,11 +23,16 @@ API: Final = "InitProducerId"
 def prepare(request: InitProducerIdRequest, context: OperationContext) -> InitProducerIdRequest | Answer:
     """What can be answered without the transactional id."""
     error = ErrorCode.NONE
-    if not request.transactional_id or (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_EPOCH):
+    if not request.transactional_id or not names_whole_producer(request):
         error = ErrorCode.INVALID_REQUEST
     elif not 0 < request.transaction_timeout_ms <= context.config[TRANSACTION_MAX_TIMEOUT_MS]:
         error = ErrorCode.INVALID_TRANSACTION_TIMEOUT
     return request if error is ErrorCode.NONE else Answer(error_response(request, error, context.api_version))
+
+
+def names_whole_producer(request: InitProducerIdRequest) -> bool:
+    """Whether the request names a producer id and an epoch, or neither of them."""
+    return (request.producer_id == NO_PRODUCER_ID) == (request.producer_epoch == NO_EPOCH)
 
 
 def initialize(transaction: Transaction | None, request: InitProducerIdRequest, context: OperationContext) -> Decision:
@@ -45,6 +51,8 @@ def initialize(transaction: Transaction | None, request: InitProducerIdRequest, 
             return decided(context, response, changed(transaction, abort_of_coordinator(transaction, context.now_ms)))
         if error is not ErrorCode.NONE:
             return decided(context, error_response(request, error, context.api_version))
+    elif not context.environment.may_create_transactional_id(context.client_host):
+        return decided(context, error_response(request, ErrorCode.POLICY_VIOLATION, context.api_version))
     try:
         after = _initialized(transaction, request, context)
     except NoProducerId:
@@ -52,7 +60,8 @@ def initialize(transaction: Transaction | None, request: InitProducerIdRequest, 
     if after is None:
         return decided(context, error_response(request, ErrorCode.PRODUCER_FENCED, context.api_version))
     response = InitProducerIdResponse(producer_id=after.producer_id, producer_epoch=after.epoch)
-    return decided(context, response, changed(transaction, after))
+    client_host = context.client_host if transaction is None else None
+    return decided(context, response, TransactionChanged(transaction, after, client_host=client_host))
 
 
 def _is_expected(transaction: Transaction, request: InitProducerIdRequest) -> bool:

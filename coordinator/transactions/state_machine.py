@@ -3,6 +3,7 @@
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
+from coordinator.core.address_limits import Creations
 from coordinator.core.causes import Cause
 from coordinator.core.decision import NOTHING, Decision, OperationContext
 from coordinator.core.stored_batch import StoredBatch
@@ -24,7 +25,9 @@ class WakeKey(NamedTuple):
 class TransactionStateMachine:
     """Transactions by transactional id."""
 
-    def __init__(self, wheel: TimerWheel) -> None:
+    def __init__(self, wheel: TimerWheel, created: Creations | None = None) -> None:
+        """`created` gets to know which transactional ids the clients of each address create."""
+        self._created = created
         self.transactions: dict[str, Transaction] = {}
         self.to_complete: list[Transaction] = []
         """Prepared transactions that are stored: their markers are to be written."""
@@ -61,9 +64,13 @@ class TransactionStateMachine:
             event.apply(self.transactions)
             if isinstance(event, TransactionChanged):
                 self._note_open(event.after)
+                if self._created is not None and event.client_host is not None:
+                    self._created.add(key, event.client_host)
                 if event.after.state in PREPARED:
                     self._prepared[key] = event.after
                 self.timed_out += event.is_timed_out
+            elif self._created is not None:
+                self._created.remove(key)
         batch.replies.extend(decision.replies)
 
     def _note_open(self, transaction: Transaction) -> None:

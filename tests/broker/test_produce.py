@@ -42,6 +42,12 @@ def new_producer_id(client: WireClient) -> int:
     return producer_id
 
 
+@pytest.mark.parametrize(("producer_id", "epoch"), [(5, -1), (-1, 0)])
+def test_a_producer_without_transactions_names_its_id_and_epoch_or_neither(client, producer_id, epoch):
+    request = InitProducerIdRequest(transaction_timeout_ms=1000, producer_id=producer_id, producer_epoch=epoch)
+    assert client.request(request, 4).error_code == ErrorCode.INVALID_REQUEST
+
+
 def test_records_get_the_next_offsets(client, topic):
     client.create_topic(topic)
     assert outcome(client.produce(topic, batch(b"a", b"b"))) == (ErrorCode.NONE, 0)

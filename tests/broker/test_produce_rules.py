@@ -20,7 +20,6 @@ SKIPS: Final = "a consumer would skip or repeat offsets"
 NOT_AN_ERROR_OF_THE_SERVER: Final = "Kafka fails with an exception of its own, the batch is to blame"
 STRICTER: Final = "no client sends it; Kafka's consumers ignore what is left over, others do not"
 NO_ANSWER: Final = "Kafka never answers"
-CONTROL_FIRST: Final = "both are wrong; Kafka looks for a transactional id before anything else"
 
 
 def _of_each(names: tuple[str, ...], compressions: tuple[str, ...] = COMPRESSIONS[1:]) -> list[str]:
@@ -58,7 +57,6 @@ BROKEN: Final = (
 DIFFERENT: Final[dict[str, tuple[str, str]]] = {
     "null": ("INVALID_RECORD", NO_ANSWER),
     "version 3 without records": ("INVALID_RECORD", NO_ANSWER),
-    "a control batch of a producer": ("INVALID_RECORD", CONTROL_FIRST),
     "none: a size of six bytes": ("INVALID_RECORD", NOT_AN_ERROR_OF_THE_SERVER),
     "gzip: one byte after the compressed data": ("INVALID_RECORD", STRICTER),
     "snappy: one byte after the compressed data": ("INVALID_RECORD", STRICTER),

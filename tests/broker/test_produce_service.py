@@ -221,3 +221,39 @@ def test_of_a_partition_that_is_named_twice_the_last_batch_is_appended(broker):
 def test_an_append_without_listeners_requests_no_iteration(broker):
     broker.produce("orders", batch(b"a"))
     assert broker.iterations_requested == 0
+
+
+def test_what_the_log_rejects_names_its_first_offset(broker, producer):
+    producer.send(0)
+    producer.send(1)
+    gap = batch(b"a", producer_id=PRODUCER, producer_epoch=0, base_sequence=7)
+    without_sequence = batch(b"a", producer_id=PRODUCER, producer_epoch=0, base_sequence=-1)
+    assert [broker.produce("orders", each).log_start_offset for each in (gap, without_sequence)] == [0, 0]
+    assert broker.produce("orders", b"").log_start_offset == -1
+    assert broker.produce("orders", gap, partition=9).log_start_offset == -1
+
+
+def test_without_transactional_id_a_transactional_batch_costs_the_whole_request(broker):
+    transactional = batch(b"a", producer_id=PRODUCER, producer_epoch=0, base_sequence=0, is_transactional=True)
+    data = [
+        PartitionProduceData(index=0, records=batch(b"a")),
+        PartitionProduceData(index=1, records=transactional),
+        PartitionProduceData(index=9, records=batch(b"a")),
+    ]
+    request = ProduceRequest(acks=2, topic_data=[TopicProduceData(name="orders", partition_data=data)])
+    response = at_once(broker.produce_service.produce(request, BY_NAME, START_MS))
+    errors = [each.error_code for each in response.responses[0].partition_responses]
+    assert errors == [ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED] * 3
+    assert records_in(broker) == 0
+
+
+def test_a_message_of_an_older_format_is_no_transactional_batch(broker):
+    older = bytearray(batch(b"a", is_transactional=True, producer_id=PRODUCER, producer_epoch=0, base_sequence=0))
+    older[16] = 1
+    assert broker.produce("orders", bytes(older)).error_code == ErrorCode.INVALID_RECORD
+
+
+def test_acks_are_looked_at_after_the_partition(broker):
+    assert broker.produce("orders", batch(b"a"), partition=9, acks=2).error_code == (
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    )

@@ -5,7 +5,7 @@ import pytest
 from coordinator.config import Config
 from coordinator.core.address_limits import ADDRESSES_MAX, AddressLimits, PendingMember
 
-LIMITS = {"max.groups.per.ip": "2", "max.pending.members.per.ip": "3"}
+LIMITS = {"max.groups.per.ip": "2", "max.transactional.ids.per.ip": "2", "max.pending.members.per.ip": "3"}
 
 
 @pytest.fixture
@@ -25,6 +25,20 @@ def test_an_address_may_create_so_many_groups_and_another_one_when_one_is_remove
     assert limits.may_create_group("/2.2.2.2")
     limits.group_removed("a")
     assert limits.may_create_group("/1.1.1.1")
+
+
+def test_transactional_ids_are_counted_beside_groups(limits):
+    limits.group_created("a", "/1.1.1.1")
+    ids = limits.transactional_ids
+    for transactional_id in ("a", "b"):
+        assert ids.is_allowed("/1.1.1.1")
+        ids.add(transactional_id, "/1.1.1.1")
+    assert not ids.is_allowed("/1.1.1.1")
+    assert ids.is_allowed("/2.2.2.2")
+    ids.remove("loaded")
+    assert not ids.is_allowed("/1.1.1.1")
+    ids.remove("a")
+    assert ids.is_allowed("/1.1.1.1")
 
 
 def test_a_group_that_was_loaded_counts_for_nobody(limits):

@@ -50,15 +50,15 @@ def prepare(name: str, bootstrap: str) -> Server:
         served = client.request(ApiVersionsRequest(), 0).api_keys
         by_key = {each.api_key: (each.min_version, each.max_version) for each in served}
         versions = {api.name: by_key[api.key] for api in API_BY_NAME.values() if api.key in by_key}
-        wait_for(lambda: _is_coordinator(client), 60, f"{name} to coordinate groups")
+        wait_for(lambda: is_coordinator(client), 60, f"{name} to coordinate groups")
         topics = [CreatableTopic(name=each, num_partitions=n, replication_factor=1) for each, n in TOPICS.items()]
         made = client.request(CreateTopicsRequest(topics=topics, timeout_ms=10_000), 7).topics
         assert all(topic.error_code == 0 for topic in made), made
         return Server(name, bootstrap, versions, {topic.name: topic.topic_id for topic in made})
 
 
-def _is_coordinator(client: WireClient) -> bool:
-    """A group of each of 50 partitions (and some twice) can be asked."""
+def is_coordinator(client: WireClient) -> bool:
+    """Whether a group of each of 50 partitions (and some twice) can be asked."""
     groups = [f"warm-{number}" for number in range(200)]
     found = client.request(FindCoordinatorRequest(key_type=0, coordinator_keys=groups), 4).coordinators
     if any(each.error_code for each in found):

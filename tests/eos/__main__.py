@@ -1,4 +1,4 @@
-"""Play rounds of exactly once: python -m tests.eos [--clients librdkafka|java|streams] [--rounds N] [--seed N]."""
+"""Play rounds of exactly once: python -m tests.eos [--clients NAME] [--rounds N] [--seed N]."""
 
 import argparse
 import random
@@ -10,17 +10,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from tests.eos.java_programs import ProgramsMissing, copier, word_count
+from tests.eos.flink_rounds import NAMINGS, FlinkRounds
+from tests.eos.java_programs import ProgramsMissing, copier, flink_sink, word_count
 from tests.eos.play import Play, librdkafka
 from tests.eos.rounds import Rounds
 from tests.eos.word_count import WordCounts
 
 JAVA_RECORDS_PER_ROUND: Final = 1_500
 
-CLIENTS: Final[dict[str, Callable[[Path, int], Rounds]]] = {
+CLIENTS: Final[dict[str, Callable[[Path, int], Rounds | FlinkRounds]]] = {
     "librdkafka": lambda folder, seed: Play(folder, librdkafka, seed),
     "java": lambda folder, seed: Play(folder, copier(), seed, JAVA_RECORDS_PER_ROUND),
     "streams": lambda folder, seed: WordCounts(folder, word_count(), seed),
+    "flink": lambda folder, seed: FlinkRounds(folder, flink_sink(), seed, NAMINGS[seed % len(NAMINGS)]),
 }
 
 

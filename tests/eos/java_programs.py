@@ -1,25 +1,47 @@
-"""The programs of `java/`, built with jars that Maven brings; jars and classes are kept in the user's cache."""
+"""The programs of `java/` and `flink/`, built with jars of Maven; jars and classes are kept in the user's cache."""
 
 import hashlib
 import os
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from coordinator.pipeline.java import JavaMissing, require_java
 from tests.eos.play import GROUP
 from tests.eos.rounds import SINK, SOURCE, Command
 from tests.eos.word_count import APPLICATION
 
+
+class Build(NamedTuple):
+    """A folder with sources and a pom.xml."""
+
+    sources: Path
+    jars: str
+    """The folder with the jars in the cache."""
+    jar: str
+    """One of them, by which it is known that they are there."""
+    what: str
+    """What Maven brings, for messages."""
+
+
 VERSION: Final = "4.3.1"
-SOURCES: Final = Path(__file__).parent / "java"
+HERE: Final = Path(__file__).parent
+KAFKA: Final = Build(HERE / "java", f"streams-{VERSION}", f"kafka-streams-{VERSION}.jar", f"Kafka Streams {VERSION}")
+FLINK: Final = Build(
+    HERE / "flink", "flink-2.0.1", "flink-connector-kafka-4.0.1-2.0.jar", "Flink 2.0.1 and its Kafka connector 4.0.1"
+)
 OPTIONS: Final = (
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
-    "-Xmx128m",
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
 )
+
+
+FLINK_OPENS: Final = tuple(
+    f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in ("java.lang", "java.util", "java.util.concurrent")
+)
+"""What Flink's serializers reflect on."""
 
 
 class ProgramsMissing(RuntimeError):
@@ -28,7 +50,7 @@ class ProgramsMissing(RuntimeError):
 
 def copier() -> Command:
     """Workers of Copier.java. The transactional id of one is that of its predecessor. Raises ProgramsMissing."""
-    java = _java()
+    java = _java(KAFKA, "-Xmx128m")
 
     def command(bootstrap: str, number: int, alive: Path) -> list[str]:
         return [*java, "Copier", bootstrap, GROUP, f"copier-{number}", SOURCE, SINK, str(alive)]
@@ -38,7 +60,7 @@ def copier() -> Command:
 
 def word_count() -> Command:
     """Instances of WordCount.java. The state of one is kept beside its file ALIVE. Raises ProgramsMissing."""
-    java = _java()
+    java = _java(KAFKA, "-Xmx128m")
 
     def command(bootstrap: str, number: int, alive: Path) -> list[str]:
         return [*java, "WordCount", bootstrap, APPLICATION, str(alive.with_suffix(".state")), SOURCE, SINK, str(alive)]
@@ -46,23 +68,28 @@ def word_count() -> Command:
     return command
 
 
-def _java() -> list[str]:
+def flink_sink() -> list[str]:
+    """The command of Sink.java, to which its arguments are added. Raises ProgramsMissing."""
+    return _java(FLINK, "-Xmx512m", *FLINK_OPENS, "Sink")
+
+
+def _java(build: Build, *options: str) -> list[str]:
     try:
         java = require_java()
     except JavaMissing as missing:
         raise ProgramsMissing(str(missing)) from None
-    jars = _jars()
-    return [str(java), *OPTIONS, "-cp", f"{_classes(jars)}{os.pathsep}{jars}/*"]
+    jars = _jars(build)
+    return [str(java), *OPTIONS, "-cp", f"{_classes(build, jars)}{os.pathsep}{jars}/*", *options]
 
 
 def _cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "kafka-jars"
 
 
-def _jars() -> Path:
+def _jars(build: Build) -> Path:
     """The folder with the jars; the first time Maven fetches them (some 90 MB)."""
-    folder = _cache() / f"streams-{VERSION}"
-    if (folder / f"kafka-streams-{VERSION}.jar").exists():
+    folder = _cache() / build.jars
+    if (folder / build.jar).exists():
         return folder
     maven = shutil.which("mvn")
     if maven is None:
@@ -70,24 +97,24 @@ def _jars() -> Path:
             "Maven is missing: install it (Debian and Ubuntu: apt-get install maven; macOS: brew install maven)"
         )
     goal = ["dependency:copy-dependencies", f"-DoutputDirectory={folder}", f"-Dkafka.version={VERSION}"]
-    fetch = [maven, "-q", "-B", "-f", str(SOURCES / "pom.xml"), *goal]
+    fetch = [maven, "-q", "-B", "-f", str(build.sources / "pom.xml"), *goal]
     fetched = subprocess.run(fetch, stdout=subprocess.PIPE, text=True, check=False)
     if fetched.returncode:
         last = fetched.stdout.strip().splitlines()[-1:] or ["no output"]
-        raise ProgramsMissing(f"Maven could not fetch Kafka Streams {VERSION}: {last[0]}")
+        raise ProgramsMissing(f"Maven could not fetch {build.what}: {last[0]}")
     return folder
 
 
-def _classes(jars: Path) -> Path:
+def _classes(build: Build, jars: Path) -> Path:
     """The folder with the compiled programs, of its own for each content of the sources.
 
     Raises:
         ProgramsMissing: there is no compiler.
         subprocess.CalledProcessError: a program does not compile.
     """
-    sources = sorted(SOURCES.glob("*.java"))
+    sources = sorted(build.sources.glob("*.java"))
     digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
-    folder = _cache() / f"eos-{VERSION}-{digest}"
+    folder = _cache() / f"eos-{build.jars}-{digest}"
     if folder.exists():
         return folder
     javac = shutil.which("javac")

@@ -1,13 +1,15 @@
 """The metadata log begins with a snapshot of what it says: nothing changes, whatever happens on the way."""
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from itertools import count
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, cast, get_args
 
 import pytest
 from structlog.testing import capture_logs
 
+from _wire.records import parse_records
 from coordinator.log import rewrite
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
@@ -15,7 +17,15 @@ from coordinator.log.disk_threads import Done, InLine
 from coordinator.metadata import compaction as compaction_module
 from coordinator.metadata.compaction import AtOnce, MetadataCompaction
 from coordinator.metadata.image import MetadataImage
-from coordinator.metadata.records import ProducerIdsRecord, QuotaRecord
+from coordinator.metadata.records import (
+    LeaderEpochRecord,
+    LogDirectoriesRecord,
+    MetadataRecord,
+    PartitionDirectoriesRecord,
+    ProducerIdsRecord,
+    QuotaRecord,
+    decode_record,
+)
 from coordinator.metadata.store import MetadataStore
 from tests.log.compaction.crashing_files import CrashingFiles
 from tests.model.memory_files import ProcessKilled
@@ -43,6 +53,14 @@ class Server:
         store.change_quotas(
             [QuotaRecord({"client-id": None}, "x", "inf"), QuotaRecord({"user": "u"}, "y", "0.1")], NOW_MS
         )
+        store.change_features({"transaction.version": 1}, NOW_MS)
+        store.change_features({"transaction.version": 0}, NOW_MS)
+        directories: list[MetadataRecord] = [
+            LogDirectoriesRecord({"A": "/data", "B": "/more"}),
+            PartitionDirectoriesRecord("t2", ["A", "B", "A"]),
+            LeaderEpochRecord(7),
+        ]
+        store.append_all(directories, NOW_MS)
         store.allocate_producer_id(NOW_MS)
 
     def compaction(self, bytes_max: int, threads: "InLine | Thread") -> MetadataCompaction:
@@ -72,15 +90,17 @@ class Thread:
         InLine().run(work, self.done)
 
 
-def facts(image: MetadataImage) -> tuple[object, ...]:
-    return (
-        dict(image.topics),
-        dict(image.topics_by_id),
-        dict(image.names_by_collision_key),
-        image.partitions,
-        image.next_producer_id,
-        {entity: dict(quotas) for entity, quotas in image.quotas.items()},
-    )
+def facts(image: MetadataImage) -> dict[str, object]:
+    """All that it knows, as values that do not change with it."""
+    return deepcopy(vars(image))
+
+
+def test_the_filled_log_has_records_of_all_kinds() -> None:
+    """Else the tests below say nothing about the kind that is missing."""
+    server = Server(CrashingFiles())
+    server.fill()
+    values = [record.value for _, batch in server.store.log.batches(0, 1 << 20) for record in parse_records(batch)]
+    assert {type(decode_record(value or b"")) for value in values} == set(get_args(MetadataRecord))
 
 
 def test_a_snapshot_says_what_the_log_said() -> None:

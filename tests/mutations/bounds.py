@@ -102,7 +102,7 @@ MUTANTS: Final = (
         "self._store.image.partitions - topic.partitions + partitions",
         "self._store.image.partitions + partitions",
     ),
-    Mutant("a removed group counts still", LIMITS, "            self._groups[client_host] -= 1\n", ""),
+    Mutant("a removed group counts still", LIMITS, "            self._counts[client_host] -= 1\n", ""),
     Mutant(
         "the newest pending member is given up",
         LIMITS,

@@ -95,8 +95,8 @@ PRODUCER_MUTANTS: Final = (
     Mutant(
         "a transactional batch needs no transactional id",
         PRODUCE,
-        "        if header.is_transactional and sent.request.transactional_id is None:\n",
-        "        if False:\n",
+        "request.transactional_id is None and (yield from has_transactional_batch(request))\n",
+        "False\n",
     ),
     Mutant(
         "which records are to blame is not answered",

@@ -10,6 +10,9 @@ END: Final = "coordinator/transactions/end.py"
 EVENTS: Final = "coordinator/transactions/events.py"
 MACHINE: Final = "coordinator/transactions/state_machine.py"
 MARKERS: Final = "coordinator/transactions/markers.py"
+ADDER: Final = "coordinator/transactions/partition_adder.py"
+FEATURES: Final = "coordinator/metadata/features.py"
+FEATURE_HANDLERS: Final = "coordinator/server/handlers/features.py"
 PRODUCERS: Final = "coordinator/broker/producers.py"
 DIRECTORY: Final = "coordinator/broker/producer_directory.py"
 FETCH: Final = "coordinator/broker/fetch.py"
@@ -137,7 +140,7 @@ PARTITION_MUTANTS: Final = (
     Mutant(
         "a verification outlives the marker",
         PRODUCERS,
-        "        was_open = self.open.pop(producer_id, None)\n        self._verifications.pop(producer_id, None)\n",
+        "        was_open = self.open.pop(producer_id, None)\n        self._forget_verification(producer_id)\n",
         "        was_open = self.open.pop(producer_id, None)\n",
     ),
     Mutant(
@@ -145,6 +148,48 @@ PARTITION_MUTANTS: Final = (
         PRODUCERS,
         "        if marker.transaction_version >= EPOCH_BUMP_VERSION and is_repeated",
         "        if False and is_repeated",
+    ),
+    Mutant(
+        "a transaction may begin after a batch that was refused",
+        PRODUCERS,
+        "            if is_unknown or batch.base_sequence > begun.lowest_sequence:\n",
+        "            if is_unknown:\n",
+    ),
+    Mutant(
+        "refused producers are remembered without end",
+        PRODUCERS,
+        "            if len(self._refused) > REFUSED_REMEMBERED:\n",
+        "            if False:\n",
+    ),
+    Mutant(
+        "a produce does not wait for the transaction before it",
+        ADDER,
+        "in errors.values() and now_ms < addition.until_ms:\n",
+        "in errors.values() and False:\n",
+    ),
+    Mutant(
+        "an address may have transactional ids without end",
+        INITIALIZATION,
+        "    elif not context.environment.may_create_transactional_id(context.client_host):\n",
+        "    elif False:\n",
+    ),
+    Mutant(
+        "a transactional id that has expired counts still",
+        MACHINE,
+        "                self._created.remove(key)\n",
+        "                pass\n",
+    ),
+    Mutant(
+        "any update of a feature may lower its level",
+        FEATURES,
+        "    if update.level < current and update.upgrade_type not in DOWNGRADES:\n",
+        "    if False:\n",
+    ),
+    Mutant(
+        "a feature is changed by a request that only validates",
+        FEATURE_HANDLERS,
+        "        if changed and not request.validate_only:\n",
+        "        if changed:\n",
     ),
     Mutant(
         "a producer with an open transaction expires",

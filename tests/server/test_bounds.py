@@ -10,6 +10,8 @@ from _wire.messages.create_partitions import CreatePartitionsRequest, CreatePart
 from _wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from _wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from _wire.messages.describe_groups import DescribeGroupsRequest
+from _wire.messages.find_coordinator import FindCoordinatorRequest
+from _wire.messages.init_producer_id import InitProducerIdRequest
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from _wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -29,6 +31,8 @@ SETTINGS = QUICK_GROUPS | {
     "max.broker.partitions": "1000",
     "max.groups.per.ip": "6",
     "max.pending.members.per.ip": "3",
+    "max.transactional.ids.per.ip": "2",
+    "transaction.state.log.num.partitions": "2",
     "offsets.topic.num.partitions": "4",
     "auto.create.topics.enable": "true",
 }
@@ -136,6 +140,18 @@ def test_the_oldest_pending_member_of_an_address_becomes_unknown(client):
     ids = [client.request(join_request(f"g{number}"), 9).member_id for number in range(4)]
     answers = [client.request(join_request("g0", ids[0]), 9), client.request(join_request("g1", ids[1]), 9)]
     assert [each.error_code for each in answers] == [ErrorCode.UNKNOWN_MEMBER_ID, 0]
+
+
+def test_the_clients_of_an_address_may_have_so_many_transactional_ids(client):
+    client.request(FindCoordinatorRequest(key_type=1, coordinator_keys=["t0"]), 4)
+
+    def initialize(name):
+        request = InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=60_000)
+        return client.request(request, 4).error_code
+
+    wait_for(lambda: initialize("t0") == 0, 10, "the transaction coordinator")
+    answers = [initialize(name) for name in ("t1", "t2", "t0")]
+    assert answers == [0, ErrorCode.POLICY_VIOLATION, 0]
 
 
 # ---- topics that are deleted

@@ -9,7 +9,7 @@ from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from _wire.records import batch_headers
 from coordinator.broker.list_offsets import list_offsets
-from coordinator.broker.producers import Marker
+from coordinator.broker.producers import REFUSED_REMEMBERED, Marker
 from coordinator.broker.slices import at_once
 from tests.broker.virtual_broker import batch
 from tests.transactions.world import TOPIC, World, orders
@@ -90,9 +90,52 @@ def test_a_verification_does_not_outlive_a_marker(world):
     assert states.check(header, verification) == ErrorCode.INVALID_TXN_STATE
 
 
-def test_a_verification_that_failed_is_forgotten(world):
-    assert world.produce("unknown", 77, 0, 0) == ErrorCode.INVALID_PRODUCER_ID_MAPPING
-    assert world.log().open_transactions._verifications == {}
+def test_of_verifications_that_failed_the_newest_are_remembered(world):
+    for producer_id in range(100, 100 + REFUSED_REMEMBERED + 5):
+        assert world.produce("unknown", producer_id, 0, 0) == ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    states = world.log().open_transactions
+    assert list(states._verifications) == list(states._refused) == list(range(105, 105 + REFUSED_REMEMBERED))
+
+
+def test_a_transaction_does_not_begin_after_a_batch_that_was_refused(world):
+    """The first batch was refused as its partition had not been added; those that were sent after it must not pass."""
+    producer_id = world.initialize().producer_id
+    assert world.produce("t", producer_id, 0, 0, api_version=9) == ErrorCode.TRANSACTION_ABORTABLE
+    world.add("t", producer_id, 0, orders(0))
+    assert world.produce("t", producer_id, 0, 1, api_version=9) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert world.produce("t", producer_id, 0, 0, api_version=9) == NONE
+    assert world.produce("t", producer_id, 0, 1, api_version=9) == NONE
+
+
+def test_a_refused_batch_of_a_newer_epoch_counts_in_place_of_the_older_ones(world):
+    producer_id = world.initialize().producer_id
+    assert world.produce("t", producer_id, 0, 0, api_version=9) == ErrorCode.TRANSACTION_ABORTABLE
+    epoch = world.initialize().producer_epoch
+    assert world.produce("t", producer_id, epoch, 3, api_version=9) == ErrorCode.TRANSACTION_ABORTABLE
+    world.add("t", producer_id, epoch, orders(0))
+    assert world.produce("t", producer_id, epoch, 3, api_version=9) == NONE
+
+
+def test_a_batch_without_transaction_is_compared_with_a_refused_one_too(world):
+    producer_id = world.initialize().producer_id
+    assert world.produce("t", producer_id, 0, 0, api_version=9) == ErrorCode.TRANSACTION_ABORTABLE
+    assert world.produce(None, producer_id, 0, 1, is_transactional=False) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_the_partition_knows_a_fenced_producer_before_the_coordinator_is_asked(world):
+    producer_id = begun(world)
+    assert write_marker(world, Marker(producer_id, 1, True, 0, 2)) == NONE
+    assert world.produce("unknown", producer_id, 0, 1) == ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+def test_a_transactional_batch_without_producer_is_not_verified(world):
+    assert world.produce("t", -1, -1, -1) == NONE
+
+
+@pytest.mark.parametrize(("producer_id", "epoch"), [(-1, 0), (-(2**63), 0), (5, -1), (5, -32768)])
+def test_a_marker_of_no_producer_is_not_written(world, producer_id, epoch):
+    assert write_marker(world, Marker(producer_id, epoch, True, 0, 0)) == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert world.log().log_end_offset == 0
 
 
 def test_an_unknown_producer_begins_at_sequence_0(world):

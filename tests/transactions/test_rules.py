@@ -286,6 +286,22 @@ def test_unused_transactional_ids_are_forgotten():
     assert state(world) == "Empty"
 
 
+def test_an_address_may_have_so_many_transactional_ids_until_they_expire():
+    world = World({"transactional.id.expiration.ms": "3600000", "max.transactional.ids.per.ip": "2"})
+    assert [world.initialize(each).error_code for each in ("a", "b", "c")] == [0, 0, ErrorCode.POLICY_VIOLATION]
+    assert world.describe("c").error_code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
+    assert world.initialize("a").error_code == ErrorCode.NONE
+    world.advance(3_600_000)
+    assert [world.initialize(each).error_code for each in ("c", "d", "a")] == [0, 0, ErrorCode.POLICY_VIOLATION]
+
+
+def test_transactional_ids_that_were_loaded_count_for_no_address():
+    world = World({"max.transactional.ids.per.ip": "1"})
+    world.initialize("a")
+    world.restart()
+    assert [world.initialize(each).error_code for each in ("a", "b", "c")] == [0, 0, ErrorCode.POLICY_VIOLATION]
+
+
 # ---- restarts
 
 

@@ -16,6 +16,7 @@ from coordinator.broker.produce import Verified
 from coordinator.broker.slices import at_once
 from coordinator.broker.transaction_markers import MarkerWriter
 from coordinator.config import LOG_DIRS, Config
+from coordinator.core.address_limits import AddressLimits
 from coordinator.core.committed_offsets import TopicPartition, TransactionMarker
 from coordinator.core.decision import Environment, OperationContext
 from coordinator.core.operation import Answer, Operation
@@ -83,6 +84,7 @@ class World:
             broker.metadata_store.image,
             None,  # type: ignore[arg-type]
             lambda: "id",
+            addresses=AddressLimits(config),
             new_producer_id=broker.metadata_store.allocate_producer_id,
         )
         self.writer = MarkerWriter(broker.partitions, broker.producers, broker.notifier, self.now_ms)
@@ -96,7 +98,9 @@ class World:
     def _shard(self, index: int) -> "Shard[TransactionStateMachine]":
         log = self.broker.partitions.get(TRANSACTIONS_TOPIC, index)
         store = TransactionStore(log, LEADER_EPOCH, self.broker.notifier.mark_appended, 1 << 20)
-        return Shard(index, TransactionStateMachine(self.broker.wheel), store, self.pending)
+        assert self.environment.addresses is not None
+        created = self.environment.addresses.transactional_ids
+        return Shard(index, TransactionStateMachine(self.broker.wheel, created), store, self.pending)
 
     def _load(self) -> None:
         count = self.broker.metadata_store.image.partition_count(TRANSACTIONS_TOPIC)
@@ -242,6 +246,9 @@ class World:
         for each in at_once(service.to_verify(request, api_version, self.now_ms())):
             adds = api_version >= COMMIT_ADDS
             tp = TopicPartition(each.topic, each.partition)
+            if each.error is not ErrorCode.NONE:
+                verified[tp] = Verified(each.verification, each.error)
+                continue
             version = EPOCHS_OF_THEIR_OWN if adds else 0
             error = self.add(
                 transactional_id or "", producer_id, epoch, tp, client_version=version, only_verify=not adds

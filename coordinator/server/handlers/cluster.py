@@ -29,6 +29,7 @@ from coordinator.core.partitioning import partition_for
 from coordinator.internal_topics import INTERNAL_TOPICS, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.log.errors import InvalidTopicName
 from coordinator.log.names import check_legal_name
+from coordinator.metadata.features import HIGHEST_LEVELS, levels
 from coordinator.metadata.image import Topic
 from coordinator.metadata.leadership import NO_LEADER, RemoteNode
 from coordinator.server.dispatch import DispatchTable, Route
@@ -40,12 +41,6 @@ SOFTWARE_NAME: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 SOFTWARE_NAME_VERSION: Final = 3
 SOFTWARE_CHARACTERS_MAX: Final = 100
 """How much of a name or version is kept, for the audit. KIP-511 sets no limit."""
-
-FEATURES: Final = {"transaction.version": 2}
-"""Feature → its highest level, which is the one in use (KIP-584, KIP-1022). No other feature of Kafka is of use to a
-client of this server."""
-FEATURES_EPOCH: Final = 0
-"""It counts changes of the levels: there are none."""
 
 GROUP_KEY: Final = 0
 TRANSACTION_KEY: Final = 1
@@ -101,11 +96,13 @@ class ClusterHandlers:
             call.connection.software = name, version
         return ApiVersionsResponse(
             api_keys=[_served(self._routes[key]) for key in sorted(self._routes)],
-            supported_features=[SupportedFeatureKey(name=name, max_version=level) for name, level in FEATURES.items()],
-            finalized_features_epoch=FEATURES_EPOCH,
+            supported_features=[
+                SupportedFeatureKey(name=name, max_version=highest) for name, highest in HIGHEST_LEVELS.items()
+            ],
+            finalized_features_epoch=self._node.image.features_epoch,
             finalized_features=[
                 FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
-                for name, level in FEATURES.items()
+                for name, level in levels(self._node.image).items()
             ],
         )
 

@@ -91,25 +91,34 @@ class TransactionalProduce:
         request, call = self._request, self._call
         call.request_id = self._node.pending.register(call.connection)
         adds = call.api_version >= PRODUCE_ADDS
-        first = self._to_verify[0]
+        may_be_asked = [each for each in self._to_verify if each.error is NONE]
+        if not may_be_asked:
+            self._replied(append, {})
+            return
+        first = may_be_asked[0]
         asked = PartitionsRequest(
             request.transactional_id or "",
             first.producer_id,
             first.producer_epoch,
-            tuple(TopicPartition(each.topic, each.partition) for each in self._to_verify),
+            tuple(TopicPartition(each.topic, each.partition) for each in may_be_asked),
             EPOCH_BUMP_VERSION if adds else 0,
             only_verify=not adds,
         )
         replied = partial(self._replied, append)
-        if any(each.producer_id != first.producer_id for each in self._to_verify):
+        if any(each.producer_id != first.producer_id for each in may_be_asked):
             replied(dict.fromkeys(asked.partitions, ErrorCode.INVALID_PRODUCER_ID_MAPPING))
+        elif adds:
+            self._node.partition_adder.add(asked, self._is_awaited, replied)
         else:
             self._node.transactions.ask(operations.ADD_PARTITIONS, asked.transactional_id, asked, replied)
+
+    def _is_awaited(self) -> bool:
+        return self._call.request_id in self._node.pending.unanswered
 
     def _replied(self, append: Continue, errors: PartitionErrors) -> None:
         verified: dict[tuple[str, int], Verified] = {}
         for each in self._to_verify:
-            error = errors[TopicPartition(each.topic, each.partition)]
+            error = each.error or errors[TopicPartition(each.topic, each.partition)]
             self._node.produce_service.end_verification(each, is_verified=error is NONE)
             verified[each.topic, each.partition] = Verified(each.verification, self._known_error(error))
         go_on(self._node, self._call, lambda: append(self._request, self._call, verified))
@@ -236,7 +245,7 @@ class TransactionalWriteHandlers:
                 each.coordinator_epoch,
                 each.transaction_version,
             )
-            if tp.topic == OFFSETS_TOPIC:
+            if tp.topic == OFFSETS_TOPIC and marker.is_of_producer:
                 of_group = TransactionMarker(
                     Producer(marker.producer_id, marker.producer_epoch), marker.committed, marker.coordinator_epoch
                 )

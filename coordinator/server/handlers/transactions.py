@@ -30,7 +30,7 @@ from coordinator.server.dispatch import DEFERRED, DispatchTable
 from coordinator.server.handlers.transactional_writes import go_on
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
-from coordinator.transactions import operations
+from coordinator.transactions import initialization, operations
 from coordinator.transactions.admin import describe_error, list_error, parse_filter
 from coordinator.transactions.decisions import known_error
 from coordinator.transactions.partitions import PartitionErrors, PartitionsRequest
@@ -67,6 +67,8 @@ class TransactionHandlers:
 
     def init_producer_id(self, request: InitProducerIdRequest, call: RequestContext) -> Any:
         if request.transactional_id is None:
+            if not initialization.names_whole_producer(request):
+                return initialization.error_response(request, ErrorCode.INVALID_REQUEST, call.api_version)
             producer_id = self._node.metadata.allocate_producer_id(self._node.now_ms())
             return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
         return self._enqueue(operations.INIT_PRODUCER_ID, request.transactional_id, request, call)

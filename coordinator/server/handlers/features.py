@@ -1,0 +1,56 @@
+"""UpdateFeatures (KIP-584, KIP-778)."""
+
+from typing import Final
+
+from _wire.errors import ErrorCode
+from _wire.messages.update_features import UpdatableFeatureResult, UpdateFeaturesRequest, UpdateFeaturesResponse
+from coordinator.broker.slices import Steps
+from coordinator.metadata.features import UPGRADE, FeatureUpdate, InvalidFeatureUpdate, changed_levels, levels
+from coordinator.server.dispatch import DispatchTable
+from coordinator.server.node_context import NodeContext
+from coordinator.server.request_context import RequestContext
+
+UPGRADE_TYPE_VERSION: Final = 1
+"""Before it, a request may only raise levels: Kafka does not look at `allow_downgrade`, either."""
+WITHOUT_RESULTS_VERSION: Final = 2
+
+
+class FeatureHandlers:
+    """Changes the levels of features in the metadata log."""
+
+    def __init__(self, node: NodeContext) -> None:
+        self._node = node
+
+    def add_to(self, table: DispatchTable) -> None:
+        table.add("UpdateFeatures", self.update, _error, versions=(0, 2))
+
+    def update(self, request: UpdateFeaturesRequest, call: RequestContext) -> Steps[UpdateFeaturesResponse]:
+        """All updates of a request are made, or none of them; none with `validate_only`."""
+        node, version = self._node, call.api_version
+        updates = (
+            FeatureUpdate(
+                each.feature, each.max_version_level, each.upgrade_type if version >= UPGRADE_TYPE_VERSION else UPGRADE
+            )
+            for each in request.feature_updates
+        )
+        changed: dict[str, int] = {}
+        try:
+            for name, level in changed_levels(node.image, updates, node.node_id):
+                changed[name] = level
+                yield
+        except InvalidFeatureUpdate as problem:
+            return UpdateFeaturesResponse(error_code=ErrorCode.INVALID_UPDATE_VERSION, error_message=str(problem))
+        current = levels(node.image)
+        changed = {name: level for name, level in changed.items() if level != current.get(name, 0)}
+        if changed and not request.validate_only:
+            node.metadata.change_features(changed, node.now_ms())
+        response = UpdateFeaturesResponse()
+        if version < WITHOUT_RESULTS_VERSION:
+            response.results = [
+                UpdatableFeatureResult(feature=each.feature, error_message="NONE") for each in request.feature_updates
+            ]
+        return response
+
+
+def _error(request: UpdateFeaturesRequest, error: ErrorCode, api_version: int) -> UpdateFeaturesResponse:
+    return UpdateFeaturesResponse(error_code=error)
