@@ -174,6 +174,7 @@ class ProducerDirectory:
         """A marker was appended to a log, whose states had been loaded."""
         states = self._states[log]
         self._save_if_rolled(log, states, offset, now_ms)
+        states.void_verification(marker)
         aborted = states.end_transaction(
             marker.producer_id, marker.producer_epoch, marker.committed, marker.coordinator_epoch, offset, now_ms
         )

@@ -95,7 +95,8 @@ class Marker(NamedTuple):
 class Verification:
     """The transaction coordinator was asked whether a partition is part of a transaction.
 
-    It is good for one transaction: a marker that is written meanwhile makes it void, even if the answer was yes.
+    It is good for one transaction: the marker of this transaction makes it void, even if the answer was yes. A producer
+    of KIP-890 may ask before the marker of its last transaction is written; Kafka takes that one for its marker too.
     """
 
     __slots__ = ("epoch", "lowest_sequence", "starts_at_zero", "waiting")
@@ -283,6 +284,16 @@ class ProducerStates:
             return ErrorCode.TRANSACTION_COORDINATOR_FENCED
         return ErrorCode.NONE
 
+    def void_verification(self, marker: Marker) -> None:
+        """A marker is written: what was asked before about its transaction does not count any more.
+
+        From transaction version 2 on the epoch of a marker is that of the producer's next transaction.
+        """
+        begun = self._verifications.get(marker.producer_id)
+        is_of_next = begun is not None and begun.epoch >= marker.producer_epoch
+        if marker.transaction_version < EPOCH_BUMP_VERSION or not is_of_next:
+            self._forget_verification(marker.producer_id)
+
     def end_transaction(
         self, producer_id: int, producer_epoch: int, committed: bool, coordinator_epoch: int, offset: int, at_ms: int
     ) -> AbortedTransaction | None:
@@ -294,7 +305,6 @@ class ProducerStates:
         producer = self._producers.get(producer_id)
         batches = producer.batches if producer is not None and producer.epoch == producer_epoch else ()
         was_open = self.open.pop(producer_id, None)
-        self._forget_verification(producer_id)
         self._put(producer_id, ProducerState(producer_epoch, at_ms, batches, None, coordinator_epoch))
         if was_open is None or committed:
             return None

@@ -140,8 +140,14 @@ PARTITION_MUTANTS: Final = (
     Mutant(
         "a verification outlives the marker",
         PRODUCERS,
-        "        was_open = self.open.pop(producer_id, None)\n        self._forget_verification(producer_id)\n",
-        "        was_open = self.open.pop(producer_id, None)\n",
+        "        if marker.transaction_version < EPOCH_BUMP_VERSION or not is_of_next:\n",
+        "        if False:\n",
+    ),
+    Mutant(
+        "the marker before it voids a verification",
+        PRODUCERS,
+        "        if marker.transaction_version < EPOCH_BUMP_VERSION or not is_of_next:\n",
+        "        if True:\n",
     ),
     Mutant(
         "a marker of transaction version 2 may have the epoch of the open transaction",

@@ -12,7 +12,7 @@ from coordinator.broker.list_offsets import list_offsets
 from coordinator.broker.producers import REFUSED_REMEMBERED, Marker
 from coordinator.broker.slices import at_once
 from tests.broker.virtual_broker import batch
-from tests.transactions.world import TOPIC, World, orders
+from tests.transactions.world import TOPIC, World, offsets, orders
 
 NONE = ErrorCode.NONE
 LATEST = -1
@@ -73,8 +73,8 @@ def test_a_transactional_batch_without_verification_is_rejected(world):
     assert len(states) == 0
 
 
-def _transactional(producer_id: int) -> bytes:
-    fields = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": 0, "is_transactional": True}
+def _transactional(producer_id: int, epoch: int = 0) -> bytes:
+    fields = {"producer_id": producer_id, "producer_epoch": epoch, "base_sequence": 0, "is_transactional": True}
     return batch(b"v", **fields)
 
 
@@ -88,6 +88,30 @@ def test_a_verification_does_not_outlive_a_marker(world):
     assert write_marker(world, Marker(producer_id, 0, False, 0, 0)) == NONE
     states.end_verification(producer_id, verification, is_verified=True)
     assert states.check(header, verification) == ErrorCode.INVALID_TXN_STATE
+
+
+def test_a_marker_leaves_the_verification_of_the_next_transaction(world):
+    """A Produce waits while the transaction before it ends: its partitions are added when all markers are written."""
+    pid = begun(world)
+    world.groups_error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    world.add("t", pid, 0, offsets(1))
+    states = at_once(world.broker.load(world.log()))
+    header = batch_headers(_transactional(pid, epoch=1))[0]
+    verification = states.begin_verification(header, False)
+    assert world.end("t", pid, 0, committed=True).producer_epoch == 1
+    states.end_verification(pid, verification, is_verified=True)
+    assert states.check(header, verification) == NONE
+
+
+def test_a_marker_of_transaction_version_2_voids_the_verification_of_its_own_transaction(world):
+    producer_id = world.initialize().producer_id
+    states = at_once(world.broker.load(world.log()))
+    header = batch_headers(_transactional(producer_id))[0]
+    verification = states.begin_verification(header, False)
+    assert write_marker(world, Marker(producer_id, 1, False, 0, 2)) == NONE
+    states.end_verification(producer_id, verification, is_verified=True)
+    assert states.check(header, verification) == ErrorCode.INVALID_PRODUCER_EPOCH
+    assert not states._verifications
 
 
 def test_of_verifications_that_failed_the_newest_are_remembered(world):
