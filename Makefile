@@ -23,7 +23,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test conformance-kafka crash eos eos-java flink-sink folder-swap fuzz interop interop-ci kafka-tools simulate streams mutate nightly lint format docs hostile bench bench-assignors bench-broker bench-cleaner bench-consumer-offsets bench-coordinator bench-dashboard bench-load bench-partitions bench-pipeline bench-testkit bench-timers bench-wire lock testing-examples clean java python
+.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test conformance-kafka crash eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools simulate streams mutate nightly lint format docs hostile bench bench-assignors bench-broker bench-cleaner bench-consumer-offsets bench-coordinator bench-dashboard bench-load bench-partitions bench-pipeline bench-testkit bench-timers bench-wire lock testing-examples clean java python
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -154,6 +154,10 @@ crash: build-tests ## kill a server RUNS (300) times under load, and look for al
 
 folder-swap: build-tests ## data folders that this server and a real Kafka write and serve in turn, and DumpLogSegments on ours (Java and Maven; SEED)
 	@$(BIN)/python -m tests.folder_swap $(if $(SEED),--seed $(SEED))
+
+franz-go-tests: ROUNDS = 1
+franz-go-tests: build-tests ## franz-go's own integration tests against a server, three at once, ROUNDS (1) times (Go)
+	@$(BIN)/python interop/franz_go_tests.py --rounds $(ROUNDS)
 
 kafka-tools: build java ## Kafka's own command line tools against a server, written down in docs/kafka-tools.md (Java and Maven)
 	@$(BIN)/python interop/kafka_tools.py
