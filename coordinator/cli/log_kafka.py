@@ -1,15 +1,18 @@
 """`coordinator log import-kafka` and `export-kafka`: the same logs, served by the other one."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
 
 from coordinator.broker.topic_configs import InvalidTopicConfig, validate
 from coordinator.cli.error_lines import ErrorLines
+from coordinator.config import NODE_ID
 from coordinator.log.errors import LogError
+from coordinator.log.meta_properties import META_PROPERTIES, parse_properties
 from coordinator.logger import lines_of_this_thread_to
+from coordinator.metadata.folder_change import METADATA_FOLDER
 from coordinator.metadata.kafka_folder import export_kafka, import_kafka
 from coordinator.metadata.kafka_records import KafkaMetadataError
 from coordinator.metadata.store import MetadataError
@@ -33,11 +36,14 @@ def import_command(folders: tuple[Path, ...]) -> None:
             imported = import_kafka(folders, accept_configs, time.time_ns() // 1_000_000)
     except (LogError, KafkaMetadataError, OSError) as problem:
         raise click.ClickException(printable(str(problem))) from problem
+    if imported.was_interrupted:
+        click.echo(f"ended an import that was interrupted; {_how_to_serve(folders)}")
+        return
     for each in imported.left_out:
         click.echo(f"left out a config that this server does not have: {printable(each)}", err=True)
     click.echo(
-        f"imported {imported.topics} topics with {imported.partitions} partitions, {imported.quotas} quotas; serve them"
-        f" with --data-dir {','.join(map(str, folders))}"
+        f"imported {imported.topics} topics with {imported.partitions} partitions, {imported.quotas} quotas;"
+        f" {_how_to_serve(folders)}"
     )
 
 
@@ -54,7 +60,23 @@ def export_command(folders: tuple[Path, ...]) -> None:
             topics = export_kafka(folders, time.time_ns() // 1_000_000)
     except (LogError, MetadataError, KafkaMetadataError, OSError) as problem:
         raise click.ClickException(printable(str(problem))) from problem
-    click.echo(f"exported {topics} topics; start Kafka with log.dirs={','.join(map(str, folders))}, it is formatted")
+    done = "ended an export that was interrupted" if topics is None else f"exported {topics} topics"
+    first = _metadata_first(folders)
+    click.echo(f"{done}; start Kafka with log.dirs={printable(','.join(map(str, first)))}, it is formatted")
+
+
+def _how_to_serve(folders: Sequence[Path]) -> str:
+    """The arguments of `serve`, with which it finds the metadata log and has the node id of the folders."""
+    first = _metadata_first(folders)
+    path = first[0] / META_PROPERTIES
+    node_id = int(parse_properties(path, path.read_bytes())["node.id"])
+    node = "" if node_id == NODE_ID.default else f" --set {NODE_ID.name}={node_id}"
+    return f"serve them with --data-dir {printable(','.join(map(str, first)))}{node}"
+
+
+def _metadata_first(folders: Sequence[Path]) -> list[Path]:
+    """The folders in the order of log.dirs: the first one has the metadata log."""
+    return sorted(folders, key=lambda folder: not (folder / METADATA_FOLDER).is_dir())
 
 
 def accept_configs(topic: str, configs: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:

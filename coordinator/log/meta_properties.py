@@ -1,6 +1,7 @@
 """`meta.properties`: the cluster and node of a log directory, and its id (MetaProperties.java, KIP-858)."""
 
 import base64
+import re
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +19,12 @@ FORMAT_VERSION = "2"
 
 Version 2: groups are stored in the same partitions as on Kafka. Version 1 did not have this property.
 """
+NODE_ID: Final = re.compile("[0-9]{1,10}")
 CHECKSUM_PROPERTY = "coordinator.checksum"
+IMPORT: Final = "import-kafka"
+EXPORT: Final = "export-kafka"
+"""The commands of `coordinator log` that change whose folder it is. Until such a command has ended, its name is the
+`version` of `meta.properties`, which neither Kafka nor this server accepts."""
 
 
 def random_id() -> str:
@@ -75,8 +81,10 @@ def _properties_checksum(properties: Mapping[str, str]) -> str:
     return str(checksum("".join(lines).encode("utf-8")))
 
 
-def parse_properties(path: Path, data: bytes) -> dict[str, str]:
+def parse_properties(path: Path, data: bytes, *, unfinished: str | None = None) -> dict[str, str]:
     """Parse a Java properties file, in the subset of the syntax that Kafka writes to meta.properties.
+
+    `unfinished` is IMPORT or EXPORT, if a folder is accepted on which this command has not ended.
 
     Raises:
         DataDirectoryError: it is damaged, or of another version.
@@ -84,14 +92,23 @@ def parse_properties(path: Path, data: bytes) -> dict[str, str]:
     lines = [line.strip() for line in data.decode("utf-8", "replace").splitlines()]
     pairs = (line.partition("=") for line in lines if line and line[0] not in "#!")
     properties = {name.strip(): value.strip() for name, _, value in pairs}
+    version = properties.get("version", "")
+    if version in (IMPORT, EXPORT) and version != unfinished:
+        raise DataDirectoryError(
+            f"`coordinator log {version}` was interrupted on {path.parent}: run it again with the same directories"
+        )
+    if version == "0" and "broker.id" in properties:
+        raise DataDirectoryError(f"{path} has version 0: it is of a Kafka with ZooKeeper; migrate that to KRaft first")
     for name in ("version", "cluster.id", "node.id"):
         if not properties.get(name):
             raise DataDirectoryError(f"{path} is damaged: {name} is missing")
+    if not NODE_ID.fullmatch(properties["node.id"]):
+        raise DataDirectoryError(f"{path} is damaged: node.id is {properties['node.id']!r}, not a number")
     if properties.get(CHECKSUM_PROPERTY) not in (None, _properties_checksum(properties)):
         raise DataDirectoryError(
             f"{path} is damaged: its checksum is wrong (after a change by hand, remove {CHECKSUM_PROPERTY})"
         )
-    if properties["version"] != META_VERSION:
-        raise DataDirectoryError(f"{path} has version {properties['version']}; only {META_VERSION} is supported")
+    if version not in (META_VERSION, unfinished):
+        raise DataDirectoryError(f"{path} has version {version}; only {META_VERSION} is supported")
     properties.setdefault("directory.id", random_id())
     return properties

@@ -6,7 +6,6 @@ See docs/decisions/022-folders-of-kafka.md. No Kafka and no server may use the f
 import base64
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -14,20 +13,16 @@ from typing import Final
 from coordinator.log.checkpoints import CLEANER_OFFSETS, LOG_START_OFFSETS, RECOVERY_POINTS, UNRECOVERED
 from coordinator.log.config import LogConfig
 from coordinator.log.directories import LogDirectories
-from coordinator.log.directory import LOCK, LogDirectory
+from coordinator.log.directory import LogDirectory
 from coordinator.log.errors import DataDirectoryError
 from coordinator.log.files import DiskFileSystem, read_file, write_file
 from coordinator.log.last_stop import BOOT_ID
-from coordinator.log.meta_properties import (
-    FORMAT_PROPERTY,
-    META_PROPERTIES,
-    parse_properties,
-    write_properties,
-)
-from coordinator.log.names import METADATA_LOG, STRAY_SUFFIX, folder_name, parse_folder_name, renamed_folder
+from coordinator.log.meta_properties import EXPORT, IMPORT
+from coordinator.log.names import METADATA_LOG, parse_folder_name
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.partition_metadata import PartitionMetadataDamaged, read_topic_id
 from coordinator.log.verify import DAMAGED_FOLDER
+from coordinator.metadata.folder_change import METADATA_FOLDER, NEW_FOLDER, FolderChange, locked
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.kafka_metadata import TOPIC_RESOURCE, KafkaImage, read_kafka_metadata, write_kafka_snapshot
 from coordinator.metadata.kafka_records import (
@@ -43,9 +38,6 @@ from coordinator.metadata.kafka_records import (
 from coordinator.metadata.records import LeaderEpochRecord, MetadataRecord, ProducerIdsRecord, QuotaRecord, TopicRecord
 from coordinator.metadata.store import MetadataStore
 
-METADATA_FOLDER: Final = folder_name(METADATA_LOG, 0)
-NEW_FOLDER: Final = "metadata-to-be"
-"""Where the new metadata log is made before it gets its name."""
 FEATURES: Final = (
     KafkaFeature("metadata.version", 25),  # 4.0-IV3, the first of which Kafka 4 knows all; later ones upgrade it
     KafkaFeature("group.version", 1),
@@ -72,47 +64,62 @@ class Imported:
     quotas: int = 0
     left_out: list[str] = field(default_factory=list)
     """Configs that this server does not have: `topic: name=value`."""
+    was_interrupted: bool = False
+    """Whether this was the end of an import that was interrupted; then nothing was counted."""
 
 
 def import_kafka(roots: Sequence[Path], accept: Accept, now_ms: int) -> Imported:
-    """Let this server use what Kafka has in `roots`, all its log.dirs.
+    """Let this server use what Kafka has in `roots`, all its log.dirs, or end an import that was interrupted.
 
     Raises:
         DataDirectoryError: these are not all folders of one node of Kafka, or they are in use.
+        InvalidTopicName: a topic of Kafka has a name that none may have.
         KafkaMetadataError: Kafka's metadata log is damaged.
         OSError: a file cannot be read or written.
     """
-    fs = DiskFileSystem()
-    with _locked(roots, fs):
-        all_properties = {root: _properties(root, fs) for root in roots}
-        for root, properties in all_properties.items():
-            if FORMAT_PROPERTY in properties:
+    change = FolderChange.of(roots, IMPORT)
+    with locked(roots):
+        imported = Imported(was_interrupted=change.was_interrupted)
+        if not imported.was_interrupted:
+            for root in filter(change.is_changed, roots):
                 raise DataDirectoryError(f"{root} is a folder of this server, not of Kafka")
-        node_id = _one_node(all_properties)
-        metadata_root = _metadata_root(roots)
-        kafka = read_kafka_metadata(fs, metadata_root / METADATA_FOLDER)
-        directory_ids = {_id_bytes(properties["directory.id"]) for properties in all_properties.values()}
-        _check_partitions(kafka, roots, node_id, directory_ids, fs)
-        imported = Imported()
-        records = [LeaderEpochRecord(_leader_epoch(roots)), *_our_records(kafka, accept, imported)]
-        _write_our_metadata(fs, metadata_root, records, now_ms)
-        _replace_metadata(fs, metadata_root)
-        for root, properties in all_properties.items():
-            _remove_stale_files(fs, root)
-            write_file(fs, root / BOOT_ID, THIS_IMPORT.encode("ascii"))
-            write_properties(fs, root, properties, is_ours=True)
-    for root in roots:
-        _recover(root, node_id)
+            _make_our_metadata(change, accept, imported, now_ms)
+            change.mark()
+        change.finish(lambda root: _recover(change, root))
     return imported
 
 
-def _recover(root: Path, node_id: int) -> None:
+def _make_our_metadata(change: FolderChange, accept: Accept, imported: Imported, now_ms: int) -> None:
+    kafka = read_kafka_metadata(change.fs, change.metadata_root / METADATA_FOLDER)
+    _check_partitions(kafka, change)
+    change.take_back_marks()
+    records = [LeaderEpochRecord(_leader_epoch(change.roots)), *_our_records(kafka, accept, imported)]
+    change.discard_new_metadata()  # of an import that was interrupted
+    try:
+        _write_our_metadata(change.fs, change.metadata_root / NEW_FOLDER, records, now_ms)
+    except BaseException:
+        change.discard_new_metadata()
+        raise
+
+
+class _HeldLock:
+    """The lock of a folder, which somebody else releases."""
+
+    def release(self) -> None:
+        """Nothing is released."""
+
+
+def _recover(change: FolderChange, root: Path) -> None:
     """Recover the logs of a Kafka that was killed, and flush them, so that what was in them is never in doubt.
 
     Kafka's cleaner leaves offsets out between segments, and that of this server does not. Above the recovery point,
     such a gap would be taken for records that were lost with the power, and what follows it would be removed.
     """
-    directory = LogDirectory.open(root, node_id=node_id, boot_id=THIS_IMPORT)
+    fs, this_import = change.fs, THIS_IMPORT.encode("ascii")
+    if not fs.exists(root / BOOT_ID) or read_file(fs, root / BOOT_ID) != this_import:
+        _remove_stale_files(fs, root)
+        write_file(fs, root / BOOT_ID, this_import)
+    directory = LogDirectory(fs, root, _HeldLock(), change.properties[root], THIS_IMPORT)
     try:
         logs = [(*key, LogConfig()) for key in directory.stored_partitions() if key[0] != METADATA_LOG]
         directory.recover(DiskFileSystem(FILES_OPEN), [each for each in logs if directory.unrecovered_bytes(*each[:2])])
@@ -123,21 +130,37 @@ def _recover(root: Path, node_id: int) -> None:
     directory.close()
 
 
-def export_kafka(roots: Sequence[Path], now_ms: int) -> int:
+def export_kafka(roots: Sequence[Path], now_ms: int) -> int | None:
     """Let Kafka use what this server has in `roots`, all its log.dirs; return the number of topics.
+
+    None: an export that was interrupted has ended.
 
     Raises:
         DataDirectoryError: these are not all folders of one server, or they are in use.
         MetadataError: the metadata log is damaged.
         OSError: a file cannot be read or written.
     """
-    fs = DiskFileSystem()
-    all_properties = {root: _properties(root, fs) for root in roots}
-    node_id, metadata_root = _one_node(all_properties), _metadata_root(roots)
-    for root in roots:
+    change = FolderChange.of(roots, EXPORT)
+    count = None
+    if not change.was_interrupted:
+        for root in filter(change.is_changed, roots):
+            raise DataDirectoryError(f"{root} is a folder of Kafka, not of this server")
+        count = _make_kafkas_metadata(change, now_ms)
+    with locked(roots):
+        if count is not None:
+            change.mark()
+        change.finish(lambda root: _remove_stale_files(change.fs, root))
+    return count
+
+
+def _make_kafkas_metadata(change: FolderChange, now_ms: int) -> int:
+    """Return the number of topics."""
+    for root in change.roots:
         if (root / DAMAGED_FOLDER).exists():
             raise DataDirectoryError(f"move {root / DAMAGED_FOLDER} away: Kafka accepts no folders but partitions")
-    directories = LogDirectories.open(roots, metadata_root, node_id=node_id, fs=fs)
+    with locked(change.roots):
+        change.take_back_marks()
+    directories = LogDirectories.open(change.roots, change.metadata_root, node_id=change.node_id, fs=change.fs)
     try:
         directories.find_homes(lambda directory, topic, partition: False)
         image = MetadataStore(directories.open_metadata_log(LogConfig()), lambda: uuid.uuid4().bytes).image
@@ -147,60 +170,15 @@ def export_kafka(roots: Sequence[Path], now_ms: int) -> int:
             named = ", ".join(image.log_directories[key] for key in missing)
             raise DataDirectoryError(f"name all log directories: {named} has partitions, too")
         records = list(_kafka_records(image, directories))
-        write_kafka_snapshot(fs, metadata_root / NEW_FOLDER / METADATA_FOLDER, records, node_id, now_ms)
+        change.discard_new_metadata()  # of an export that was interrupted
+        folder = change.metadata_root / NEW_FOLDER / METADATA_FOLDER
+        write_kafka_snapshot(change.fs, folder, records, change.node_id, now_ms)
     finally:
         directories.close_unused()
-    with _locked(roots, fs):
-        _replace_metadata(fs, metadata_root)
-        for root, properties in all_properties.items():
-            _remove_stale_files(fs, root)
-            write_properties(fs, root, properties, is_ours=False)
     return len(image.topics)
 
 
 # ------------------------------------------------------------------------------------------------------------- folders
-
-
-@contextmanager
-def _locked(roots: Sequence[Path], fs: DiskFileSystem) -> Iterator[None]:
-    with ExitStack() as stack:
-        for root in roots:
-            try:
-                stack.callback(fs.lock(root / LOCK).release)
-            except BlockingIOError:
-                raise DataDirectoryError(f"data directory {root} is in use by another process") from None
-        yield
-
-
-def _properties(root: Path, fs: DiskFileSystem) -> dict[str, str]:
-    path = root / META_PROPERTIES
-    if not path.exists():
-        raise DataDirectoryError(f"{root} is no data folder: it has no {META_PROPERTIES}")
-    return parse_properties(path, read_file(fs, path))
-
-
-def _one_node(all_properties: Mapping[Path, Mapping[str, str]]) -> int:
-    owners = {(properties["cluster.id"], properties["node.id"]) for properties in all_properties.values()}
-    if len(owners) > 1:
-        raise DataDirectoryError("the folders belong to different nodes or clusters")
-    ((_, node_id),) = owners
-    return int(node_id)
-
-
-def _metadata_root(roots: Sequence[Path]) -> Path:
-    found = [root for root in roots if (root / METADATA_FOLDER).is_dir()]
-    if len(found) != 1:
-        raise DataDirectoryError(f"{METADATA_FOLDER} must be in one of the folders; it is in {len(found) or 'none'}")
-    return found[0]
-
-
-def _replace_metadata(fs: DiskFileSystem, root: Path) -> None:
-    """Set the metadata log aside, under a name that neither Kafka nor this server reads, and put in the new one."""
-    aside = root / renamed_folder(METADATA_FOLDER, uuid.uuid4().hex, STRAY_SUFFIX)
-    fs.rename(root / METADATA_FOLDER, aside)
-    fs.rename(root / NEW_FOLDER / METADATA_FOLDER, root / METADATA_FOLDER)
-    fs.remove_tree(root / NEW_FOLDER)
-    fs.flush_directory(root)
 
 
 def _remove_stale_files(fs: DiskFileSystem, root: Path) -> None:
@@ -216,17 +194,23 @@ def _remove_stale_files(fs: DiskFileSystem, root: Path) -> None:
 # --------------------------------------------------------------------------------------------------------- from Kafka
 
 
-def _check_partitions(
-    kafka: KafkaImage, roots: Sequence[Path], node_id: int, directory_ids: set[bytes], fs: DiskFileSystem
-) -> None:
-    """Check that all partitions are here, each with the id of its topic.
+def _check_partitions(kafka: KafkaImage, change: FolderChange) -> None:
+    """Check that all partitions are here, each once and with the id of its topic.
 
-    One that has no folder must belong to one of the directories with these ids; then nobody has written to it.
+    One that has no folder must belong to one of these directories; then nobody has written to it.
 
     Raises:
         DataDirectoryError: one is not.
     """
-    stored = {key: root / name for root in roots for name in fs.names(root) if (key := parse_folder_name(name))}
+    fs, node_id = change.fs, change.node_id
+    directory_ids = {_id_bytes(each["directory.id"]) for each in change.properties.values()}
+    stored: dict[tuple[str, int], Path] = {}
+    for folder in (root / name for root in change.roots for name in fs.names(root)):
+        key = parse_folder_name(folder.name)
+        if key is not None and stored.setdefault(key, folder) != folder:
+            raise DataDirectoryError(
+                f"a partition is in two folders, {stored[key]} and {folder}: move one of them away"
+            )
     for topic_id, name in kafka.topics.items():
         partitions = kafka.partitions.get(topic_id, {})
         if sorted(partitions) != list(range(len(partitions))):
@@ -234,17 +218,17 @@ def _check_partitions(
         for index, partition in sorted(partitions.items()):
             if node_id not in partition.replicas:
                 raise DataDirectoryError(f"partition {name}-{index} is on other nodes only: {partition.replicas}")
-            folder = stored.get((name, index))
-            if folder is None and directory_ids.intersection(partition.directories):
+            found_in = stored.get((name, index))
+            if found_in is None and directory_ids.intersection(partition.directories):
                 continue
-            if folder is None:
+            if found_in is None:
                 raise DataDirectoryError(f"partition {name}-{index} is in none of the folders: name all of log.dirs")
             try:
-                found = read_topic_id(fs, folder)
+                found = read_topic_id(fs, found_in)
             except PartitionMetadataDamaged as problem:
-                raise DataDirectoryError(f"{folder} has a damaged topic id: {problem}") from None
+                raise DataDirectoryError(f"{found_in} has a damaged topic id: {problem}") from None
             if found not in (None, topic_id):
-                raise DataDirectoryError(f"{folder} belongs to another topic of this name")
+                raise DataDirectoryError(f"{found_in} belongs to another topic of this name")
 
 
 def _leader_epoch(roots: Sequence[Path]) -> int:
@@ -274,10 +258,7 @@ def _our_records(kafka: KafkaImage, accept: Accept, imported: Imported) -> Itera
             yield QuotaRecord(dict(entity), key, repr(value))
 
 
-def _write_our_metadata(fs: DiskFileSystem, root: Path, records: list[MetadataRecord], now_ms: int) -> None:
-    made = root / NEW_FOLDER
-    if made.exists():
-        fs.remove_tree(made)  # of an import that was interrupted
+def _write_our_metadata(fs: DiskFileSystem, made: Path, records: list[MetadataRecord], now_ms: int) -> None:
     fs.make_directory(made)
     log = PartitionLog.open(fs, made, METADATA_LOG, 0, LogConfig())
     try:

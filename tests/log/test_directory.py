@@ -85,7 +85,9 @@ def test_a_cluster_id_is_generated_if_none_is_given(root):
     [
         ("", "version is missing"),
         ("version=1\nnode.id=1\n", "cluster.id is missing"),
-        ("version=0\nbroker.id=1\ncluster.id=x\n", "node.id is missing"),
+        ("version=0\nbroker.id=1\ncluster.id=x\n", "it is of a Kafka with ZooKeeper"),
+        ("version=1\nnode.id=one\ncluster.id=x\n", "node.id is 'one', not a number"),
+        ("version=import-kafka\nnode.id=1\ncluster.id=x\n", "`coordinator log import-kafka` was interrupted"),
         ("version=2\nnode.id=1\ncluster.id=x\n", "has version 2"),
         ("\0\0\0\0\0", "version is missing"),
     ],

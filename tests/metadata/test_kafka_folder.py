@@ -1,8 +1,11 @@
 """Folders of Kafka become folders of this server, and back, without a Kafka; `make folder-swap` has one."""
 
+import errno
+import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -11,13 +14,14 @@ from _wire.records import build_batch
 from coordinator.log.checkpoints import read_checkpoint
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory
-from coordinator.log.errors import DataDirectoryError
-from coordinator.log.files import DiskFileSystem
+from coordinator.log.errors import DataDirectoryError, LogError
+from coordinator.log.files import DiskFileSystem, OpenFile
 from coordinator.log.meta_properties import parse_properties
 from coordinator.log.names import METADATA_LOG
 from coordinator.log.partition_log import PartitionLog
+from coordinator.metadata.folder_change import METADATA_FOLDER, NEW_FOLDER
 from coordinator.metadata.image import MetadataImage
-from coordinator.metadata.kafka_folder import METADATA_FOLDER, export_kafka, import_kafka
+from coordinator.metadata.kafka_folder import export_kafka, import_kafka
 from coordinator.metadata.kafka_metadata import read_kafka_metadata
 from coordinator.metadata.kafka_records import (
     KafkaConfig,
@@ -30,7 +34,7 @@ from coordinator.metadata.kafka_records import (
     encode_kafka_record,
 )
 from coordinator.metadata.records import QuotaRecord
-from coordinator.metadata.store import MetadataStore
+from coordinator.metadata.store import MetadataError, MetadataStore
 from tests.log.batches import everything, filled
 
 NOW_MS = 1_700_000_000_000
@@ -223,14 +227,137 @@ def test_a_folder_of_another_topic_of_the_same_name_is_an_error(kafka):
 
 
 def test_an_import_that_was_interrupted_is_begun_again(kafka):
-    (kafka / "metadata-to-be" / METADATA_FOLDER).mkdir(parents=True)
-    (kafka / "metadata-to-be" / METADATA_FOLDER / f"{0:020}.log").write_bytes(b"half")
+    (kafka / NEW_FOLDER / METADATA_FOLDER).mkdir(parents=True)
+    (kafka / NEW_FOLDER / METADATA_FOLDER / f"{0:020}.log").write_bytes(b"half")
     assert import_kafka([kafka], accept, NOW_MS).topics == 1
-    assert not (kafka / "metadata-to-be").exists()
+    assert not (kafka / NEW_FOLDER).exists()
+
+
+class FailingFiles(DiskFileSystem):
+    """A disk that fails after some files were opened or changed."""
+
+    left = 0
+    """How many are opened or changed until then."""
+
+    def _change(self) -> None:
+        FailingFiles.left -= 1
+        if FailingFiles.left < 0:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    def open(self, path: Path) -> OpenFile:
+        self._change()
+        return super().open(path)
+
+    def rename(self, path: Path, target: Path) -> None:
+        self._change()
+        super().rename(path, target)
+
+    def remove(self, path: Path) -> None:
+        self._change()
+        super().remove(path)
+
+    def remove_tree(self, path: Path) -> None:
+        self._change()
+        super().remove_tree(path)
+
+
+def owner_of(root: Path) -> str:
+    """Whom the folder belongs to: kafka, us, or nobody."""
+    try:
+        LogDirectory.open(root).close(clean=False)
+    except DataDirectoryError as problem:
+        return "nobody" if "was interrupted" in str(problem) else "kafka"
+    return "us"
+
+
+@pytest.fixture
+def two_folders(kafka: Path, tmp_path: Path) -> Path:
+    """`kafka` with its second partition in another folder; their common parent."""
+    other = tmp_path / "other"
+    other.mkdir()
+    text = (kafka / "meta.properties").read_text()
+    (other / "meta.properties").write_text(text.replace("QjnXx8GqmUeMQn7OpwoyPg", "O5lr9VmoDkOLvRMUnr2drA"))
+    (kafka / "orders-1").rename(other / "orders-1")
+    return tmp_path
+
+
+def interrupted(
+    monkeypatch: pytest.MonkeyPatch, folders: Path, copy: Path, changes: int, command: Callable[[list[Path]], object]
+) -> list[Path] | None:
+    """Copy the folders, and let the disk fail after so many changes; None if the command has ended before."""
+    shutil.rmtree(copy, ignore_errors=True)
+    copy.mkdir()
+    roots = [copy / "kafka", copy / "other"]
+    for root in roots:
+        shutil.copytree(folders / root.name, root)
+    FailingFiles.left = changes
+    with monkeypatch.context() as patched:
+        patched.setattr("coordinator.metadata.folder_change.DiskFileSystem", FailingFiles)
+        patched.setattr("coordinator.metadata.kafka_folder.DiskFileSystem", FailingFiles)
+        try:
+            command(roots)
+        except (OSError, LogError, MetadataError):
+            return roots
+    return None
+
+
+def test_an_import_that_ends_anywhere_leaves_folders_of_kafka_or_runs_again(monkeypatch, two_folders, tmp_path):
+    def run(roots):
+        import_kafka(roots, accept, NOW_MS)
+
+    changes, seen = 0, set()
+    while roots := interrupted(monkeypatch, two_folders, tmp_path / "copy", changes, run):
+        owners = [owner_of(root) for root in roots]
+        seen.add(tuple(owners))
+        if owners[0] == "kafka":
+            assert "us" not in owners
+            assert read_kafka_metadata(DiskFileSystem(), roots[0] / METADATA_FOLDER).topics == {ID: "orders"}
+            # Kafka does not start with other folders than those of partitions, and those that have this suffix.
+            assert all(each.name.endswith(("-0", "-1", "-stray")) for each in roots[0].iterdir() if each.is_dir())
+        run(roots)
+        assert image_of(roots[0]).topics["orders"].partitions == 2
+        for partition, root in enumerate(roots):
+            directory = LogDirectory.open(root)
+            assert len(everything(directory.open_log("orders", partition, LogConfig()))) == 3 + partition
+            directory.close()
+        changes += 1
+    assert seen == {("kafka", "kafka"), ("kafka", "nobody"), ("nobody", "nobody"), ("nobody", "us")}
+
+
+def test_an_export_that_ends_anywhere_leaves_folders_of_this_server_or_runs_again(monkeypatch, two_folders, tmp_path):
+    def run(roots):
+        export_kafka(roots, NOW_MS)
+
+    import_kafka([two_folders / "kafka", two_folders / "other"], accept, NOW_MS)
+    changes, seen = 0, set()
+    while roots := interrupted(monkeypatch, two_folders, tmp_path / "copy", changes, run):
+        owners = [owner_of(root) for root in roots]
+        seen.add(tuple(owners))
+        if owners[0] == "us":
+            assert image_of(roots[0]).topics["orders"].partitions == 2
+        run(roots)
+        assert [owner_of(root) for root in roots] == ["kafka", "kafka"]
+        assert len(read_kafka_metadata(DiskFileSystem(), roots[0] / METADATA_FOLDER).partitions[ID]) == 2
+        assert not list(tmp_path.glob("copy/*/.boot-id"))
+        changes += 1
+    assert seen == {("us", "us"), ("us", "nobody"), ("nobody", "nobody"), ("nobody", "kafka")}
+
+
+def test_each_folder_is_named_once(kafka, tmp_path):
+    (tmp_path / "link").symlink_to(kafka)
+    with pytest.raises(DataDirectoryError, match="link is named twice"):
+        import_kafka([kafka, tmp_path / "link"], accept, NOW_MS)
+
+
+def test_a_partition_in_two_folders_is_an_error(two_folders):
+    roots = [two_folders / "kafka", two_folders / "other"]
+    shutil.copytree(roots[0] / "orders-0", roots[1] / "orders-0")
+    with pytest.raises(DataDirectoryError, match=r"a partition is in two folders, .*orders-0 and .*orders-0"):
+        import_kafka(roots, accept, NOW_MS)
 
 
 def test_a_folder_of_this_server_is_not_imported_and_one_of_kafka_not_exported(kafka):
-    with pytest.raises(DataDirectoryError, match="or by Kafka"):
+    with pytest.raises(DataDirectoryError, match="is a folder of Kafka, not of this server"):
         export_kafka([kafka], NOW_MS)
     import_kafka([kafka], accept, NOW_MS)
     with pytest.raises(DataDirectoryError, match="is a folder of this server, not of Kafka"):
