@@ -148,16 +148,17 @@ class LogDirectories:
 
         Raises:
             InvalidTopicName: no topic may have this name, or it is the name of the metadata log.
-            OfflineDirectory: the directory is offline.
+            OfflineDirectory: the directory is offline, or the folder of the log, which was there, is gone.
             OSError: the log cannot be created or read.
         """
+        is_stored = (topic, partition) in self._homes
         home = self.home(topic, partition, directory_id)
         if home is None:
             if lazy:
                 offline = OfflineFiles()
                 return PartitionLog.open(offline, self.paths[0], topic, partition, config, lazy=True)
             raise OfflineDirectory(errno.EIO, f"the log directory with id {directory_id} is offline")
-        log = home.open_log(topic, partition, config, lazy=lazy, topic_id=topic_id)
+        log = home.open_log(topic, partition, config, lazy=lazy, topic_id=topic_id, is_stored=is_stored)
         self._homes[topic, partition] = home
         return log
 
@@ -277,10 +278,11 @@ class SplitCheckpoint:
         offsets: dict[TopicPartition, int] = {}
         for directory, file in self._files.items():
             try:
-                offsets |= file.read()
+                found = self._written[directory] = file.read()
             except (DataDirectoryError, OSError) as problem:
                 logger.warning("a checkpoint cannot be read; it is made again", problem=str(problem))
-            self._written[directory] = {}
+            else:
+                offsets |= found
         return offsets
 
     def write(self, offsets: Mapping[TopicPartition, int]) -> None:

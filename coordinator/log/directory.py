@@ -20,11 +20,11 @@ from coordinator.log.checkpoints import (
 )
 from coordinator.log.config import LogConfig
 from coordinator.log.disk_threads import Run, run_in_turn
-from coordinator.log.errors import DataDirectoryError, UnusableDirectory
+from coordinator.log.errors import DataDirectoryError, OfflineDirectory, UnusableDirectory
 from coordinator.log.files import DiskFileSystem, FileLock, FileSystem
 from coordinator.log.flush import Finish, work_of
 from coordinator.log.last_stop import KILLED, mark_clean, read_boot_id, take_note
-from coordinator.log.meta_properties import load_properties
+from coordinator.log.meta_properties import META_PROPERTIES, load_properties
 from coordinator.log.names import (
     DELETED_SUFFIX,
     METADATA_LOG,
@@ -130,18 +130,27 @@ class LogDirectory:
             raise
 
     def open_log(
-        self, topic: str, partition: int, config: LogConfig, *, lazy: bool = False, topic_id: bytes | None = None
+        self,
+        topic: str,
+        partition: int,
+        config: LogConfig,
+        *,
+        lazy: bool = False,
+        topic_id: bytes | None = None,
+        is_stored: bool = False,
     ) -> PartitionLog:
         """Return the log of a topic's partition; open it, and create it if it does not exist (`lazy`: PartitionLog).
 
-        A directory that is created gets the `topic_id` (`partition.metadata`).
+        A directory that is created gets the `topic_id` (`partition.metadata`). None is created for a log that
+        `is_stored`, nor if this directory is gone, as when its disk was unmounted: all records would seem to be gone.
 
         Raises:
             InvalidTopicName: no topic may have this name, or it is the name of the metadata log.
+            OfflineDirectory: this directory, or the folder of a log that was there, is gone.
             OSError: the log cannot be created or read.
         """
         check_topic_name(topic)
-        return self._open_log(topic, partition, config, lazy, topic_id)
+        return self._open_log(topic, partition, config, lazy, topic_id, is_stored)
 
     def open_metadata_log(self, config: LogConfig) -> PartitionLog:
         """Return the metadata log, which `open_log` and `delete_log` do not accept.
@@ -152,11 +161,22 @@ class LogDirectory:
         return self._open_log(METADATA_LOG, 0, config, lazy=False)
 
     def _open_log(
-        self, topic: str, partition: int, config: LogConfig, lazy: bool, topic_id: bytes | None = None
+        self,
+        topic: str,
+        partition: int,
+        config: LogConfig,
+        lazy: bool,
+        topic_id: bytes | None = None,
+        is_stored: bool = False,
     ) -> PartitionLog:
         key = (topic, partition)
         if key not in self._logs:
-            if not self._fs.is_directory(self.root / folder_name(topic, partition)):
+            folder = self.root / folder_name(topic, partition)
+            if not self._fs.is_directory(folder):
+                if is_stored:
+                    raise OfflineDirectory(errno.ENOENT, "the folder of the log is gone", str(folder))
+                if not self._fs.exists(self.root / META_PROPERTIES):
+                    raise OfflineDirectory(errno.ENOENT, "the log directory is gone", str(self.root))
                 # What the checkpoint files say was true of an earlier log of this name, which was deleted.
                 self._forget(key)
                 if key in self._stored_keys:

@@ -351,6 +351,9 @@ class PartitionLog:
     def _segment_for(self, size_bytes: int, last_offset: int, max_timestamp_ms: int) -> Segment:
         """Return the active segment; roll a new one first if it is full or too old."""
         if not self._segments:
+            if not self._fs.is_directory(self.folder.parent):
+                # This raises. make_directory would create it, on another disk if that of the directory was unmounted.
+                self._fs.names(self.folder.parent)
             return self._create_segment()
         active = self._segments[-1]
         # Nothing is appended to bytes that somebody may want to repair.

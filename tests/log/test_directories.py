@@ -10,7 +10,7 @@ from coordinator.log.checkpoints import CLEANER_OFFSETS, read_checkpoint
 from coordinator.log.config import LogConfig
 from coordinator.log.directories import LogDirectories
 from coordinator.log.directory import LogDirectory
-from coordinator.log.errors import DataDirectoryError, OfflineDirectory, UnusableDirectory
+from coordinator.log.errors import DataDirectoryError, LogAppendError, OfflineDirectory, UnusableDirectory
 from coordinator.log.files import DiskFileSystem
 from coordinator.log.last_stop import BOOT_ID, read_boot_id
 from coordinator.log.memory_files import MemoryFileSystem
@@ -238,6 +238,57 @@ def test_a_checkpoint_is_split_by_directory_and_only_written_where_it_changed():
     checkpoint.write({("one", 0): 1, ("two", 0): 3})
     assert not fs.exists(A / CLEANER_OFFSETS)
     assert directories.checkpoint(CLEANER_OFFSETS).read() == {("two", 0): 3}
+
+
+def test_a_checkpoint_of_logs_that_are_all_gone_is_emptied_after_a_restart():
+    fs = MemoryFileSystem()
+    directories = opened(fs, A, B)
+    filled(directories)
+    directories.checkpoint(CLEANER_OFFSETS).write({("one", 0): 1, ("two", 0): 2})
+    directories.close()
+    again = opened(fs, A, B)
+    checkpoint = again.checkpoint(CLEANER_OFFSETS)
+    assert checkpoint.read() == {("one", 0): 1, ("two", 0): 2}
+    checkpoint.write({("one", 0): 1})
+    assert read_checkpoint(fs, B / CLEANER_OFFSETS) == {}
+    again.close()
+
+
+@pytest.mark.parametrize("gone", [B, B / "two-0"])
+def test_a_log_whose_folder_is_gone_is_not_begun_anew(gone):
+    fs = MemoryFileSystem()
+    directories = opened(fs, A, B)
+    filled(directories)
+    directories.close()
+    again = opened(fs, A, B)
+    fs.rename(gone, Path("/gone"))
+    with pytest.raises(OfflineDirectory, match="the folder of the log is gone") as problem:
+        again.open_log("two", 0, CONFIG, lazy=True)
+    assert problem.value.filename == str(B / "two-0")
+    fs.rename(Path("/gone"), gone)
+    assert again.open_log("two", 0, CONFIG, lazy=True).log_end_offset == 2
+    again.close()
+
+
+def test_no_log_is_created_in_a_directory_that_is_gone(tmp_path):
+    """It would be on another disk, under the mount point, and be lost to sight when the right one is mounted again."""
+    a, b = tmp_path / "a", tmp_path / "mount" / "b"
+    directories = LogDirectories.open((a, b))
+    new_id = next(each.directory_id for each in directories.online if each.root == b)
+    opened_before = directories.open_log("early", 0, CONFIG, lazy=True, directory_id=new_id)
+    b.rename(tmp_path / "gone")
+    with pytest.raises(LogAppendError, match="No such file"):
+        append(opened_before, 1)
+    b.mkdir()  # the mount point itself
+    with pytest.raises(OfflineDirectory, match="the log directory is gone"):
+        directories.open_log("late", 0, CONFIG, lazy=True, directory_id=new_id)
+    assert list(b.iterdir()) == []
+    b.rmdir()
+    (tmp_path / "gone").rename(b)
+    append(directories.open_log("late", 0, CONFIG, lazy=True, directory_id=new_id), 1)
+    append(opened_before, 1)
+    directories.close()
+    assert sorted(path.name for path in b.glob("*-0")) == ["early-0", "late-0"]
 
 
 def test_a_damaged_checkpoint_of_one_directory_leaves_that_of_the_other():
