@@ -197,8 +197,9 @@ class Partitions:
         yield from self._directories.remove_renamed(deletion.renamed)
 
     def _rename_log(self, topic: str, partition: int, deletion: Deletion) -> None:
-        log = deletion.waiting.pop(partition)
+        # If this fails, the partition goes on waiting: a later topic of this name must not get the log.
         deletion.renamed.extend(self._directories.rename_log(topic, partition))
+        log = deletion.waiting.pop(partition)
         if log is not None:
             for listener in self._removal_listeners:
                 listener(log)

@@ -173,8 +173,12 @@ class LogDirectories:
 
     def rename_log(self, topic: str, partition: int) -> list[Path]:
         """Call LogDirectory.rename_log, if the log exists."""
-        home = self._homes.pop((topic, partition), None)
-        return [] if home is None else home.rename_log(topic, partition)
+        home = self._homes.get((topic, partition))
+        if home is None:
+            return []
+        renamed = home.rename_log(topic, partition)
+        del self._homes[topic, partition]
+        return renamed
 
     def remove_renamed(self, folders: Sequence[Path]) -> Generator[None, None, None]:
         """Call LogDirectory.remove_renamed."""

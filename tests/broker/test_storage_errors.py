@@ -1,5 +1,7 @@
 """A full disk, as clients and operators see it."""
 
+import errno
+
 import pytest
 from structlog.testing import capture_logs
 
@@ -35,6 +37,29 @@ def test_a_full_disk_is_a_storage_error_with_one_line_and_heals(seconds):
     assert broker.produce("t", batch(b"after")).base_offset == 1
     broker.close(clean=True)
     assert VirtualBroker(fs=broker.fs).partitions.get("t", 0).log_end_offset == 2
+
+
+def test_a_new_topic_does_not_get_the_log_of_a_deleted_one_that_cannot_be_renamed(monkeypatch):
+    broker = VirtualBroker()
+    broker.create_topic("t", 2)
+    assert broker.produce("t", batch(b"old")).error_code == ErrorCode.NONE
+    with capture_logs() as lines:
+        with monkeypatch.context() as failing:
+
+            def fail(path, target):
+                raise OSError(errno.EIO, "Input/output error")
+
+            failing.setattr(broker.fs, "rename", fail)
+            broker.topics.delete(["t"], 0)
+            broker.end_iteration()
+            broker.create_topic("t", 2)
+            assert broker.produce("t", batch(b"new")).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+        assert broker.produce("t", batch(b"new")).base_offset == 0
+    assert [line["event"] for line in lines] == [
+        "cannot delete the logs of a topic; what is left is set aside at the next start",
+        "cannot open a log; the others are served",
+    ]
+    broker.close(clean=True)
 
 
 def test_many_logs_are_not_remembered_for_ever(seconds):
