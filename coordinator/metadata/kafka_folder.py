@@ -22,6 +22,7 @@ from coordinator.log.names import METADATA_LOG, parse_folder_name
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.partition_metadata import PartitionMetadataDamaged, read_topic_id
 from coordinator.log.verify import DAMAGED_FOLDER
+from coordinator.metadata.features import HIGHEST_LEVELS, levels
 from coordinator.metadata.folder_change import METADATA_FOLDER, NEW_FOLDER, FolderChange, locked
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.kafka_metadata import TOPIC_RESOURCE, KafkaImage, read_kafka_metadata, write_kafka_snapshot
@@ -35,14 +36,19 @@ from coordinator.metadata.kafka_records import (
     KafkaRecord,
     KafkaTopic,
 )
-from coordinator.metadata.records import LeaderEpochRecord, MetadataRecord, ProducerIdsRecord, QuotaRecord, TopicRecord
+from coordinator.metadata.records import (
+    FeatureRecord,
+    LeaderEpochRecord,
+    MetadataRecord,
+    ProducerIdsRecord,
+    QuotaRecord,
+    TopicRecord,
+)
 from coordinator.metadata.store import MetadataStore
 
-FEATURES: Final = (
-    KafkaFeature("metadata.version", 25),  # 4.0-IV3, the first of which Kafka 4 knows all; later ones upgrade it
-    KafkaFeature("group.version", 1),
-    KafkaFeature("transaction.version", 2),
-)
+METADATA_VERSION: Final = 25
+"""4.0-IV3, the first of which Kafka 4 knows all; later ones upgrade it."""
+GROUP_VERSION: Final = 1
 
 THIS_IMPORT: Final = "import-kafka"
 """In place of the id of the boot: the system has kept what a Kafka wrote that was killed. What it has not kept is
@@ -252,6 +258,9 @@ def _our_records(kafka: KafkaImage, accept: Accept, imported: Imported) -> Itera
         imported.topics += 1
         imported.partitions += count
         yield TopicRecord(name, topic_id.hex(), count, configs)
+    for name, highest in HIGHEST_LEVELS.items():
+        if (level := kafka.features.get(name, highest)) < highest:
+            yield FeatureRecord(name, level, epoch=1)
     for entity, quotas in kafka.quotas.items():
         for key, value in quotas.items():
             imported.quotas += 1
@@ -274,7 +283,8 @@ def _write_our_metadata(fs: DiskFileSystem, made: Path, records: list[MetadataRe
 
 def _kafka_records(image: MetadataImage, directories: LogDirectories) -> Iterator[KafkaRecord]:
     node_id = directories.metadata.node_id
-    yield from FEATURES
+    for name, level in {"metadata.version": METADATA_VERSION, "group.version": GROUP_VERSION, **levels(image)}.items():
+        yield KafkaFeature(name, level)
     for topic in image.topics.values():
         yield KafkaTopic(topic.name, topic.topic_id)
         for index in range(topic.partitions):

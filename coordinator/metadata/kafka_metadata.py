@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from _wire.errors import MalformedMessage
-from _wire.records import build_batch, parse_records
+from _wire.records import BatchHeader, build_batch, parse_records
 from coordinator.log.config import LogConfig
 from coordinator.log.damage import INCOMPLETE, Damage, scan
 from coordinator.log.files import FileSystem, read_file, write_file
@@ -18,6 +18,7 @@ from coordinator.metadata.kafka_records import (
     ABORT_TRANSACTION,
     BEGIN_TRANSACTION,
     KafkaConfig,
+    KafkaFeature,
     KafkaMetadataError,
     KafkaPartition,
     KafkaPartitionChange,
@@ -54,6 +55,8 @@ class KafkaImage:
         """Those of topics."""
         self.quotas: dict[tuple[tuple[str, str | None], ...], dict[str, float]] = {}
         self.next_producer_id = 0
+        self.features: dict[str, int] = {}
+        """Feature → its level, as it was set last."""
         self._transaction: list[KafkaRecord] | None = None
         """The records of a metadata transaction that has not ended; they do not count yet."""
 
@@ -99,6 +102,8 @@ class KafkaImage:
                 quotas.pop(record.key, None)
                 if record.value is not None:
                     quotas[record.key] = record.value
+            case KafkaFeature():
+                self.features[record.name] = record.level
             case KafkaProducerIds():
                 self.next_producer_id = record.next_producer_id
 
@@ -107,22 +112,30 @@ def read_kafka_metadata(fs: FileSystem, folder: Path) -> KafkaImage:
     """Read a `__cluster_metadata-0` that Kafka wrote. The records of other brokers' changes of leaders are left out.
 
     Raises:
-        KafkaMetadataError: a batch or a record is damaged.
+        KafkaMetadataError: a batch or a record is damaged or missing, or of a version that is not known.
         OSError: a file cannot be read.
     """
     image = KafkaImage()
     snapshots = [(int(match[1]), name) for name in fs.names(folder) if (match := SNAPSHOT.fullmatch(name))]
-    begin, newest = max(snapshots, default=(0, ""))
+    next_offset, newest = max(snapshots, default=(0, ""))
     if newest:
         for batch in _batches_of_snapshot(read_file(fs, folder / newest), newest):
             _apply_batch(image, batch)
-    for base_offset, batch in _batches_of_log(fs, folder):
-        if base_offset >= begin:
-            _apply_batch(image, batch)
+    for header, batch in _batches_of_log(fs, folder):
+        if header.next_offset <= next_offset:
+            continue
+        if header.base_offset > next_offset:
+            raise KafkaMetadataError(
+                f"the records from offset {next_offset} to {header.base_offset - 1} are missing in {folder}"
+            )
+        next_offset = header.next_offset
+        _apply_batch(image, batch)
     return image
 
 
 def _apply_batch(image: KafkaImage, batch: bytes) -> None:
+    if _is_control(batch):
+        return
     try:
         for record in parse_records(batch):
             if record.value is not None and (decoded := decode_kafka_record(record.value)) is not None:
@@ -141,7 +154,7 @@ def _is_control(batch: bytes) -> bool:
 
 
 def _batches_of_snapshot(data: bytes, name: str) -> Iterator[bytes]:
-    position = 0
+    position, batch = 0, b""
     while position < len(data):
         size = BATCH_HEADER_BYTES + int.from_bytes(
             data[position + 8 : position + BATCH_HEADER_BYTES], "big", signed=True
@@ -149,21 +162,20 @@ def _batches_of_snapshot(data: bytes, name: str) -> Iterator[bytes]:
         batch = data[position : position + size]
         if not BATCH_HEADER_BYTES < size == len(batch):
             raise KafkaMetadataError(f"the snapshot {name} ends within a batch")
-        if not _is_control(batch):
-            yield batch
+        yield batch
         position += size
+    if not _is_control(batch):  # the footer
+        raise KafkaMetadataError(f"the snapshot {name} is incomplete")
 
 
-def _batches_of_log(fs: FileSystem, folder: Path) -> Iterator[tuple[int, bytes]]:
+def _batches_of_log(fs: FileSystem, folder: Path) -> Iterator[tuple[BatchHeader, bytes]]:
     for base_offset in base_offsets(fs, folder):
         segment = Segment(fs, folder, base_offset, LogConfig())
         try:
             end = segment.file_size()
             for item in scan(segment, 0, end, base_offset, next_base_offset=INT64_MAX, may_have_gaps=True):
                 if not isinstance(item, Damage):
-                    batch = segment.read_exactly(item.position, item.header.size_in_bytes)
-                    if not _is_control(batch):
-                        yield item.header.base_offset, batch
+                    yield item.header, segment.read_exactly(item.position, item.header.size_in_bytes)
                 elif item.why != INCOMPLETE or item.end != end:
                     raise KafkaMetadataError(str(item.error()))
         finally:

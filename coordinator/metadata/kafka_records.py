@@ -13,6 +13,20 @@ VARINT_BYTES_MAX: Final = 5
 TOPIC, PARTITION, CONFIG, PARTITION_CHANGE, REMOVE_TOPIC = 2, 3, 4, 5, 9
 FEATURE_LEVEL, CLIENT_QUOTA, PRODUCER_IDS = 12, 14, 15
 BEGIN_TRANSACTION, END_TRANSACTION, ABORT_TRANSACTION = 23, 24, 25
+HIGHEST_VERSIONS: Final = {
+    TOPIC: 0,
+    PARTITION: 2,
+    CONFIG: 0,
+    PARTITION_CHANGE: 2,
+    REMOVE_TOPIC: 0,
+    FEATURE_LEVEL: 0,
+    CLIENT_QUOTA: 0,
+    PRODUCER_IDS: 0,
+    BEGIN_TRANSACTION: 0,
+    END_TRANSACTION: 0,
+    ABORT_TRANSACTION: 0,
+}
+"""The record types that are decoded, and up to which version their layout is known."""
 REPLICAS_TAG, DIRECTORIES_TAG = 2, 8
 """Of PartitionChangeRecord."""
 PARTITION_VERSION: Final = 1
@@ -123,6 +137,8 @@ def decode_kafka_record(data: bytes) -> KafkaRecord | None:
     if (version := reader.unsigned()) != FRAME_VERSION:
         raise KafkaMetadataError(f"a frame of version {version}")
     api_key, version = reader.unsigned(), reader.unsigned()
+    if version > HIGHEST_VERSIONS.get(api_key, version):
+        raise KafkaMetadataError(f"a record of type {api_key} has version {version}, of a newer Kafka")
     try:
         return _decode_body(api_key, version, reader)
     except (struct.error, UnicodeDecodeError) as problem:

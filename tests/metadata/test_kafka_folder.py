@@ -3,6 +3,7 @@
 import errno
 import os
 import shutil
+import struct
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -22,7 +23,7 @@ from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.folder_change import METADATA_FOLDER, NEW_FOLDER
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.kafka_folder import export_kafka, import_kafka
-from coordinator.metadata.kafka_metadata import read_kafka_metadata
+from coordinator.metadata.kafka_metadata import SNAPSHOT_FOOTER, read_kafka_metadata
 from coordinator.metadata.kafka_records import (
     KafkaConfig,
     KafkaMetadataError,
@@ -173,6 +174,47 @@ def test_the_records_after_a_snapshot_count_and_those_before_it_do_not(kafka):
     snapshot.write_bytes(data[:-5])
     with pytest.raises(KafkaMetadataError):
         read_kafka_metadata(DiskFileSystem(), folder)
+
+
+def test_metadata_of_which_a_part_is_missing_is_an_error(kafka):
+    """Topics would be missing, and their partitions be set aside at the first start."""
+    fs, folder = DiskFileSystem(), kafka / METADATA_FOLDER
+    log = folder / f"{0:020}.log"
+    batches = [
+        build_batch([(None, encode_kafka_record(record, 1), [])], base_offset=offset)
+        for offset, record in enumerate(RECORDS)
+    ]
+    log.write_bytes(b"".join(batches[:2] + batches[3:]))
+    with pytest.raises(KafkaMetadataError, match="the records from offset 2 to 2 are missing"):
+        read_kafka_metadata(fs, folder)
+    log.rename(folder / f"{1:020}.log").write_bytes(b"".join(batches[1:]))
+    with pytest.raises(KafkaMetadataError, match="the records from offset 0 to 0 are missing"):
+        read_kafka_metadata(fs, folder)
+
+
+def test_a_snapshot_without_its_end_is_an_error(kafka):
+    import_kafka([kafka], accept, NOW_MS)
+    export_kafka([kafka], NOW_MS)
+    (snapshot,) = (kafka / METADATA_FOLDER).glob("*.checkpoint")
+    data = snapshot.read_bytes()
+    footer_bytes = len(build_batch([(SNAPSHOT_FOOTER, struct.pack(">hb", 0, 0), [])], is_control=True))
+    for end in (0, len(data) - footer_bytes):
+        snapshot.write_bytes(data[:end])
+        with pytest.raises(KafkaMetadataError, match=rf"the snapshot {snapshot.name} is incomplete"):
+            read_kafka_metadata(DiskFileSystem(), kafka / METADATA_FOLDER)
+
+
+def test_the_level_of_transaction_version_goes_to_kafka_and_back(kafka):
+    import_kafka([kafka], accept, NOW_MS)
+    assert image_of(kafka).feature_levels == {}
+    directory = LogDirectory.open(kafka)
+    store = MetadataStore(directory.open_metadata_log(LogConfig()), lambda: bytes(16))
+    store.change_features({"transaction.version": 1}, NOW_MS)
+    directory.close()
+    export_kafka([kafka], NOW_MS)
+    assert read_kafka_metadata(DiskFileSystem(), kafka / METADATA_FOLDER).features["transaction.version"] == 1
+    import_kafka([kafka], accept, NOW_MS)
+    assert image_of(kafka).feature_levels == {"transaction.version": 1}
 
 
 def test_several_directories_are_imported_and_exported_together(kafka, tmp_path):

@@ -150,3 +150,10 @@ def test_a_transaction_of_the_metadata_counts_when_it_has_ended():
     topics = [KafkaTopic(name, bytes([number]) * 16) for number, name in enumerate("abc")]
     found = image(begin, topics[0], end, begin, topics[1], abort, begin, topics[2])
     assert list(found.topics.values()) == ["a"]
+
+
+def test_a_record_of_a_newer_kafka_is_an_error_and_one_of_another_type_is_skipped():
+    """Fields that are not known would be taken for others."""
+    with pytest.raises(KafkaMetadataError, match="a record of type 3 has version 3, of a newer Kafka"):
+        decode_kafka_record(b"\x01\x03\x03" + bytes(100))
+    assert decode_kafka_record(b"\x01\x63\x09" + bytes(100)) is None
