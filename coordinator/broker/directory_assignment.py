@@ -95,6 +95,7 @@ class DirectoryAssignment:
         return DataDirectoryError(
             f"log directory {named} is missing, and has {partitions} ({', '.join(lost[:3])}"
             f"{', …' if len(lost) > 3 else ''}); {hint}. If it is lost: coordinator log forget-directory"
+            f" {self._directories.metadata.root} {next(iter(gone))}"
         )
 
     def leadership(self, leadership: Leadership) -> Leadership:

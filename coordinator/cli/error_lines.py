@@ -9,11 +9,11 @@ from coordinator.printable import printable
 
 
 class ErrorLines:
-    """Prints those that are errors to stderr, with the file that they are about (logger.lines_of_this_thread_to)."""
+    """Prints those that are errors to stderr, with their fields (logger.lines_of_this_thread_to)."""
 
     def is_enabled_for(self, level: int) -> bool:
         return level >= logging.ERROR
 
     def take(self, level: str, event: str, fields: dict[str, Any]) -> None:
         if level == "error":
-            click.echo(f"{event}: {printable(str(fields.get('file', '')))}", err=True)
+            click.echo(": ".join([event, *(printable(str(value)) for value in fields.values())]), err=True)

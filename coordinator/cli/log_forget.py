@@ -47,11 +47,13 @@ def _forget(directory: LogDirectory, lost: str) -> int:
     """
     store = MetadataStore(directory.open_metadata_log(LogConfig()), lambda: uuid.uuid4().bytes)
     known = store.image.log_directories
-    found = next((key for key, path in known.items() if lost in (key, path)), None)
+    found = next(
+        (key for key, path in known.items() if lost == key or Path(lost).resolve() == Path(path).resolve()), None
+    )
     if found is None or found == directory.directory_id:
         others = [f"{path} ({key})" for key, path in known.items() if key != directory.directory_id]
         raise click.ClickException(
-            f"no other log directory has this path or id: {lost}; known: {', '.join(others) or 'none'}"
+            printable(f"no other log directory has this path or id: {lost}; known: {', '.join(others) or 'none'}")
         )
     moved = {
         topic.name: ["" if each == found else each for each in topic.directories]

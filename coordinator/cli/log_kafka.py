@@ -29,7 +29,8 @@ def import_command(folders: tuple[Path, ...]) -> None:
     """Make the data folders of an Apache Kafka of one node (all its log.dirs) ones that this server serves.
 
     The logs stay as they are. Topics with their ids and configs, quotas and producer ids are taken over from Kafka's
-    metadata, which is set aside as __cluster_metadata-0.*-stray. Kafka must be stopped.
+    metadata, which is set aside as __cluster_metadata-0.*-stray. Users, ACLs and broker configs are not. Kafka must be
+    stopped.
     """
     try:
         with lines_of_this_thread_to(ErrorLines()):

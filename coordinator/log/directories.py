@@ -59,7 +59,7 @@ class LogDirectories:
                 process, or belongs to another node or cluster, or has another format or a metadata log.
         """
         files = fs or DiskFileSystem()
-        metadata_path = metadata_path or paths[0]
+        metadata_path = _as_named_in(paths, metadata_path or paths[0])
         _check_metadata_path(files, paths, metadata_path)
         open_one = partial(LogDirectory.open, node_id=node_id, fs=files, boot_id=boot_id)
         metadata = open_one(metadata_path)
@@ -306,6 +306,12 @@ class SplitCheckpoint:
         if self._written.get(directory) != offsets:
             self._files[directory].write(offsets)
             self._written[directory] = offsets
+
+
+def _as_named_in(paths: Sequence[Path], metadata_path: Path) -> Path:
+    """The one of the paths that is the same directory, perhaps through a link; else the path itself."""
+    resolved = metadata_path.resolve()
+    return next((path for path in paths if path.resolve() == resolved), metadata_path)
 
 
 def _check_metadata_path(fs: FileSystem, paths: Sequence[Path], metadata_path: Path) -> None:

@@ -115,6 +115,13 @@ def read_kafka_metadata(fs: FileSystem, folder: Path) -> KafkaImage:
         KafkaMetadataError: a batch or a record is damaged or missing, or of a version that is not known.
         OSError: a file cannot be read.
     """
+    try:
+        return _read(fs, folder)
+    except KafkaMetadataError as problem:
+        raise KafkaMetadataError(f"{folder} cannot be read: {problem}") from None
+
+
+def _read(fs: FileSystem, folder: Path) -> KafkaImage:
     image = KafkaImage()
     snapshots = [(int(match[1]), name) for name in fs.names(folder) if (match := SNAPSHOT.fullmatch(name))]
     next_offset, newest = max(snapshots, default=(0, ""))
@@ -125,11 +132,11 @@ def read_kafka_metadata(fs: FileSystem, folder: Path) -> KafkaImage:
         if header.next_offset <= next_offset:
             continue
         if header.base_offset > next_offset:
-            raise KafkaMetadataError(
-                f"the records from offset {next_offset} to {header.base_offset - 1} are missing in {folder}"
-            )
+            raise KafkaMetadataError(f"the records from offset {next_offset} to {header.base_offset - 1} are missing")
         next_offset = header.next_offset
         _apply_batch(image, batch)
+    if not newest and not next_offset:
+        raise KafkaMetadataError("it has no records")  # a Kafka that was started has some, also without topics
     return image
 
 

@@ -254,6 +254,14 @@ def test_a_checkpoint_of_logs_that_are_all_gone_is_emptied_after_a_restart():
     again.close()
 
 
+def test_the_directory_of_the_metadata_log_may_be_named_by_a_link(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "b")
+    (tmp_path / "b").mkdir()
+    directories = LogDirectories.open((tmp_path / "a", tmp_path / "b"), tmp_path / "link")
+    assert directories.metadata is directories.online[1]
+    directories.close()
+
+
 @pytest.mark.parametrize("gone", [B, B / "two-0"])
 def test_a_log_whose_folder_is_gone_is_not_begun_anew(gone):
     fs = MemoryFileSystem()

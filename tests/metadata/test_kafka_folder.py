@@ -190,6 +190,10 @@ def test_metadata_of_which_a_part_is_missing_is_an_error(kafka):
     log.rename(folder / f"{1:020}.log").write_bytes(b"".join(batches[1:]))
     with pytest.raises(KafkaMetadataError, match="the records from offset 0 to 0 are missing"):
         read_kafka_metadata(fs, folder)
+    for content in (b"", b"a" * 100):
+        (folder / f"{1:020}.log").write_bytes(content)
+        with pytest.raises(KafkaMetadataError, match="__cluster_metadata-0 cannot be read: it has no records"):
+            import_kafka([kafka], accept, NOW_MS)
 
 
 def test_a_snapshot_without_its_end_is_an_error(kafka):
