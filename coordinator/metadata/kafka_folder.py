@@ -4,6 +4,7 @@ See docs/decisions/022-folders-of-kafka.md. No Kafka and no server may use the f
 """
 
 import base64
+import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -55,6 +56,7 @@ THIS_IMPORT: Final = "import-kafka"
 damage, which is read around."""
 FILES_OPEN: Final = 64
 LEADER_EPOCHS: Final = "leader-epoch-checkpoint"
+EPOCH: Final = re.compile(rb"[0-9]{1,10}")
 INT32_MAX: Final = 2**31 - 1
 
 Accept = Callable[[str, Mapping[str, str]], tuple[dict[str, str], list[str]]]
@@ -244,7 +246,7 @@ def _leader_epoch(roots: Sequence[Path]) -> int:
         for path in root.glob(f"*/{LEADER_EPOCHS}"):
             # A version, the number of lines that follow, and those: an epoch, and where it begins.
             words = path.read_bytes().split()[2::2]
-            last = max(last, *(int(word) for word in words if word.isdigit() and int(word) < INT32_MAX), 0)
+            last = max(last, *(int(word) for word in words if EPOCH.fullmatch(word) and int(word) < INT32_MAX), 0)
     return last + 1
 
 

@@ -132,7 +132,7 @@ def test_gaps_that_kafkas_cleaner_has_left_between_segments_are_kept_also_when_t
 
 def test_the_leader_epoch_is_above_those_of_kafka_and_goes_back_to_it(kafka):
     (kafka / "orders-0" / "leader-epoch-checkpoint").write_text("0\n2\n0 0\n6 2\n")
-    (kafka / "orders-1" / "leader-epoch-checkpoint").write_text("0\n1\nx 0\n")
+    (kafka / "orders-1" / "leader-epoch-checkpoint").write_text(f"0\n2\nx 0\n{'9' * 5000} 0\n")
     import_kafka([kafka], accept, NOW_MS)
     assert image_of(kafka).leader_epoch == 7
     export_kafka([kafka], NOW_MS)
