@@ -1,4 +1,4 @@
-"""Data folders that change hands between Kafka and this server: a crash at any point leaves them to one, or to nobody.
+"""Gives data folders of Kafka to this server, or back, so that after a crash they are of use to one of them or to none.
 
 1. The new metadata log is made in NEW_FOLDER, which both ignore. So far nothing has changed.
 2. Each `meta.properties` gets the name of the command as its version, that beside the metadata log as the last one.
@@ -34,7 +34,7 @@ NEW_FOLDER: Final = renamed_folder(METADATA_FOLDER, "new", STRAY_SUFFIX)
 
 @dataclass(slots=True)
 class FolderChange:
-    """All log.dirs of one node, on their way to another owner."""
+    """All log.dirs of one node, whose owner (Kafka or this server) changes."""
 
     fs: DiskFileSystem
     command: str
