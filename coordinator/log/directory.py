@@ -43,8 +43,7 @@ from coordinator.log.partition_metadata import (
     write_topic_id,
 )
 from coordinator.log.recovery import Recovery
-from coordinator.log.segment import segment_path
-from coordinator.log.swap import base_offsets
+from coordinator.log.segment_files import base_offsets, segment_path
 from coordinator.logger import logger
 
 LOCK = ".lock"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, Self
 
 from _wire.records import BatchHeader, find_max_timestamp, find_timestamp, place_batches, set_log_append_time
-from coordinator.log import producer_snapshot
+from coordinator.log import producer_snapshot, segment_reads
 from coordinator.log.config import INT64_MAX, LogConfig
 from coordinator.log.errors import (
     LogAppendError,
@@ -19,8 +19,8 @@ from coordinator.log.flush import Finish, Flush
 from coordinator.log.names import folder_name
 from coordinator.log.partition_metadata import write_topic_id
 from coordinator.log.recovery import Loss, Recovery, load_segments
-from coordinator.log.segment import DELETED_SUFFIX, NO_TIMESTAMP, PrebuiltBatch, Segment
-from coordinator.log.swap import remove_segment_files
+from coordinator.log.segment import NO_TIMESTAMP, PrebuiltBatch, Segment
+from coordinator.log.segment_files import DELETED_SUFFIX, remove_segment_files
 from coordinator.log.transaction_index import AbortedTransaction
 from coordinator.logger import logger
 
@@ -426,8 +426,10 @@ class PartitionLog:
         for segment in self._segments[self._segment_position(offset) :]:
             if offset >= limit:
                 break
-            data = segment.read(offset, max_bytes, at_least_one_batch=at_least_one_batch, before_offset=limit)
-            if data or segment.position_of(offset) < segment.size_bytes:
+            data = segment_reads.read(
+                segment, offset, max_bytes, at_least_one_batch=at_least_one_batch, before_offset=limit
+            )
+            if data or segment_reads.position_of(segment, offset) < segment.size_bytes:
                 return data
         return b""
 
@@ -445,7 +447,7 @@ class PartitionLog:
             return 0
         first = self._segment_position(offset)
         size_bytes = sum(segment.size_bytes for segment in self._segments[first:])
-        return size_bytes - self._segments[first].position_of(offset)
+        return size_bytes - segment_reads.position_of(self._segments[first], offset)
 
     def batches(self, from_offset: int, read_bytes: int = REPLAY_BYTES) -> Iterator[tuple[BatchHeader, bytes]]:
         """Iterate over the batches, from the one that contains `from_offset` to the end of the log.
@@ -463,8 +465,8 @@ class PartitionLog:
         offset = from_offset
         # Segments may be deleted, or replaced by a cleaned one, during the iteration.
         while (segment := self._segment_after(offset)) is not None:
-            segment.check_damages_again()
-            yield from segment.batches(offset, read_bytes)
+            segment_reads.check_damages_again(segment)
+            yield from segment_reads.batches(segment, offset, read_bytes)
             offset = max(offset, segment.next_offset)
 
     def _segment_after(self, offset: int) -> Segment | None:
@@ -616,7 +618,7 @@ class PartitionLog:
         late = (segment for segment in self._live_segments() if segment.max_timestamp_ms >= timestamp_ms)
         if (segment := next(late, None)) is None:
             return None
-        start = segment.offset_before(timestamp_ms)
+        start = segment_reads.offset_before(segment, timestamp_ms)
         for header, batch in self.batches(max(start, self.log_start_offset)):
             if header.max_timestamp_ms >= timestamp_ms:
                 found = find_timestamp(batch, timestamp_ms, self.log_start_offset)

@@ -13,6 +13,7 @@ from _wire.records import Record, batch_headers, build_batch, parse_records
 from coordinator.log.config import LogConfig
 from coordinator.log.errors import LogAppendError
 from coordinator.log.partition_log import PartitionLog
+from coordinator.log.segment_reads import position_of
 from tests.log.faulty_files import FaultyFileSystem
 
 START_MS = 1_700_000_000_000
@@ -106,7 +107,7 @@ class LogMachine(RuleBasedStateMachine):
     def lose_power(self, lost_bytes: int) -> None:
         """The end of the last file is gone, as far as it was not flushed."""
         point, last = self.log.recovery_point, self.log.segments[-1]
-        safe = last.position_of(point) if point > last.base_offset else 0
+        safe = position_of(last, point) if point > last.base_offset else 0
         self.log.close()
         with last.log_path.open("r+b") as file:
             file.truncate(max(safe, last.size_bytes - lost_bytes))

@@ -10,6 +10,7 @@ from _wire.records import CorruptBatch, parse_records
 from coordinator.log.config import LogConfig
 from coordinator.log.errors import LogAppendError
 from coordinator.log.partition_log import PartitionLog
+from coordinator.log.segment_reads import position_of
 from tests.log.batches import START_MS, batch, everything, filled, values
 
 SMALL_SEGMENTS = LogConfig(segment_bytes=1_000, index_interval_bytes=200)
@@ -163,7 +164,7 @@ def test_damage_after_a_kill_is_kept_below_the_recovery_point_and_cut_above(open
     filled(log, 10)
     content = bytearray(log_file(log).read_bytes())
     lost = 25 if above else 5
-    content[log.segments[0].position_of(lost) + 66] ^= 1
+    content[position_of(log.segments[0], lost) + 66] ^= 1
     log_file(log).write_bytes(content)
     with capture_logs() as lines:
         again = open_log(recovery_point=20)
