@@ -79,7 +79,7 @@ class Rewrite:
         self._log.replace_segments(self._old, self._new)
         self._new.let_go()
         yield
-        yield from self._log.remove_deleted_files(len(self._old))
+        yield from self._log.segments.remove_deleted_files(len(self._old))
 
     def abort(self) -> None:
         """Leave the log as it is.

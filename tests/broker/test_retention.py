@@ -180,7 +180,9 @@ def test_a_log_that_cannot_be_read_does_not_keep_others_from_deletion(broker, mo
     def fail(now_ms):
         raise OSError("broken")
 
-    monkeypatch.setattr(type(bad), "retained_from", lambda log, now_ms: fail(now_ms) if log is bad else 3)
+    monkeypatch.setattr(
+        "coordinator.broker.retention.retained_from", lambda log, now_ms: fail(now_ms) if log is bad else 3
+    )
     broker.advance(MINUTE_MS)
     assert (bad.log_start_offset, good.log_start_offset) == (0, 3)
 

@@ -14,6 +14,7 @@ from coordinator.log.config import LogConfig
 from coordinator.log.errors import LogAppendError
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.segment_reads import position_of
+from coordinator.log.timestamps import max_timestamp, offset_for_timestamp
 from tests.log.faulty_files import FaultyFileSystem
 
 START_MS = 1_700_000_000_000
@@ -132,7 +133,7 @@ class LogMachine(RuleBasedStateMachine):
     def look_for_a_time(self, time_ms: int) -> None:
         wanted = START_MS + time_ms
         first = next((record for record in self.records if record.timestamp_ms >= wanted), None)
-        assert self.log.offset_for_timestamp(wanted) == (first and (first.offset, first.timestamp_ms, 1))
+        assert offset_for_timestamp(self.log, wanted) == (first and (first.offset, first.timestamp_ms, 1))
 
     @invariant()
     def both_hold_the_same(self) -> None:
@@ -140,7 +141,7 @@ class LogMachine(RuleBasedStateMachine):
         assert found == self.records
         assert self.log.log_end_offset == len(self.records)
         latest = max(self.records, key=lambda record: record.timestamp_ms, default=None)
-        assert self.log.max_timestamp() == (latest and (latest.offset, latest.timestamp_ms, 1))
+        assert max_timestamp(self.log) == (latest and (latest.offset, latest.timestamp_ms, 1))
         on_disk = sum(segment.size_bytes for segment in self.log.segments)
         assert self.log.size_bytes == on_disk
 

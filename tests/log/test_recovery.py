@@ -11,6 +11,7 @@ from coordinator.log.config import LogConfig
 from coordinator.log.errors import LogAppendError
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.segment_reads import position_of
+from coordinator.log.timestamps import max_timestamp, offset_for_timestamp
 from tests.log.batches import START_MS, batch, everything, filled, values
 
 SMALL_SEGMENTS = LogConfig(segment_bytes=1_000, index_interval_bytes=200)
@@ -39,7 +40,7 @@ def test_a_log_that_was_not_closed_is_read_again(open_log):
     log.finish()
     assert indexes(again) == indexes(log)
     assert again.recovery.scanned_bytes == log.size_bytes
-    assert again.max_timestamp() == log.max_timestamp()
+    assert max_timestamp(again) == max_timestamp(log)
 
 
 def test_after_a_clean_stop_nothing_is_scanned(open_log):
@@ -311,7 +312,8 @@ def test_a_log_may_start_at_an_offset_above_zero(open_log):
     later = open_log(SMALL_SEGMENTS, clean=True, log_start_offset=begins + 3)
     assert later.log_start_offset == begins + 3
     assert everything(later) == [str(offset) for offset in range(begins + 3, 60)]
-    assert later.offset_for_timestamp(0).offset == begins + 3
+    found = offset_for_timestamp(later, 0)
+    assert found is not None and found.offset == begins + 3
 
 
 def test_other_files_in_the_folder_are_left_alone(open_log):
