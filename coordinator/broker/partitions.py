@@ -9,7 +9,8 @@ from _wire.errors import ErrorCode
 from coordinator.broker.slices import Slices, Steps
 from coordinator.broker.storage_errors import StorageErrors
 from coordinator.broker.topic_configs import log_config
-from coordinator.config import NODE_ID, Config
+from coordinator.config.server_keys import NODE_ID
+from coordinator.config.settings import Config
 from coordinator.log.config import LogConfig
 from coordinator.log.directories import LogDirectories
 from coordinator.log.directory import LogDirectory, StoredSegments

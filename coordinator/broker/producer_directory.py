@@ -24,7 +24,9 @@ from coordinator.broker.producers import (
     snapshot_entries,
 )
 from coordinator.broker.slices import Steps, at_once
-from coordinator.config import INT64_MAX, PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS, Config
+from coordinator.config.key import INT64_MAX
+from coordinator.config.settings import Config
+from coordinator.config.transaction_keys import PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS
 from coordinator.internal_topics import AUDIT_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.log import producer_snapshot
 from coordinator.log.disk_threads import Run, run_in_turn

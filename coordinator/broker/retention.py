@@ -12,7 +12,8 @@ from typing import Final, NamedTuple, Protocol
 
 from coordinator.broker import slices
 from coordinator.broker.partitions import Partitions
-from coordinator.config import LOG_RETENTION_CHECK_INTERVAL_MS, Config
+from coordinator.config.log_keys import LOG_RETENTION_CHECK_INTERVAL_MS
+from coordinator.config.settings import Config
 from coordinator.deadlines import deadline_after
 from coordinator.internal_topics import READ_ONLY_TOPICS
 from coordinator.log.config import LogConfig

@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
-from coordinator.config import (
-    INT32_MAX,
-    INT64_MAX,
+from coordinator.config.cleaner_keys import (
     LOG_CLEANER_DELETE_RETENTION_MS,
     LOG_CLEANER_MAX_COMPACTION_LAG_MS,
     LOG_CLEANER_MIN_CLEANABLE_RATIO,
     LOG_CLEANER_MIN_COMPACTION_LAG_MS,
+)
+from coordinator.config.group_keys import OFFSETS_TOPIC_SEGMENT_BYTES
+from coordinator.config.key import INT32_MAX, INT64_MAX, SEGMENT_BYTES_MIN, ConfigKey
+from coordinator.config.log_keys import (
     LOG_FLUSH_INTERVAL_MESSAGES,
     LOG_FLUSH_INTERVAL_MS,
     LOG_INDEX_INTERVAL_BYTES,
@@ -31,12 +33,9 @@ from coordinator.config import (
     LOG_SEGMENT_BYTES,
     LOG_SEGMENT_DELETE_DELAY_MS,
     MESSAGE_MAX_BYTES,
-    OFFSETS_TOPIC_SEGMENT_BYTES,
-    SEGMENT_BYTES_MIN,
-    TRANSACTION_STATE_LOG_SEGMENT_BYTES,
-    Config,
-    ConfigKey,
 )
+from coordinator.config.settings import Config
+from coordinator.config.transaction_keys import TRANSACTION_STATE_LOG_SEGMENT_BYTES
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.log.config import LogConfig
 

@@ -30,20 +30,18 @@ from coordinator.broker.slices import Slices, Steps
 from coordinator.broker.strays import set_aside_if_stray
 from coordinator.broker.topics import Topics
 from coordinator.broker.transaction_markers import MarkerWriter
-from coordinator.config import (
-    ADMIN_LISTENER,
-    AUDIT_CHAIN,
-    AUDIT_COMPRESSION_TYPE,
+from coordinator.config.audit_keys import AUDIT_CHAIN, AUDIT_COMPRESSION_TYPE
+from coordinator.config.group_keys import OFFSETS_LOAD_BUFFER_SIZE, OFFSETS_TOPIC_COMPRESSION_CODEC
+from coordinator.config.key import ConfigError
+from coordinator.config.metrics_keys import ADMIN_LISTENER
+from coordinator.config.server_keys import (
     FETCH_MAX_BYTES,
     METADATA_LOG_DIR,
     METADATA_LOG_MAX_RECORD_BYTES_BETWEEN_SNAPSHOTS,
     NODE_ID,
-    OFFSETS_LOAD_BUFFER_SIZE,
-    OFFSETS_TOPIC_COMPRESSION_CODEC,
-    TRANSACTION_STATE_LOG_LOAD_BUFFER_SIZE,
-    Config,
-    ConfigError,
 )
+from coordinator.config.settings import Config
+from coordinator.config.transaction_keys import TRANSACTION_STATE_LOG_LOAD_BUFFER_SIZE
 from coordinator.core.address_limits import AddressLimits
 from coordinator.core.committed_offsets import TransactionMarker
 from coordinator.core.decision import Environment

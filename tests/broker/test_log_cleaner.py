@@ -7,7 +7,7 @@ from coordinator.broker import log_cleaner, slices
 from coordinator.broker.cleaner_thread import Pace
 from coordinator.broker.log_cleaner import LogCleaner
 from coordinator.broker.retention import RemovalKey, Retention
-from coordinator.config import Config
+from coordinator.config.settings import Config
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.checkpoints import CLEANER_OFFSETS
 from coordinator.log.compaction import cleaner

@@ -4,7 +4,7 @@ import pytest
 
 from coordinator.broker import slices
 from coordinator.broker.retention import CheckKey, Retention, is_due
-from coordinator.config import Config
+from coordinator.config.settings import Config
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.config import LogConfig
 from coordinator.log.directory import LogDirectory, StoredSegments

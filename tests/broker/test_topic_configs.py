@@ -12,8 +12,9 @@ from coordinator.broker.topic_configs import (
     valid_configs,
     validate,
 )
-from coordinator.config import ALL_KEYS as SETTINGS
-from coordinator.config import INT64_MAX, Config, ConfigError
+from coordinator.config.key import INT64_MAX, ConfigError
+from coordinator.config.settings import ALL_KEYS as SETTINGS
+from coordinator.config.settings import Config
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.config import LogConfig
 
