@@ -15,7 +15,7 @@ from coordinator.broker import slices
 from coordinator.broker.cleaner_thread import CleanerThread, Pace
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.retention import NEXT_TURN_MS, TURN_SECONDS, RemovalKey, Timers
-from coordinator.broker.topic_configs import CLEANUP_POLICY
+from coordinator.broker.topic_config_keys import CLEANUP_POLICY
 from coordinator.config.cleaner_keys import (
     LOG_CLEANER_BACKOFF_MS,
     LOG_CLEANER_DEDUPE_BUFFER_SIZE,

@@ -5,7 +5,8 @@ from typing import Final
 
 from _wire.errors import ErrorCode
 from coordinator.broker.partitions import Partitions
-from coordinator.broker.topic_configs import InvalidTopicConfig, valid_configs, validate
+from coordinator.broker.topic_config_key import InvalidTopicConfig
+from coordinator.broker.topic_configs import valid_configs, validate
 from coordinator.config.group_keys import OFFSETS_TOPIC_NUM_PARTITIONS
 from coordinator.config.server_keys import MAX_BROKER_PARTITIONS, NUM_PARTITIONS
 from coordinator.config.settings import Config

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from coordinator.broker.topic_configs import InvalidTopicConfig, validate
+from coordinator.broker.topic_config_key import InvalidTopicConfig
+from coordinator.broker.topic_configs import validate
 from coordinator.cli.error_lines import ErrorLines
 from coordinator.log.errors import LogError
 from coordinator.logger import lines_of_this_thread_to

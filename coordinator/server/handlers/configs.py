@@ -17,7 +17,9 @@ from _wire.messages.describe_configs import (
 )
 from coordinator.broker.config_changes import Operation, changed, replaced
 from coordinator.broker.slices import Steps
-from coordinator.broker.topic_configs import ALL_KEYS, ConfigSource, ConfigType, origins, valid_configs
+from coordinator.broker.topic_config_key import ConfigType
+from coordinator.broker.topic_config_keys import ALL_KEYS
+from coordinator.broker.topic_configs import ConfigSource, origins, valid_configs
 from coordinator.broker.topics import TopicError
 from coordinator.config.settings import ALL_KEYS as SETTINGS
 from coordinator.log.errors import InvalidTopicName
