@@ -7,11 +7,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
-from coordinator.broker.topic_config_key import (
-    BrokerDefault,
-    InvalidTopicConfig,
-    TopicConfigKey,
-)
+from coordinator.broker.topic_config_key import BrokerDefault, InvalidTopicConfig, TopicConfigKey
 from coordinator.broker.topic_config_keys import (
     ALL_KEYS,
     CLEANUP_POLICY,

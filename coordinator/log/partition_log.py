@@ -7,12 +7,7 @@ from typing import NamedTuple, Protocol, Self
 from _wire.records import BatchHeader, place_batches, set_log_append_time
 from coordinator.log import producer_snapshot, segment_reads
 from coordinator.log.config import LogConfig
-from coordinator.log.errors import (
-    LogAppendError,
-    OffsetOutOfRange,
-    RecordBatchTooLarge,
-    RecordListTooLarge,
-)
+from coordinator.log.errors import LogAppendError, OffsetOutOfRange, RecordBatchTooLarge, RecordListTooLarge
 from coordinator.log.files import FileSystem
 from coordinator.log.flush import Finish, Flush, Unflushed
 from coordinator.log.flush_trigger import FlushListener, FlushTrigger

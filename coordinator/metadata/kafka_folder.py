@@ -18,12 +18,7 @@ from coordinator.log.directory import LOCK, LogDirectory
 from coordinator.log.errors import DataDirectoryError
 from coordinator.log.files import DiskFileSystem, read_file, write_file
 from coordinator.log.last_stop import BOOT_ID
-from coordinator.log.meta_properties import (
-    FORMAT_PROPERTY,
-    META_PROPERTIES,
-    parse_properties,
-    write_properties,
-)
+from coordinator.log.meta_properties import FORMAT_PROPERTY, META_PROPERTIES, parse_properties, write_properties
 from coordinator.log.names import METADATA_LOG, STRAY_SUFFIX, folder_name, parse_folder_name, renamed_folder
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.partition_metadata import PartitionMetadataDamaged, read_topic_id
