@@ -17,9 +17,9 @@ from coordinator.config.settings import Config
 from coordinator.deadlines import deadline_after
 from coordinator.internal_topics import READ_ONLY_TOPICS
 from coordinator.log.config import LogConfig
-from coordinator.log.directory import StoredSegments
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.retention import retained_from
+from coordinator.log.stored_segments import StoredSegments
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage, Topic
 

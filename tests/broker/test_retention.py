@@ -6,9 +6,10 @@ from coordinator.broker import slices
 from coordinator.broker.retention import CheckKey, Retention, is_due
 from coordinator.config.settings import Config
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
+from coordinator.log.checkpoints import CheckpointWriter
 from coordinator.log.config import LogConfig
-from coordinator.log.directory import LogDirectory, StoredSegments
 from coordinator.log.disk_threads import InLine
+from coordinator.log.stored_segments import StoredSegments
 from tests.broker.virtual_broker import START_MS, VirtualBroker, batch
 
 MINUTE_MS = 60_000
@@ -164,7 +165,7 @@ def test_the_start_offsets_are_stored_before_segments_go(broker, monkeypatch):
     def fail(*arguments):
         raise OSError("no space")
 
-    monkeypatch.setattr(LogDirectory, "_write", fail)
+    monkeypatch.setattr(CheckpointWriter, "_write", fail)
     broker.advance(MINUTE_MS)
     assert len(log.segments) == 2
     monkeypatch.undo()
