@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator.config import INT64_MAX
+from coordinator.config.key import INT64_MAX
 from coordinator.deadlines import FAR_FUTURE_MS, deadline_after
 from coordinator.timers.wheel import TimerWheel
 

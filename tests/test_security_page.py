@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from coordinator.config import ALL_KEYS
+from coordinator.config.settings import ALL_KEYS
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")

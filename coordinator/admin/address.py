@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from coordinator.config import ADMIN_LISTENER, ConfigError
+from coordinator.config.key import ConfigError
+from coordinator.config.metrics_keys import ADMIN_LISTENER
 from coordinator.server.listeners import PORT_AT_MOST, Address
 
 NAME: Final = "ADMIN"

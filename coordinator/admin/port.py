@@ -12,7 +12,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from coordinator.admin.address import parse_address
 from coordinator.admin.app import make_app
-from coordinator.config import ADMIN_LISTENER, Config
+from coordinator.config.metrics_keys import ADMIN_LISTENER
+from coordinator.config.settings import Config
 from coordinator.metrics.node_metrics import NodeMetrics
 from coordinator.server.listeners import bind
 

@@ -6,7 +6,8 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from _wire.errors import ErrorCode
-from coordinator.broker.topic_configs import KEYS_BY_NAME, ConfigType, split_list
+from coordinator.broker.topic_config_key import ConfigType, split_list
+from coordinator.broker.topic_config_keys import KEYS_BY_NAME
 from coordinator.broker.topics import TopicError
 
 

@@ -288,12 +288,12 @@ class FetchService:
 
 def _aborted_transactions(log: PartitionLog, offset: int, records: bytes) -> list[AbortedTransaction]:
     """The aborted transactions with records among those of a fetch (UnifiedLog.collectAbortedTransactions)."""
-    if not log.has_aborted_transactions(offset):
+    if not log.segments.has_aborted_transactions(offset):
         return []
     end_offset = batch_headers(records, 0, False)[-1].next_offset
     return [
         AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset)
-        for each in log.aborted_transactions(offset, end_offset)
+        for each in log.segments.aborted_transactions(offset, end_offset)
     ]
 
 

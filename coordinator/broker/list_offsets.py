@@ -15,6 +15,7 @@ from coordinator.broker.partitions import Partitions
 from coordinator.broker.slices import Steps
 from coordinator.log.damage import DamagedOffsets
 from coordinator.log.partition_log import PartitionLog
+from coordinator.log.timestamps import max_timestamp, offset_for_timestamp
 
 LATEST: Final = -1
 EARLIEST: Final = -2
@@ -137,5 +138,5 @@ def _find(log: PartitionLog, timestamp: int, end_offset: int) -> tuple[int, int]
         return log.log_start_offset, -1
     if timestamp < MAX_TIMESTAMP:
         return NOTHING_FOUND
-    found = log.max_timestamp() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
+    found = max_timestamp(log) if timestamp == MAX_TIMESTAMP else offset_for_timestamp(log, timestamp)
     return NOTHING_FOUND if found is None or found.offset >= end_offset else (found.offset, found.timestamp_ms)

@@ -15,16 +15,16 @@ from coordinator.broker import slices
 from coordinator.broker.cleaner_thread import CleanerThread, Pace
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.retention import NEXT_TURN_MS, TURN_SECONDS, RemovalKey, Timers
-from coordinator.broker.topic_configs import CLEANUP_POLICY
-from coordinator.config import (
+from coordinator.broker.topic_config_keys import CLEANUP_POLICY
+from coordinator.config.cleaner_keys import (
     LOG_CLEANER_BACKOFF_MS,
     LOG_CLEANER_DEDUPE_BUFFER_SIZE,
     LOG_CLEANER_ENABLE,
     LOG_CLEANER_IO_BUFFER_LOAD_FACTOR,
     LOG_CLEANER_IO_MAX_BYTES_PER_SECOND,
-    PRODUCER_ID_EXPIRATION_MS,
-    Config,
 )
+from coordinator.config.settings import Config
+from coordinator.config.transaction_keys import PRODUCER_ID_EXPIRATION_MS
 from coordinator.deadlines import deadline_after
 from coordinator.internal_topics import READ_ONLY_TOPICS
 from coordinator.log.compaction.cleanable import CleanableLog, cleanable_log

@@ -12,7 +12,8 @@ from functools import partial
 from typing import Any, Final, NamedTuple, Protocol
 
 from coordinator.broker.append_notifier import AppendNotifier
-from coordinator.config import LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS, LOG_FLUSH_POLICY, Config
+from coordinator.config.log_keys import LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS, LOG_FLUSH_POLICY
+from coordinator.config.settings import Config
 from coordinator.deadlines import deadline_after
 from coordinator.log.directories import LogDirectories
 from coordinator.log.disk_threads import DiskThreads, InLine

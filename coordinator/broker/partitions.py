@@ -9,13 +9,15 @@ from _wire.errors import ErrorCode
 from coordinator.broker.slices import Slices, Steps
 from coordinator.broker.storage_errors import StorageErrors
 from coordinator.broker.topic_configs import log_config
-from coordinator.config import NODE_ID, Config
+from coordinator.config.server_keys import NODE_ID
+from coordinator.config.settings import Config
 from coordinator.log.config import LogConfig
 from coordinator.log.directories import LogDirectories
-from coordinator.log.directory import LogDirectory, StoredSegments
+from coordinator.log.directory import LogDirectory
 from coordinator.log.files import FileSystem
 from coordinator.log.names import folder_name
 from coordinator.log.partition_log import PartitionLog
+from coordinator.log.stored_segments import StoredSegments
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.metadata.leadership import NO_LEADER, Leadership

@@ -28,7 +28,9 @@ from coordinator.broker.producer_directory import ProducerDirectory
 from coordinator.broker.producers import AppendedBatch, ProducerStates, Verification, has_producer_id
 from coordinator.broker.slices import Steps
 from coordinator.broker.storage_errors import StorageErrors
-from coordinator.config import INT64_MAX, PRODUCE_MAX_DECOMPRESSED_BYTES, Config
+from coordinator.config.key import INT64_MAX
+from coordinator.config.server_keys import PRODUCE_MAX_DECOMPRESSED_BYTES
+from coordinator.config.settings import Config
 from coordinator.internal_topics import READ_ONLY_TOPICS
 from coordinator.log.errors import LogAppendError, RecordListTooLarge
 from coordinator.log.partition_log import PartitionLog

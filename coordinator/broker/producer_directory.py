@@ -24,7 +24,9 @@ from coordinator.broker.producers import (
     snapshot_entries,
 )
 from coordinator.broker.slices import Steps, at_once
-from coordinator.config import INT64_MAX, PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS, Config
+from coordinator.config.key import INT64_MAX
+from coordinator.config.settings import Config
+from coordinator.config.transaction_keys import PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS
 from coordinator.internal_topics import AUDIT_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.log import producer_snapshot
 from coordinator.log.disk_threads import Run, run_in_turn
@@ -268,7 +270,7 @@ def _last_batches(log: PartitionLog, end_offset: int) -> Iterator[BatchHeader]:
 
     A snapshot has only the last batch of each producer, but a producer may repeat the last five.
     """
-    segment = log.segment_at(max(end_offset - 1, log.log_start_offset))
+    segment = log.segments.at(max(end_offset - 1, log.log_start_offset))
     if segment is None or end_offset <= max(segment.base_offset, log.log_start_offset):
         return
     index = segment.offset_index
@@ -311,7 +313,7 @@ def _replay(log: PartitionLog, states: ProducerStates, header: BatchHeader, data
         header.last_offset,
         header.max_timestamp_ms,
     )
-    segment = log.segment_at(header.base_offset)
+    segment = log.segments.at(header.base_offset)
     if aborted is not None and segment is not None:
         segment.transaction_index.append(aborted)
 

@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 
 from _wire.errors import ErrorCode
 from _wire.records import BatchHeader
-from coordinator.config import PRODUCER_ID_EXPIRATION_MS, PRODUCER_IDS_PER_PARTITION_MAX, Config
+from coordinator.config.settings import Config
+from coordinator.config.transaction_keys import PRODUCER_ID_EXPIRATION_MS, PRODUCER_IDS_PER_PARTITION_MAX
 from coordinator.log.producer_snapshot import SnapshotEntry
 from coordinator.log.transaction_index import AbortedTransaction
 

@@ -12,12 +12,14 @@ from typing import Final, NamedTuple, Protocol
 
 from coordinator.broker import slices
 from coordinator.broker.partitions import Partitions
-from coordinator.config import LOG_RETENTION_CHECK_INTERVAL_MS, Config
+from coordinator.config.log_keys import LOG_RETENTION_CHECK_INTERVAL_MS
+from coordinator.config.settings import Config
 from coordinator.deadlines import deadline_after
 from coordinator.internal_topics import READ_ONLY_TOPICS
 from coordinator.log.config import LogConfig
-from coordinator.log.directory import StoredSegments
 from coordinator.log.partition_log import PartitionLog
+from coordinator.log.retention import retained_from
+from coordinator.log.stored_segments import StoredSegments
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage, Topic
 
@@ -138,7 +140,7 @@ class Retention:
             try:
                 log = self._log_to_check(topic.name, partition, config, now_ms)
                 if log is not None:
-                    log.delete_records_before(log.retained_from(now_ms))
+                    log.delete_records_before(retained_from(log, now_ms))
                     if log.has_segments_to_delete:
                         shrunk.append(log)
             except OSError as problem:
@@ -182,7 +184,7 @@ def is_due(stored: StoredSegments, config: LogConfig, now_ms: int) -> bool:
 
 def _removal(log: PartitionLog, segments: int) -> Iterator[None]:
     try:
-        yield from log.remove_deleted_files(segments)
+        yield from log.segments.remove_deleted_files(segments)
     except OSError as problem:
         _report(log.name, problem)
 

@@ -5,14 +5,12 @@ from typing import Final
 
 from _wire.errors import ErrorCode
 from coordinator.broker.partitions import Partitions
-from coordinator.broker.topic_configs import InvalidTopicConfig, valid_configs, validate
-from coordinator.config import (
-    MAX_BROKER_PARTITIONS,
-    NUM_PARTITIONS,
-    OFFSETS_TOPIC_NUM_PARTITIONS,
-    TRANSACTION_STATE_LOG_NUM_PARTITIONS,
-    Config,
-)
+from coordinator.broker.topic_config_key import InvalidTopicConfig
+from coordinator.broker.topic_configs import valid_configs, validate
+from coordinator.config.group_keys import OFFSETS_TOPIC_NUM_PARTITIONS
+from coordinator.config.server_keys import MAX_BROKER_PARTITIONS, NUM_PARTITIONS
+from coordinator.config.settings import Config
+from coordinator.config.transaction_keys import TRANSACTION_STATE_LOG_NUM_PARTITIONS
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, READ_ONLY_TOPICS, TRANSACTIONS_TOPIC
 from coordinator.log.errors import InvalidTopicName, ReservedTopicName
 from coordinator.log.names import check_topic_name, collision_key

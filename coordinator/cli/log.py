@@ -16,7 +16,7 @@ from coordinator.cli.log_dump import command as dump_command
 from coordinator.cli.log_forget import command as forget_command
 from coordinator.cli.log_kafka import export_command, import_command
 from coordinator.cli.terminal import INTERRUPTED
-from coordinator.log.config import LogConfig
+from coordinator.log.config import INT64_MAX, LogConfig
 from coordinator.log.damage import Damage, offsets_between, scan
 from coordinator.log.directory import LOCK, LogDirectory
 from coordinator.log.errors import LogError
@@ -26,8 +26,8 @@ from coordinator.log.meta_properties import META_PROPERTIES, parse_properties
 from coordinator.log.names import METADATA_LOG, folder_name
 from coordinator.log.read_only import ReadOnlyFileSystem
 from coordinator.log.repair import Repaired, rebuild, remove_indexes, repair_log, wrong_indexes
-from coordinator.log.segment import INT64_MAX, Segment
-from coordinator.log.swap import base_offsets as base_offsets_of
+from coordinator.log.segment import Segment
+from coordinator.log.segment_files import base_offsets as base_offsets_of
 from coordinator.log.verify import KnownTopic, Problem, Totals, Verifier, log_bytes, stored_partitions
 from coordinator.logger import lines_of_this_thread_to
 from coordinator.metadata.image import MetadataImage

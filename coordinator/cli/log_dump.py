@@ -14,12 +14,12 @@ from _wire.messages import RECORD_MODULES
 from _wire.primitives import Message
 from _wire.records import BatchHeader, Record, parse_records
 from coordinator.cli.terminal import INTERRUPTED
-from coordinator.log.config import LogConfig
+from coordinator.log.config import INT64_MAX, LogConfig
 from coordinator.log.damage import Damage, scan
 from coordinator.log.names import METADATA_LOG, folder_name
 from coordinator.log.read_only import ReadOnlyFileSystem
-from coordinator.log.segment import INT64_MAX, Segment
-from coordinator.log.swap import base_offsets as base_offsets_of
+from coordinator.log.segment import Segment
+from coordinator.log.segment_files import base_offsets as base_offsets_of
 from coordinator.log.verify import stored_partitions
 from coordinator.printable import printable
 

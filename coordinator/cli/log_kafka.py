@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
-from coordinator.broker.topic_configs import InvalidTopicConfig, validate
+from coordinator.broker.topic_config_key import InvalidTopicConfig
+from coordinator.broker.topic_configs import validate
 from coordinator.cli.error_lines import ErrorLines
-from coordinator.config import NODE_ID
+from coordinator.config.server_keys import NODE_ID
 from coordinator.log.errors import LogError
 from coordinator.log.meta_properties import META_PROPERTIES, parse_properties
 from coordinator.logger import lines_of_this_thread_to

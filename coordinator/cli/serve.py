@@ -13,7 +13,12 @@ from pathlib import Path
 import click
 import uvloop
 
-from coordinator.config import ADMIN_LISTENER, LISTENERS, LOG_DIRS, Config, ConfigError, parse_settings, read_properties
+from coordinator.config.key import ConfigError
+from coordinator.config.metrics_keys import ADMIN_LISTENER
+from coordinator.config.network_keys import LISTENERS
+from coordinator.config.properties import parse_settings, read_properties
+from coordinator.config.server_keys import LOG_DIRS
+from coordinator.config.settings import Config
 from coordinator.log.errors import LogError, LogFlushError, LogStopError
 from coordinator.logger import logger
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import click
 
 from coordinator.cli.serve import LOG_LEVELS, log_open_files_limit, write_atomically
-from coordinator.config import ConfigError, parse_settings
+from coordinator.config.key import ConfigError
+from coordinator.config.properties import parse_settings
 
 CANNOT_START = 2
 

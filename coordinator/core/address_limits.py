@@ -6,12 +6,9 @@ All of them cost a client one small request, and live on when its connection is 
 from collections import Counter, OrderedDict
 from typing import Final, NamedTuple
 
-from coordinator.config import (
-    MAX_GROUPS_PER_IP,
-    MAX_PENDING_MEMBERS_PER_IP,
-    MAX_TRANSACTIONAL_IDS_PER_IP,
-    Config,
-)
+from coordinator.config.group_keys import MAX_GROUPS_PER_IP, MAX_PENDING_MEMBERS_PER_IP
+from coordinator.config.settings import Config
+from coordinator.config.transaction_keys import MAX_TRANSACTIONAL_IDS_PER_IP
 
 ADDRESSES_MAX: Final = 10_000
 """Addresses with pending members that are remembered; of the one without news for the longest, all are given up."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
-from coordinator.config import Config
+from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits
 from coordinator.core.causes import Requester
 from coordinator.core.classic_group import ClassicGroup

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from _wire.errors import NONE, ErrorCode
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
-from coordinator.config import GROUP_MAX_SESSION_TIMEOUT_MS, GROUP_MAX_SIZE, GROUP_MIN_SESSION_TIMEOUT_MS
+from coordinator.config.group_keys import GROUP_MAX_SESSION_TIMEOUT_MS, GROUP_MAX_SIZE, GROUP_MIN_SESSION_TIMEOUT_MS
 from coordinator.core import static_members
 from coordinator.core.causes import Cause
 from coordinator.core.classic_group import NO_GENERATION, NO_MEMBER_ID, ClassicGroup, Member, Protocol

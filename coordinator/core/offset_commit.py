@@ -16,7 +16,8 @@ from _wire.messages.offset_commit import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
-from coordinator.config import INT64_MAX, OFFSET_METADATA_MAX_BYTES
+from coordinator.config.group_keys import OFFSET_METADATA_MAX_BYTES
+from coordinator.config.key import INT64_MAX
 from coordinator.core.classic_group import NO_MEMBER_ID, ClassicGroup
 from coordinator.core.decision import Decision, OperationContext, Reply, Topics
 from coordinator.core.error_responses import ErrorForEachPartition

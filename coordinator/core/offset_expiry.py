@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from coordinator.config import OFFSETS_RETENTION_MINUTES
+from coordinator.config.group_keys import OFFSETS_RETENTION_MINUTES
 from coordinator.core.causes import Cause
 from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.committed_offsets import TopicPartition

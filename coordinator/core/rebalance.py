@@ -11,7 +11,8 @@ from typing import Final, NamedTuple
 from _wire.errors import ErrorCode
 from _wire.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
 from _wire.messages.sync_group import SyncGroupResponse
-from coordinator.config import GROUP_INITIAL_REBALANCE_DELAY_MS, GROUP_MAX_SIZE, Config
+from coordinator.config.group_keys import GROUP_INITIAL_REBALANCE_DELAY_MS, GROUP_MAX_SIZE
+from coordinator.config.settings import Config
 from coordinator.core.causes import Cause
 from coordinator.core.classic_group import ClassicGroup, Member, Rebalance, RebalanceReason
 from coordinator.core.decision import (

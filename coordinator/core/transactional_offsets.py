@@ -14,7 +14,7 @@ from _wire.messages.txn_offset_commit import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
-from coordinator.config import OFFSET_METADATA_MAX_BYTES
+from coordinator.config.group_keys import OFFSET_METADATA_MAX_BYTES
 from coordinator.core.committed_offsets import Producer, TransactionMarker
 from coordinator.core.decision import Decision, OperationContext, Reply, replying
 from coordinator.core.error_responses import ErrorForEachPartition

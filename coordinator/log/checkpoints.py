@@ -9,7 +9,9 @@ The last line is not Kafka's, to which it is the offset of a partition that does
 written by an older version.
 """
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -89,3 +91,30 @@ def _parse_line(line: str) -> tuple[TopicPartition, int]:
     if int(offset) < 0 or int(partition) < 0:
         raise ValueError(f"negative number in {line!r}")
     return (topic, int(partition)), int(offset)
+
+
+class CheckpointWriter:
+    """Writes the checkpoint files of a directory, in any thread."""
+
+    def __init__(self, fs: FileSystem, root: Path) -> None:
+        self._fs = fs
+        self._root = root
+        self._writing = threading.Lock()
+        self._prepared = 0
+        """How many writes were prepared."""
+        self._written: dict[str, int] = {}
+        """Name of a checkpoint file → number of the last write."""
+
+    def prepare(self, name: str, offsets: Mapping[TopicPartition, int]) -> Callable[[], None]:
+        """Return what writes a checkpoint file, unless what was prepared later has been written already.
+
+        The returned function may be called in another thread, and raises OSError if the file cannot be written.
+        """
+        self._prepared += 1
+        return partial(self._write, name, offsets, self._prepared)
+
+    def _write(self, name: str, offsets: Mapping[TopicPartition, int], number: int) -> None:
+        with self._writing:
+            if number > self._written.get(name, 0):
+                write_checkpoint(self._fs, self._root / name, offsets)
+                self._written[name] = number

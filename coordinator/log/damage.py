@@ -10,12 +10,9 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from _wire.records import BATCH_HEADER_BYTES, BatchHeader, CorruptBatch, batch_headers
+from coordinator.log.batch_header import INT32_MAX, LENGTH_END, MAGIC_POSITION, RECORD_FORMAT
 from coordinator.logger import logger
 
-RECORD_FORMAT: Final = 2
-MAGIC_POSITION: Final = 16
-LENGTH_END: Final = 12
-INT32_MAX: Final = 2**31 - 1
 INCOMPLETE: Final = "the file ends within a batch"
 SEARCH_BYTES: Final = 1 << 20
 SEARCHED_AT_MOST_BYTES: Final = 256 << 20

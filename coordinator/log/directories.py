@@ -10,7 +10,7 @@ from typing import Self
 from coordinator.log.checkpoints import CheckpointFile, TopicPartition
 from coordinator.log.config import LogConfig
 from coordinator.log.coordinator_epoch import next_coordinator_epoch
-from coordinator.log.directory import LogDirectory, StoredSegments
+from coordinator.log.directory import LogDirectory
 from coordinator.log.disk_threads import Run, run_in_turn
 from coordinator.log.errors import DataDirectoryError, OfflineDirectory, UnusableDirectory
 from coordinator.log.files import DiskFileSystem, FileSystem
@@ -18,6 +18,7 @@ from coordinator.log.meta_properties import META_PROPERTIES
 from coordinator.log.names import METADATA_LOG, folder_name
 from coordinator.log.offline_files import OfflineFiles
 from coordinator.log.partition_log import PartitionLog
+from coordinator.log.stored_segments import StoredSegments
 from coordinator.logger import logger
 
 

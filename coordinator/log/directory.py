@@ -1,28 +1,25 @@
 """One directory of `log.dirs`: its lock, its logs and its checkpoint files (LogManager.java)."""
 
 import errno
-import threading
 import uuid
-from bisect import bisect_right
 from collections.abc import Callable, Generator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Self
 
 from coordinator.log.checkpoints import (
     LOG_START_OFFSETS,
     RECOVERY_POINTS,
     UNRECOVERED,
     CheckpointFile,
+    CheckpointWriter,
     TopicPartition,
     read_checkpoint,
-    write_checkpoint,
 )
+from coordinator.log.clean_stop import finish_logs
 from coordinator.log.config import LogConfig
 from coordinator.log.disk_threads import Run, run_in_turn
 from coordinator.log.errors import DataDirectoryError, OfflineDirectory, UnusableDirectory
 from coordinator.log.files import DiskFileSystem, FileLock, FileSystem
-from coordinator.log.flush import Finish, work_of
 from coordinator.log.last_stop import KILLED, mark_clean, read_boot_id, take_note
 from coordinator.log.meta_properties import META_PROPERTIES, load_properties
 from coordinator.log.names import (
@@ -36,26 +33,13 @@ from coordinator.log.names import (
 )
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.partition_metadata import (
-    PARTITION_METADATA,
-    PartitionMetadataDamaged,
-    is_same_damaged,
-    read_topic_id,
-    write_topic_id,
+    belongs_to,
 )
 from coordinator.log.recovery import Recovery
-from coordinator.log.segment import segment_path
-from coordinator.log.swap import base_offsets
+from coordinator.log.stored_segments import StoredSegments, stored_bytes_from, stored_segments
 from coordinator.logger import logger
 
 LOCK = ".lock"
-
-
-class StoredSegments(NamedTuple):
-    """The segments of a log on disk: all together, and the oldest one."""
-
-    size_bytes: int = 0
-    oldest_size_bytes: int = 0
-    oldest_modified_ms: int = 0
 
 
 class LogDirectory:
@@ -70,11 +54,7 @@ class LogDirectory:
         self._fs = fs
         self._lock = lock
         self._logs: dict[TopicPartition, PartitionLog] = {}
-        self._writing = threading.Lock()
-        self._prepared = 0
-        """How many writes of checkpoint files were prepared."""
-        self._written: dict[str, int] = {}
-        """Name of a checkpoint file → number of the last write."""
+        self._checkpoints = CheckpointWriter(fs, root)
         self._recovery_points = self._read_checkpoint(RECOVERY_POINTS) or {}
         self._log_start_offsets = self._read_checkpoint(LOG_START_OFFSETS) or {}
         self._stored_keys = {*self._recovery_points, *self._log_start_offsets}
@@ -255,14 +235,7 @@ class LogDirectory:
         Raises:
             OSError: the directory or a file cannot be read.
         """
-        folder = self.root / folder_name(topic, partition)
-        if not self._fs.is_directory(folder):
-            return StoredSegments()
-        paths = [folder / name for name in self._fs.names(folder) if name.endswith(".log")]
-        sizes = [self._size_of(path) for path in paths]
-        if not any(sizes):
-            return StoredSegments()
-        return StoredSegments(sum(sizes), sizes[0], self._fs.modified_ms(paths[0]))
+        return stored_segments(self._fs, self.root / folder_name(topic, partition))
 
     def unrecovered_bytes(self, topic: str, partition: int) -> int:
         """Return how many bytes the recovery of a log will read when it is opened; 0 if it needs none.
@@ -273,18 +246,7 @@ class LogDirectory:
         key = (topic, partition)
         if key in self._logs or key not in self._unrecovered:
             return 0
-        folder = self.root / folder_name(topic, partition)
-        recovery_point = self._recovery_points.get(key, 0)
-        found = base_offsets(self._fs, folder)
-        first = max(bisect_right(found, recovery_point) - 1, 0)
-        return sum(self._size_of(segment_path(folder, base_offset, ".log")) for base_offset in found[first:])
-
-    def _size_of(self, path: Path) -> int:
-        file = self._fs.open(path)
-        try:
-            return file.size()
-        finally:
-            file.close()
+        return stored_bytes_from(self._fs, self.root / folder_name(topic, partition), self._recovery_points.get(key, 0))
 
     def volume_bytes(self) -> tuple[int, int]:
         """The size of the volume in bytes, and what may still be written to it.
@@ -356,21 +318,7 @@ class LogDirectory:
         Raises:
             OSError: the file cannot be read or written.
         """
-        folder = self.root / folder_name(topic, partition)
-        try:
-            found = read_topic_id(self._fs, folder)
-            if found == topic_id:
-                return True
-            if found is not None and not is_same_damaged(found, topic_id):
-                return False
-            problem = None if found is None else "a wrong topic id"
-        except PartitionMetadataDamaged as damaged:
-            problem = str(damaged)
-        if problem is not None:
-            path = str(folder / PARTITION_METADATA)
-            logger.error("the file with the id of a topic is damaged; it is written again", file=path, problem=problem)
-        write_topic_id(self._fs, folder, topic_id)
-        return True
+        return belongs_to(self._fs, self.root / folder_name(topic, partition), topic_id)
 
     def note_repaired(self, topic: str, partition: int, offset: int) -> None:
         """Take the records of a log before an offset for flushed: what is missing there is missing for good."""
@@ -393,7 +341,7 @@ class LogDirectory:
             if log.segments:
                 self._log_start_offsets[key] = log.log_start_offset
         started = {key: offset for key, offset in self._log_start_offsets.items() if offset > 0}
-        return self._prepare(LOG_START_OFFSETS, started)
+        return self._checkpoints.prepare(LOG_START_OFFSETS, started)
 
     def write_log_start_offsets(self) -> None:
         """Store the start offset of each log (`prepare_log_start_offsets`).
@@ -409,9 +357,9 @@ class LogDirectory:
             if log.segments:
                 self._recovery_points[key] = log.recovery_point
         writes = (
-            self._prepare(RECOVERY_POINTS, dict(self._recovery_points)),
+            self._checkpoints.prepare(RECOVERY_POINTS, dict(self._recovery_points)),
             self.prepare_log_start_offsets(),
-            self._prepare(UNRECOVERED, dict(self._unrecovered)),
+            self._checkpoints.prepare(UNRECOVERED, dict(self._unrecovered)),
         )
         self._stored_keys = {*self._recovery_points, *self._log_start_offsets}
 
@@ -429,17 +377,6 @@ class LogDirectory:
         """
         self.prepare_checkpoints()()
 
-    def _prepare(self, name: str, offsets: Mapping[TopicPartition, int]) -> Callable[[], None]:
-        self._prepared += 1
-        return partial(self._write, name, offsets, self._prepared)
-
-    def _write(self, name: str, offsets: Mapping[TopicPartition, int], number: int) -> None:
-        """Write a checkpoint file, unless what was prepared later has been written already."""
-        with self._writing:
-            if number > self._written.get(name, 0):
-                write_checkpoint(self._fs, self.root / name, offsets)
-                self._written[name] = number
-
     def close(self, *, clean: bool = True, run: Run = run_in_turn) -> None:
         """Close all logs and release the lock. With `clean`, flush them first: the next start then needs no recovery.
 
@@ -451,31 +388,13 @@ class LogDirectory:
         """
         try:
             if clean:
-                self._finish_logs(run)
+                finish_logs(self._logs.values(), run)
                 self.write_checkpoints()
                 mark_clean(self._fs, self.root)
         finally:
             for log in self._logs.values():
                 log.close()
             self._lock.release()
-
-    def _finish_logs(self, run: Run) -> None:
-        """Finish all logs that can be, also if another one cannot."""
-        finishes: list[tuple[PartitionLog, Finish]] = []
-        problem: OSError | None = None
-        for log in self._logs.values():
-            try:
-                finish = log.start_finish()
-            except OSError as failed:
-                problem = problem or failed
-                finish = Finish(flush, ()) if (flush := log.start_flush()) else None
-            if finish is not None:
-                finishes.append((log, finish))
-        run(work_of((finish.run, finish.flush) for _, finish in finishes))
-        for log, finish in finishes:
-            log.end_finish(finish)
-        if problem is not None:
-            raise problem
 
     def _remove_deleted(self) -> None:
         for name in self._fs.names(self.root):

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -58,6 +58,34 @@ class Flush:
         except OSError as error:
             if not self.log.is_closed:
                 raise LogFlushError(f"{self.log.name}: fsync failed: {error}") from error
+
+
+@dataclass(slots=True)
+class Unflushed:
+    """What of a log no flush has covered yet, besides its active segment."""
+
+    segments: list[Segment] = field(default_factory=list)
+    """Those that were rolled."""
+    directories: list[Path] = field(default_factory=list)
+
+    def fsync_later(self, folder: Path) -> None:
+        """Remember to fsync a directory. Call this before an entry is created in it.
+
+        If the creation fails half-way, the entry may survive, so the directory must be fsynced before a clean stop.
+        """
+        if folder not in self.directories:
+            self.directories.append(folder)
+
+    def forget(self, segments: Collection[Segment]) -> None:
+        """The log does not have these segments any more."""
+        self.segments = [segment for segment in self.segments if segment not in segments]
+
+    def take(self) -> tuple[tuple[Segment, ...], tuple[Path, ...]]:
+        """Segments and directories for a flush that begins."""
+        segments, directories = tuple(self.segments), tuple(self.directories)
+        self.segments.clear()
+        self.directories.clear()
+        return segments, directories
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from coordinator.log.files import FileSystem, read_file, write_file_atomically
+from coordinator.logger import logger
 
 PARTITION_METADATA: Final = "partition.metadata"
 TOPIC_ID_BYTES: Final = 16
@@ -57,3 +58,25 @@ def read_topic_id(fs: FileSystem, folder: Path) -> bytes | None:
 def is_same_damaged(topic_id: bytes, other: bytes) -> bool:
     """Whether two different ids are so similar that one of them was damaged."""
     return (int.from_bytes(topic_id, "big") ^ int.from_bytes(other, "big")).bit_count() <= DAMAGED_BITS_MAX
+
+
+def belongs_to(fs: FileSystem, folder: Path, topic_id: bytes) -> bool:
+    """Whether the directory of a log belongs to the topic with this id; without an id it gets this one.
+
+    Raises:
+        OSError: the file cannot be read or written.
+    """
+    try:
+        found = read_topic_id(fs, folder)
+        if found == topic_id:
+            return True
+        if found is not None and not is_same_damaged(found, topic_id):
+            return False
+        problem = None if found is None else "a wrong topic id"
+    except PartitionMetadataDamaged as damaged:
+        problem = str(damaged)
+    if problem is not None:
+        path = str(folder / PARTITION_METADATA)
+        logger.error("the file with the id of a topic is damaged; it is written again", file=path, problem=problem)
+    write_topic_id(fs, folder, topic_id)
+    return True

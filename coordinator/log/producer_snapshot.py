@@ -4,6 +4,7 @@ Counterpart in Kafka: the snapshot files of `ProducerStateManager`.
 """
 
 import struct
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -11,6 +12,7 @@ from typing import Final, NamedTuple
 import crc32c
 
 from coordinator.log.files import FileSystem, read_file, write_file_atomically
+from coordinator.logger import logger
 
 SUFFIX: Final = ".snapshot"
 OFFSET_DIGITS: Final = 20
@@ -119,3 +121,33 @@ def remove_snapshots(fs: FileSystem, folder: Path, offsets: Sequence[int]) -> No
     """
     for offset in offsets:
         fs.remove(snapshot_path(folder, offset))
+
+
+def newest_snapshot(fs: FileSystem, folder: Path, log_end_offset: int) -> tuple[int, list[SnapshotEntry]]:
+    """The newest snapshot of a log and its offset; a damaged one is removed, and the one before it counts.
+
+    Offset 0 and no producer if there is none.
+
+    Raises:
+        OSError: a file cannot be read or removed.
+    """
+    for offset in reversed(stored_offsets(fs, folder)):
+        try:
+            if offset <= log_end_offset:
+                return offset, read_snapshot(fs, folder, offset)
+            problem = f"the log ends at {log_end_offset}"
+        except DamagedSnapshot as damage:
+            problem = str(damage)
+        logger.warning("producer snapshot ignored", log=folder.name, offset=offset, problem=problem)
+        remove_snapshots(fs, folder, [offset])
+    return 0, []
+
+
+def remove_snapshots_after(fs: FileSystem, folder: Path, offset: int) -> None:
+    """Remove the snapshots after whose offset the log has to be read again.
+
+    Raises:
+        OSError: a file cannot be removed.
+    """
+    offsets = stored_offsets(fs, folder)
+    remove_snapshots(fs, folder, offsets[bisect_right(offsets, offset) :])

@@ -15,12 +15,15 @@ from enum import Enum, auto
 from itertools import islice
 from pathlib import Path
 
-from coordinator.log.config import LogConfig
-from coordinator.log.damage import INCOMPLETE, INT32_MAX, Damage, scan
+from coordinator.log.batch_header import INT32_MAX
+from coordinator.log.config import INT64_MAX, LogConfig
+from coordinator.log.damage import INCOMPLETE, Damage, scan
 from coordinator.log.files import FileSystem
-from coordinator.log.segment import DELETED_SUFFIX, INT64_MAX, Segment, segment_path
-from coordinator.log.swap import base_offsets as find_base_offsets
-from coordinator.log.swap import complete_swaps, remove_segment_files
+from coordinator.log.segment import Segment
+from coordinator.log.segment_files import DELETED_SUFFIX, remove_segment_files, segment_path
+from coordinator.log.segment_files import base_offsets as find_base_offsets
+from coordinator.log.segment_load import load
+from coordinator.log.swap import complete_swaps
 from coordinator.logger import logger
 
 
@@ -107,7 +110,7 @@ def load_segments(
         # An empty file may be left by a failed roll; then it says nothing about where this segment ends.
         later = islice(base_offsets, position + 1, None)
         next_base_offset = next((each for each in later if _size_of(fs, folder, each)), None)
-        if (clean or is_flushed) and segment.load() and _ends_right(segment, next_base_offset, least_end):
+        if (clean or is_flushed) and load(fs, segment) and _ends_right(segment, next_base_offset, least_end):
             continue
         if clean or is_flushed:
             logger.warning("an index does not fit its log file; the segment is read", file=str(segment.log_path))

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from coordinator.log.config import LogConfig
+from coordinator.log.config import INT64_MAX, LogConfig
 from coordinator.log.damage import INCOMPLETE, Damage, scan
 from coordinator.log.directory import LogDirectory
 from coordinator.log.files import FileSystem
 from coordinator.log.names import METADATA_LOG, folder_name
-from coordinator.log.segment import INT64_MAX, Segment, segment_path
-from coordinator.log.swap import base_offsets as base_offsets_of
+from coordinator.log.segment import Segment
+from coordinator.log.segment_files import base_offsets as base_offsets_of
+from coordinator.log.segment_files import segment_path
 from coordinator.log.verify import DAMAGED_FOLDER, SegmentCheck, Totals
 
 COPIED_AT_ONCE_BYTES: Final = 1 << 20

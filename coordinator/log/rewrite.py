@@ -8,10 +8,12 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Final
 
 from _wire.records import build_batch, place_batches
+from coordinator.log.batch_header import INT32_MAX
+from coordinator.log.cleaned_segment import complete_cleaned
 from coordinator.log.files import FileSystem
 from coordinator.log.partition_log import PartitionLog
-from coordinator.log.segment import CLEANED_SUFFIX, INT32_MAX, SWAP_SUFFIX, Segment
-from coordinator.log.swap import remove_segment_files
+from coordinator.log.segment import Segment
+from coordinator.log.segment_files import CLEANED_SUFFIX, SWAP_SUFFIX, remove_segment_files
 
 BATCH_BYTES: Final = 1 << 18
 """Of the values of the records in one batch."""
@@ -64,7 +66,7 @@ class Rewrite:
             entries.append((header.last_offset, position, timestamp_ms, header.last_offset))
             position, offset = position + len(built), header.next_offset
         timestamps_ms = timestamp_ms, timestamp_ms, entries[0][0]
-        self._new.complete_cleaned(position, self._end_offset, timestamps_ms, entries[1:])
+        complete_cleaned(self._new, position, self._end_offset, timestamps_ms, entries[1:])
         self._new.change_suffix(SWAP_SUFFIX)
         self._fs.flush_directory(self._log.folder)
 
@@ -77,7 +79,7 @@ class Rewrite:
         self._log.replace_segments(self._old, self._new)
         self._new.let_go()
         yield
-        yield from self._log.remove_deleted_files(len(self._old))
+        yield from self._log.segments.remove_deleted_files(len(self._old))
 
     def abort(self) -> None:
         """Leave the log as it is.

@@ -7,39 +7,20 @@ A cleaning writes files that end with `.cleaned`. When they are complete and on 
 
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
 
 from _wire.records import CorruptBatch
 from coordinator.log.config import LogConfig
 from coordinator.log.files import FileSystem
-from coordinator.log.segment import CLEANED_SUFFIX, SWAP_SUFFIX, Segment, segment_path
-
-BASE_OFFSET_DIGITS: Final = 20
-SEGMENT_FILES: Final = (".index", ".timeindex", ".txnindex", ".log")
-"""The files of a segment. Whoever removes them removes the log last: without one, the others are leftovers."""
-
-
-def base_offsets(fs: FileSystem, folder: Path, suffix: str = "") -> list[int]:
-    """Return the base offsets of the segments in a folder whose log files have this suffix, in order.
-
-    Raises:
-        OSError: the folder cannot be read.
-    """
-    ending = f".log{suffix}"
-    stems = [name.removesuffix(ending) for name in fs.names(folder) if name.endswith(ending)]
-    return sorted(int(stem) for stem in stems if len(stem) == BASE_OFFSET_DIGITS and stem.isdecimal())
-
-
-def remove_segment_files(fs: FileSystem, folder: Path, base_offset: int, suffix: str = "") -> None:
-    """Remove the files of one segment, those that exist.
-
-    Raises:
-        OSError: a file cannot be removed.
-    """
-    for each in SEGMENT_FILES:
-        path = segment_path(folder, base_offset, each + suffix)
-        if fs.exists(path):
-            fs.remove(path)
+from coordinator.log.segment import Segment
+from coordinator.log.segment_files import (
+    BASE_OFFSET_DIGITS,
+    CLEANED_SUFFIX,
+    SEGMENT_FILES,
+    SWAP_SUFFIX,
+    base_offsets,
+    remove_segment_files,
+    segment_path,
+)
 
 
 def complete_swaps(fs: FileSystem, folder: Path, config: LogConfig) -> None:

@@ -14,7 +14,7 @@ from coordinator.log.checkpoints import (
     UNRECOVERED,
     read_checkpoint,
 )
-from coordinator.log.config import LogConfig
+from coordinator.log.config import INT64_MAX, LogConfig
 from coordinator.log.damage import INCOMPLETE, Damage, Scanned, offsets_between, scan
 from coordinator.log.errors import DataDirectoryError
 from coordinator.log.files import FileSystem, read_file
@@ -22,8 +22,9 @@ from coordinator.log.index import OFFSET_ENTRY, TIME_ENTRY
 from coordinator.log.meta_properties import META_PROPERTIES, parse_properties
 from coordinator.log.names import METADATA_LOG, folder_name, parse_folder_name
 from coordinator.log.partition_metadata import PARTITION_METADATA, PartitionMetadataDamaged, read_topic_id
-from coordinator.log.segment import INT64_MAX, Segment, segment_path
-from coordinator.log.swap import base_offsets as base_offsets_of
+from coordinator.log.segment import Segment
+from coordinator.log.segment_files import base_offsets as base_offsets_of
+from coordinator.log.segment_files import segment_path
 
 DAMAGED_FOLDER: Final = "damaged"
 """The directory of the data folder to which a repair copies damaged bytes."""

@@ -18,7 +18,10 @@ from coordinator.log.directory import LogDirectory
 from coordinator.log.errors import DataDirectoryError
 from coordinator.log.files import DiskFileSystem, read_file, write_file
 from coordinator.log.last_stop import BOOT_ID
-from coordinator.log.meta_properties import EXPORT, IMPORT
+from coordinator.log.meta_properties import (
+    EXPORT,
+    IMPORT,
+)
 from coordinator.log.names import METADATA_LOG, parse_folder_name
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.partition_metadata import PartitionMetadataDamaged, read_topic_id

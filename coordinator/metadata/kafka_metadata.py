@@ -9,11 +9,11 @@ from typing import Final
 
 from _wire.errors import MalformedMessage
 from _wire.records import BatchHeader, build_batch, parse_records
-from coordinator.log.config import LogConfig
+from coordinator.log.config import INT64_MAX, LogConfig
 from coordinator.log.damage import INCOMPLETE, Damage, scan
 from coordinator.log.files import FileSystem, read_file, write_file
-from coordinator.log.segment import INT64_MAX, Segment
-from coordinator.log.swap import base_offsets
+from coordinator.log.segment import Segment
+from coordinator.log.segment_files import base_offsets
 from coordinator.metadata.kafka_records import (
     ABORT_TRANSACTION,
     BEGIN_TRANSACTION,

@@ -9,7 +9,9 @@ from typing import Any, Final, Protocol
 from _wire.apis import APIS
 from _wire.errors import ErrorCode
 from coordinator import __version__
-from coordinator.config import METRICS_GROUPS_ALLOW, METRICS_GROUPS_MAX, Config, ConfigError
+from coordinator.config.key import ConfigError
+from coordinator.config.metrics_keys import METRICS_GROUPS_ALLOW, METRICS_GROUPS_MAX
+from coordinator.config.settings import Config
 from coordinator.core.offset_events import DeletionCause
 from coordinator.core.states import GroupState
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC

@@ -4,13 +4,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Final, Generic, TypeVar
 
-from coordinator.config import (
+from coordinator.config.quota_keys import (
     CONTROLLER_QUOTA_WINDOW_NUM,
     CONTROLLER_QUOTA_WINDOW_SIZE_SECONDS,
     QUOTA_WINDOW_NUM,
     QUOTA_WINDOW_SIZE_SECONDS,
-    Config,
 )
+from coordinator.config.settings import Config
 from coordinator.metadata.image import QuotaEntity
 from coordinator.quotas.keys import (
     CONNECTION_CREATION_RATE,

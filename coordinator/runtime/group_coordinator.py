@@ -8,7 +8,8 @@ from time import perf_counter
 from typing import Any, Final
 
 from coordinator.audit.schema import CoordinatorEvent
-from coordinator.config import GROUP_AUDIT_OFFSETS_INTERVAL_MS, GROUP_MAX_SIZE, OFFSETS_RETENTION_CHECK_INTERVAL_MS
+from coordinator.config.audit_keys import GROUP_AUDIT_OFFSETS_INTERVAL_MS
+from coordinator.config.group_keys import GROUP_MAX_SIZE, OFFSETS_RETENTION_CHECK_INTERVAL_MS
 from coordinator.core import operations
 from coordinator.core.address_limits import PendingMember
 from coordinator.core.causes import Cause

@@ -4,15 +4,14 @@ import socket
 from collections import Counter
 from typing import Final, NamedTuple
 
-from coordinator.config import (
+from coordinator.config.key import INT32_MAX, ConfigError
+from coordinator.config.network_keys import (
     CONNECTIONS_MAX_IDLE_MS,
-    INT32_MAX,
     MAX_CONNECTIONS,
     MAX_CONNECTIONS_PER_IP,
     MAX_CONNECTIONS_PER_IP_OVERRIDES,
-    Config,
-    ConfigError,
 )
+from coordinator.config.settings import Config
 from coordinator.deadlines import deadline_after
 from coordinator.server.connection import Connection
 from coordinator.server.loop_scheduler import LoopScheduler

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from coordinator.config import (
+from coordinator.config.key import ConfigError
+from coordinator.config.network_keys import (
     ADVERTISED_LISTENERS,
     LISTENERS,
     MAX_CONNECTION_CREATION_RATE,
     SOCKET_REQUEST_MAX_BYTES,
-    Config,
-    ConfigError,
 )
+from coordinator.config.settings import Config
 from coordinator.runtime.sessions import SessionTable
 from coordinator.server.acceptor import Acceptor
 from coordinator.server.connection import Connection

@@ -10,10 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
-from _wire.compression import COMPRESSIONS
-from _wire.errors import ErrorCode
 from coordinator import __version__
-from coordinator.audit.projector import AuditProjector
 from coordinator.audit.schema import CoordinatorStarted, CoordinatorStopped
 from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.cleaner_thread import CleanerThread
@@ -30,22 +27,15 @@ from coordinator.broker.slices import Slices, Steps
 from coordinator.broker.strays import set_aside_if_stray
 from coordinator.broker.topics import Topics
 from coordinator.broker.transaction_markers import MarkerWriter
-from coordinator.config import (
-    ADMIN_LISTENER,
-    AUDIT_CHAIN,
-    AUDIT_COMPRESSION_TYPE,
+from coordinator.config.metrics_keys import ADMIN_LISTENER
+from coordinator.config.server_keys import (
     FETCH_MAX_BYTES,
     METADATA_LOG_DIR,
     METADATA_LOG_MAX_RECORD_BYTES_BETWEEN_SNAPSHOTS,
     NODE_ID,
-    OFFSETS_LOAD_BUFFER_SIZE,
-    OFFSETS_TOPIC_COMPRESSION_CODEC,
-    TRANSACTION_STATE_LOG_LOAD_BUFFER_SIZE,
-    Config,
-    ConfigError,
 )
+from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits
-from coordinator.core.committed_offsets import TransactionMarker
 from coordinator.core.decision import Environment
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.log.checkpoints import CLEANER_OFFSETS, GROUP_AUDIT
@@ -61,31 +51,16 @@ from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.leadership import Leadership, SingleNode
 from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.audit_checkpoints import AuditCheckpoints
-from coordinator.runtime.checked import SWITCH, checks_are_armed, make_state_machine
-from coordinator.runtime.group_coordinator import GroupCoordinator
-from coordinator.runtime.group_timers import GroupTimers
+from coordinator.runtime.checked import SWITCH, checks_are_armed
 from coordinator.runtime.sessions import SessionTable
-from coordinator.runtime.shard import Shard
-from coordinator.runtime.store import LogStore
+from coordinator.server.api_table import dispatch_table
+from coordinator.server.coordinators import make_group_coordinator, make_transaction_coordinator
 from coordinator.server.descriptors import DescriptorReserve, files_of_the_logs
-from coordinator.server.dispatch import DispatchTable
-from coordinator.server.handlers.cluster import ClusterHandlers
-from coordinator.server.handlers.configs import ConfigHandlers
-from coordinator.server.handlers.data import DataHandlers
-from coordinator.server.handlers.delete_records import DeleteRecordsHandler
-from coordinator.server.handlers.features import FeatureHandlers
-from coordinator.server.handlers.groups import GroupHandlers
-from coordinator.server.handlers.inspection import InspectionHandlers
-from coordinator.server.handlers.quotas import QuotaHandlers
-from coordinator.server.handlers.replicas import ReplicaHandlers
-from coordinator.server.handlers.security import SecurityHandlers
-from coordinator.server.handlers.topic_partitions import TopicPartitionsHandler
-from coordinator.server.handlers.topics import TopicHandlers
-from coordinator.server.handlers.transactional_writes import TransactionalWriteHandlers, complete_offsets
-from coordinator.server.handlers.transactions import TransactionHandlers
+from coordinator.server.handlers.transactional_writes import complete_offsets
 from coordinator.server.limits import ConnectionLimits
 from coordinator.server.listeners import Listeners
 from coordinator.server.loop_scheduler import LoopScheduler
+from coordinator.server.metered import bind_admin
 from coordinator.server.node_context import NodeContext
 from coordinator.server.pending_requests import PendingRequests
 from coordinator.server.rejection_log import RejectionLog
@@ -95,11 +70,7 @@ from coordinator.server.throttling import Throttling
 from coordinator.timers.clock import Clock
 from coordinator.timers.system_clock import SystemClock
 from coordinator.timers.wheel import TimerWheel
-from coordinator.transactions.coordinator import TransactionCoordinator
-from coordinator.transactions.markers import MarkerSender
 from coordinator.transactions.partition_adder import PartitionAdder
-from coordinator.transactions.state_machine import TransactionStateMachine
-from coordinator.transactions.store import TransactionStore
 
 if TYPE_CHECKING:
     from coordinator.admin.port import AdminPort
@@ -171,7 +142,7 @@ class Node:
         self._disk_threads = DiskThreads(asyncio.get_running_loop().call_soon_threadsafe)
         try:
             if config[ADMIN_LISTENER]:
-                self._admin, self._metrics = _bind_admin(config, self._log_lines_dropped)
+                self._admin, self._metrics = bind_admin(config, self._log_lines_dropped)
             await self._start(config)
             self._directories.log_recovery()
         except BaseException:
@@ -219,8 +190,20 @@ class Node:
         )
         drain_meter = None if self._metrics is None else self._metrics.drain_meter(self.scheduler.request_iteration)
         request_iteration = (drain_meter or self.scheduler).request_iteration
-        coordinator = self._make_coordinator(
-            partitions, environment, notifier, pending, sessions, wheel, request_iteration
+        when_durable = flusher.when_durable if flusher.is_durable_only else None
+        self._coordinator_epoch = self._directories.next_coordinator_epoch()
+        coordinator = make_group_coordinator(
+            partitions,
+            environment,
+            notifier,
+            pending,
+            sessions,
+            wheel,
+            request_iteration,
+            coordinator_epoch=self._coordinator_epoch,
+            checkpoints=AuditCheckpoints(self._directories.metadata_checkpoint(GROUP_AUDIT)),
+            when_durable=when_durable,
+            metrics=self._metrics,
         )
         self._coordinator = coordinator
         coordinator.announce(
@@ -243,7 +226,19 @@ class Node:
         # Connections that know no session leave every heartbeat to the core.
         quick_sessions = sessions if self._testing is None else SessionTable(wheel, 0)
         marker_writer = MarkerWriter(partitions, producers, notifier, now_ms)
-        transactions = self._make_transactions(partitions, environment, notifier, pending, wheel, slices, marker_writer)
+        transactions = make_transaction_coordinator(
+            partitions,
+            environment,
+            notifier,
+            pending,
+            wheel,
+            slices,
+            self.scheduler,
+            marker_writer,
+            lambda partition, marker, reply: complete_offsets(self.parts, partition, marker, reply),
+            now_ms,
+            when_durable,
+        )
 
         def start_transactions() -> None:
             count = metadata.image.partition_count(TRANSACTIONS_TOPIC)
@@ -378,83 +373,12 @@ class Node:
         self._cleaner.start()
         self.scheduler.on_due(self._cleaner.due)
 
-    def _make_coordinator(
-        self,
-        partitions: Partitions,
-        environment: Environment,
-        notifier: AppendNotifier,
-        pending: PendingRequests,
-        sessions: SessionTable,
-        wheel: TimerWheel,
-        request_iteration: Callable[[], None],
-    ) -> GroupCoordinator:
-        timers = GroupTimers(wheel)
-        self._coordinator_epoch = self._directories.next_coordinator_epoch()
-        checkpoints = AuditCheckpoints(self._directories.metadata_checkpoint(GROUP_AUDIT))
-        make_shard = Shard if self._metrics is None else _metered_shard(self._metrics)
-        shards = []
-        for index in range(environment.topics.partition_count(OFFSETS_TOPIC)):
-            store = LogStore(
-                partitions.get(OFFSETS_TOPIC, index),
-                partitions.get(AUDIT_TOPIC, index),
-                partitions.leader_epoch,
-                notifier.mark_appended,
-                COMPRESSIONS[self._config[OFFSETS_TOPIC_COMPRESSION_CODEC]],
-                self._config[OFFSETS_LOAD_BUFFER_SIZE],
-                checkpoints,
-                self._config[AUDIT_COMPRESSION_TYPE],
-                self._config[AUDIT_CHAIN],
-                meter=None if self._metrics is None else self._metrics.runtime.appends,
-                when_durable=self._flusher.when_durable if self._flusher.is_durable_only else None,
-            )
-            audit = AuditProjector(self._config[NODE_ID], self._coordinator_epoch, cluster=partitions)
-            machine = make_state_machine(audit, sessions, timers)
-            shards.append(make_shard(index, machine, store, pending))
-        return GroupCoordinator(shards, wheel, timers, sessions, environment, checkpoints, request_iteration)
-
     def _new_producer_id(self, metadata: MetadataStore, now_ms: int) -> int:
         try:
             return metadata.allocate_producer_id(now_ms)
         except LogFlushError as problem:
             self._flush_failed(problem)
             raise
-
-    def _make_transactions(
-        self,
-        partitions: Partitions,
-        environment: Environment,
-        notifier: AppendNotifier,
-        pending: PendingRequests,
-        wheel: TimerWheel,
-        slices: Slices,
-        marker_writer: MarkerWriter,
-    ) -> TransactionCoordinator:
-        when_durable = self._flusher.when_durable if self._flusher.is_durable_only else None
-
-        addresses = environment.addresses
-        assert addresses is not None
-
-        def make_shard(index: int) -> Shard[TransactionStateMachine]:
-            log = partitions.get(TRANSACTIONS_TOPIC, index)
-            load_bytes = self._config[TRANSACTION_STATE_LOG_LOAD_BUFFER_SIZE]
-            store = TransactionStore(log, partitions.leader_epoch, notifier.mark_appended, load_bytes, when_durable)
-            return Shard(index, TransactionStateMachine(wheel, addresses.transactional_ids), store, pending)
-
-        def complete(partition: int, marker: TransactionMarker, reply: Callable[[ErrorCode], None]) -> None:
-            complete_offsets(self.parts, partition, marker, reply)
-
-        markers = MarkerSender(
-            marker_writer.write,
-            complete,
-            slices,
-            self.scheduler,
-            self._clock.now_ms,
-            partitions.leader_epoch,
-            when_durable,
-        )
-        return TransactionCoordinator(
-            make_shard, wheel, markers, pending, environment, self.scheduler.request_iteration
-        )
 
     def _measure(
         self,
@@ -544,55 +468,5 @@ class Node:
         logger.info("stopped")
 
 
-def _bind_admin(config: Config, log_lines_dropped: Callable[[], int]) -> "tuple[AdminPort, NodeMetrics]":
-    """Bind the admin port, and make the meters of the node.
-
-    Raises:
-        ConfigError: the address or the groups cannot be used, or a library is missing.
-        ListenError: the address cannot be bound.
-    """
-    try:
-        from coordinator.admin.port import AdminPort
-        from coordinator.metrics.node_metrics import NodeMetrics
-    except ModuleNotFoundError as missing:
-        library = str(missing.name).partition(".")[0]
-        raise ConfigError(
-            f"{ADMIN_LISTENER.name}: {library} is missing: pip install 'kafka-group-coordinator[admin]'"
-        ) from missing
-    metrics = NodeMetrics(config, log_lines_dropped)
-    return AdminPort(config), metrics
-
-
-def _metered_shard(metrics: "NodeMetrics") -> Callable[..., Shard[Any]]:
-    from coordinator.metrics.runtime_meter import MeteredShard
-
-    return partial(MeteredShard, meter=metrics.runtime)
-
-
 def _new_id() -> str:
     return str(uuid.uuid4())
-
-
-def dispatch_table(broker: NodeContext) -> tuple[DispatchTable, ClusterHandlers]:
-    """Everything this server answers."""
-    table = DispatchTable()
-    cluster = ClusterHandlers(broker)
-    families = (
-        cluster,
-        GroupHandlers(broker),
-        TopicHandlers(broker),
-        DataHandlers(broker),
-        QuotaHandlers(broker),
-        FeatureHandlers(broker),
-        ConfigHandlers(broker),
-        DeleteRecordsHandler(broker),
-        TopicPartitionsHandler(broker),
-        ReplicaHandlers(broker),
-        InspectionHandlers(broker),
-        SecurityHandlers(),
-        TransactionHandlers(broker),
-        TransactionalWriteHandlers(broker),
-    )
-    for handlers in families:
-        handlers.add_to(table)
-    return table, cluster

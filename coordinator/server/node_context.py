@@ -12,7 +12,8 @@ from coordinator.broker.producers import ProducerStates
 from coordinator.broker.slices import Steps
 from coordinator.broker.topics import Topics
 from coordinator.broker.transaction_markers import MarkerWriter
-from coordinator.config import NODE_ID, Config
+from coordinator.config.server_keys import NODE_ID
+from coordinator.config.settings import Config
 from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.leadership import Leadership

@@ -11,7 +11,7 @@ from _wire.headers import RequestHeader, decode_request_header
 from _wire.messages.api_versions import ApiVersionsRequest
 from coordinator.broker.slices import Slices
 from coordinator.broker.storage_errors import StorageErrors
-from coordinator.config import SOCKET_REQUEST_MAX_ELEMENTS
+from coordinator.config.network_keys import SOCKET_REQUEST_MAX_ELEMENTS
 from coordinator.core.decision import Environment
 from coordinator.log.errors import LogAppendError, LogFlushError
 from coordinator.logger import logger

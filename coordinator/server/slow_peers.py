@@ -8,12 +8,12 @@ clients that send nothing more keep all others waiting. Here the connection that
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from coordinator.config import (
+from coordinator.config.network_keys import (
     CONNECTIONS_MAX_STALLED_MS,
     CONNECTIONS_MAX_UNSENT_BYTES,
     QUEUED_MAX_REQUEST_BYTES,
-    Config,
 )
+from coordinator.config.settings import Config
 from coordinator.server.connection import Connection
 from coordinator.server.loop_scheduler import LoopScheduler
 

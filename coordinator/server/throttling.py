@@ -16,7 +16,7 @@ from _wire.messages.fetch import FetchRequest, FetchResponse
 from _wire.messages.produce import ProduceRequest
 from coordinator.broker.slices import Steps
 from coordinator.broker.topics import TopicError
-from coordinator.config import Config
+from coordinator.config.settings import Config
 from coordinator.metadata.image import MetadataImage
 from coordinator.quotas.usage import QuotaUsage
 from coordinator.runtime.sessions import SessionTable

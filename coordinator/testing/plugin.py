@@ -39,7 +39,7 @@ def coordinator_server(pytestconfig: pytest.Config) -> Iterator[Coordinator]:
     For fixtures of a class, a module or the session, which cannot use `coordinator`. Names have no prefix here, and the
     next test that uses `coordinator` removes all faults.
     """
-    from coordinator.config import parse_settings
+    from coordinator.config.properties import parse_settings
     from coordinator.testing.coordinator import Coordinator
 
     with Coordinator(parse_settings(pytestconfig.getini(SETTINGS))) as server:

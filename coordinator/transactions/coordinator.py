@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from _wire.errors import ErrorCode
 from _wire.messages.list_transactions import TransactionState as Listed
 from coordinator.broker.slices import Steps
-from coordinator.config import (
+from coordinator.config.transaction_keys import (
     TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS,
     TRANSACTION_REMOVE_EXPIRED_TRANSACTION_CLEANUP_INTERVAL_MS,
 )

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from _wire.errors import NONE, ErrorCode
 from _wire.messages.end_txn import EndTxnRequest, EndTxnResponse
-from coordinator.config import TRANSACTIONAL_ID_EXPIRATION_MS
+from coordinator.config.transaction_keys import TRANSACTIONAL_ID_EXPIRATION_MS
 from coordinator.core.decision import NOTHING, Decision, OperationContext
 from coordinator.core.operation import Answer
 from coordinator.transactions.decisions import NoProducerId, changed, decided, known_error, new_producer_id

@@ -8,7 +8,7 @@ from typing import Final
 
 from _wire.errors import ErrorCode
 from _wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from coordinator.config import TRANSACTION_MAX_TIMEOUT_MS
+from coordinator.config.transaction_keys import TRANSACTION_MAX_TIMEOUT_MS
 from coordinator.core.decision import Decision, OperationContext
 from coordinator.core.operation import Answer
 from coordinator.transactions.decisions import NoProducerId, changed, decided, known_error, new_producer_id

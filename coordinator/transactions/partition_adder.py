@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from _wire.errors import ErrorCode
-from coordinator.config import (
+from coordinator.config.settings import Config
+from coordinator.config.transaction_keys import (
     ADD_PARTITIONS_TO_TXN_RETRY_BACKOFF_MAX_MS,
     ADD_PARTITIONS_TO_TXN_RETRY_BACKOFF_MS,
-    Config,
 )
 from coordinator.core.operation import Operation
 from coordinator.transactions import operations

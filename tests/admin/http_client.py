@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from coordinator.config import Config
+from coordinator.config.settings import Config
 from coordinator.server.node import Node
 
 TIMEOUT_SECONDS = 20

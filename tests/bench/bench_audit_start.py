@@ -30,7 +30,8 @@ from _wire.errors import NONE  # noqa: E402
 from _wire.messages.list_groups import ListGroupsRequest  # noqa: E402
 from coordinator.audit.projector import AuditProjector  # noqa: E402
 from coordinator.client.wire import WireConnection  # noqa: E402
-from coordinator.config import OFFSETS_TOPIC_NUM_PARTITIONS, Config  # noqa: E402
+from coordinator.config.group_keys import OFFSETS_TOPIC_NUM_PARTITIONS  # noqa: E402
+from coordinator.config.settings import Config  # noqa: E402
 from coordinator.core.events import Event, GenerationStable, GenerationStarted  # noqa: E402
 from coordinator.core.group import Group  # noqa: E402
 from coordinator.core.partitioning import partition_for  # noqa: E402

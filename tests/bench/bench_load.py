@@ -37,7 +37,8 @@ from _wire.messages.find_coordinator import FindCoordinatorRequest  # noqa: E402
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup  # noqa: E402
 from _wire.records import build_batch  # noqa: E402
 from coordinator.client.wire import WireConnection  # noqa: E402
-from coordinator.config import OFFSETS_TOPIC_NUM_PARTITIONS, Config  # noqa: E402
+from coordinator.config.group_keys import OFFSETS_TOPIC_NUM_PARTITIONS  # noqa: E402
+from coordinator.config.settings import Config  # noqa: E402
 from coordinator.core.offset_records import CommittedOffset, offset_records  # noqa: E402
 from coordinator.core.partitioning import partition_for  # noqa: E402
 from coordinator.internal_topics import OFFSETS_TOPIC  # noqa: E402

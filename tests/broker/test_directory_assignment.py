@@ -14,7 +14,7 @@ from coordinator.broker.partitions import Partitions
 from coordinator.broker.slices import Slices
 from coordinator.broker.strays import set_aside_if_stray
 from coordinator.broker.topics import Plan, Topics
-from coordinator.config import Config
+from coordinator.config.settings import Config
 from coordinator.log.config import LogConfig
 from coordinator.log.directories import LogDirectories
 from coordinator.log.errors import DataDirectoryError

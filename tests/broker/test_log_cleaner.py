@@ -7,12 +7,13 @@ from coordinator.broker import log_cleaner, slices
 from coordinator.broker.cleaner_thread import Pace
 from coordinator.broker.log_cleaner import LogCleaner
 from coordinator.broker.retention import RemovalKey, Retention
-from coordinator.config import Config
+from coordinator.config.settings import Config
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.checkpoints import CLEANER_OFFSETS
 from coordinator.log.compaction import cleaner
 from coordinator.log.compaction.cleaner import READ_BYTES
 from coordinator.log.disk_threads import InLine
+from coordinator.log.segment_reads import position_of
 from coordinator.logger import logger
 from tests.broker.virtual_broker import START_MS, VirtualBroker
 from tests.log.compaction.cleaning import append_data, append_marker
@@ -300,7 +301,7 @@ def test_a_damaged_log_is_left_alone_and_others_go_on(broker, monkeypatch):
     assert len(bad.segments) == 3
     assert broker.cleaner.counts.uncleanable == 1
     (fields,) = warnings
-    position = bad.segments[1].position_of(11)
+    position = position_of(bad.segments[1], 11)
     assert fields["log"] == "bad-0"
     assert fields["problem"].startswith(f"{10:020d}.log, position {position}, offset 11: crc: ")
 

@@ -11,7 +11,7 @@ import pytest
 from _wire.records import parse_records
 from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.log_flusher import LogFlusher
-from coordinator.config import Config
+from coordinator.config.settings import Config
 from coordinator.log.checkpoints import RECOVERY_POINTS, read_checkpoint
 from coordinator.log.config import LogConfig
 from coordinator.log.directories import LogDirectories

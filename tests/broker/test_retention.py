@@ -4,11 +4,12 @@ import pytest
 
 from coordinator.broker import slices
 from coordinator.broker.retention import CheckKey, Retention, is_due
-from coordinator.config import Config
+from coordinator.config.settings import Config
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
+from coordinator.log.checkpoints import CheckpointWriter
 from coordinator.log.config import LogConfig
-from coordinator.log.directory import LogDirectory, StoredSegments
 from coordinator.log.disk_threads import InLine
+from coordinator.log.stored_segments import StoredSegments
 from tests.broker.virtual_broker import START_MS, VirtualBroker, batch
 
 MINUTE_MS = 60_000
@@ -164,7 +165,7 @@ def test_the_start_offsets_are_stored_before_segments_go(broker, monkeypatch):
     def fail(*arguments):
         raise OSError("no space")
 
-    monkeypatch.setattr(LogDirectory, "_write", fail)
+    monkeypatch.setattr(CheckpointWriter, "_write", fail)
     broker.advance(MINUTE_MS)
     assert len(log.segments) == 2
     monkeypatch.undo()
@@ -180,7 +181,9 @@ def test_a_log_that_cannot_be_read_does_not_keep_others_from_deletion(broker, mo
     def fail(now_ms):
         raise OSError("broken")
 
-    monkeypatch.setattr(type(bad), "retained_from", lambda log, now_ms: fail(now_ms) if log is bad else 3)
+    monkeypatch.setattr(
+        "coordinator.broker.retention.retained_from", lambda log, now_ms: fail(now_ms) if log is bad else 3
+    )
     broker.advance(MINUTE_MS)
     assert (bad.log_start_offset, good.log_start_offset) == (0, 3)
 

@@ -2,18 +2,12 @@
 
 import pytest
 
-from coordinator.broker.topic_configs import (
-    ALL_KEYS,
-    KEYS_BY_NAME,
-    ConfigSource,
-    InvalidTopicConfig,
-    log_config,
-    origins,
-    valid_configs,
-    validate,
-)
-from coordinator.config import ALL_KEYS as SETTINGS
-from coordinator.config import INT64_MAX, Config, ConfigError
+from coordinator.broker.topic_config_key import InvalidTopicConfig
+from coordinator.broker.topic_config_keys import ALL_KEYS, KEYS_BY_NAME
+from coordinator.broker.topic_configs import ConfigSource, log_config, origins, valid_configs, validate
+from coordinator.config.key import INT64_MAX, ConfigError
+from coordinator.config.settings import ALL_KEYS as SETTINGS
+from coordinator.config.settings import Config
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.config import LogConfig
 

@@ -18,7 +18,8 @@ from coordinator.broker.producers import ProducerStates
 from coordinator.broker.slices import Slices, Steps, at_once
 from coordinator.broker.strays import set_aside_if_stray
 from coordinator.broker.topics import Topics
-from coordinator.config import FETCH_MAX_BYTES, LOG_DIRS, NODE_ID, Config
+from coordinator.config.server_keys import FETCH_MAX_BYTES, LOG_DIRS, NODE_ID
+from coordinator.config.settings import Config
 from coordinator.log.config import LogConfig
 from coordinator.log.directories import LogDirectories
 from coordinator.log.partition_log import PartitionLog

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from coordinator.config import Config
+from coordinator.config.settings import Config
 from coordinator.core.decision import Environment, OperationContext
 from coordinator.core.group import Group
 from tests.simulation.server import AnyTopics

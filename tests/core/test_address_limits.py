@@ -2,7 +2,7 @@
 
 import pytest
 
-from coordinator.config import Config
+from coordinator.config.settings import Config
 from coordinator.core.address_limits import ADDRESSES_MAX, AddressLimits, PendingMember
 
 LIMITS = {"max.groups.per.ip": "2", "max.transactional.ids.per.ip": "2", "max.pending.members.per.ip": "3"}

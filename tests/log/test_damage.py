@@ -17,6 +17,7 @@ from coordinator.log.config import LogConfig
 from coordinator.log.errors import OffsetOutOfRange
 from coordinator.log.index import OFFSET_ENTRY
 from coordinator.log.partition_log import PartitionLog
+from coordinator.log.timestamps import max_timestamp, offset_for_timestamp
 from tests.log.batches import START_MS, filled
 from tests.model.memory_files import MemoryFile, MemoryFileSystem
 
@@ -112,8 +113,8 @@ def use_in_every_way(log: PartitionLog) -> None:
             headers = tried(batch_headers, data or b"", 0, False)
             assert not headers or headers[0].last_offset >= offset
     for timestamp_ms in range(START_MS - 1, START_MS + 32):
-        tried(log.offset_for_timestamp, timestamp_ms)
-    tried(log.max_timestamp)
+        tried(offset_for_timestamp, log, timestamp_ms)
+    tried(max_timestamp, log)
 
 
 @pytest.mark.timeout(60)
@@ -253,7 +254,7 @@ def test_an_empty_log_has_no_latest_record():
     emptied[57:61] = bytes(4)
     emptied[17:21] = crc32c(bytes(emptied[21:])).to_bytes(4, "big")
     log.append(emptied, leader_epoch=0, now_ms=START_MS)
-    assert (log.log_end_offset, log.max_timestamp()) == (1, None)
+    assert (log.log_end_offset, max_timestamp(log)) == (1, None)
 
 
 def test_large_logs_are_still_read_by_their_indexes():

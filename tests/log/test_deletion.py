@@ -7,6 +7,7 @@ import pytest
 from coordinator.log.config import LogConfig
 from coordinator.log.errors import OffsetOutOfRange
 from coordinator.log.partition_log import PartitionLog
+from coordinator.log.retention import retained_from
 from tests.log.batches import START_MS, batch, everything, filled
 from tests.model.memory_files import MemoryFileSystem, ProcessKilled
 
@@ -58,12 +59,12 @@ def test_files_are_renamed_first_and_removed_later(open_log):
     gone = [name for name in names(log) if name not in kept]
     delete_before(log, third)
     assert names(log) == sorted(kept + [f"{name}.deleted" for name in gone])
-    steps = log.remove_deleted_files(2)
+    steps = log.segments.remove_deleted_files(2)
     next(steps)
     assert len(names(log)) == len(kept) + 3
     assert list(steps) == [None]
     assert names(log) == kept
-    assert list(log.remove_deleted_files(1)) == []
+    assert list(log.segments.remove_deleted_files(1)) == []
 
 
 def test_a_reader_goes_on_after_the_deletion_of_what_it_reads(open_log):
@@ -156,16 +157,16 @@ def test_a_kill_during_the_deletion_leaves_no_gap(renames):
 
 def test_nothing_is_deleted_by_default_within_a_week(open_log):
     log = filled(open_log(config(retention_ms=7 * 24 * 3_600_000)), 100)
-    assert log.retained_from(START_MS + 7 * 24 * 3_600_000) == 0
+    assert retained_from(log, START_MS + 7 * 24 * 3_600_000) == 0
 
 
 def test_segments_are_too_old_when_their_last_record_is(open_log):
     log = filled(open_log(config(retention_ms=1_000)), 100, step_ms=10)
     second = log.segments[1].base_offset
     last_of_first = START_MS + (second - 1) * 10
-    assert log.retained_from(last_of_first + 1_000) == 0
-    assert log.retained_from(last_of_first + 1_001) == second
-    assert log.retained_from(START_MS + 100 * 10 + 1_001) == 100
+    assert retained_from(log, last_of_first + 1_000) == 0
+    assert retained_from(log, last_of_first + 1_001) == second
+    assert retained_from(log, START_MS + 100 * 10 + 1_001) == 100
 
 
 def test_an_old_segment_behind_a_young_one_stays(open_log):
@@ -173,16 +174,16 @@ def test_an_old_segment_behind_a_young_one_stays(open_log):
     log.append(batch("a", timestamp_ms=START_MS + 5_000, padding_bytes=900), 0, START_MS)
     log.append(batch("b", timestamp_ms=START_MS, padding_bytes=900), 0, START_MS)
     assert len(log.segments) == 2
-    assert log.retained_from(START_MS + 5_500) == 0
-    assert log.retained_from(START_MS + 6_001) == 2
+    assert retained_from(log, START_MS + 5_500) == 0
+    assert retained_from(log, START_MS + 6_001) == 2
 
 
 def test_records_without_timestamps_are_as_old_as_their_file(open_log, fs):
     log = open_log(config(retention_ms=1_000))
     log.append(batch("a", timestamp_ms=-1), 0, START_MS)
     written_ms = fs.modified_ms(log.segments[0].log_path)
-    assert log.retained_from(written_ms + 1_000) == 0
-    assert log.retained_from(written_ms + 1_001) == 1
+    assert retained_from(log, written_ms + 1_000) == 0
+    assert retained_from(log, written_ms + 1_001) == 1
 
 
 def test_segments_are_too_many_when_the_others_have_retention_bytes(open_log):
@@ -198,7 +199,7 @@ def test_segments_are_too_many_when_the_others_have_retention_bytes(open_log):
         (-1, 0),
     ):
         log.configure(config(retention_bytes=retention_bytes))
-        assert log.retained_from(START_MS) == offset, retention_bytes
+        assert retained_from(log, START_MS) == offset, retention_bytes
 
 
 def test_segments_that_are_deleted_already_do_not_count_for_the_size(open_log):
@@ -206,29 +207,29 @@ def test_segments_that_are_deleted_already_do_not_count_for_the_size(open_log):
     first, second = log.segments[0], log.segments[1]
     log.delete_records_before(first.next_offset)
     log.configure(config(retention_bytes=log.size_bytes - first.size_bytes))
-    assert log.retained_from(START_MS) == first.next_offset
+    assert retained_from(log, START_MS) == first.next_offset
     log.configure(config(retention_bytes=log.size_bytes - first.size_bytes - second.size_bytes))
-    assert log.retained_from(START_MS) == second.next_offset
+    assert retained_from(log, START_MS) == second.next_offset
 
 
 @pytest.mark.parametrize("policy", [{"compact"}, set()])
 def test_only_the_policy_delete_deletes(open_log, policy):
     log = filled(open_log(config(retention_ms=0, retention_bytes=0, cleanup_policy=frozenset(policy))), 100)
-    assert log.retained_from(START_MS * 2) == 0
+    assert retained_from(log, START_MS * 2) == 0
     log.configure(config(retention_ms=0, cleanup_policy=frozenset(policy | {"delete"})))
-    assert log.retained_from(START_MS * 2) == 100
+    assert retained_from(log, START_MS * 2) == 100
 
 
 def test_an_empty_log_keeps_its_segment(open_log):
     log = open_log(config(retention_ms=0, retention_bytes=0))
-    assert log.retained_from(START_MS * 2) == 0
+    assert retained_from(log, START_MS * 2) == 0
     assert not log.has_segments_to_delete
 
 
 def test_a_log_that_was_closed_has_nothing_to_remove(open_log):
     log = filled(open_log(SMALL_SEGMENTS), 100)
     delete_before(log, 100)
-    removal = log.remove_deleted_files(10)
+    removal = log.segments.remove_deleted_files(10)
     log.close()
     assert list(removal) == []
     assert not log.has_segments_to_delete

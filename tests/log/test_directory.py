@@ -19,6 +19,7 @@ from coordinator.log.errors import DataDirectoryError, InvalidTopicName, LogFlus
 from coordinator.log.files import DiskFileSystem
 from coordinator.log.names import METADATA_LOG, check_topic_name, folder_name, parse_folder_name
 from coordinator.log.partition_metadata import read_topic_id
+from coordinator.log.segment_reads import position_of
 from tests.log.batches import everything, filled, values
 from tests.log.faulty_files import FaultyFileSystem
 
@@ -418,7 +419,7 @@ def test_a_kill_costs_no_more_than_the_write_that_it_interrupted(root):
     """The system still has all that was written before, so whatever else is missing is damage, and is not cut."""
     directory = LogDirectory.open(root, boot_id="first")
     log = filled(directory.open_log("topic", 0, LogConfig()), 50)
-    middle = log.segments[0].position_of(20)
+    middle = position_of(log.segments[0], 20)
     directory.close(clean=False)
     path = log.folder / f"{0:020d}.log"
     content = bytearray(path.read_bytes())

@@ -13,6 +13,8 @@ from _wire.records import Record, batch_headers, build_batch, parse_records
 from coordinator.log.config import LogConfig
 from coordinator.log.errors import LogAppendError
 from coordinator.log.partition_log import PartitionLog
+from coordinator.log.segment_reads import position_of
+from coordinator.log.timestamps import max_timestamp, offset_for_timestamp
 from tests.log.faulty_files import FaultyFileSystem
 
 START_MS = 1_700_000_000_000
@@ -106,7 +108,7 @@ class LogMachine(RuleBasedStateMachine):
     def lose_power(self, lost_bytes: int) -> None:
         """The end of the last file is gone, as far as it was not flushed."""
         point, last = self.log.recovery_point, self.log.segments[-1]
-        safe = last.position_of(point) if point > last.base_offset else 0
+        safe = position_of(last, point) if point > last.base_offset else 0
         self.log.close()
         with last.log_path.open("r+b") as file:
             file.truncate(max(safe, last.size_bytes - lost_bytes))
@@ -131,7 +133,7 @@ class LogMachine(RuleBasedStateMachine):
     def look_for_a_time(self, time_ms: int) -> None:
         wanted = START_MS + time_ms
         first = next((record for record in self.records if record.timestamp_ms >= wanted), None)
-        assert self.log.offset_for_timestamp(wanted) == (first and (first.offset, first.timestamp_ms, 1))
+        assert offset_for_timestamp(self.log, wanted) == (first and (first.offset, first.timestamp_ms, 1))
 
     @invariant()
     def both_hold_the_same(self) -> None:
@@ -139,7 +141,7 @@ class LogMachine(RuleBasedStateMachine):
         assert found == self.records
         assert self.log.log_end_offset == len(self.records)
         latest = max(self.records, key=lambda record: record.timestamp_ms, default=None)
-        assert self.log.max_timestamp() == (latest and (latest.offset, latest.timestamp_ms, 1))
+        assert max_timestamp(self.log) == (latest and (latest.offset, latest.timestamp_ms, 1))
         on_disk = sum(segment.size_bytes for segment in self.log.segments)
         assert self.log.size_bytes == on_disk
 

@@ -17,6 +17,7 @@ from coordinator.log.errors import (
 )
 from coordinator.log.partition_log import AppendResult, PartitionLog
 from coordinator.log.segment import PrebuiltBatch
+from coordinator.log.timestamps import max_timestamp, offset_for_timestamp
 from tests.log.batches import START_MS, batch, everything, filled, text, values
 from tests.model.memory_files import MemoryFileSystem
 
@@ -31,7 +32,7 @@ def test_an_empty_log_has_its_first_segment_and_nothing_to_read(open_log):
     log = open_log()
     assert (log.log_start_offset, log.log_end_offset, log.size_bytes) == (0, 0, 0)
     assert log.read(0, 1_000) == b""
-    assert log.max_timestamp() is log.offset_for_timestamp(0) is None
+    assert max_timestamp(log) is offset_for_timestamp(log, 0) is None
     assert names(log) == [f"{0:020d}{suffix}" for suffix in (".index", ".log", ".timeindex")]
 
 
@@ -51,7 +52,7 @@ def test_log_append_time_replaces_the_producers(open_log):
     result = log.append(batch("a") + batch("b"), leader_epoch=0, now_ms=START_MS + 5)
     assert result.log_append_time_ms == START_MS + 5
     assert {record.timestamp_ms for record in parse_records(log.read(0, 10_000))} == {START_MS + 5}
-    assert log.max_timestamp() == (0, START_MS + 5, 0)
+    assert max_timestamp(log) == (0, START_MS + 5, 0)
 
 
 @pytest.mark.parametrize("damage", ["checksum", "truncated", "trailing", "nothing", "old format"])
@@ -80,7 +81,7 @@ def test_a_prebuilt_batch_is_written_unchanged(open_log):
         log.append_prebuilt([PrebuiltBatch(build_batch(records, base_offset=end - 2, timestamp_ms=end), end - 1)], end)
         assert log.log_end_offset == end
     assert everything(log) == ["0", "1", "2", "3"]
-    found = log.offset_for_timestamp(3)
+    found = offset_for_timestamp(log, 3)
     assert found is not None and found.offset == 2
 
 
@@ -223,11 +224,11 @@ def test_the_first_record_at_or_after_a_time_is_found(open_log):
     log = filled(open_log(SMALL_SEGMENTS), 100, step_ms=10)
     for offset in range(100):
         time_ms = START_MS + offset * 10
-        assert log.offset_for_timestamp(time_ms) == (offset, time_ms, 0)
-        assert log.offset_for_timestamp(time_ms - 9) == (offset, time_ms, 0)
-    assert log.offset_for_timestamp(0) == (0, START_MS, 0)
-    assert log.offset_for_timestamp(START_MS + 991) is None
-    assert log.max_timestamp() == (99, START_MS + 990, 0)
+        assert offset_for_timestamp(log, time_ms) == (offset, time_ms, 0)
+        assert offset_for_timestamp(log, time_ms - 9) == (offset, time_ms, 0)
+    assert offset_for_timestamp(log, 0) == (0, START_MS, 0)
+    assert offset_for_timestamp(log, START_MS + 991) is None
+    assert max_timestamp(log) == (99, START_MS + 990, 0)
 
 
 def test_times_out_of_order_are_found_by_the_first_offset(open_log):
@@ -238,16 +239,16 @@ def test_times_out_of_order_are_found_by_the_first_offset(open_log):
         log.append(batch("x", timestamp_ms=time_ms), leader_epoch=7, now_ms=0)
     for wanted in range(START_MS, START_MS + 1_000, 7):
         found = next(((offset, time, 7) for offset, time in enumerate(times) if time >= wanted), None)
-        assert log.offset_for_timestamp(wanted) == found
-    assert log.max_timestamp() == (times.index(max(times)), max(times), 7)
+        assert offset_for_timestamp(log, wanted) == found
+    assert max_timestamp(log) == (times.index(max(times)), max(times), 7)
 
 
 def test_a_time_inside_a_batch_gives_the_record(open_log):
     log = open_log()
     records = [Record(offset=offset, timestamp_ms=time_ms) for offset, time_ms in enumerate((10, 30, 20, 30))]
     log.append(bytearray(build_batch(records)), leader_epoch=2, now_ms=0)
-    assert log.offset_for_timestamp(10) == (0, 10, 2)
-    assert log.offset_for_timestamp(11) == log.max_timestamp() == (1, 30, 2)
+    assert offset_for_timestamp(log, 10) == (0, 10, 2)
+    assert offset_for_timestamp(log, 11) == max_timestamp(log) == (1, 30, 2)
 
 
 # --------------------------------------------------------------------------------------------------------- disk faults

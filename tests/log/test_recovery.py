@@ -10,6 +10,8 @@ from _wire.records import CorruptBatch, parse_records
 from coordinator.log.config import LogConfig
 from coordinator.log.errors import LogAppendError
 from coordinator.log.partition_log import PartitionLog
+from coordinator.log.segment_reads import position_of
+from coordinator.log.timestamps import max_timestamp, offset_for_timestamp
 from tests.log.batches import START_MS, batch, everything, filled, values
 
 SMALL_SEGMENTS = LogConfig(segment_bytes=1_000, index_interval_bytes=200)
@@ -38,7 +40,7 @@ def test_a_log_that_was_not_closed_is_read_again(open_log):
     log.finish()
     assert indexes(again) == indexes(log)
     assert again.recovery.scanned_bytes == log.size_bytes
-    assert again.max_timestamp() == log.max_timestamp()
+    assert max_timestamp(again) == max_timestamp(log)
 
 
 def test_after_a_clean_stop_nothing_is_scanned(open_log):
@@ -163,7 +165,7 @@ def test_damage_after_a_kill_is_kept_below_the_recovery_point_and_cut_above(open
     filled(log, 10)
     content = bytearray(log_file(log).read_bytes())
     lost = 25 if above else 5
-    content[log.segments[0].position_of(lost) + 66] ^= 1
+    content[position_of(log.segments[0], lost) + 66] ^= 1
     log_file(log).write_bytes(content)
     with capture_logs() as lines:
         again = open_log(recovery_point=20)
@@ -310,7 +312,8 @@ def test_a_log_may_start_at_an_offset_above_zero(open_log):
     later = open_log(SMALL_SEGMENTS, clean=True, log_start_offset=begins + 3)
     assert later.log_start_offset == begins + 3
     assert everything(later) == [str(offset) for offset in range(begins + 3, 60)]
-    assert later.offset_for_timestamp(0).offset == begins + 3
+    found = offset_for_timestamp(later, 0)
+    assert found is not None and found.offset == begins + 3
 
 
 def test_other_files_in_the_folder_are_left_alone(open_log):

@@ -8,7 +8,7 @@ import pytest
 from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.producer_snapshot import DamagedSnapshot, SnapshotEntry, decode, encode
-from coordinator.log.segment import segment_path
+from coordinator.log.segment_files import segment_path
 from coordinator.log.transaction_index import AbortedTransaction, TransactionIndex
 from tests.model.memory_files import MemoryFileSystem
 

@@ -7,7 +7,7 @@ import pytest
 
 from _wire.notation import Definition, Struct, read_definitions
 from coordinator.metrics.error_paths import error_paths
-from coordinator.server.node import dispatch_table
+from coordinator.server.api_table import dispatch_table
 
 ROUTES = dispatch_table(Mock())[0].routes
 DEFINITIONS = {each.key: each for each in read_definitions() if each.key is not None}

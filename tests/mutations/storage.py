@@ -7,6 +7,7 @@ from tests.mutations.mutant import Mutant
 STORED: Final = "coordinator/core/stored.py"
 STORE: Final = "coordinator/runtime/store.py"
 PARTITION_LOG: Final = "coordinator/log/partition_log.py"
+LOG_RETENTION: Final = "coordinator/log/retention.py"
 RECOVERY: Final = "coordinator/log/recovery.py"
 SEGMENT: Final = "coordinator/log/segment.py"
 
@@ -190,24 +191,24 @@ LOG_MUTANTS: Final = (
     Mutant(
         "the directory entries that a killed process made are not flushed",
         PARTITION_LOG,
-        "log._directories_to_fsync = [log.folder.parent, log.folder]",
-        "log._directories_to_fsync = []",
+        "log._unflushed.directories = [log.folder.parent, log.folder]",
+        "log._unflushed.directories = []",
     ),
     Mutant(
         "the directory entries that a failed append left are not flushed",
         PARTITION_LOG,
-        "self._fsync_later(self.folder)\n        segment =",
-        "self._fsync_later(self.folder.parent)\n        segment =",
+        "self._unflushed.fsync_later(self.folder)\n        segment =",
+        "self._unflushed.fsync_later(self.folder.parent)\n        segment =",
     ),
     Mutant(
         "retention counts a segment that has not quite reached its age",
-        PARTITION_LOG,
+        LOG_RETENTION,
         "now_ms - segment.largest_timestamp_ms() > config.retention_ms",
         "now_ms - segment.largest_timestamp_ms() >= config.retention_ms",
     ),
     Mutant(
         "retention by size leaves less than retention.bytes",
-        PARTITION_LOG,
+        LOG_RETENTION,
         "surplus_bytes >= segment.size_bytes",
         "surplus_bytes > 0",
     ),
@@ -215,13 +216,13 @@ LOG_MUTANTS: Final = (
         "an iteration over a log loses its place when segments are replaced",
         PARTITION_LOG,
         "            offset = max(offset, segment.next_offset)\n",
-        "            at = bisect_right(self._base_offsets, segment.base_offset)\n"
-        "            offset = self._base_offsets[at] if at < len(self._segments) else self.log_end_offset\n",
+        "            bases = [each.base_offset for each in self.segments if each.base_offset > segment.base_offset]\n"
+        "            offset = bases[0] if bases else self.log_end_offset\n",
     ),
     Mutant(
         "offsets before the log start offset are used again",
         PARTITION_LOG,
-        "if log._segments and log._segments[-1].next_offset < log_start_offset:",
+        "if log.segments.items and log.segments.items[-1].next_offset < log_start_offset:",
         "if False:",
     ),
     Mutant(
@@ -239,8 +240,8 @@ LOG_MUTANTS: Final = (
     Mutant(
         "directory entries are flushed only with a segment",
         PARTITION_LOG,
-        "if self.recovery_point >= self.log_end_offset and not self._directories_to_fsync:",
-        "if not self._segments or (self.recovery_point >= self.log_end_offset and not self._directories_to_fsync):",
+        "if self.recovery_point >= self.log_end_offset and not self._unflushed.directories:",
+        "if not self.segments or (self.recovery_point >= self.log_end_offset and not self._unflushed.directories):",
     ),
     Mutant(
         "a torn tail stays",

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from coordinator.config import Config
+from coordinator.config.settings import Config
 from coordinator.metadata.image import quota_entity
 from coordinator.quotas import usage as usage_module
 from coordinator.quotas.usage import UNUSED_MS_MAX, QuotaUsage

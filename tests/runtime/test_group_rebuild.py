@@ -8,7 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from _wire.errors import ErrorCode
-from coordinator.config import Config
+from coordinator.config.settings import Config
 from coordinator.core import operations
 from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.committed_offsets import Producer

@@ -6,7 +6,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from _wire.errors import ErrorCode
-from coordinator.config import Config
+from coordinator.config.settings import Config
 from coordinator.core import operations
 from coordinator.core.committed_offsets import Producer
 from coordinator.core.decision import NOTHING

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 import pytest
 import uvloop
 
-from coordinator.config import Config
+from coordinator.config.settings import Config
 from coordinator.server.acceptor import RETRY_SECONDS, Acceptor
 from coordinator.server.connection import Connection
 from coordinator.server.connection_rate import ConnectionRate

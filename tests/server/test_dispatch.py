@@ -25,8 +25,8 @@ from _wire.messages.offset_delete import (
 )
 from _wire.messages.produce import ProduceRequest
 from _wire.primitives import Struct
+from coordinator.server.api_table import dispatch_table
 from coordinator.server.dispatch import DispatchTable, Route
-from coordinator.server.node import dispatch_table
 from coordinator.server.node_context import NodeContext
 from tests.wire_client import ConnectionClosed, WireClient, produce_request
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from _wire.records import build_batch
-from coordinator.config import Config
+from coordinator.config.settings import Config
 from coordinator.log.last_stop import CLEAN_SHUTDOWN
 from coordinator.server.listeners import ListenError
 from coordinator.server.node import Node

@@ -3,7 +3,7 @@
 import asyncio
 
 from _wire.errors import ErrorCode
-from coordinator.config import Config
+from coordinator.config.settings import Config
 from coordinator.log.errors import LogFlushError
 from coordinator.server.node import Node
 from tests.wire_client import ConnectionClosed, WireClient

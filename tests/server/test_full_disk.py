@@ -13,7 +13,7 @@ from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from _wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from _wire.records import build_batch, parse_records
-from coordinator.config import Config
+from coordinator.config.settings import Config
 from coordinator.server.node import Node, TestSupport
 from coordinator.timers.system_clock import SystemClock
 from tests.model.memory_files import MemoryFileSystem

@@ -16,7 +16,9 @@ from _wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
-from coordinator.config import NODE_ID, OFFSETS_TOPIC_NUM_PARTITIONS, Config
+from coordinator.config.group_keys import OFFSETS_TOPIC_NUM_PARTITIONS
+from coordinator.config.server_keys import NODE_ID
+from coordinator.config.settings import Config
 from coordinator.core.partitioning import partition_for
 from coordinator.metadata.leadership import RemoteNode
 from coordinator.server.node import Node

@@ -19,14 +19,13 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from _wire.records import build_batch, parse_records
-from coordinator.config import (
+from coordinator.config.key import ConfigError, ConfigKey
+from coordinator.config.network_keys import (
     CONNECTIONS_MAX_IDLE_MS,
     MAX_CONNECTION_CREATION_RATE,
     MAX_CONNECTIONS,
     MAX_CONNECTIONS_PER_IP,
     MAX_CONNECTIONS_PER_IP_OVERRIDES,
-    ConfigError,
-    ConfigKey,
 )
 from coordinator.server.limits import parse_overrides
 from tests.servers import QUICK_GROUPS, RunningServer

@@ -21,28 +21,25 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
-from coordinator.config import (
-    ADMIN_LISTENER,
-    ADVERTISED_LISTENERS,
-    ALL_KEYS,
-    CONNECTIONS_MAX_IDLE_MS,
+from coordinator.config.group_keys import (
     GROUP_INITIAL_REBALANCE_DELAY_MS,
     GROUP_MAX_SESSION_TIMEOUT_MS,
     GROUP_MIN_SESSION_TIMEOUT_MS,
-    INT32_MAX,
+    OFFSETS_RETENTION_CHECK_INTERVAL_MS,
+)
+from coordinator.config.key import INT32_MAX, ConfigError, ConfigKey
+from coordinator.config.log_keys import MESSAGE_MAX_BYTES
+from coordinator.config.metrics_keys import ADMIN_LISTENER, METRICS_GROUPS_ALLOW
+from coordinator.config.network_keys import (
+    ADVERTISED_LISTENERS,
+    CONNECTIONS_MAX_IDLE_MS,
     LISTENERS,
-    LOG_DIRS,
     MAX_CONNECTIONS_PER_IP,
     MAX_CONNECTIONS_PER_IP_OVERRIDES,
-    MESSAGE_MAX_BYTES,
-    METADATA_LOG_DIR,
-    METRICS_GROUPS_ALLOW,
-    OFFSETS_RETENTION_CHECK_INTERVAL_MS,
     SOCKET_REQUEST_MAX_BYTES,
-    Config,
-    ConfigError,
-    ConfigKey,
 )
+from coordinator.config.server_keys import LOG_DIRS, METADATA_LOG_DIR
+from coordinator.config.settings import ALL_KEYS, Config
 from coordinator.server.node import Node
 from tests.waiting import wait_for
 from tests.wire_client import ConnectionClosed, WireClient, join_request

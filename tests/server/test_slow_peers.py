@@ -10,12 +10,12 @@ import pytest
 
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.records import build_batch
-from coordinator.config import (
+from coordinator.config.network_keys import (
     CONNECTIONS_MAX_STALLED_MS,
     CONNECTIONS_MAX_UNSENT_BYTES,
     QUEUED_MAX_REQUEST_BYTES,
-    Config,
 )
+from coordinator.config.settings import Config
 from coordinator.runtime.sessions import SessionTable
 from coordinator.server.connection import Connection
 from coordinator.server.request_context import Endpoint

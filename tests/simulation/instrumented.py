@@ -14,7 +14,7 @@ from coordinator.audit.projector import AuditProjector
 from coordinator.audit.resume import AuditReplay
 from coordinator.audit.schema import OffsetsCommitted, decode_event
 from coordinator.broker.slices import at_once
-from coordinator.config import Config
+from coordinator.config.settings import Config
 from coordinator.core.admin import described
 from coordinator.core.causes import Cause
 from coordinator.core.classic_group import ClassicGroup

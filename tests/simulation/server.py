@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from coordinator.audit.projector import AuditProjector
-from coordinator.config import Config
+from coordinator.config.settings import Config
 from coordinator.core import operations
 from coordinator.core.address_limits import AddressLimits
 from coordinator.core.decision import Decision, Environment, OperationContext

@@ -24,7 +24,7 @@ from _wire.messages.txn_offset_commit import (
 from coordinator.audit import schema
 from coordinator.audit.projector import AuditProjector
 from coordinator.audit.snapshots import CHECKPOINT_RECORDS
-from coordinator.config import Config
+from coordinator.config.settings import Config
 from coordinator.core import operations
 from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.committed_offsets import CommittedOffsets, Producer, TransactionMarker

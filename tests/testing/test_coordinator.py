@@ -10,7 +10,7 @@ import time
 import pytest
 
 from coordinator.audit import schema
-from coordinator.config import ConfigError
+from coordinator.config.key import ConfigError
 from coordinator.testing import Coordinator, TestingError, WaitTimeout
 from tests.testing.consumers import consumers
 from tests.waiting import wait_for

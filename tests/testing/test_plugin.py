@@ -106,7 +106,7 @@ def test_settings_of_the_shared_server_come_from_the_ini_file(run, pytester):
     pytester.makeini("[pytest]\ncoordinator_settings =\n    num.partitions=7\n    group.max.size=2\n")
     result = run(
         """
-        from coordinator.config import NUM_PARTITIONS
+        from coordinator.config.server_keys import NUM_PARTITIONS
 
         def test_it(coordinator_server):
             asked = coordinator_server._node.ask(lambda control: control._parts.config[NUM_PARTITIONS])

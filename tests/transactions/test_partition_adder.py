@@ -6,7 +6,7 @@ from typing import Any, Final
 import pytest
 
 from _wire.errors import ErrorCode
-from coordinator.config import Config
+from coordinator.config.settings import Config
 from coordinator.core.committed_offsets import TopicPartition
 from coordinator.transactions.partition_adder import PartitionAdder
 from coordinator.transactions.partitions import PartitionErrors, PartitionsRequest

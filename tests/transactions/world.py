@@ -15,7 +15,8 @@ from coordinator.broker.partitions import LEADER_EPOCH
 from coordinator.broker.produce import Verified
 from coordinator.broker.slices import at_once
 from coordinator.broker.transaction_markers import MarkerWriter
-from coordinator.config import LOG_DIRS, Config
+from coordinator.config.server_keys import LOG_DIRS
+from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits
 from coordinator.core.committed_offsets import TopicPartition, TransactionMarker
 from coordinator.core.decision import Environment, OperationContext

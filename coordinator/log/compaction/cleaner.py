@@ -12,14 +12,17 @@ from enum import Enum
 from typing import Final
 
 from _wire.records import CorruptBatch
+from coordinator.log.batch_header import INT32_MAX, LENGTH_END
+from coordinator.log.cleaned_segment import complete_cleaned, keep_modified_time
 from coordinator.log.compaction.cleanable import CleanableLog
 from coordinator.log.compaction.key_scan import KeyScan
 from coordinator.log.compaction.offset_map import OffsetMap
 from coordinator.log.compaction.record_filter import RecordFilter
 from coordinator.log.compaction.transactions import Transactions
 from coordinator.log.files import FileSystem
-from coordinator.log.segment import CLEANED_SUFFIX, INT32_MAX, LENGTH_END, SWAP_SUFFIX, Segment
-from coordinator.log.swap import remove_segment_files
+from coordinator.log.segment import Segment
+from coordinator.log.segment_files import CLEANED_SUFFIX, SWAP_SUFFIX, remove_segment_files
+from coordinator.log.segment_reads import position_of
 
 READ_BYTES: Final = 1 << 18
 """Bytes of one step: a disk in memory, or one that is throttled, is read a few ms at a time."""
@@ -181,7 +184,7 @@ class _Work:
 
     def _position_of(self, segment: Segment, offset: int) -> int:
         try:
-            return segment.position_of(offset)
+            return position_of(segment, offset)
         except CorruptBatch as problem:
             raise self._uncleanable(segment, problem.offset, problem) from None
 
@@ -222,7 +225,7 @@ class _Work:
         is_needed = is_part_of_log = False
         try:
             yield from self._write_group(group, cleaned, filtered)
-            cleaned.keep_modified_time(group[-1])
+            keep_modified_time(self._fs, cleaned, group[-1])
             cleaned.change_suffix(SWAP_SUFFIX)
             self._fs.flush_directory(self._log.folder)
             yield Place.LOOP
@@ -261,7 +264,8 @@ class _Work:
 
         for segment in group:
             yield from self._read(segment, 0, segment.size_bytes, take)
-        cleaned.complete_cleaned(
+        complete_cleaned(
+            cleaned,
             filtered.size_bytes,
             filtered.next_offset,
             (filtered.first_timestamp_ms, filtered.max_timestamp_ms, filtered.offset_of_max_timestamp),

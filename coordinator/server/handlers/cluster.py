@@ -23,7 +23,7 @@ from _wire.messages.metadata import (
     MetadataResponseTopic,
 )
 from coordinator.broker.slices import Steps
-from coordinator.config import AUTO_CREATE_TOPICS_ENABLE
+from coordinator.config.server_keys import AUTO_CREATE_TOPICS_ENABLE
 from coordinator.core.admin import NO_AUTHORIZED_OPERATIONS
 from coordinator.core.partitioning import partition_for
 from coordinator.internal_topics import INTERNAL_TOPICS, OFFSETS_TOPIC, TRANSACTIONS_TOPIC

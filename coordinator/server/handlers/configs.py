@@ -15,11 +15,13 @@ from _wire.messages.describe_configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
-from coordinator import config as settings
 from coordinator.broker.config_changes import Operation, changed, replaced
 from coordinator.broker.slices import Steps
-from coordinator.broker.topic_configs import ALL_KEYS, ConfigSource, ConfigType, origins, valid_configs
+from coordinator.broker.topic_config_key import ConfigType
+from coordinator.broker.topic_config_keys import ALL_KEYS
+from coordinator.broker.topic_configs import ConfigSource, origins, valid_configs
 from coordinator.broker.topics import TopicError
+from coordinator.config.settings import ALL_KEYS as SETTINGS
 from coordinator.log.errors import InvalidTopicName
 from coordinator.log.names import check_topic_name
 from coordinator.metadata.image import Topic
@@ -166,7 +168,7 @@ class ConfigHandlers:
 
     def _broker_configs(self) -> Iterable[DescribeConfigsResourceResult]:
         config = self._node.config
-        for key in sorted(settings.ALL_KEYS, key=lambda each: each.name):
+        for key in sorted(SETTINGS, key=lambda each: each.name):
             source = ConfigSource.STATIC_BROKER if config.is_given(key) else ConfigSource.DEFAULT
             places = [(config.text(key), source)]
             if source is ConfigSource.STATIC_BROKER:

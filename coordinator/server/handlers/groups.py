@@ -9,7 +9,7 @@ from itertools import chain, islice
 from typing import Any, Final, NamedTuple
 
 from _wire.errors import ErrorCode
-from coordinator.config import SOCKET_REQUEST_MAX_BYTES
+from coordinator.config.network_keys import SOCKET_REQUEST_MAX_BYTES
 from coordinator.core import admin, joining, offset_commit, offset_fetch, operations
 from coordinator.core.decision import OperationContext
 from coordinator.core.operation import Answer, Operation

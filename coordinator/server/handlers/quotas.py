@@ -15,7 +15,7 @@ from _wire.messages.describe_client_quotas import (
     DescribeClientQuotasValue,
 )
 from coordinator.broker.slices import Steps
-from coordinator.config import CLIENT_QUOTAS_MAX
+from coordinator.config.quota_keys import CLIENT_QUOTAS_MAX
 from coordinator.metadata.image import QuotaEntity
 from coordinator.quotas.alteration import Alteration, Changes, InvalidQuota, Operation
 from coordinator.quotas.matching import Component, InvalidFilter, matcher

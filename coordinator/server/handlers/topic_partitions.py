@@ -12,7 +12,7 @@ from _wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponseTopic,
 )
 from coordinator.broker.slices import Steps
-from coordinator.config import MAX_REQUEST_PARTITION_SIZE_LIMIT
+from coordinator.config.server_keys import MAX_REQUEST_PARTITION_SIZE_LIMIT
 from coordinator.internal_topics import INTERNAL_TOPICS
 from coordinator.log.errors import InvalidTopicName
 from coordinator.log.names import check_legal_name

@@ -25,7 +25,8 @@ from _wire.messages.delete_topics import (
     DeleteTopicState,
 )
 from coordinator.broker.slices import Steps
-from coordinator.broker.topic_configs import ALL_KEYS, origins
+from coordinator.broker.topic_config_keys import ALL_KEYS
+from coordinator.broker.topic_configs import origins
 from coordinator.broker.topics import DEFAULT_COUNT, Plan, TopicError
 from coordinator.metadata.store import NewTopic
 from coordinator.server.dispatch import DispatchTable

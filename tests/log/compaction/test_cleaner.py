@@ -18,6 +18,7 @@ from coordinator.log.compaction.cleaner import (
 from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.segment import PrebuiltBatch
+from coordinator.log.timestamps import offset_for_timestamp
 from tests.log.compaction.cleaning import (
     CONFIG,
     SECRET,
@@ -146,7 +147,7 @@ def test_the_greatest_timestamp_is_that_of_the_records_that_stay(fs, log):
     clean_now(log, fs)
     assert batches(log)[0].max_timestamp_ms == START_MS + 5
     assert log.segments[0].max_timestamp_ms == START_MS + 5
-    found = log.offset_for_timestamp(START_MS + 4)
+    found = offset_for_timestamp(log, START_MS + 4)
     assert found is not None
     assert found.offset == 1
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from coordinator.log.compaction.cleaner import CleanerSettings
 from coordinator.log.partition_log import PartitionLog
+from coordinator.log.timestamps import offset_for_timestamp
 from tests.log.compaction.cleaning import (
     CONFIG,
     SECRET,
@@ -135,7 +136,7 @@ class Cleaned:
                 assert int.from_bytes(read[:8], "big") == found[0].base_offset
         late = START_MS + 500
         first = next((each for each in everything if each.timestamp_ms >= late), None)
-        found_late = self.log.offset_for_timestamp(late)
+        found_late = offset_for_timestamp(self.log, late)
         assert (found_late and found_late.offset) == (first and first.offset)
 
     def reopened(self) -> PartitionLog:

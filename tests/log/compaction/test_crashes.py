@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from coordinator.log.partition_log import PartitionLog
-from coordinator.log.segment import CLEANED_SUFFIX, DELETED_SUFFIX, SWAP_SUFFIX
+from coordinator.log.segment_files import CLEANED_SUFFIX, DELETED_SUFFIX, SWAP_SUFFIX
 from coordinator.log.swap import complete_swaps
 from tests.log.compaction.cleaning import (
     CONFIG,

@@ -16,7 +16,7 @@ from _wire.headers import decode_response_header, encode_request
 from _wire.messages.sync_group import SyncGroupRequest
 from _wire.primitives import Message
 from coordinator.broker.slices import Slices
-from coordinator.config import Config
+from coordinator.config.settings import Config
 from coordinator.core.partitioning import partition_for
 from coordinator.metadata.image import MetadataImage
 from coordinator.runtime import coordinator_runtime

@@ -10,7 +10,7 @@ from _wire.messages import alter_configs, incremental_alter_configs
 from _wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from _wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from _wire.records import build_batch
-from coordinator.config import ALL_KEYS as SETTINGS
+from coordinator.config.settings import ALL_KEYS as SETTINGS
 from coordinator.testing import Coordinator
 from tests.wire_client import WireClient
 

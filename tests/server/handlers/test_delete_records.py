@@ -10,7 +10,7 @@ from _wire.messages.delete_records import DeleteRecordsPartition, DeleteRecordsR
 from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from _wire.records import build_batch, parse_records
-from coordinator.log.directory import LogDirectory
+from coordinator.log.checkpoints import CheckpointWriter
 from coordinator.testing import Coordinator
 from tests.server.handlers.test_configs import ConfigClient
 from tests.servers import RunningServer
@@ -135,7 +135,7 @@ def test_what_cannot_be_stored_is_answered_with_an_error(client, monkeypatch):
     def fail(*arguments: Any) -> None:
         raise OSError("no space")
 
-    monkeypatch.setattr(LogDirectory, "_write", fail)
+    monkeypatch.setattr(CheckpointWriter, "_write", fail)
     assert client.delete_records("t", (0, 3), (1, 0)) == [
         (0, -1, ErrorCode.KAFKA_STORAGE_ERROR),
         (1, 0, ErrorCode.NONE),

@@ -1,14 +1,17 @@
+from pathlib import Path
+
 import pytest
 
-from coordinator.config import (
-    ALL_KEYS,
-    GROUP_MAX_SIZE,
-    OFFSETS_RETENTION_MINUTES,
-    Config,
-    ConfigError,
-    parse_settings,
-    read_properties,
-)
+import coordinator.config as config_package
+from coordinator.config.group_keys import GROUP_MAX_SIZE, OFFSETS_RETENTION_MINUTES
+from coordinator.config.key import ConfigError
+from coordinator.config.settings import ALL_KEYS, KEY_MODULES, Config
+
+
+def test_the_keys_of_every_subject_are_settings():
+    modules = {path.stem for path in Path(config_package.__file__).parent.glob("*_keys.py")}
+    assert {module.__name__.rpartition(".")[2] for module in KEY_MODULES} == modules
+    assert len({key.name for key in ALL_KEYS}) == len(ALL_KEYS)
 
 
 def test_every_setting_has_its_default():
@@ -51,16 +54,3 @@ def test_an_invalid_setting_raises_an_error_of_one_line(settings, message):
         Config(settings)
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
-
-
-def test_reads_a_file_in_the_form_of_server_properties(tmp_path):
-    path = tmp_path / "server.properties"
-    path.write_text("# a comment\n! another\n\ngroup.max.size = 3\n  offsets.retention.minutes=7\n", encoding="utf-8")
-    assert read_properties(path) == {"group.max.size": "3", "offsets.retention.minutes": "7"}
-    with pytest.raises(ConfigError, match="cannot read"):
-        read_properties(tmp_path / "none")
-
-
-def test_a_line_without_a_value_is_refused():
-    with pytest.raises(ConfigError, match=r"'group\.max\.size': expected KEY=VALUE"):
-        parse_settings(["group.max.size"])

@@ -1,0 +1,108 @@
+"""A config of topics: name (Kafka's), type, default, bounds and documentation (ConfigDef.java)."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Final
+
+from coordinator.config.key import INT32_MAX, INT64_MAX, ConfigKey
+from coordinator.config.settings import Config
+
+VALUE_LENGTH_MAX: Final = 2048
+"""The most characters of one value: the configs of 100 new topics have to fit into one batch of the metadata log."""
+
+INTEGER: Final = re.compile(r"[+-]?[0-9]{1,40}")
+DOUBLE: Final = re.compile(r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,3})?")
+
+
+class ConfigType(IntEnum):
+    """The types in DescribeConfigs (DescribeConfigsResponse.ConfigType)."""
+
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+
+
+class InvalidTopicConfig(ValueError):
+    """A config is unknown, or its value is not allowed. The message is Kafka's, where Kafka has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerDefault:
+    """The setting of the broker that a config of topics falls back to, and how many of its units one of it is."""
+
+    key: ConfigKey[Any]
+    factor: int = 1
+
+    def text(self, config: Config) -> str:
+        value = config[self.key]
+        return str(value * self.factor) if self.factor > 1 and value >= 0 else config.text(self.key)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TopicConfigKey:
+    """One config of topics. `at_least` and `at_most` are inclusive; `check` raises InvalidTopicConfig for the rest."""
+
+    name: str
+    type: ConfigType
+    default: str
+    doc: str
+    at_least: int | None = None
+    at_most: int | None = None
+    one_of: tuple[str, ...] = ()
+    broker: tuple[BrokerDefault, ...] = ()
+    """The first one that is set counts; the last one also when none is."""
+    check: Callable[[str, str], None] = lambda name, text: None
+
+    def parse(self, text: str) -> Any:
+        """The value of a text: bool, int, float, str or a list of str.
+
+        Raises:
+            InvalidTopicConfig: the text is not a value of this type, or not allowed.
+        """
+        trimmed = text.strip()
+        if len(trimmed) > VALUE_LENGTH_MAX:
+            raise InvalidTopicConfig(
+                f"The value of configuration {self.name} has more than {VALUE_LENGTH_MAX} characters"
+            )
+        value = self._typed(text, trimmed)
+        for word in value if isinstance(value, list) else [value]:
+            if self.one_of and word not in self.one_of:
+                raise self._invalid(word, f"String must be one of: {', '.join(self.one_of)}")
+        if self.at_least is not None and value < self.at_least:
+            raise self._invalid(value, f"Value must be at least {self.at_least}")
+        if self.at_most is not None and value > self.at_most:
+            raise self._invalid(value, f"Value must be no more than {self.at_most}")
+        self.check(self.name, trimmed)
+        return value
+
+    def _typed(self, text: str, trimmed: str) -> Any:
+        match self.type:
+            case ConfigType.BOOLEAN:
+                if trimmed.lower() not in ("true", "false"):
+                    raise self._invalid(text, "Expected value to be either true or false")
+                return trimmed.lower() == "true"
+            case ConfigType.INT | ConfigType.LONG:
+                largest = INT32_MAX if self.type is ConfigType.INT else INT64_MAX
+                if not INTEGER.fullmatch(trimmed) or not -largest - 1 <= int(trimmed) <= largest:
+                    raise self._invalid(text, f"Not a number of type {self.type.name}")
+                return int(trimmed)
+            case ConfigType.DOUBLE:
+                if not DOUBLE.fullmatch(trimmed):
+                    raise self._invalid(text, "Not a number of type DOUBLE")
+                return float(trimmed)
+            case ConfigType.LIST:
+                return split_list(trimmed)
+        return trimmed
+
+    def _invalid(self, value: object, why: str) -> InvalidTopicConfig:
+        return InvalidTopicConfig(f"Invalid value {value} for configuration {self.name}: {why}")
+
+
+def split_list(text: str) -> list[str]:
+    """The elements of a value of type LIST."""
+    return [part.strip() for part in text.split(",")] if text.strip() else []

@@ -1,0 +1,88 @@
+"""A setting: name (Kafka's), type, default, bounds and documentation.
+
+Each one is declared once. Parsing, validation and docs/configuration.md are derived from the declarations.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+T = TypeVar("T")
+N = TypeVar("N", int, float)
+
+INT16_MAX: Final = 2**15 - 1
+INT32_MAX: Final = 2**31 - 1
+INT64_MAX: Final = 2**63 - 1
+SEGMENT_BYTES_MIN: Final = 1024 * 1024
+"""The lower bound of a topic's `segment.bytes`.
+
+Kafka accepts a smaller `offsets.topic.segment.bytes`, but then fails to create the topic.
+"""
+PARTITIONS_MAX: Final = 10_000
+"""The most partitions of one topic: Kafka's controller rejects a request for more (POLICY_VIOLATION)."""
+
+
+class ConfigError(ValueError):
+    """A setting is invalid. The message is one line: the setting, the problem, and what is allowed."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ConfigKey(Generic[T]):
+    """One setting. `at_least` and `at_most` are inclusive bounds of a number; `one_of` lists the allowed words."""
+
+    name: str
+    default: T
+    doc: str
+    at_least: float | None = None
+    at_most: float | None = None
+    one_of: tuple[str, ...] = ()
+
+    @property
+    def type_name(self) -> str:
+        return {bool: "boolean", int: "int", float: "double", str: "string"}[type(self.default)]
+
+    def format(self, value: T) -> str:
+        """A value as in a properties file."""
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+    def parse(self, text: str) -> T:
+        """Parse and validate a value.
+
+        Raises:
+            ConfigError: the value is not of the setting's type, or not allowed.
+        """
+        value: Any = text.strip()
+        if isinstance(self.default, bool):
+            if value.lower() not in ("true", "false"):
+                raise ConfigError(f"{self.name}={text}: expected true or false")
+            value = value.lower() == "true"
+        elif isinstance(self.default, int):
+            value = self._parse_int(value)
+        elif isinstance(self.default, float):
+            value = self._parse_float(value)
+        elif self.one_of and value not in self.one_of:
+            raise ConfigError(f"{self.name}={text}: expected one of {', '.join(self.one_of)}")
+        return value  # type: ignore[no-any-return]
+
+    def _parse_int(self, text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise ConfigError(f"{self.name}={text}: expected a whole number") from None
+        return self._within_bounds(value, text)
+
+    def _parse_float(self, text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            raise ConfigError(f"{self.name}={text}: expected a number") from None
+        if not math.isfinite(value):
+            raise ConfigError(f"{self.name}={text}: expected a number")
+        return self._within_bounds(value, text)
+
+    def _within_bounds(self, value: N, text: str) -> N:
+        if self.at_least is not None and value < self.at_least:
+            raise ConfigError(f"{self.name}={text}: must be at least {self.at_least}")
+        if self.at_most is not None and value > self.at_most:
+            raise ConfigError(f"{self.name}={text}: must be at most {self.at_most}")
+        return value

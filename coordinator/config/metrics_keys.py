@@ -1,0 +1,26 @@
+"""The keys of the admin port and its metrics. Kafka has none of them."""
+
+from coordinator.config.key import ConfigKey
+
+ADMIN_LISTENER = ConfigKey(
+    "admin.listener",
+    "",
+    "The address of the admin port, which serves /metrics, /healthz and /readyz over HTTP: HOST:PORT, or :PORT on "
+    "127.0.0.1. Port 0 binds a free port. If empty, there is none. There is no login: bind other addresses than "
+    "loopback only in a network that you trust. Kafka has no such setting.",
+)
+METRICS_GROUPS_ALLOW = ConfigKey(
+    "metrics.groups.allow",
+    "",
+    "Groups that always have metrics of their own while they exist: a comma-separated list of group ids, not more than "
+    "`metrics.groups.max`. Kafka has no such setting.",
+)
+METRICS_GROUPS_MAX = ConfigKey(
+    "metrics.groups.max",
+    20,
+    "The maximum number of groups with metrics of their own: those of `metrics.groups.allow`, then those with the most "
+    "recent rebalances, then those with the most members. A group keeps its metrics for at least ten minutes. "
+    "Kafka has no such setting.",
+    0,
+    1000,
+)

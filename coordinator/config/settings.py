@@ -1,0 +1,113 @@
+"""All settings and their values."""
+
+import difflib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from coordinator.config import (
+    audit_keys,
+    cleaner_keys,
+    group_keys,
+    log_keys,
+    metrics_keys,
+    network_keys,
+    quota_keys,
+    server_keys,
+    transaction_keys,
+)
+from coordinator.config.cleaner_keys import LOG_CLEANER_MAX_COMPACTION_LAG_MS, LOG_CLEANER_MIN_COMPACTION_LAG_MS
+from coordinator.config.group_keys import GROUP_MAX_SESSION_TIMEOUT_MS, GROUP_MIN_SESSION_TIMEOUT_MS
+from coordinator.config.key import ConfigError, ConfigKey
+from coordinator.config.log_keys import LOG_RETENTION_HOURS, LOG_RETENTION_MINUTES, LOG_RETENTION_MS
+from coordinator.config.server_keys import LOG_DIRS
+
+T = TypeVar("T")
+
+KEY_MODULES: Final = (
+    server_keys,
+    network_keys,
+    quota_keys,
+    log_keys,
+    cleaner_keys,
+    group_keys,
+    transaction_keys,
+    audit_keys,
+    metrics_keys,
+)
+ALL_KEYS: Final[tuple[ConfigKey[Any], ...]] = tuple(
+    value for module in KEY_MODULES for value in vars(module).values() if isinstance(value, ConfigKey)
+)
+_BY_NAME: Final = {key.name: key for key in ALL_KEYS}
+
+
+class Config:
+    """The values of all settings. `config[KEY]` has the type of the key."""
+
+    def __init__(self, texts: Mapping[str, str] | None = None) -> None:
+        """Parse settings given as text, by name; the others get their defaults.
+
+        Raises:
+            ConfigError: a name is unknown (the message suggests the nearest one), or a value is not allowed.
+        """
+        self._values: dict[ConfigKey[Any], Any] = {key: key.default for key in ALL_KEYS}
+        self._given: set[ConfigKey[Any]] = set()
+        for name, text in (texts or {}).items():
+            key = find_key(name)
+            self._values[key] = key.parse(text)
+            self._given.add(key)
+        if self[GROUP_MIN_SESSION_TIMEOUT_MS] > self[GROUP_MAX_SESSION_TIMEOUT_MS]:
+            raise ConfigError(
+                f"{GROUP_MIN_SESSION_TIMEOUT_MS.name}={self[GROUP_MIN_SESSION_TIMEOUT_MS]}: "
+                f"must not be above {GROUP_MAX_SESSION_TIMEOUT_MS.name}={self[GROUP_MAX_SESSION_TIMEOUT_MS]}"
+            )
+
+        if self[LOG_CLEANER_MIN_COMPACTION_LAG_MS] > self[LOG_CLEANER_MAX_COMPACTION_LAG_MS]:
+            raise ConfigError(
+                f"{LOG_CLEANER_MIN_COMPACTION_LAG_MS.name}={self[LOG_CLEANER_MIN_COMPACTION_LAG_MS]}: "
+                f"must not be above {LOG_CLEANER_MAX_COMPACTION_LAG_MS.name}={self[LOG_CLEANER_MAX_COMPACTION_LAG_MS]}"
+            )
+        self.log_directories()
+        for retention in (LOG_RETENTION_HOURS, LOG_RETENTION_MINUTES, LOG_RETENTION_MS):
+            if self[retention] == 0:
+                raise ConfigError(f"{retention.name}=0: must be -1 or at least 1")
+
+    def __getitem__(self, key: ConfigKey[T]) -> T:
+        value: T = self._values[key]
+        return value
+
+    def log_directories(self) -> list[Path]:
+        """The directories of `log.dirs`, none of them twice.
+
+        Raises:
+            ConfigError: an entry of the list is empty, or a directory is named twice.
+        """
+        text = self[LOG_DIRS]
+        names = [name.strip() for name in text.split(",")]
+        if not all(names):
+            raise ConfigError(f"{LOG_DIRS.name}={text}: the name of a directory is empty")
+        paths = [Path(name) for name in names]
+        for number, path in enumerate(paths):
+            if path.resolve() in [other.resolve() for other in paths[:number]]:
+                raise ConfigError(f"{LOG_DIRS.name}={text}: {path} is named twice")
+        return paths
+
+    def is_given(self, key: ConfigKey[Any]) -> bool:
+        """Whether the value was given, and is not the default."""
+        return key in self._given
+
+    def text(self, key: ConfigKey[Any]) -> str:
+        """The value as in a properties file."""
+        return key.format(self._values[key])
+
+
+def find_key(name: str) -> ConfigKey[Any]:
+    """Return the key with this name.
+
+    Raises:
+        ConfigError: there is none; the message suggests the nearest name.
+    """
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    near = difflib.get_close_matches(name, _BY_NAME, n=1, cutoff=0.0)
+    raise ConfigError(f"unknown setting {name!r}; did you mean {near[0]!r}?")

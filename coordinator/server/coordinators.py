@@ -1,0 +1,115 @@
+"""Making of the coordinators of a node: that of groups and that of transactions, each with its shards."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from _wire.compression import COMPRESSIONS
+from _wire.errors import ErrorCode
+from coordinator.audit.projector import AuditProjector
+from coordinator.broker.append_notifier import AppendNotifier
+from coordinator.broker.partitions import Partitions
+from coordinator.broker.slices import Slices
+from coordinator.broker.transaction_markers import MarkerWriter
+from coordinator.config.audit_keys import AUDIT_CHAIN, AUDIT_COMPRESSION_TYPE
+from coordinator.config.group_keys import OFFSETS_LOAD_BUFFER_SIZE, OFFSETS_TOPIC_COMPRESSION_CODEC
+from coordinator.config.server_keys import NODE_ID
+from coordinator.config.transaction_keys import TRANSACTION_STATE_LOG_LOAD_BUFFER_SIZE
+from coordinator.core.committed_offsets import TransactionMarker
+from coordinator.core.decision import Environment
+from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from coordinator.runtime.audit_checkpoints import AuditCheckpoints
+from coordinator.runtime.checked import make_state_machine
+from coordinator.runtime.group_coordinator import GroupCoordinator
+from coordinator.runtime.group_timers import GroupTimers
+from coordinator.runtime.sessions import SessionTable
+from coordinator.runtime.shard import Shard
+from coordinator.runtime.store import LogStore
+from coordinator.server.loop_scheduler import LoopScheduler
+from coordinator.server.metered import metered_shard
+from coordinator.server.pending_requests import PendingRequests
+from coordinator.timers.wheel import TimerWheel
+from coordinator.transactions.coordinator import TransactionCoordinator
+from coordinator.transactions.markers import MarkerSender
+from coordinator.transactions.state_machine import TransactionStateMachine
+from coordinator.transactions.store import TransactionStore
+
+if TYPE_CHECKING:
+    from coordinator.metrics.node_metrics import NodeMetrics
+
+WhenDurable = Callable[[Callable[[None], None]], None]
+"""Calls a function when what was appended so far is durable (LogFlusher.when_durable)."""
+
+
+def make_group_coordinator(
+    partitions: Partitions,
+    environment: Environment,
+    notifier: AppendNotifier,
+    pending: PendingRequests,
+    sessions: SessionTable,
+    wheel: TimerWheel,
+    request_iteration: Callable[[], None],
+    *,
+    coordinator_epoch: int,
+    checkpoints: AuditCheckpoints,
+    when_durable: WhenDurable | None,
+    metrics: "NodeMetrics | None",
+) -> GroupCoordinator:
+    """Make the group coordinator, with a shard for each partition of __consumer_offsets.
+
+    `when_durable` is None if records count before they are flushed.
+    """
+    config = environment.config
+    timers = GroupTimers(wheel)
+    make_shard = Shard if metrics is None else metered_shard(metrics)
+    shards = []
+    for index in range(environment.topics.partition_count(OFFSETS_TOPIC)):
+        store = LogStore(
+            partitions.get(OFFSETS_TOPIC, index),
+            partitions.get(AUDIT_TOPIC, index),
+            partitions.leader_epoch,
+            notifier.mark_appended,
+            COMPRESSIONS[config[OFFSETS_TOPIC_COMPRESSION_CODEC]],
+            config[OFFSETS_LOAD_BUFFER_SIZE],
+            checkpoints,
+            config[AUDIT_COMPRESSION_TYPE],
+            config[AUDIT_CHAIN],
+            meter=None if metrics is None else metrics.runtime.appends,
+            when_durable=when_durable,
+        )
+        audit = AuditProjector(config[NODE_ID], coordinator_epoch, cluster=partitions)
+        machine = make_state_machine(audit, sessions, timers)
+        shards.append(make_shard(index, machine, store, pending))
+    return GroupCoordinator(shards, wheel, timers, sessions, environment, checkpoints, request_iteration)
+
+
+def make_transaction_coordinator(
+    partitions: Partitions,
+    environment: Environment,
+    notifier: AppendNotifier,
+    pending: PendingRequests,
+    wheel: TimerWheel,
+    slices: Slices,
+    scheduler: LoopScheduler,
+    marker_writer: MarkerWriter,
+    complete: Callable[[int, TransactionMarker, Callable[[ErrorCode], None]], None],
+    now_ms: Callable[[], int],
+    when_durable: WhenDurable | None,
+) -> TransactionCoordinator:
+    """Make the transaction coordinator, which makes a shard for each partition of __transaction_state.
+
+    `complete` brings the marker of a transaction to the offsets that it has committed. `when_durable` is None if
+    records count before they are flushed.
+    """
+    addresses = environment.addresses
+    assert addresses is not None
+    load_bytes = environment.config[TRANSACTION_STATE_LOG_LOAD_BUFFER_SIZE]
+
+    def make_shard(index: int) -> Shard[TransactionStateMachine]:
+        log = partitions.get(TRANSACTIONS_TOPIC, index)
+        store = TransactionStore(log, partitions.leader_epoch, notifier.mark_appended, load_bytes, when_durable)
+        return Shard(index, TransactionStateMachine(wheel, addresses.transactional_ids), store, pending)
+
+    markers = MarkerSender(
+        marker_writer.write, complete, slices, scheduler, now_ms, partitions.leader_epoch, when_durable
+    )
+    return TransactionCoordinator(make_shard, wheel, markers, pending, environment, scheduler.request_iteration)
