@@ -75,8 +75,13 @@ class LogDirectory:
         """How many writes of checkpoint files were prepared."""
         self._written: dict[str, int] = {}
         """Name of a checkpoint file → number of the last write."""
+        self._contents: dict[str, Mapping[TopicPartition, int]] = {}
+        """Name of a checkpoint file → what is in it, where that is known."""
         self._recovery_points = self._read_checkpoint(RECOVERY_POINTS) or {}
-        self._log_start_offsets = self._read_checkpoint(LOG_START_OFFSETS) or {}
+        started = self._read_checkpoint(LOG_START_OFFSETS)
+        if started is not None and fs.exists(root / LOG_START_OFFSETS):
+            self._contents[LOG_START_OFFSETS] = dict(started)
+        self._log_start_offsets = started or {}
         self._stored_keys = {*self._recovery_points, *self._log_start_offsets}
         """The logs that the checkpoint files name."""
         stop = take_note(fs, root, boot_id, self._read_checkpoint(UNRECOVERED), self.stored_partitions())
@@ -434,10 +439,15 @@ class LogDirectory:
         return partial(self._write, name, offsets, self._prepared)
 
     def _write(self, name: str, offsets: Mapping[TopicPartition, int], number: int) -> None:
-        """Write a checkpoint file, unless what was prepared later has been written already."""
+        """Write a checkpoint file, unless it has this content, or what was prepared later has been written already.
+
+        So a disk that cannot be written fails only what needs it: all directories store their start offsets together.
+        """
         with self._writing:
             if number > self._written.get(name, 0):
-                write_checkpoint(self._fs, self.root / name, offsets)
+                if self._contents.pop(name, None) != offsets:
+                    write_checkpoint(self._fs, self.root / name, offsets)
+                self._contents[name] = offsets
                 self._written[name] = number
 
     def close(self, *, clean: bool = True, run: Run = run_in_turn) -> None:
