@@ -104,10 +104,17 @@ class CheckpointWriter:
         """How many writes were prepared."""
         self._written: dict[str, int] = {}
         """Name of a checkpoint file → number of the last write."""
+        self._contents: dict[str, Mapping[TopicPartition, int]] = {}
+        """Name of a checkpoint file → what is in it, where that is known."""
+
+    def found(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
+        """A checkpoint file was read: it has this content."""
+        self._contents[name] = dict(offsets)
 
     def prepare(self, name: str, offsets: Mapping[TopicPartition, int]) -> Callable[[], None]:
-        """Return what writes a checkpoint file, unless what was prepared later has been written already.
+        """Return what writes a checkpoint file, unless it has this content, or has what was prepared later.
 
+        So a disk that cannot be written fails only what needs it: all directories store their start offsets together.
         The returned function may be called in another thread, and raises OSError if the file cannot be written.
         """
         self._prepared += 1
@@ -116,5 +123,7 @@ class CheckpointWriter:
     def _write(self, name: str, offsets: Mapping[TopicPartition, int], number: int) -> None:
         with self._writing:
             if number > self._written.get(name, 0):
-                write_checkpoint(self._fs, self._root / name, offsets)
+                if self._contents.pop(name, None) != offsets:
+                    write_checkpoint(self._fs, self._root / name, offsets)
+                self._contents[name] = offsets
                 self._written[name] = number

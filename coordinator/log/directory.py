@@ -56,7 +56,10 @@ class LogDirectory:
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._checkpoints = CheckpointWriter(fs, root)
         self._recovery_points = self._read_checkpoint(RECOVERY_POINTS) or {}
-        self._log_start_offsets = self._read_checkpoint(LOG_START_OFFSETS) or {}
+        started = self._read_checkpoint(LOG_START_OFFSETS)
+        if started is not None and fs.exists(root / LOG_START_OFFSETS):
+            self._checkpoints.found(LOG_START_OFFSETS, started)
+        self._log_start_offsets = started or {}
         self._stored_keys = {*self._recovery_points, *self._log_start_offsets}
         """The logs that the checkpoint files name."""
         stop = take_note(fs, root, boot_id, self._read_checkpoint(UNRECOVERED), self.stored_partitions())

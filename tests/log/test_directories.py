@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 from structlog.testing import capture_logs
 
-from coordinator.log.checkpoints import CLEANER_OFFSETS, read_checkpoint
+from coordinator.log.checkpoints import CLEANER_OFFSETS, LOG_START_OFFSETS, read_checkpoint
 from coordinator.log.config import LogConfig
 from coordinator.log.directories import LogDirectories
 from coordinator.log.directory import LogDirectory
@@ -252,6 +252,28 @@ def test_a_checkpoint_of_logs_that_are_all_gone_is_emptied_after_a_restart():
     checkpoint.write({("one", 0): 1})
     assert read_checkpoint(fs, B / CLEANER_OFFSETS) == {}
     again.close()
+
+
+def test_a_disk_that_cannot_be_written_does_not_keep_records_on_the_others(tmp_path):
+    """Retention and DeleteRecords store the start offsets of all directories before they remove records."""
+    a, b = tmp_path / "a", tmp_path / "b"
+    directories = LogDirectories.open((a, b))
+    new_ids = ids(directories)
+    logs = [directories.open_log(name, 0, CONFIG, directory_id=new_ids[path]) for name, path in (("x", a), ("y", b))]
+    for log in logs:
+        append(log, 2)
+    directories.write_log_start_offsets()
+    (b / f"{LOG_START_OFFSETS}.tmp").mkdir()  # so that nothing can be written
+    logs[0].delete_records_before(1)
+    directories.write_log_start_offsets()
+    assert read_checkpoint(DiskFileSystem(), a / LOG_START_OFFSETS) == {("x", 0): 1}
+    logs[1].delete_records_before(1)
+    with pytest.raises(OSError, match="Is a directory"):
+        directories.write_log_start_offsets()
+    (b / f"{LOG_START_OFFSETS}.tmp").rmdir()
+    directories.write_log_start_offsets()
+    assert read_checkpoint(DiskFileSystem(), b / LOG_START_OFFSETS) == {("y", 0): 1}
+    directories.close()
 
 
 def test_the_directory_of_the_metadata_log_may_be_named_by_a_link(tmp_path):
