@@ -331,7 +331,8 @@ class PartitionLog:
         if not self.log_start_offset <= offset <= self.log_end_offset:
             raise OffsetOutOfRange(self.name, offset, self.log_start_offset, self.log_end_offset)
         limit = self.high_watermark if before_offset is None else before_offset
-        for segment in self.segments.items[self.segments.index_of(offset) :]:
+        segments = self.segments
+        for segment in segments.items[segments.index_of(offset) :]:
             if offset >= limit:
                 break
             data = segment_reads.read(
