@@ -140,7 +140,8 @@ cdef BatchHeader check_header(const uint8_t *data, Py_ssize_t end, int api_versi
         )
     if data[MAGIC] != 2:
         raise InvalidBatch(
-            ErrorCode.INVALID_RECORD, f"record format {data[MAGIC]} is not supported; use format 2", names_log_start=False
+            ErrorCode.INVALID_RECORD, f"record format {data[MAGIC]} is not supported; use format 2",
+            names_log_start=False,
         )
     attributes = load_uint16(data + ATTRIBUTES)
     if api_version < FIRST_VERSION_WITH_ZSTD and attributes & COMPRESSION_MASK == ZSTD:
