@@ -324,7 +324,7 @@ class LogDirectory:
         return belongs_to(self._fs, self.root / folder_name(topic, partition), topic_id)
 
     def note_repaired(self, topic: str, partition: int, offset: int) -> None:
-        """Take the records of a log before an offset for flushed: what is missing there is missing for good."""
+        """Treat the records of a log before an offset as flushed: what is missing there cannot come back."""
         key = (topic, partition)
         self._recovery_points[key] = max(self._recovery_points.get(key, 0), offset)
 

@@ -1,4 +1,4 @@
-"""Turns data folders of Kafka into folders of this server, and back: the logs stay, the metadata is written anew.
+"""Turns data folders of Kafka into folders of this server, and back: the logs stay, the metadata is converted.
 
 See docs/decisions/022-folders-of-kafka.md. No Kafka and no server may use the folders.
 """

@@ -3,7 +3,7 @@
 python -m tests.eos.worker BOOTSTRAP GROUP TRANSACTIONAL_ID SOURCE SINK ALIVE
 
 The file ALIVE is touched after each batch: librdkafka's send_offsets_to_transaction may hang forever when the broker
-was restarted (its issues 5456 and 5511), and whoever runs workers has to replace one that does nothing.
+was restarted (its issues 5456 and 5511), and a worker that does nothing has to be replaced.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""`ulimit -n 1024`, 10,000 partitions and a flood of connections: whoever is connected is served."""
+"""`ulimit -n 1024`, 10,000 partitions and a flood of connections: clients that are connected are served."""
 
 import os
 import resource

@@ -75,7 +75,7 @@ def _report(histories: Sequence[TransactionHistory]) -> Iterator[str]:
     differing = sum(bool(history.difference) for history in histories)
     again = sum(history.attempts - 1 for history in histories)
     yield f"{len(histories)} histories, {len(steps)} steps ({rests} rests, {restarts} restarts), {differing} differ"
-    yield f"{again} times one anew because it went too slowly"
+    yield f"{again} were played again because they went too slowly"
     for reason, number in Counter(history.ended for history in histories if history.ended).items():
         yield f"{number:6} ended early: {reason}"
     sent: Counter[tuple[str, int]] = Counter()
