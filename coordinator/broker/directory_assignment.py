@@ -1,4 +1,4 @@
-"""Which log directory each partition is in: the metadata knows it (KIP-858), so that none is created a second time elsewhere.
+"""Which log directory each partition is in: the metadata knows it (KIP-858), so none is created again elsewhere.
 
 As long as a server has only ever had one directory, nothing is stored. See docs/decisions/021-directories-by-id.md.
 """

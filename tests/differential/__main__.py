@@ -75,7 +75,9 @@ def _with_pair(profile: str, work: Callable[[Comparison], Awaitable[list[History
     async def compare(pair: Pair) -> list[History]:
         histories = await work(Comparison(pair))
         again = sum(history.attempts - 1 for history in histories)
-        print(f"{profile}: {len(histories)} histories, {again} were played again because they went too slowly", flush=True)
+        print(
+            f"{profile}: {len(histories)} histories, {again} were played again because they went too slowly", flush=True
+        )
         return histories
 
     with tempfile.TemporaryDirectory(prefix="differential-") as folder, running_pair(profile, Path(folder)) as pair:

@@ -77,7 +77,12 @@ MUTANTS: Final = (
         "if set_aside(directory, *key):",
     ),
     Mutant("a partition may be in two directories", DIRECTORIES, "if other is not directory:", "if False:"),
-    Mutant("what is in a missing directory is created again, empty", ASSIGNMENT, "if each and each not in known", "if False"),
+    Mutant(
+        "what is in a missing directory is created again, empty",
+        ASSIGNMENT,
+        "if each and each not in known",
+        "if False",
+    ),
     Mutant(
         "what is in a failed directory is led",
         ASSIGNMENT,
