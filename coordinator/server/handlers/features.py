@@ -44,7 +44,7 @@ class FeatureHandlers:
         changed = {name: level for name, level in changed.items() if level != current.get(name, 0)}
         if changed and not request.validate_only:
             node.metadata.change_features(changed, node.now_ms())
-        response = UpdateFeaturesResponse()
+        response = UpdateFeaturesResponse(error_message=None)
         if version < WITHOUT_RESULTS_VERSION:
             response.results = [
                 UpdatableFeatureResult(feature=each.feature, error_message="NONE") for each in request.feature_updates
@@ -53,4 +53,4 @@ class FeatureHandlers:
 
 
 def _error(request: UpdateFeaturesRequest, error: ErrorCode, api_version: int) -> UpdateFeaturesResponse:
-    return UpdateFeaturesResponse(error_code=error)
+    return UpdateFeaturesResponse(error_code=error, error_message=None)
