@@ -18,6 +18,7 @@ from coordinator.server.connection import Connection
 from coordinator.server.connection_rate import ConnectionRate
 from coordinator.server.descriptors import DescriptorReserve
 from coordinator.server.limits import ConnectionLimits
+from tests.server.descriptors import no_free_descriptor_below_an_open_one
 from tests.server.log_lines import LogLines, log_lines
 
 UNLIMITED: Final = 1 << 30
@@ -157,7 +158,8 @@ def test_connections_leave_a_reserve_of_descriptors(run):
         await until(lambda: lines.of(AGAIN), "the end of the pause")
         await until(lambda: not server.peers, "the end of the connections")
 
-    play(run, story, descriptors=FewDescriptors(60))
+    with no_free_descriptor_below_an_open_one():
+        play(run, story, descriptors=FewDescriptors(60))
 
 
 class NoReserve(DescriptorReserve):

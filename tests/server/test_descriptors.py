@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from coordinator.server.descriptors import DescriptorReserve, raise_limit, reserve_of
+from tests.server.descriptors import no_free_descriptor_below_an_open_one
 
 
 @pytest.mark.parametrize(
@@ -67,11 +68,12 @@ def test_it_is_raised_as_far_as_the_system_allows(monkeypatch, soft, hard, allow
 def low_limit() -> Iterator[int]:
     """A limit with room for more than are open now."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    probe = os.open(os.devnull, os.O_RDONLY)
-    os.close(probe)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (2 * probe + 40, hard))
-    yield 2 * probe + 40
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    with no_free_descriptor_below_an_open_one():
+        probe = os.open(os.devnull, os.O_RDONLY)
+        os.close(probe)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (2 * probe + 40, hard))
+        yield 2 * probe + 40
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_the_reserve_is_reached_when_the_others_are_in_use_and_left_again(low_limit):
