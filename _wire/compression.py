@@ -1,6 +1,7 @@
-"""The four compressions of record batches, as Kafka's Java client frames them; the codecs themselves are cramjam's.
+"""The four compressions of record batches, as Kafka's Java client frames them.
 
-What comes out of a decompression is bounded by the caller, whatever the compressed bytes say about their size.
+The codecs are cramjam's, but zstd is decompressed by zstandard: it keeps its context, whose making takes longer than a
+batch. What comes out of a decompression is bounded by the caller, whatever the compressed bytes say about their size.
 """
 
 import mmap
@@ -9,8 +10,10 @@ from collections.abc import Callable
 from typing import Final
 
 import cramjam
+import zstandard
 
-from _wire.block_codecs import decompress_snappy_into, lz4_frame_bytes, snappy_content_bytes
+from _wire.compressed_frames import lz4_single_block, short_xxh32, zstd_window_bytes
+from _wire.snappy import decompress_snappy_into, snappy_content_bytes
 
 # The number is the value of the low three bits of the attributes of a batch (KIP-98, zstd: KIP-110).
 COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -29,6 +32,10 @@ LZ4_CONTENT_SIZE_FLAG = 0x08
 SNAPPY_RATIO_MAX = 32  # a copy of 64 bytes takes three: more than this much is not in a block
 
 SCRATCH_BYTES: Final = 1 << 20
+ZSTD_WINDOW_KEPT_BYTES: Final = 8 << 20
+"""The largest window for which the memory of a decompression is kept: that of the highest levels of most clients."""
+ZSTD_WINDOW_BYTES_MAX: Final = 128 << 20
+"""As for zstd-jni, which Kafka uses."""
 FIRST_GUESS_BYTES = 64 * 1024
 GUESS_GROWTH = 8
 
@@ -83,10 +90,14 @@ def decompress_to_scratch(compression: str, data: bytes | memoryview, limit_byte
     if compression == "snappy":
         size = _snappy_content_bytes(data, limit_bytes)
         return _decompress_snappy(data, _scratch(size))
-    if compression == "lz4":
-        _check_lz4_frame(data)
     for size in (min(limit_bytes, SCRATCH_BYTES), limit_bytes):
-        content = _decompress_into(compression, data, _scratch(size))
+        out = _scratch(size)
+        if compression == "lz4":
+            content = _decompress_lz4(data, out)
+        elif compression == "zstd":
+            content = _decompress_zstd(data, out)
+        else:
+            content = _decompress_into(compression, data, out)
         if content is not None:
             return content
     raise DecompressedTooLarge(f"decompresses to more than the {limit_bytes} bytes allowed")
@@ -100,7 +111,7 @@ def repair_lz4_header(data: bytes | memoryview) -> bytes:
     descriptor_end = 14 if len(data) > 4 and data[4] & LZ4_CONTENT_SIZE_FLAG else 6
     if bytes(data[:4]) != LZ4_MAGIC or len(data) <= descriptor_end:
         raise BadCompression("no LZ4 frame")
-    checksum = _short_xxh32(bytes(data[4:descriptor_end])) >> 8 & 0xFF
+    checksum = short_xxh32(bytes(data[4:descriptor_end])) >> 8 & 0xFF
     return bytes(data[:descriptor_end]) + bytes((checksum,)) + bytes(data[descriptor_end + 1 :])
 
 
@@ -146,33 +157,40 @@ def _compress_lz4(data: bytes | memoryview) -> bytes:
     return b"".join(parts)
 
 
-def _check_lz4_frame(data: bytes | memoryview) -> None:
-    """Kafka's Java clients read one frame, and of independent blocks only."""
+def _decompress_lz4(data: bytes | memoryview, out: memoryview) -> memoryview | None:
+    """Return the content of the one frame that Kafka's Java clients read; None if it does not fit into `out`."""
     try:
-        size = lz4_frame_bytes(data)
+        block = lz4_single_block(data)
     except ValueError as problem:
         raise BadCompression(str(problem)) from None
-    if size != len(data):
-        raise BadCompression(f"{len(data) - size} bytes after an LZ4 frame")
+    if block is None:
+        return _decompress_into("lz4", data, out)
+    start, end, is_stored, content_bytes_max = block
+    if content_bytes_max > len(out):
+        return _decompress_into("lz4", data, out)
+    if is_stored and end - start <= content_bytes_max:
+        return memoryview(data)[start:end]
+    try:
+        size = cramjam.lz4.decompress_block_into(
+            memoryview(data)[start:end], out[:content_bytes_max], output_len=content_bytes_max
+        )
+    except cramjam.DecompressionError as error:
+        raise BadCompression(str(error)) from None
+    return out[:size]
 
 
-def _short_xxh32(data: bytes) -> int:
-    """XXH32 with seed 0, for fewer than 16 bytes only, which is enough for an LZ4 frame header."""
-    assert len(data) < 16
-    mask = 0xFFFF_FFFF
-
-    def rotate(value: int, bits: int) -> int:
-        return (value << bits | value >> 32 - bits) & mask
-
-    digest = 374761393 + len(data)
-    words_end = len(data) & ~3
-    for (word,) in struct.iter_unpack("<I", data[:words_end]):
-        digest = rotate(digest + word * 3266489917 & mask, 17) * 668265263 & mask
-    for byte in data[words_end:]:
-        digest = rotate(digest + byte * 374761393 & mask, 11) * 2654435761 & mask
-    digest = (digest ^ digest >> 15) * 2246822519 & mask
-    digest = (digest ^ digest >> 13) * 3266489917 & mask
-    return digest ^ digest >> 16
+def _decompress_zstd(data: bytes | memoryview, out: memoryview) -> memoryview | None:
+    """Return the content of the frames; None if it does not fit into `out`."""
+    try:
+        is_kept = zstd_window_bytes(data) <= ZSTD_WINDOW_KEPT_BYTES
+        decompressor = _ZSTD if is_kept else zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_BYTES_MAX)
+        reader = decompressor.stream_reader(data, read_across_frames=True)
+        size = reader.readinto(out)
+        if size == len(out) and reader.read(1):
+            return None
+    except (ValueError, zstandard.ZstdError) as problem:
+        raise BadCompression(str(problem)) from None
+    return out[:size]
 
 
 def _decompress_into(compression: str, data: bytes | memoryview, out: bytearray | memoryview) -> memoryview | None:
@@ -185,6 +203,7 @@ def _decompress_into(compression: str, data: bytes | memoryview, out: bytearray 
         raise BadCompression(str(error)) from None
 
 
+_ZSTD: Final = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_KEPT_BYTES)
 _SCRATCH: Final[list[memoryview]] = []
 
 

@@ -39,7 +39,8 @@ TESTS: Final = (
         "tests/broker/test_produce_service.py",
         "tests/broker/test_producers.py",
         "tests/wire/test_batch_validator.py",
-        "tests/wire/test_block_codecs.py",
+        "tests/wire/test_compressed_frames.py",
+        "tests/wire/test_snappy.py",
     ),
     ("tests/quotas", "tests/server/test_throttling.py"),
 )

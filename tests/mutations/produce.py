@@ -5,7 +5,7 @@ from typing import Final
 from tests.mutations.mutant import Mutant
 
 VALIDATOR: Final = "_wire/batch_validator.pyx"
-CODECS: Final = "_wire/block_codecs.pyx"
+FRAMES: Final = "_wire/compressed_frames.pyx"
 PRODUCE: Final = "coordinator/broker/produce.py"
 PRODUCERS: Final = "coordinator/broker/producers.py"
 DIRECTORY: Final = "coordinator/broker/producer_directory.py"
@@ -85,7 +85,7 @@ VALIDATOR_MUTANTS: Final = (
     ),
     Mutant(
         "LZ4 blocks that Kafka's clients cannot read are taken",
-        CODECS,
+        FRAMES,
         "    if not flags & LZ4_INDEPENDENT_BLOCKS:\n",
         "    if False:\n",
     ),

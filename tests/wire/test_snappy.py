@@ -1,15 +1,14 @@
-"""Snappy against cramjam's, and blocks and frames that are not what they say."""
+"""Snappy against cramjam's, and blocks that are not what they say."""
 
 import struct
-from itertools import pairwise
 
 import cramjam
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from _wire.block_codecs import decompress_snappy_into, lz4_frame_bytes, snappy_content_bytes
 from _wire.compression import XERIAL_HEADER, compress
+from _wire.snappy import decompress_snappy_into, snappy_content_bytes
 
 repetitive = st.lists(st.tuples(st.binary(min_size=1, max_size=12), st.integers(1, 300)), max_size=20).map(
     lambda parts: b"".join(part * times for part, times in parts)
@@ -116,53 +115,3 @@ def test_a_buffer_that_is_too_small_is_not_overrun():
     with pytest.raises(ValueError, match="left for it"):
         decompress_snappy_into(b"\x05" + literal(b"value"), memoryview(out)[:4])
     assert out == b"?" * 8
-
-
-# ---- LZ4
-
-
-@settings(max_examples=50, deadline=None)
-@given(contents, st.binary(max_size=20))
-def test_a_frame_ends_where_it_ends(content, rest):
-    frame = compress("lz4", content)
-    assert lz4_frame_bytes(frame + rest) == len(frame)
-    for end, _ in pairwise(range(0, len(frame), max(1, len(frame) // 20))):
-        with pytest.raises(ValueError, match="LZ4"):
-            lz4_frame_bytes(frame[:end])
-
-
-def frame(flags: int, head: bytes = b"", checksum: bytes = b"", tail: bytes = b"") -> bytes:
-    block = struct.pack("<I", 0x8000_0005) + b"value" + checksum
-    return b"\x04\x22\x4d\x18" + bytes([flags, 0x40]) + head + b"?" + block + block + bytes(4) + tail
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        frame(0x60),
-        frame(0x68, head=bytes(8)),
-        frame(0x61, head=bytes(4)),
-        frame(0x69, head=bytes(12)),
-        frame(0x70, checksum=bytes(4)),
-        frame(0x64, tail=bytes(4)),
-    ],
-    ids=["plain", "content size", "dictionary", "both", "block checksums", "content checksum"],
-)
-def test_the_options_of_a_frame(data):
-    assert lz4_frame_bytes(data + b"rest") == len(data)
-    with pytest.raises(ValueError, match="LZ4"):
-        lz4_frame_bytes(data[:-1])
-
-
-@pytest.mark.parametrize(
-    ("data", "why"),
-    [
-        (b"", "no LZ4 frame"),
-        (b"\x02\x21\x4c\x18" + bytes(20), "no LZ4 frame"),
-        (frame(0x40), "dependent blocks"),
-        (frame(0xA0), "unknown version"),
-    ],
-)
-def test_frames_that_kafka_rejects(data, why):
-    with pytest.raises(ValueError, match=why):
-        lz4_frame_bytes(data)

@@ -12,10 +12,3 @@ def decompress_snappy_into(data: bytes | memoryview, out: bytearray | memoryview
         ValueError: as `snappy_content_bytes`; also a block that is not as large as it says, and an `out` that is too
             small.
     """
-
-def lz4_frame_bytes(data: bytes | memoryview) -> int:
-    """The size in bytes of the frame at the start of `data`, compressed.
-
-    Raises:
-        ValueError: no whole frame of the LZ4 frame format, or one with dependent blocks, which Kafka rejects.
-    """

@@ -1,8 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
-"""Snappy as Kafka's clients frame it, decompressed into memory of a known size; and where an LZ4 frame ends.
+"""Snappy as Kafka's clients frame it, decompressed into memory of a known size.
 
-Formats: github.com/google/snappy/blob/main/format_description.txt, SnappyOutputStream of org.xerial.snappy, and the
-LZ4 frame format 1.6.
+Formats: github.com/google/snappy/blob/main/format_description.txt, and SnappyOutputStream of org.xerial.snappy.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
@@ -16,18 +15,7 @@ cdef enum:
     XERIAL_MAGIC_BYTES = 8
     XERIAL_SIZE_BYTES = 4
 
-    LZ4_FLAGS = 4                       # offset in a frame
-    LZ4_DESCRIPTOR_BYTES_MIN = 7
-    LZ4_VERSION_MASK = 0xC0
-    LZ4_VERSION = 0x40
-    LZ4_INDEPENDENT_BLOCKS = 0x20
-    LZ4_BLOCK_CHECKSUM = 0x10
-    LZ4_CONTENT_SIZE = 0x08
-    LZ4_CONTENT_CHECKSUM = 0x04
-    LZ4_DICTIONARY_ID = 0x01
-
 cdef const uint8_t *XERIAL_MAGIC = b"\x82SNAPPY\x00"
-cdef const uint8_t *LZ4_MAGIC = b"\x04\x22\x4d\x18"
 
 
 cdef struct Block:
@@ -183,43 +171,3 @@ cdef inline void copy_within(uint8_t *out, Py_ssize_t distance, Py_ssize_t size)
         size -= distance
         distance *= 2
     memcpy(out, source, size)
-
-
-# ------------------------------------------------------------------------------------------------------------------ LZ4
-
-def lz4_frame_bytes(data):
-    cdef Py_buffer view
-    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
-    try:
-        return end_of_lz4_frame(<const uint8_t *>view.buf, view.len)
-    finally:
-        PyBuffer_Release(&view)
-
-
-cdef Py_ssize_t end_of_lz4_frame(const uint8_t *data, Py_ssize_t size) except -1:
-    cdef Py_ssize_t position = LZ4_DESCRIPTOR_BYTES_MIN
-    cdef uint32_t block, flags
-    if size < LZ4_DESCRIPTOR_BYTES_MIN or memcmp(data, LZ4_MAGIC, 4) != 0:
-        raise ValueError("no LZ4 frame")
-    flags = data[LZ4_FLAGS]
-    if flags & LZ4_VERSION_MASK != LZ4_VERSION:
-        raise ValueError("an LZ4 frame of an unknown version")
-    if not flags & LZ4_INDEPENDENT_BLOCKS:
-        raise ValueError("an LZ4 frame with dependent blocks, which Kafka's Java clients cannot read")
-    position += (8 if flags & LZ4_CONTENT_SIZE else 0) + (4 if flags & LZ4_DICTIONARY_ID else 0)
-    while True:
-        if size - position < 4:
-            raise ValueError("an LZ4 frame without an end")
-        block = little_endian(data + position, 4)
-        position += 4
-        if block == 0:
-            break
-        block = (block & 0x7FFFFFFF) + (4 if flags & LZ4_BLOCK_CHECKSUM else 0)
-        if <Py_ssize_t>block > size - position:
-            raise ValueError(f"an LZ4 block of {block} bytes, {size - position} left")
-        position += block
-    if flags & LZ4_CONTENT_CHECKSUM:
-        if size - position < 4:
-            raise ValueError("an LZ4 frame without its checksum")
-        position += 4
-    return position
