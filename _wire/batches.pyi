@@ -92,6 +92,21 @@ def place_batches(
         CorruptBatch: `buffer` is not one or more whole batches of format 2 and nothing else.
     """
 
+def place_batch(
+    header: BatchHeader,
+    buffer: bytearray,
+    base_offset: int,
+    partition_leader_epoch: int,
+    log_append_time_ms: int = -1,
+) -> None:
+    """Assign offsets from `base_offset` on to the one batch in `buffer`, in place, and in its header.
+
+    `log_append_time_ms` is that of its records, unless it is -1.
+
+    Raises:
+        CorruptBatch: `buffer` has another size than the header says, or no offset is left. Nothing is changed.
+    """
+
 def find_batch(
     data: bytes | bytearray | memoryview, offset: int, lowest_offset: int = -1, may_have_gaps: bool = True
 ) -> tuple[int, bool]:

@@ -258,6 +258,36 @@ def place_batches(buffer, int64_t base_offset, int32_t partition_leader_epoch, b
         PyBuffer_Release(&view)
 
 
+def place_batch(
+    BatchHeader header not None, buffer, int64_t base_offset, int32_t partition_leader_epoch,
+    int64_t log_append_time_ms=-1,
+):
+    cdef Py_buffer view
+    cdef uint8_t *batch
+    cdef int64_t last_offset_delta = header.last_offset - header.base_offset
+    if base_offset > INT64_MAX - 1 - last_offset_delta:
+        raise corrupt(2, "base_offset", 0, f"no offset is left after {base_offset}")
+    PyObject_GetBuffer(buffer, &view, PyBUF_WRITABLE)
+    try:
+        if view.len != header.size_in_bytes:
+            raise corrupt(2, "batch_length", 0, f"{view.len} bytes are not the batch of {header.size_in_bytes} bytes")
+        batch = <uint8_t *>view.buf
+        header.base_offset = base_offset
+        header.last_offset = base_offset + last_offset_delta
+        header.partition_leader_epoch = partition_leader_epoch
+        store_uint64(batch + BASE_OFFSET, <uint64_t>base_offset)
+        store_uint32(batch + LEADER_EPOCH, <uint32_t>partition_leader_epoch)
+        if log_append_time_ms >= 0:
+            header.attributes |= LOG_APPEND_TIME_FLAG
+            header.max_timestamp_ms = log_append_time_ms
+            store_uint16(batch + ATTRIBUTES, <uint16_t>header.attributes)
+            store_uint64(batch + MAX_TIMESTAMP, <uint64_t>log_append_time_ms)
+            header.crc = batch_checksum(batch, header.size_in_bytes)
+            store_uint32(batch + CRC, header.crc)
+    finally:
+        PyBuffer_Release(&view)
+
+
 def find_batch(data, int64_t offset, int64_t lowest_offset=-1, bint may_have_gaps=True):
     cdef Py_buffer view
     cdef Py_ssize_t position = 0

@@ -34,10 +34,10 @@ class AppendNotifier:
                     del self._listeners[log]
 
     def mark_appended(self, log: PartitionLog) -> None:
-        if self.defer is None:
-            self._mark_changed(log)
-        else:
+        if self.defer is not None:
             self.defer(log)
+        elif log in self._listeners:
+            self._mark_changed(log)
 
     def mark_durable(self, log: PartitionLog) -> None:
         """Mark a log of which more is on stable storage now."""

@@ -101,13 +101,16 @@ class Partitions:
         Raises:
             OSError: there is no file descriptor left.
         """
-        if not self._image.has_partition(topic, partition):
+        log = self._logs.get((topic, partition))
+        if log is None and not self._image.has_partition(topic, partition):
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         leader = self._leadership.leader_of(topic, partition)
         if leader != self._node_id:
             return ErrorCode.KAFKA_STORAGE_ERROR if leader == NO_LEADER else ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if log is not None:
+            return log
         try:
-            return self.get(topic, partition)
+            return self._open(self._image.topics[topic], partition)
         except OSError as problem:
             if problem.errno in OUT_OF_DESCRIPTORS:
                 raise

@@ -32,6 +32,7 @@ from coordinator.config.key import INT64_MAX
 from coordinator.config.server_keys import PRODUCE_MAX_DECOMPRESSED_BYTES
 from coordinator.config.settings import Config
 from coordinator.internal_topics import READ_ONLY_TOPICS
+from coordinator.log.config import LogConfig
 from coordinator.log.errors import LogAppendError, RecordListTooLarge
 from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage
@@ -47,15 +48,6 @@ ADDS_PARTITIONS_VERSION: Final = 12
 TOPIC_ID_VERSION = 13
 """From this version on, topics are identified by id only (KIP-516)."""
 INT64_MIN = -INT64_MAX - 1
-
-
-class Sent(NamedTuple):
-    """What a request has for one partition."""
-
-    request: ProduceRequest
-    api_version: int
-    topic: str | None
-    data: PartitionProduceData
 
 
 class ToVerify(NamedTuple):
@@ -102,6 +94,20 @@ class ProduceService:
         self._storage_errors = StorageErrors("cannot append to a log; what is stored is still served")
         self._decompressed_bytes_max = config[PRODUCE_MAX_DECOMPRESSED_BYTES]
 
+    def produce_at_once(self, request: ProduceRequest, api_version: int, now_ms: int) -> ProduceResponse | None:
+        """As `produce`, for the usual request: a single batch without a transaction.
+
+        None, with nothing done, when it is another one, or when something has to be read first.
+        """
+        if len(request.topic_data) != 1 or len(request.topic_data[0].partition_data) != 1:
+            return None
+        topic = request.topic_data[0]
+        data = topic.partition_data[0]
+        if request.transactional_id is not None or _is_transactional(data):
+            return None
+        answer = self._produce_one(request.acks, api_version, self._name(topic, api_version), data, None, now_ms)
+        return None if answer is None else ProduceResponse(responses=[_topic_response(topic, [answer])])
+
     def produce(
         self,
         request: ProduceRequest,
@@ -117,18 +123,22 @@ class ProduceService:
         is_unauthorized = request.transactional_id is None and (yield from has_transactional_batch(request))
         for topic, partition_data in _once_each(request.topic_data):
             name = self._name(topic, api_version)
-            partition_responses = []
+            answers = []
             for data in partition_data:
                 if is_unauthorized:
                     error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-                    partition_responses.append(rejected_partition(data.index, error, NEEDS_TRANSACTIONAL_ID))
+                    answers.append(rejected_partition(data.index, error, NEEDS_TRANSACTIONAL_ID))
                     continue
-                sent = Sent(request, api_version, name, data)
-                partition_responses.append((yield from self._produce_one(sent, verified, now_ms)))
+                known = None if name is None else verified.get((name, data.index))
+                answer = self._produce_one(request.acks, api_version, name, data, known, now_ms)
+                if answer is None:
+                    assert name is not None
+                    answer = yield from self._load_producers(name, data.index, now_ms)
+                    answer = answer or self._produce_one(request.acks, api_version, name, data, known, now_ms)
+                    assert answer is not None
+                answers.append(answer)
                 yield
-            response.responses.append(
-                TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=partition_responses)
-            )
+            response.responses.append(_topic_response(topic, answers))
         return response
 
     def to_verify(self, request: ProduceRequest, api_version: int, now_ms: int) -> Steps[list[ToVerify]]:
@@ -173,37 +183,38 @@ class ProduceService:
         return None if known is None else known.name
 
     def _produce_one(
-        self, sent: Sent, verified: Mapping[tuple[str, int], Verified], now_ms: int
-    ) -> Steps[PartitionProduceResponse]:
-        index, topic = sent.data.index, sent.topic
+        self,
+        acks: int,
+        api_version: int,
+        topic: str | None,
+        data: PartitionProduceData,
+        verified: Verified | None,
+        now_ms: int,
+    ) -> PartitionProduceResponse | None:
+        """Append the batch of one partition; None if the producers of its log have to be loaded first."""
+        index = data.index
         if topic is None:
             return rejected_partition(index, ErrorCode.UNKNOWN_TOPIC_ID)
         log = self._partitions.locate(topic, index)
         if isinstance(log, ErrorCode):
             return rejected_partition(index, log)
         verification = None
-        if (answer := verified.get((topic, index))) is not None:
-            verification = answer.verification
-            if answer.error is not ErrorCode.NONE:
-                is_old = answer.error is ErrorCode.INVALID_TXN_STATE
+        if verified is not None:
+            verification = verified.verification
+            if verified.error is not ErrorCode.NONE:
+                is_old = verified.error is ErrorCode.INVALID_TXN_STATE
                 message = "Partition was not added to the transaction" if is_old else None
-                return rejected_partition(index, answer.error, message)
+                return rejected_partition(index, verified.error, message)
         # As `ReplicaManager.appendRecords`: after the transaction, before what the partition checks.
-        if sent.request.acks not in (-1, 0, 1):
+        if acks not in (-1, 0, 1):
             return rejected_partition(index, ErrorCode.INVALID_REQUIRED_ACKS)
         if topic in READ_ONLY_TOPICS:
             return rejected_partition(
                 index, ErrorCode.INVALID_TOPIC_EXCEPTION, f"only the coordinator may write to {topic}"
             )
         try:
-            header, batch = self._validate(sent, log, now_ms)
-            if has_producer_id(header) and self._producers.current(log) is None:
-                yield from self._load_producers(log, now_ms)
-                if self._partitions.locate(topic, index) is not log:
-                    return rejected_partition(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            header, batch = self._validate(data, api_version, log.config, now_ms)
             return self._append(log, index, header, batch, verification, now_ms)
-        except ProducersUnknown as problem:
-            return rejected_partition(index, ErrorCode.KAFKA_STORAGE_ERROR, str(problem))
         except InvalidBatch as problem:
             rejected = rejected_partition(index, problem.error, str(problem), problem.record_errors)
             if problem.names_log_start:
@@ -215,20 +226,21 @@ class ProduceService:
             self._storage_errors.report(log.name, problem)
             return rejected_partition(index, ErrorCode.KAFKA_STORAGE_ERROR, str(problem))
 
-    def _validate(self, sent: Sent, log: PartitionLog, now_ms: int) -> tuple[BatchHeader, bytearray]:
+    def _validate(
+        self, data: PartitionProduceData, api_version: int, config: LogConfig, now_ms: int
+    ) -> tuple[BatchHeader, bytearray]:
         """Check the batch of a partition before anything else is done with it.
 
         Raises:
             InvalidBatch: with the error for the client.
         """
         earliest_ms, latest_ms = INT64_MIN, INT64_MAX
-        config = log.config
         if config.message_timestamp_type == "CreateTime":
             earliest_ms = now_ms - config.timestamp_before_max_ms
             latest_ms = min(now_ms + config.timestamp_after_max_ms, INT64_MAX)
         header, batch = validate_batch(
-            sent.data.records,
-            sent.api_version,
+            data.records,
+            api_version,
             config.max_message_bytes,
             earliest_ms,
             latest_ms,
@@ -237,17 +249,21 @@ class ProduceService:
         )
         return header, batch
 
-    def _load_producers(self, log: PartitionLog, now_ms: int) -> Steps[None]:
-        """Read what is not known yet of the producers of a log.
-
-        Raises:
-            ProducersUnknown: the log cannot be read.
-        """
+    def _load_producers(self, topic: str, partition: int, now_ms: int) -> Steps[PartitionProduceResponse | None]:
+        """Read what is not known yet of the producers of a log; return an answer if nothing may be appended to it."""
+        log = self._partitions.locate(topic, partition)
+        if isinstance(log, ErrorCode):
+            return rejected_partition(partition, log)
         try:
             yield from self._producers.load(log, now_ms)
         except OSError as problem:
             self._partitions.cannot_read(log, problem)
-            raise ProducersUnknown(f"cannot read the producer state of {log.name}") from problem
+            why = f"cannot read the producer state of {log.name}"
+            return rejected_partition(partition, ErrorCode.KAFKA_STORAGE_ERROR, why)
+        if self._partitions.locate(topic, partition) is log:
+            return None
+        # A topic of the same name may have been created meanwhile, which is not the one that was asked for.
+        return rejected_partition(partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
     def _append(
         self,
@@ -257,10 +273,12 @@ class ProduceService:
         batch: bytearray,
         verification: Verification | None,
         now_ms: int,
-    ) -> PartitionProduceResponse:
+    ) -> PartitionProduceResponse | None:
+        """Append a valid batch once and in order; None if the producers of the log have to be loaded first."""
         if has_producer_id(header):
             states = self._producers.current(log)
-            assert states is not None, log.name
+            if states is None:
+                return None
             verdict = states.check(header, verification)
             if isinstance(verdict, AppendedBatch):
                 return _appended(index, verdict.base_offset, log)
@@ -269,14 +287,10 @@ class ProduceService:
                 rejected.log_start_offset = log.log_start_offset
                 return rejected
         appended_bytes = log.appended_bytes
-        appended = log.append(batch, self._image.leader_epoch, now_ms, check_crc=False)
-        self._producers.appended(log, header, appended.base_offset, appended_bytes, now_ms)
+        log_append_time_ms = log.append_batch(header, batch, self._image.leader_epoch, now_ms)
+        self._producers.appended(log, header, appended_bytes, now_ms)
         self._notifier.mark_appended(log)
-        return _appended(index, appended.base_offset, log, appended.log_append_time_ms)
-
-
-class ProducersUnknown(Exception):
-    """The producer states of a log cannot be read."""
+        return _appended(index, header.base_offset, log, log_append_time_ms)
 
 
 def _first_header(data: PartitionProduceData) -> BatchHeader | None:
@@ -297,13 +311,17 @@ def has_transactional_batch(request: ProduceRequest) -> Steps[bool]:
     """
     for topic in request.topic_data:
         for data in topic.partition_data:
-            # Each Produce without transactional id comes here, so nothing more of the batch is read.
-            records = data.records or b""
-            is_batch = len(records) >= BATCH_HEADER_BYTES and records[MAGIC_BYTE] == MAGIC_OF_BATCHES
-            if is_batch and records[ATTRIBUTES_LOW_BYTE] & TRANSACTIONAL_FLAG:
+            if _is_transactional(data):
                 return True
             yield
     return False
+
+
+def _is_transactional(data: PartitionProduceData) -> bool:
+    # Each Produce without transactional id is asked this, so nothing more of the batch is read.
+    records = data.records or b""
+    is_batch = len(records) >= BATCH_HEADER_BYTES and records[MAGIC_BYTE] == MAGIC_OF_BATCHES
+    return is_batch and bool(records[ATTRIBUTES_LOW_BYTE] & TRANSACTIONAL_FLAG)
 
 
 def _once_each(topics: list[TopicProduceData]) -> Iterable[tuple[TopicProduceData, Iterable[PartitionProduceData]]]:
@@ -318,6 +336,10 @@ def _once_each(topics: list[TopicProduceData]) -> Iterable[tuple[TopicProduceDat
         _, partitions = by_topic.setdefault((topic.name, topic.topic_id), (topic, {}))
         partitions.update((data.index, data) for data in topic.partition_data)
     return [(topic, partitions.values()) for topic, partitions in by_topic.values() if partitions]
+
+
+def _topic_response(topic: TopicProduceData, answers: list[PartitionProduceResponse]) -> TopicProduceResponse:
+    return TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=answers)
 
 
 def _appended(

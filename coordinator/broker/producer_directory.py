@@ -69,7 +69,8 @@ class ProducerDirectory:
         self._limits = ProducerLimits.of(config)
         self._interval_ms = config[PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS]
         self._timers = timers
-        self._states: WeakKeyDictionary[PartitionLog, ProducerStates] = WeakKeyDictionary()
+        self._logs: WeakKeyDictionary[PartitionLog, None] = WeakKeyDictionary()
+        """Those with states, which are their `open_transactions`, in the order in which they got them."""
         self._loads: WeakKeyDictionary[PartitionLog, Iterator[None]] = WeakKeyDictionary()
         """Reads that are under way: all requests that need the states take steps of the same one."""
         self._saved: WeakKeyDictionary[PartitionLog, int] = WeakKeyDictionary()
@@ -81,7 +82,7 @@ class ProducerDirectory:
 
     def current(self, log: PartitionLog) -> ProducerStates | None:
         """The producer states of a log, if they are known up to its end."""
-        states = self._states.get(log)
+        states = _states_of(log)
         return states if states is not None and states.next_offset >= log.log_end_offset else None
 
     def load(self, log: PartitionLog, now_ms: int) -> Steps[ProducerStates]:
@@ -113,13 +114,9 @@ class ProducerDirectory:
         """
         return at_once(self.load(log, now_ms))
 
-    def _set(self, log: PartitionLog, states: ProducerStates, now_ms: int) -> None:
-        self._states[log] = log.open_transactions = states
-        self._expire_later(states, now_ms)
-
     def _read(self, log: PartitionLog, now_ms: int) -> Iterator[None]:
         """Read what is not known yet: at first a snapshot and what follows it, later what was appended since."""
-        states = self._states.get(log)
+        states = _states_of(log)
         if log.topic in TOPICS_WITHOUT_PRODUCERS:
             states = ProducerStates(self._limits)
             states.next_offset = INT64_MAX
@@ -152,29 +149,31 @@ class ProducerDirectory:
                 self._save_snapshot(log, states, now_ms)
 
     def _follow(self, log: PartitionLog, states: ProducerStates, now_ms: int) -> None:
-        self._states[log] = log.open_transactions = states
+        log.open_transactions = states
+        self._logs[log] = None
         self._expire_later(states, now_ms)
 
     # --------------------------------------------------------------------------------------------------------- appends
 
-    def appended(
-        self, log: PartitionLog, header: BatchHeader, base_offset: int, appended_bytes: int, now_ms: int
-    ) -> None:
+    def appended(self, log: PartitionLog, header: BatchHeader, appended_bytes: int, now_ms: int) -> None:
         """A batch of data was appended, before which `appended_bytes` had been appended to the log.
 
         The producers of a log are followed from its first batch on, so that it need not be read for them later.
         """
+        base_offset = header.base_offset
         if log.open_transactions is None and base_offset == 0:
             self._follow(log, ProducerStates(self._limits), now_ms)
-        states = self._states.get(log)
+        states = _states_of(log)
         if states is not None and states.next_offset == base_offset:
             self._save_if_rolled(log, states, base_offset, now_ms)
-            states.update(header, base_offset, appended_bytes)
-            self._expire_later(states, now_ms)
+            states.update(header, appended_bytes)
+            if not self._timer_runs:
+                self._expire_later(states, now_ms)
 
     def marker_appended(self, log: PartitionLog, marker: Marker, offset: int, now_ms: int) -> None:
         """A marker was appended to a log, whose states had been loaded."""
-        states = self._states[log]
+        states = _states_of(log)
+        assert states is not None, log.name
         self._save_if_rolled(log, states, offset, now_ms)
         states.void_verification(marker)
         aborted = states.end_transaction(
@@ -187,7 +186,7 @@ class ProducerDirectory:
 
     def _save_if_rolled(self, log: PartitionLog, states: ProducerStates, offset: int, now_ms: int) -> None:
         """Save the states before the first offset of a new segment: a load then reads that segment alone."""
-        if offset > 0 and log.segments[-1].base_offset == offset:
+        if offset > 0 and log.segments.items[-1].base_offset == offset:
             self._save_snapshot(log, states, now_ms)
 
     def _save_snapshot(self, log: PartitionLog, states: ProducerStates, now_ms: int) -> None:
@@ -219,8 +218,9 @@ class ProducerDirectory:
         """Before a clean stop: save the states, so that the next start need not read the logs. `run` does it."""
         self._snapshots.clear()
         work = []
-        for log, states in list(self._states.items()):
-            offset = log.log_end_offset
+        for log in list(self._logs):
+            states, offset = _states_of(log), log.log_end_offset
+            assert states is not None, log.name
             if states.next_offset == offset and self._saved.get(log) != offset and not _is_read_quickly(log):
                 *_, data = producer_snapshot.encode(snapshot_entries(states.snapshot()))
                 assert data is not None
@@ -237,14 +237,14 @@ class ProducerDirectory:
             return
         self._timer_runs = False
         if not self._to_check:
-            self._to_check.extend(ref(log) for log in self._states)
+            self._to_check.extend(ref(log) for log in self._logs)
         checked = 0
         while self._to_check and checked < PRODUCERS_PER_TURN:
             log = self._to_check.popleft()()
-            if log is not None and (states := self._states.get(log)) is not None:
+            if log is not None and (states := _states_of(log)) is not None:
                 checked += 1 + len(states)
                 states.remove_expired(now_ms)
-        if any(self._states.values()):
+        if any(_states_of(log) for log in self._logs):
             self._start_timer(now_ms + (NEXT_TURN_MS if self._to_check else self._interval_ms))
 
     def _expire_later(self, states: ProducerStates, now_ms: int) -> None:
@@ -254,6 +254,13 @@ class ProducerDirectory:
     def _start_timer(self, deadline_ms: int) -> None:
         self._timer_runs = True
         self._timers.start(ExpirationKey(), deadline_ms)
+
+
+def _states_of(log: PartitionLog) -> ProducerStates | None:
+    """What is known of the producers of a log; nothing else is ever its `open_transactions`."""
+    states = log.open_transactions
+    assert states is None or isinstance(states, ProducerStates)
+    return states
 
 
 def _is_read_quickly(log: PartitionLog) -> bool:
@@ -294,7 +301,7 @@ def _appended_before(log: PartitionLog, offset: int) -> int:
 def _replay(log: PartitionLog, states: ProducerStates, header: BatchHeader, data: bytes, position: int) -> None:
     """Update the states with a batch of the log, before which `position` bytes had been appended."""
     if not header.is_control or not has_producer_id(header):
-        states.update(header, header.base_offset, position)
+        states.update(header, position)
         return
     states.next_offset = header.next_offset
     try:

@@ -5,7 +5,7 @@ Counterpart in Kafka: `ProducerStateManager`, `ProducerAppendInfo`, `Verificatio
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from _wire.errors import ErrorCode
@@ -46,8 +46,9 @@ class ProducerLimits:
         return cls(config[PRODUCER_ID_EXPIRATION_MS], config[PRODUCER_IDS_PER_PARTITION_MAX])
 
 
-class AppendedBatch(NamedTuple):
-    """A batch that is in the log."""
+@dataclass(slots=True)
+class AppendedBatch:
+    """A batch that is in the log. Nothing changes it."""
 
     base_sequence: int
     last_sequence: int
@@ -59,13 +60,14 @@ class AppendedBatch(NamedTuple):
         return self.base_offset + ((self.last_sequence - self.base_sequence) & SEQUENCE_MASK)
 
 
-class ProducerState(NamedTuple):
+@dataclass(slots=True)
+class ProducerState:
     """The epoch of one producer, the greatest timestamp of its last batch, and its last batches, oldest first.
 
     It has no batches if a marker has raised its epoch since the last one. `first_offset` is where its open transaction
     begins. `coordinator_epoch` is that of its last marker, -1 without any.
 
-    A value, so that a snapshot may be encoded while the producers go on.
+    Nothing changes it, so that a snapshot may be encoded while the producers go on.
     """
 
     epoch: int
@@ -163,19 +165,21 @@ class ProducerStates:
             INVALID_PRODUCER_EPOCH for a fenced producer; OUT_OF_ORDER_SEQUENCE_NUMBER if a batch is missing before it;
             INVALID_TXN_STATE if it is in no open transaction, or not transactional while there is one.
         """
-        producer = self._producers.get(batch.producer_id)
+        producer_id = batch.producer_id
+        producer = self._producers.get(producer_id)
         epoch = NO_PRODUCER_EPOCH if producer is None else producer.epoch
         if batch.producer_epoch < epoch:
             return ErrorCode.INVALID_PRODUCER_EPOCH
         if producer is not None and batch.producer_epoch == epoch:
+            base_sequence = batch.base_sequence
             for appended in producer.batches:
-                if (appended.base_sequence, appended.last_sequence) == (batch.base_sequence, batch.last_sequence):
+                if appended.base_sequence == base_sequence and appended.last_sequence == batch.last_sequence:
                     return appended
-        if batch.is_transactional and not self.is_open(batch.producer_id, batch.producer_epoch):
-            begun = self._verifications.get(batch.producer_id)
+        if batch.is_transactional and not self.is_open(producer_id, batch.producer_epoch):
+            begun = self._verifications.get(producer_id)
             if begun is None or begun is not verification:
                 return ErrorCode.INVALID_TXN_STATE
-        if (begun := self._verifications.get(batch.producer_id)) is not None:
+        if (begun := self._verifications.get(producer_id)) is not None:
             is_unknown = producer is None and begun.starts_at_zero and batch.base_sequence != 0
             # As `ProducerAppendInfo.checkSequence`, also for a batch that is not transactional.
             if is_unknown or batch.base_sequence > begun.lowest_sequence:
@@ -193,17 +197,16 @@ class ProducerStates:
             return ErrorCode.INVALID_TXN_STATE
         return ErrorCode.NONE
 
-    def update(self, batch: BatchHeader, base_offset: int, appended_bytes: int = 0) -> None:
-        """Update the state of the producer after its batch was appended at `base_offset`.
+    def update(self, batch: BatchHeader, appended_bytes: int = 0) -> None:
+        """Update the state of the producer after its batch was appended.
 
         `appended_bytes` had been appended to the log before. If there are more producers than are allowed, forget the
         one that has not written for the longest time, unless it has a transaction open.
         """
-        last_offset = base_offset + batch.last_offset - batch.base_offset
-        self.next_offset = last_offset + 1
-        if not has_producer_id(batch) or batch.is_control:
+        self.next_offset = batch.last_offset + 1
+        producer_id, base_offset = batch.producer_id, batch.base_offset
+        if producer_id <= NO_PRODUCER_ID or batch.is_control:
             return
-        producer_id = batch.producer_id
         appended = AppendedBatch(batch.base_sequence, batch.last_sequence, base_offset)
         producer = self._producers.get(producer_id)
         first_offset = None if producer is None else producer.first_offset
@@ -368,7 +371,7 @@ class ProducerStates:
         if batch.base_offset < last.base_offset:
             appended = AppendedBatch(batch.base_sequence, batch.last_sequence, batch.base_offset)
             batches = (*earlier[2 - BATCHES_REMEMBERED :], appended, last)
-            self._producers[batch.producer_id] = producer._replace(batches=batches)
+            self._producers[batch.producer_id] = replace(producer, batches=batches)
 
 
 def snapshot_entries(producers: Iterable[tuple[int, ProducerState]]) -> Iterator[SnapshotEntry]:

@@ -69,6 +69,17 @@ class Slices:
         """Until when new work is begun in this iteration, as `time.perf_counter` counts; 0 if there was none yet."""
         self._is_turn_requested = False
 
+    def has_time(self) -> bool:
+        """Whether new work may begin at once in this iteration; otherwise it is to be started, and waits for its turn.
+
+        For a handler whose usual work is a single step.
+        """
+        now = seconds()
+        if not self._new_until:
+            self._new_until = now + TURN_SECONDS
+            self._request_turn()
+        return now < self._new_until
+
     def start(
         self, steps: Steps[T], done: Callable[[T], None], failed: Callable[[Exception], None]
     ) -> SlicedWork | None:
@@ -77,11 +88,7 @@ class Slices:
         When too much was begun in this iteration already, it begins in a later one.
         """
         work = SlicedWork(steps, done, failed)
-        now = seconds()
-        if not self._new_until:
-            self._new_until = now + TURN_SECONDS
-            self._request_turn()
-        if now < self._new_until and work.run(self._new_until):
+        if self.has_time() and work.run(self._new_until):
             return None
         self._waiting.append(work)
         return work

@@ -88,7 +88,10 @@ class DiskFile:
         return b"".join(parts)
 
     def write_at(self, data: bytes | bytearray | memoryview, position: int) -> None:
-        descriptor = self._used_to_write()
+        descriptor = self._descriptor
+        if descriptor == CLOSED or self._is_read_only:
+            descriptor = self._used_to_write()
+        self.was_used = True
         written = os.pwrite(descriptor, data, position)
         while written < len(data):
             more = os.pwrite(descriptor, memoryview(data)[written:], position + written)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol, Self
 
-from _wire.records import BatchHeader, place_batches, set_log_append_time
+from _wire.records import BatchHeader, place_batch, place_batches, set_log_append_time
 from coordinator.log import producer_snapshot, segment_reads
 from coordinator.log.config import LogConfig
 from coordinator.log.errors import LogAppendError, OffsetOutOfRange, RecordBatchTooLarge, RecordListTooLarge
@@ -200,10 +200,8 @@ class PartitionLog:
 
     # ----------------------------------------------------------------------------------------------------------- append
 
-    def append(self, batches: bytearray, leader_epoch: int, now_ms: int, *, check_crc: bool = True) -> AppendResult:
-        """Assign offsets to a client's batches, in place, and write them with one write.
-
-        Without `check_crc`, the caller has checked their checksums.
+    def append(self, batches: bytearray, leader_epoch: int, now_ms: int) -> AppendResult:
+        """Assign offsets to batches that nobody has checked, in place, and write them with one write.
 
         Raises:
             CorruptBatch: the bytes are not one or more whole batches of format 2, or a checksum is wrong.
@@ -212,7 +210,7 @@ class PartitionLog:
             LogAppendError: the write failed.
         """
         config = self.config
-        headers = place_batches(batches, self.log_end_offset, leader_epoch, check_crc)
+        headers = place_batches(batches, self.log_end_offset, leader_epoch)
         for header in headers:
             if header.size_in_bytes > config.max_message_bytes:
                 size, limit = header.size_in_bytes, config.max_message_bytes
@@ -231,11 +229,31 @@ class PartitionLog:
         except OSError as error:
             raise LogAppendError(f"{self.name}: {error}") from error
         base_offset = self.log_end_offset
-        self.log_end_offset = last_offset + 1
-        self.appended_bytes += len(batches)
-        if self.log_end_offset >= self._flush_trigger.tell_at:
-            self._flush_trigger.tell(self)
+        self._appended(last_offset, len(batches))
         return AppendResult(base_offset, last_offset, len(headers), log_append_time_ms)
+
+    def append_batch(self, header: BatchHeader, batch: bytearray, leader_epoch: int, now_ms: int) -> int:
+        """Assign offsets to one batch that `validate_batch` has checked, in place and in its header, and write it.
+
+        Returns:
+            Its log append time in ms; -1 unless message.timestamp.type is LogAppendTime.
+
+        Raises:
+            CorruptBatch: no offsets are left.
+            RecordListTooLarge: the batch is larger than segment.bytes.
+            LogAppendError: the write failed.
+        """
+        size_bytes = header.size_in_bytes
+        self._check_size(size_bytes)
+        log_append_time_ms = now_ms if self.config.message_timestamp_type == "LogAppendTime" else NO_TIMESTAMP
+        place_batch(header, batch, self.log_end_offset, leader_epoch, log_append_time_ms)
+        last_offset = header.last_offset
+        try:
+            self._segment_for(size_bytes, last_offset, header.max_timestamp_ms).append(batch, (header,))
+        except OSError as error:
+            raise LogAppendError(f"{self.name}: {error}") from error
+        self._appended(last_offset, size_bytes)
+        return log_append_time_ms
 
     def append_prebuilt(self, batches: Sequence[PrebuiltBatch], max_timestamp_ms: int) -> None:
         """Write the server's own batches, whose offsets start at `log_end_offset`, with one write.
@@ -254,8 +272,11 @@ class PartitionLog:
             segment.append_prebuilt(data, batches, max_timestamp_ms)
         except OSError as error:
             raise LogAppendError(f"{self.name}: {error}") from error
+        self._appended(last_offset, len(data))
+
+    def _appended(self, last_offset: int, size_bytes: int) -> None:
         self.log_end_offset = last_offset + 1
-        self.appended_bytes += len(data)
+        self.appended_bytes += size_bytes
         if self.log_end_offset >= self._flush_trigger.tell_at:
             self._flush_trigger.tell(self)
 
@@ -274,7 +295,8 @@ class PartitionLog:
             return self._create_segment()
         active = self.segments.items[-1]
         # Nothing is appended to bytes that somebody may want to repair.
-        if active.has_room_for(size_bytes, last_offset, max_timestamp_ms) and not active.ends_damaged:
+        is_whole = not active.damages or not active.ends_damaged
+        if is_whole and active.has_room_for(size_bytes, last_offset, max_timestamp_ms):
             return active
         return self._roll()
 

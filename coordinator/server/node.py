@@ -256,6 +256,7 @@ class Node:
             partitions=partitions,
             topics=topics,
             produce_service=produce_service,
+            slices=slices,
             fetch_service=fetch_service,
             coordinator=coordinator,
             transactions=transactions,

@@ -9,7 +9,7 @@ from coordinator.broker.log_flusher import LogFlusher
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.produce import ProduceService
 from coordinator.broker.producers import ProducerStates
-from coordinator.broker.slices import Steps
+from coordinator.broker.slices import Slices, Steps
 from coordinator.broker.topics import Topics
 from coordinator.broker.transaction_markers import MarkerWriter
 from coordinator.config.server_keys import NODE_ID
@@ -44,6 +44,7 @@ class NodeContext:
     partitions: Partitions
     topics: Topics
     produce_service: ProduceService
+    slices: Slices
     fetch_service: FetchService
     coordinator: GroupCoordinator
     transactions: TransactionCoordinator

@@ -257,3 +257,67 @@ def test_acks_are_looked_at_after_the_partition(broker):
     assert broker.produce("orders", batch(b"a"), partition=9, acks=2).error_code == (
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     )
+
+
+# ---- at once
+
+
+def request_of(*batches: bytes, partition: int = 0, **fields: Any) -> ProduceRequest:
+    data = [PartitionProduceData(index=partition + number, records=each) for number, each in enumerate(batches)]
+    return ProduceRequest(topic_data=[TopicProduceData(name="orders", partition_data=data)], **({"acks": -1} | fields))
+
+
+def test_a_single_batch_is_appended_at_once_and_as_in_steps(broker):
+    service = broker.produce_service
+    for partition in (0, 1):
+        broker.produce("orders", batch(b"first"), partition)  # from here on, the producers are followed
+    at_once_, in_steps = (batch(b"a", b"b", producer_id=PRODUCER, producer_epoch=0, base_sequence=0) for _ in range(2))
+    quick = service.produce_at_once(request_of(at_once_), BY_NAME, START_MS)
+    slow = at_once(service.produce(request_of(in_steps, partition=1), BY_NAME, START_MS))
+    assert quick is not None
+    for response, partition in ((quick, 0), (slow, 1)):
+        ((answer,),) = (topic.partition_responses for topic in response.responses)
+        assert (answer.index, answer.error_code, answer.base_offset) == (partition, NONE, 1)
+        assert records_in(broker, partition) == 3
+    assert quick.responses[0].name == slow.responses[0].name == "orders"
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        request_of(),
+        request_of(batch(b"a"), batch(b"b")),
+        request_of(batch(b"a"), transactional_id="tx"),
+        request_of(batch(b"a", producer_id=PRODUCER, base_sequence=0, is_transactional=True)),
+    ],
+    ids=["no batch", "two batches", "transactional id", "transactional batch"],
+)
+def test_other_requests_are_left_to_the_steps(broker, request_):
+    assert broker.produce_service.produce_at_once(request_, BY_NAME, START_MS) is None
+    assert records_in(broker, 0) == records_in(broker, 1) == 0
+
+
+def test_nothing_is_appended_at_once_before_the_producers_are_known(broker, producer):
+    producer.send(0)
+    again = VirtualBroker(fs=broker.fs)
+    second = batch(b"a", producer_id=PRODUCER, producer_epoch=0, base_sequence=1)
+    assert again.produce_service.produce_at_once(request_of(second), BY_NAME, START_MS) is None
+    assert records_in(again) == 1
+    assert Producer(again).send(2) == (GAP, -1)
+    assert again.produce_service.produce_at_once(request_of(second), BY_NAME, START_MS) is not None
+    assert records_in(again) == 2
+
+
+def test_a_topic_that_is_replaced_while_its_producers_are_read_does_not_get_the_batch(broker, producer):
+    producer.send(0)
+    again = VirtualBroker(fs=broker.fs)
+    steps = again.produce_service.produce(
+        request_of(batch(b"a", producer_id=PRODUCER, producer_epoch=0, base_sequence=1)), BY_NAME, START_MS
+    )
+    while again.partitions.open_log("orders", 0) is None:
+        next(steps)
+    again.topics.delete(["orders"], START_MS)
+    again.create_topic("orders", 2)
+    ((answer,),) = (topic.partition_responses for topic in at_once(steps).responses)
+    assert (answer.error_code, answer.base_offset) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)
+    assert records_in(again) == 0

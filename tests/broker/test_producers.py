@@ -91,7 +91,7 @@ def test_many_producers_are_checked_in_several_turns():
         send(broker, 0, 0, partition=partition)
         states = broker.producers.states_of(broker.partitions.get("orders", partition), 0)
         for producer_id in range(PRODUCERS_PER_TURN):
-            states.update(header_of(producer_id), 0)
+            states.update(header_of(producer_id))
     broker.advance(DAY_MS)
     remembered = [
         len(broker.producers.states_of(broker.partitions.get("orders", partition), 0))
@@ -136,7 +136,7 @@ def test_a_producer_takes_a_kilobyte_at_most():
     try:
         states = ProducerStates(ProducerLimits(DAY_MS, count))
         for header in headers:
-            states.update(header, header.base_offset)
+            states.update(header)
         used_bytes = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()

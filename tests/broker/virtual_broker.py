@@ -110,7 +110,10 @@ class VirtualBroker:
         request = ProduceRequest(
             topic_data=[TopicProduceData(name=topic, partition_data=[data])], **({"acks": -1} | fields)
         )
-        response = at_once(self.produce_service.produce(request, api_version, self.clock.now_ms()))
+        service, now_ms = self.produce_service, self.clock.now_ms()
+        response = service.produce_at_once(request, api_version, now_ms)
+        if response is None:
+            response = at_once(service.produce(request, api_version, now_ms))
         ((answer,),) = (each.partition_responses for each in response.responses)
         assert answer.index == partition
         return answer

@@ -55,6 +55,37 @@ def test_log_append_time_replaces_the_producers(open_log):
     assert max_timestamp(log) == (0, START_MS + 5, 0)
 
 
+def test_a_checked_batch_is_appended_with_its_header(open_log):
+    log = filled(open_log(), 3)
+    new = batch("a", "b")
+    (header,) = batch_headers(new)
+    assert log.append_batch(header, new, leader_epoch=4, now_ms=START_MS + 5) == -1
+    (placed,) = batch_headers(log.read(3, 10_000))
+    assert (placed.base_offset, placed.last_offset, placed.partition_leader_epoch) == (3, 4, 4)
+    assert (header.base_offset, header.last_offset, header.partition_leader_epoch) == (3, 4, 4)
+    assert everything(log) == ["0", "1", "2", "a", "b"]
+
+
+def test_the_log_append_time_of_a_checked_batch(open_log):
+    log = open_log(LogConfig(message_timestamp_type="LogAppendTime"))
+    new = batch("a", "b")
+    (header,) = batch_headers(new)
+    assert log.append_batch(header, new, leader_epoch=0, now_ms=START_MS + 5) == START_MS + 5
+    (placed,) = batch_headers(log.read(0, 10_000))  # this checks the checksum
+    assert (placed.max_timestamp_ms, placed.crc) == (header.max_timestamp_ms, header.crc)
+    assert {record.timestamp_ms for record in parse_records(log.read(0, 10_000))} == {START_MS + 5}
+    assert max_timestamp(log) == (0, START_MS + 5, 0)
+
+
+def test_a_checked_batch_that_is_larger_than_a_segment(open_log):
+    log = open_log(LogConfig(segment_bytes=100))
+    new = batch("a" * 100)
+    (header,) = batch_headers(new)
+    with pytest.raises(RecordListTooLarge, match=r"segment\.bytes is 100"):
+        log.append_batch(header, new, leader_epoch=0, now_ms=0)
+    assert (log.log_end_offset, log.appended_bytes) == (0, 0)
+
+
 @pytest.mark.parametrize("damage", ["checksum", "truncated", "trailing", "nothing", "old format"])
 def test_bytes_that_are_not_complete_batches_are_rejected(open_log, damage):
     log = filled(open_log(), 1)

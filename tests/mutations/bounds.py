@@ -27,14 +27,14 @@ MUTANTS: Final = (
     Mutant(
         "new work waits for the work that goes on",
         SLICES,
-        "if now < self._new_until and work.run(self._new_until):",
-        "if not self._waiting and now < self._new_until and work.run(self._new_until):",
+        "if self.has_time() and work.run(self._new_until):",
+        "if not self._waiting and self.has_time() and work.run(self._new_until):",
     ),
     Mutant(
         "all new work of an iteration is begun",
         SLICES,
-        "if now < self._new_until and work.run(self._new_until):",
-        "if work.run(self._new_until):",
+        "return now < self._new_until",
+        "return True",
     ),
     Mutant(
         "work that goes on takes turns",

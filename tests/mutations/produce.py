@@ -138,7 +138,7 @@ PRODUCER_MUTANTS: Final = (
     Mutant(
         "producers are looked at for expiration once only",
         DIRECTORY,
-        "        if any(self._states.values()):\n",
+        "        if any(_states_of(log) for log in self._logs):\n",
         "        if self._to_check:\n",
     ),
     Mutant(

@@ -296,7 +296,7 @@ def test_a_batch_whose_records_were_compacted_away_opens_no_transaction(world):
     """Its marker may have been removed before it: nothing would ever end the transaction."""
     states = at_once(world.broker.load(world.log()))
     header = batch_headers(_transactional(7))[0]
-    states.update(_Compacted(header), 0)
+    states.update(_Compacted(header))
     assert (states.first_unstable_offset, len(states)) == (None, 1)
 
 

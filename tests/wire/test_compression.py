@@ -59,7 +59,7 @@ def test_bytes_that_were_changed():
             changed = bytearray(compressed)
             changed[position] ^= 0x55
             try:
-                content = decompress_to_scratch(codec, changed, LIMIT_BYTES)
+                content = decompress_to_scratch(codec, bytes(changed), LIMIT_BYTES)
             except BadCompression:
                 continue
             assert len(content) <= LIMIT_BYTES

@@ -19,6 +19,7 @@ from _wire.records import (
     build_batch,
     parse_batch,
     parse_records,
+    place_batch,
     set_batch_position,
     set_log_append_time,
 )
@@ -382,3 +383,28 @@ def test_headers_may_be_left_out():
     assert build_batch([(b"key", b"value"), (b"gone", None)]) == build_batch(
         [(b"key", b"value", ()), (b"gone", None, ())]
     )
+
+
+# ---- one batch placed
+
+
+def test_a_batch_without_room_for_its_offsets_is_not_changed():
+    buffer = bytearray(build_batch([(None, b"a"), (None, b"b")]))
+    (header,) = batch_headers(buffer)
+    before = bytes(buffer)
+    with pytest.raises(CorruptBatch, match="no offset is left"):
+        place_batch(header, buffer, 2**63 - 2, 0)
+    assert (bytes(buffer), header.base_offset) == (before, 0)
+    place_batch(header, buffer, 2**63 - 3, 0)
+    assert batch_headers(buffer)[0].last_offset == header.last_offset == 2**63 - 2
+
+
+@pytest.mark.parametrize("change", [-1, 1])
+def test_a_header_of_another_batch_is_refused(change):
+    buffer = bytearray(build_batch([(None, b"a")]))
+    (header,) = batch_headers(buffer)
+    other = buffer[:change] if change < 0 else buffer + b"!"
+    before = bytes(other)
+    with pytest.raises(CorruptBatch, match="are not the batch"):
+        place_batch(header, other, 5, 0)
+    assert bytes(other) == before

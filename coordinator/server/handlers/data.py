@@ -60,7 +60,15 @@ class DataHandlers:
         table.add("ListOffsets", self.list_offsets, LIST_OFFSETS_ERROR, versions=(0, 11))
         table.add("OffsetForLeaderEpoch", self.offset_for_leader_epoch, EPOCH_ERROR, versions=(0, 4))
 
-    def produce(self, request: ProduceRequest, call: RequestContext) -> Steps[Any]:
+    def produce(self, request: ProduceRequest, call: RequestContext) -> Any:
+        if self._node.slices.has_time():
+            service, now_ms = self._node.produce_service, self._node.now_ms()
+            response = service.produce_at_once(request, call.api_version, now_ms)
+            if response is not None:
+                return self._answered(request, call, response)
+        return self._produce_in_steps(request, call)
+
+    def _produce_in_steps(self, request: ProduceRequest, call: RequestContext) -> Steps[Any]:
         if request.transactional_id is not None:
             service, now_ms = self._node.produce_service, self._node.now_ms()
             to_verify = yield from service.to_verify(request, call.api_version, now_ms)
@@ -74,6 +82,9 @@ class DataHandlers:
     ) -> Steps[Any]:
         service, now_ms = self._node.produce_service, self._node.now_ms()
         response = yield from service.produce(request, call.api_version, now_ms, verified)
+        return self._answered(request, call, response)
+
+    def _answered(self, request: ProduceRequest, call: RequestContext, response: ProduceResponse) -> Any:
         if request.acks != 0:
             if not self._node.flusher.is_durable_only:
                 return response
