@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from _wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from _wire.messages.delete_topics import DeleteTopicsRequest
 from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from _wire.messages.heartbeat import HeartbeatRequest
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -35,6 +36,11 @@ class WireClient(WireConnection):
         assert result.error_code == 0, result
         topic_id: bytes = result.topic_id
         return topic_id
+
+    def delete_topic(self, name: str) -> None:
+        request = DeleteTopicsRequest(topic_names=[name], timeout_ms=30_000)
+        (result,) = self.request(request, 5).responses
+        assert result.error_code == 0, result
 
     def produce(self, topic: str, records: bytes | None, *, partition: int = 0, acks: int = -1) -> Any:
         """The answer for the one partition."""

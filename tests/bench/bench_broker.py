@@ -5,7 +5,9 @@
 The clients are Kafka's own `kafka-producer-perf-test` and `kafka-consumer-perf-test` for both servers: records of 1 KB,
 acks=all, idempotent; to one partition and to six; uncompressed, with lz4 and with zstd. Then transactions of a hundred
 records by librdkafka (confluent-kafka). Told are the CPU time of the server per record, or per transaction, and the
-throughput that the client saw. Each load runs once before it is measured, so that Kafka's code is compiled.
+throughput that the client saw. Each load runs once before it is measured, so that Kafka's code is compiled. Its topic
+is deleted after it: on a virtual machine that has not used all of its memory yet, pages for more and more records cost
+the system more and more time.
 
 Environment:
     RECORDS=500000    records of a measured load; half of them before it
@@ -22,7 +24,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Final, NamedTuple
@@ -44,6 +47,7 @@ ONLY: Final = os.environ.get("ONLY", "")
 FOLDER: Final = os.environ.get("FOLDER") or None
 RECORD_BYTES: Final = 1_024
 RECORDS_PER_TRANSACTION: Final = 100
+TOPIC_OF_TRANSACTIONS: Final = "transactions"
 TICKS_PER_SECOND: Final = os.sysconf("SC_CLK_TCK")
 PRODUCED: Final = re.compile(r"\d+ records sent, ([\d.]+) records/sec")
 TOPICS_WITH: Final = [(count, codec) for count in (1, 6) for codec in ("none", "lz4", "zstd")]
@@ -113,9 +117,21 @@ def transactions(server: Server, count: int) -> float:
     for _ in range(count):
         producer.begin_transaction()
         for _ in range(RECORDS_PER_TRANSACTION):
-            producer.produce(topic_of(6, "none"), value)
+            producer.produce(TOPIC_OF_TRANSACTIONS, value)
         producer.commit_transaction(30)
     return count / (time.perf_counter() - began)
+
+
+@contextmanager
+def a_topic(servers: list[Server], name: str, partitions: int) -> Iterator[None]:
+    """Create the topic of a load on both servers; delete it after the load."""
+    for server in servers:
+        with WireClient(server.bootstrap) as client:
+            client.create_topic(name, partitions)
+    yield
+    for server in servers:
+        with WireClient(server.bootstrap) as client:
+            client.delete_topic(name)
 
 
 def cpu_seconds(pid: int) -> float:
@@ -153,24 +169,22 @@ def main() -> None:
     try:
         with RunningKafka(scratch / "kafka", {}, threads={}) as kafka, RunningServer(scratch, QUICK_GROUPS) as ours:
             servers = [Server("Kafka", kafka.bootstrap, kafka.pid), Server("coordinator", ours.bootstrap, ours.pid)]
-            for server in servers:
-                with WireClient(server.bootstrap) as client:
-                    for partitions, codec in TOPICS_WITH:
-                        client.create_topic(topic_of(partitions, codec), partitions)
             print(f"{RECORDS:,} records of {RECORD_BYTES} bytes, median of {ROUNDS}", flush=True)
             print(f"{'':26} {'CPU, µs each':>28} {'each per second':>32}")
             print(
                 f"{'':26} {'ours':>10} {'Kafka':>10} {'ratio':>6} {'ours':>12} {'Kafka':>12} {'ratio':>6}", flush=True
             )
             for partitions, codec in TOPICS_WITH:
-                if ONLY in (name := f"produce, {codec}, {partitions}"):
-                    compare(name, produce(partitions, codec), servers, RECORDS)
-                if ONLY in (name := f"fetch, {codec}, {partitions}"):
-                    for server in servers:
-                        produce(partitions, codec)(server, RECORDS)  # at least what is fetched
-                    compare(name, fetch(partitions, codec), servers, RECORDS)
+                with a_topic(servers, topic_of(partitions, codec), partitions):
+                    if ONLY in (name := f"produce, {codec}, {partitions}"):
+                        compare(name, produce(partitions, codec), servers, RECORDS)
+                    if ONLY in (name := f"fetch, {codec}, {partitions}"):
+                        for server in servers:
+                            produce(partitions, codec)(server, RECORDS)  # at least what is fetched
+                        compare(name, fetch(partitions, codec), servers, RECORDS)
             if ONLY in (name := "transactions of 100"):
-                compare(name, transactions, servers, TRANSACTIONS)
+                with a_topic(servers, TOPIC_OF_TRANSACTIONS, 6):
+                    compare(name, transactions, servers, TRANSACTIONS)
     finally:
         shutil.rmtree(scratch)
 
