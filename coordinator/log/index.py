@@ -17,21 +17,26 @@ OFFSET_ENTRY = struct.Struct(">ii")  # offset relative to the segment's base, po
 TIME_ENTRY = struct.Struct(">qi")  # timestamp in ms, offset relative to the segment's base
 
 
-class OffsetIndex:
-    """Positions of batches: one entry per index.interval.bytes, with a batch's last offset and its position."""
+class SparseIndex:
+    """What both indexes have in common: two columns of entries in memory, and the file that gets them."""
 
     path = PathAttribute()
+    entry: struct.Struct
+    """An entry in the file: one value of each column."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.offsets = array("i")
-        self.positions = array("i")
         self._saved = 0  # entries in the file
         self._is_saved = self._is_flushed = False
 
     @property
+    def columns(self) -> "tuple[array[int], array[int]]":
+        """The entries, of which both have as many."""
+        raise NotImplementedError
+
+    @property
     def size_bytes(self) -> int:
-        return len(self.offsets) * OFFSET_ENTRY.size
+        return len(self.columns[0]) * self.entry.size
 
     @property
     def is_flushed(self) -> bool:
@@ -46,6 +51,46 @@ class OffsetIndex:
         """
         _append_entries(fs, self.path, b"", 0, flush=False)
         self._saved, self._is_saved, self._is_flushed = 0, True, True
+
+    def drop(self, number: int) -> None:
+        """Leave out an entry that does not fit the log file; the whole file is written at the next `save`."""
+        for column in self.columns:
+            del column[number]
+        self._saved, self._is_saved, self._is_flushed = 0, False, False
+
+    def save(self, fs: FileSystem, *, flush: bool = False) -> None:
+        """Append the entries that are not in the file yet.
+
+        Raises:
+            OSError: the file cannot be written; the call may be retried.
+        """
+        if self._is_saved and (self._is_flushed or not flush):
+            return
+        first, second = self.columns
+        data = b"".join(map(self.entry.pack, first[self._saved :], second[self._saved :]))
+        _append_entries(fs, self.path, data, self._saved * self.entry.size, flush)
+        self._saved = len(first)
+        self._is_saved, self._is_flushed = True, flush
+
+    def _loaded(self) -> None:
+        """The columns are what the file has."""
+        self._saved = len(self.columns[0])
+        self._is_saved = self._is_flushed = True
+
+
+class OffsetIndex(SparseIndex):
+    """Positions of batches: one entry per index.interval.bytes, with a batch's last offset and its position."""
+
+    entry = OFFSET_ENTRY
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.offsets = array("i")
+        self.positions = array("i")
+
+    @property
+    def columns(self) -> "tuple[array[int], array[int]]":
+        return self.offsets, self.positions
 
     def append(self, relative_offset: int, position: int) -> None:
         self.offsets.append(relative_offset)
@@ -60,69 +105,33 @@ class OffsetIndex:
         number = bisect_right(self.offsets, relative_offset) - 1
         return None if number < 0 else (number, self.offsets[number], self.positions[number])
 
-    def drop(self, number: int) -> None:
-        """Leave out an entry that does not fit the log file; the whole file is written at the next `save`."""
-        del self.offsets[number], self.positions[number]
-        self._saved, self._is_saved, self._is_flushed = 0, False, False
-
     def load(self, fs: FileSystem, log_bytes: int) -> bool:
         """Read the file; return False if it does not fit a log file of `log_bytes`."""
         entries = _read_entries(fs, self.path, OFFSET_ENTRY)
         if entries is None:
             return False
         self.offsets, self.positions = array("i", entries[0]), array("i", entries[1])
-        self._saved = len(self.offsets)
-        self._is_saved = self._is_flushed = True
+        self._loaded()
         return (
             _ascends(self.offsets)
             and _ascends(self.positions)
             and (not self.offsets or (self.offsets[0] >= 0 <= self.positions[0] and self.positions[-1] < log_bytes))
         )
 
-    def save(self, fs: FileSystem, *, flush: bool = False) -> None:
-        """Append the entries that are not in the file yet.
 
-        Raises:
-            OSError: the file cannot be written; the call may be retried.
-        """
-        if self._is_saved and (self._is_flushed or not flush):
-            return
-        entries = zip(self.offsets[self._saved :], self.positions[self._saved :], strict=True)
-        data = b"".join(OFFSET_ENTRY.pack(*entry) for entry in entries)
-        _append_entries(fs, self.path, data, self._saved * OFFSET_ENTRY.size, flush)
-        self._saved = len(self.offsets)
-        self._is_saved, self._is_flushed = True, flush
-
-
-class TimeIndex:
+class TimeIndex(SparseIndex):
     """For each entry of the offset index: the greatest timestamp so far, and the last offset of the batch with it."""
 
-    path = PathAttribute()
+    entry = TIME_ENTRY
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path)
         self.timestamps_ms = array("q")
         self.offsets = array("i")
-        self._saved = 0  # entries in the file
-        self._is_saved = self._is_flushed = False
 
     @property
-    def size_bytes(self) -> int:
-        return len(self.offsets) * TIME_ENTRY.size
-
-    @property
-    def is_flushed(self) -> bool:
-        """Whether the file has all entries, also after a power loss."""
-        return self._is_saved and self._is_flushed
-
-    def create(self, fs: FileSystem) -> None:
-        """Let the file be empty: it is flushed with the entry of its directory.
-
-        Raises:
-            OSError: the file cannot be created.
-        """
-        _append_entries(fs, self.path, b"", 0, flush=False)
-        self._saved, self._is_saved, self._is_flushed = 0, True, True
+    def columns(self) -> "tuple[array[int], array[int]]":
+        return self.timestamps_ms, self.offsets
 
     def append(self, timestamp_ms: int, relative_offset: int) -> None:
         """Add an entry, unless its timestamp is not later than that of the last entry: timestamps must ascend."""
@@ -139,11 +148,6 @@ class TimeIndex:
         number = bisect_left(self.timestamps_ms, timestamp_ms) - 1
         return None if number < 0 else (number, self.timestamps_ms[number], self.offsets[number])
 
-    def drop(self, number: int) -> None:
-        """Leave out an entry that does not fit the log file; the whole file is written at the next `save`."""
-        del self.offsets[number], self.timestamps_ms[number]
-        self._saved, self._is_saved, self._is_flushed = 0, False, False
-
     @property
     def last(self) -> tuple[int, int]:
         """Timestamp and offset of the last entry; there must be one."""
@@ -155,23 +159,8 @@ class TimeIndex:
         if entries is None:
             return False
         self.timestamps_ms, self.offsets = array("q", entries[0]), array("i", entries[1])
-        self._saved = len(self.offsets)
-        self._is_saved = self._is_flushed = True
+        self._loaded()
         return _ascends(self.timestamps_ms) and _ascends(self.offsets) and (not self.offsets or self.offsets[0] >= 0)
-
-    def save(self, fs: FileSystem, *, flush: bool = False) -> None:
-        """Append the entries that are not in the file yet.
-
-        Raises:
-            OSError: the file cannot be written; the call may be retried.
-        """
-        if self._is_saved and (self._is_flushed or not flush):
-            return
-        entries = zip(self.timestamps_ms[self._saved :], self.offsets[self._saved :], strict=True)
-        data = b"".join(TIME_ENTRY.pack(*entry) for entry in entries)
-        _append_entries(fs, self.path, data, self._saved * TIME_ENTRY.size, flush)
-        self._saved = len(self.offsets)
-        self._is_saved, self._is_flushed = True, flush
 
 
 def _ascends(values: "array[int]") -> bool:

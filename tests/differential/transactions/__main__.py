@@ -3,57 +3,34 @@
 `python -m tests.differential.transactions --histories 200 --seed 1`. Every fourth one restarts both servers once.
 """
 
-import argparse
 import asyncio
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from tests.differential.kafka import KafkaMissing
+from tests.differential.command import arguments_of, tell
 from tests.differential.steps import Rest, Send
 from tests.differential.transactions.pair import TransactionComparison, TransactionPair, running_pair
-from tests.differential.transactions.recording import RECORDED, choose, errors, write
+from tests.differential.transactions.recording import choose, errors, write
 from tests.differential.transactions.steps import Restart, TransactionHistory, history_from_text
 
 RESTARTS_OF: Final = 4
 
 
 def main() -> int:
-    arguments = _arguments()
-    began = time.monotonic()
-    try:
+    arguments = arguments_of("python -m tests.differential.transactions", __doc__, 200).parse_args()
+
+    def play() -> list[TransactionHistory]:
         with tempfile.TemporaryDirectory(prefix="differential-") as folder, running_pair(Path(folder)) as pair:
             if arguments.play:
                 again = history_from_text(arguments.play.read_text(encoding="utf-8"))
-                histories = [asyncio.run(TransactionComparison(pair).retell(again))]
-            else:
-                histories = _compare(pair, range(arguments.seed, arguments.seed + arguments.histories))
-    except KafkaMissing as missing:
-        print(missing, file=sys.stderr)
-        return 2
-    if arguments.record:
-        kept = choose(histories, arguments.record)
-        write(kept)
-        print(f"{len(kept)} histories recorded in {RECORDED}")
-    for history in histories:
-        if history.difference:
-            print(f"\nDIFFERENCE (Kafka ≠ ours): {history.difference}\n{history.text()}")
-    print("\n".join(_report(histories)))
-    print(f"{time.monotonic() - began:.0f} s")
-    return 1 if any(history.difference for history in histories) else 0
+                return [asyncio.run(TransactionComparison(pair).retell(again))]
+            return _compare(pair, range(arguments.seed, arguments.seed + arguments.histories))
 
-
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tests.differential.transactions", description=__doc__)
-    parser.add_argument("--histories", type=int, default=200, help="how many (200)")
-    parser.add_argument("--seed", type=int, default=1, help="the first one's seed (1); the others follow")
-    parser.add_argument("--record", type=int, default=0, metavar="N", help="keep N of them for `make test`")
-    parser.add_argument("--play", type=Path, metavar="FILE", help="the history in FILE instead, as a run printed it")
-    return parser.parse_args()
+    return tell(play, _report, recorded=arguments.record, choose=choose, write=write)
 
 
 def _compare(pair: TransactionPair, seeds: Sequence[int]) -> list[TransactionHistory]:
