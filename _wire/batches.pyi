@@ -126,7 +126,7 @@ def end_of_whole_batches(data: bytes | bytearray | memoryview, before_offset: in
     A batch with an impossible length ends the search, too.
     """
 
-def damaged_batch(data: bytes, offset: int) -> int:
+def damaged_batch(data: bytes | memoryview, offset: int) -> int:
     """Return the position of the first batch that seems damaged; -1 if there is none.
 
     Its checksum is wrong, it is not whole, it lies before the batch that it follows, or it is the first one and lies

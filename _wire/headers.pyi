@@ -28,5 +28,11 @@ def decode_response_header(frame: Buffer, api_key: int, api_version: int, start:
 def encode_request(correlation_id: int, client_id: str | None, message: Message, version: int) -> bytes:
     """Encode a complete frame, with its length field."""
 
-def encode_response(correlation_id: int, message: Message, version: int) -> bytes:
-    """Encode a complete frame, with its length field."""
+def encode_response(
+    correlation_id: int, message: Message, version: int, apart: list[tuple[int, bytes | memoryview]] | None = None
+) -> bytes:
+    """Encode a complete frame, with its length field.
+
+    Records of 16 KiB or more are left out and appended to `apart`, if that is given, with their position in what is
+    returned: they can be sent without being copied.
+    """

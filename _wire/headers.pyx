@@ -6,6 +6,7 @@ the correlation id, from version 1 on with tagged fields. The answer to ApiVersi
 understand it before it knows anything (KIP-511).
 """
 
+from cpython.object cimport PyObject
 from libc.stdint cimport int16_t, int32_t, uint8_t, uint32_t
 
 from _wire.primitives cimport (
@@ -134,7 +135,7 @@ cdef int write_response_header(Writer *w, int32_t correlation_id, int header_ver
 
 cdef bytes finish_frame(Writer *w):
     """Write the length field at the start of the frame."""
-    store_uint32(w.start, <uint32_t>(bytes_written(w) - FRAME_LENGTH_BYTES))
+    store_uint32(w.start, <uint32_t>(bytes_written(w) + w.apart_bytes - FRAME_LENGTH_BYTES))
     return finish_writer(w)
 
 
@@ -153,13 +154,17 @@ def encode_request(int32_t correlation_id, str client_id, Message message not No
         close_writer(&w)
 
 
-cpdef bytes encode_response(int32_t correlation_id, Message message, int version):
-    """Encode a complete frame, with its length field. The body is encoded in place, without a copy."""
+cpdef bytes encode_response(int32_t correlation_id, Message message, int version, list apart=None):
+    """Encode a complete frame, with its length field. The body is encoded in place, without a copy.
+
+    Large records are left out and appended to `apart`, if that is there, as (position in the frame, records).
+    """
     cdef Writer w
     if message is None:
         raise TypeError("the message of a response is None")
     check_version(message.info(), version)
     open_message_writer(&w, message.info())
+    w.apart = <PyObject *>apart if apart is not None else NULL
     try:
         reserve(&w, FRAME_LENGTH_BYTES)
         write_response_header(&w, correlation_id, response_header_version(message.info().api_key, version))
@@ -168,3 +173,17 @@ cpdef bytes encode_response(int32_t correlation_id, Message message, int version
         return finish_frame(&w)
     finally:
         close_writer(&w)
+
+
+cdef list frame_parts(bytes frame, list apart):
+    """The pieces of a frame, with those that were left `apart` in their places."""
+    cdef Py_ssize_t start = 0, position
+    cdef list parts = []
+    view = memoryview(frame)
+    for position, records in apart:
+        parts.append(view[start:position])
+        parts.append(records)
+        start = position
+    if start < len(frame):
+        parts.append(view[start:])
+    return parts

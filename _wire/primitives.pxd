@@ -343,6 +343,8 @@ cdef struct Writer:
     uint8_t *start                      # its first byte; moves when the buffer grows
     uint8_t *position
     uint8_t *end
+    PyObject *apart                     # NULL, or a list of (position, records) that are sent from where they are
+    Py_ssize_t apart_bytes
     const char *message                 # for errors only, as in Reader
     const char *field
 
@@ -353,6 +355,8 @@ cdef void close_writer(Writer *w) noexcept          # frees what finish_writer d
 cdef bytes finish_writer(Writer *w)                 # what was written, without a copy; the writer is closed after it
 cdef int grow(Writer *w, Py_ssize_t size) except -1
 cdef int write_int32_array(Writer *w, list values, bint flexible) except -1
+cdef int write_nullable_records(Writer *w, object value, bint flexible) except -1   # any buffer of bytes
+cdef int write_records(Writer *w, object value, bint flexible) except -1
 cdef int raise_null(Writer *w) except -1            # ValueError: None in a field that is not nullable
 cdef int raise_too_long(Writer *w, Py_ssize_t size, Py_ssize_t size_max) except -1
 cdef int close_long_tag(Writer *w, Py_ssize_t mark, Py_ssize_t size) except -1

@@ -18,7 +18,7 @@ C_TYPES = {
     "uuid": "bytes",
     "string": "str",
     "bytes": "bytes",
-    "records": "bytes",
+    "records": "object",
 }
 PYTHON_TYPES = {
     "bool": "bool",
@@ -26,7 +26,7 @@ PYTHON_TYPES = {
     "uuid": "bytes",
     "string": "str",
     "bytes": "bytes",
-    "records": "bytes",
+    "records": "bytes | memoryview",
 }
 SIZES = {"bool": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "int64": 8, "float64": 8, "uuid": 16}
 ZERO_UUID = 'b"' + r"\0" * 16 + '"'

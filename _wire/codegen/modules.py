@@ -18,13 +18,14 @@ from _wire.notation import Definition, Struct, snake_case
 STDINT = ("int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t")
 TYPES = ("bool", "float64", "int8", "int16", "int32", "int64", "uint16", "uuid")
 TEXTS = ("bytes", "count", "nullable_bytes", "nullable_count", "nullable_string", "string")
+RECORDS = ("nullable_records", "records")
 PRIMITIVES = (
     *("Message", "MessageInfo", "Reader", "Writer", "as_list", "at", "begin_tag", "check_version"),
     *("close_reader", "close_tag", "end_message", "end_tag", "fields_are_equal", "fields_text", "open_reader"),
     *("open_tag", "raise_null"),
     *(f"read_{name}" for name in sorted((*TYPES, *TEXTS, "int32_array", "tag_count", "uvarint"))),
     *("put_element", "reserve", "skip_tags", "store_uint16", "store_uint32", "store_uint64", "to"),
-    *(f"write_{name}" for name in sorted((*TYPES, *TEXTS, "int32_array", "uvarint"))),
+    *(f"write_{name}" for name in sorted((*TYPES, *TEXTS, *RECORDS, "int32_array", "uvarint"))),
 )
 
 

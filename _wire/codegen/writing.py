@@ -117,7 +117,7 @@ def write_single_struct(each: Field, path: str, value: str) -> list[str]:
 def write_call(type_name: str, writer: str, value: str, null: str = "") -> str:
     if type_name in SIZES:
         return f"write_{type_name}({writer}, {value})"
-    return f"write_{null}{'bytes' if type_name == 'records' else type_name}({writer}, {value}, flexible)"
+    return f"write_{null}{type_name}({writer}, {value}, flexible)"
 
 
 def write_tags(struct: Struct) -> list[str]:

@@ -248,16 +248,15 @@ class FetchService:
         stable_offset = log.last_stable_offset
         is_committed = isolation_level == READ_COMMITTED
         aborted: list[AbortedTransaction] | None = [] if is_committed else None
+        records: bytes | memoryview = b""
         try:
             if is_committed and stable_offset is None:
                 raise OSError(f"the transactions of {log.name} are not known")
             if max_bytes > 0 or is_first:
                 before_offset = stable_offset if is_committed else None
-                records = log.read(
+                records = log.view(
                     wanted.fetch_offset, max_bytes, at_least_one_batch=is_first, before_offset=before_offset
                 )
-            else:
-                records = b""
             if records and is_committed:
                 aborted = _aborted_transactions(log, wanted.fetch_offset, records)
         except OffsetOutOfRange:
@@ -286,7 +285,7 @@ class FetchService:
         return None if known is None else known.name
 
 
-def _aborted_transactions(log: PartitionLog, offset: int, records: bytes) -> list[AbortedTransaction]:
+def _aborted_transactions(log: PartitionLog, offset: int, records: bytes | memoryview) -> list[AbortedTransaction]:
     """The aborted transactions with records among those of a fetch (UnifiedLog.collectAbortedTransactions)."""
     if not log.segments.has_aborted_transactions(offset):
         return []

@@ -339,6 +339,13 @@ class PartitionLog:
     def read(
         self, offset: int, max_bytes: int, *, at_least_one_batch: bool = True, before_offset: int | None = None
     ) -> bytes:
+        """As `view`, in bytes of their own."""
+        found = self.view(offset, max_bytes, at_least_one_batch=at_least_one_batch, before_offset=before_offset)
+        return found if isinstance(found, bytes) else bytes(found)
+
+    def view(
+        self, offset: int, max_bytes: int, *, at_least_one_batch: bool = True, before_offset: int | None = None
+    ) -> bytes | memoryview:
         """Return whole batches, starting with the one that contains `offset`; the caller skips the records before it.
 
         At most `max_bytes` are returned, or one larger batch if `at_least_one_batch`. The batches come from one

@@ -143,7 +143,9 @@ def check_damages_again(segment: Segment) -> None:
             segment.damages.remove(damage)
 
 
-def read(segment: Segment, offset: int, max_bytes: int, *, at_least_one_batch: bool, before_offset: int) -> bytes:
+def read(
+    segment: Segment, offset: int, max_bytes: int, *, at_least_one_batch: bool, before_offset: int
+) -> bytes | memoryview:
     """Return whole batches, starting with the one that contains `offset`. Their checksums are verified.
 
     Raises:
@@ -176,7 +178,9 @@ def _damaged_up_to(segment: Segment, offset: int, position: int) -> bool:
     return _look_for_damage(segment, start, expected, position + 1)
 
 
-def _read_at(segment: Segment, position: int, max_bytes: int, at_least_one_batch: bool, before_offset: int) -> bytes:
+def _read_at(
+    segment: Segment, position: int, max_bytes: int, at_least_one_batch: bool, before_offset: int
+) -> bytes | memoryview:
     """Return whole batches from `position`, which is the start of a batch or the end of the segment."""
     left = _end_of_good(segment, position) - position
     data = segment.read_exactly(position, max(0, min(max_bytes, left)))
@@ -185,7 +189,7 @@ def _read_at(segment: Segment, position: int, max_bytes: int, at_least_one_batch
         base_offset, size_bytes = _offset_and_size_at(segment, position)
         at_least_one_batch = at_least_one_batch and base_offset < before_offset
         return segment.read_exactly(position, size_bytes) if at_least_one_batch else b""
-    return data if end == len(data) else data[:end]
+    return data if end == len(data) else memoryview(data)[:end]
 
 
 def _end_of_good(segment: Segment, position: int) -> int:
@@ -242,7 +246,7 @@ def batches(segment: Segment, offset: int, read_bytes: int) -> Iterator[tuple[Ba
                 _look_for_damage(segment, position, lowest_offset, position + header.position + 1)
                 raise _corrupt(segment, position + header.position, "base_offset", f"{offsets} is not in {allowed}")
             lowest_offset = header.next_offset
-            yield header, data[header.position : header.position + header.size_in_bytes]
+            yield header, bytes(data[header.position : header.position + header.size_in_bytes])
         position += len(data)
 
 

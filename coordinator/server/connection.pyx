@@ -11,7 +11,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 from libc.stdint cimport int64_t, uint8_t
 
 from _wire.frames cimport FrameSplitter
-from _wire.headers cimport encode_response
+from _wire.headers cimport encode_response, frame_parts
 from _wire.heartbeat_frames cimport (
     HEARTBEAT_ANSWER_BYTES_MAX, HeartbeatFields, read_heartbeat, write_heartbeat_answer,
 )
@@ -179,13 +179,14 @@ cdef class Connection:
     def send_response(self, Message response not None):
         """Send the response to the request in progress, then handle the next one."""
         cdef object call = self.call
+        cdef list apart = []
         if self.closing or not self.busy or self.muted:
             return
         try:
             if call.route.downgrade is not None:
                 call.route.downgrade(response, call.api_version)
             if self.charge is None:
-                self.buffer_response(encode_response(call.correlation_id, response, call.api_version))
+                self.buffer_apart(encode_response(call.correlation_id, response, call.api_version, apart), apart)
             else:
                 self.buffer_response(self.charge.encode(response))
             if self.meter is not None:
@@ -328,18 +329,31 @@ cdef class Connection:
         self.out.append(response)
         self.out_bytes += len(response)
 
+    cdef buffer_apart(self, bytes response, list apart):
+        """Buffer an encoded response, from which large records were left `apart`: they are not copied."""
+        if not apart:
+            self.buffer_response(response)
+            return
+        for part in frame_parts(response, apart):
+            self.out.append(part)
+            self.out_bytes += len(part)
+
     cdef flush(self):
         cdef bint was_congested
+        cdef Py_ssize_t size = self.out_bytes
         if self.out:
-            data = self.out[0] if len(self.out) == 1 else b"".join(self.out)
-            self.out.clear()
-            self.out_bytes = 0
+            parts, self.out, self.out_bytes = self.out, [], 0
             if self.meter is not None:
-                self.meter.bytes_out += len(<bytes>data)
+                self.meter.bytes_out += size
             was_congested = self.congested
-            self.transport.write(data)
+            if len(parts) == 1:
+                self.transport.write(parts[0])
+            elif size > BYTES_HELD_AT_MOST:
+                self.transport.writelines(parts)
+            else:
+                self.transport.write(b"".join(parts))
             if was_congested:
-                self.congested_bytes += len(<bytes>data)
+                self.congested_bytes += size
                 self.dispatcher.holds_responses(self, self.transport.get_write_buffer_size())
 
     cdef Py_ssize_t answer_heartbeats(self, bytes data, int64_t now_ms) except -1:

@@ -228,13 +228,13 @@ def test_a_partition_counts_for_no_more_than_a_response_would_have_of_it(broker)
 @pytest.mark.parametrize(("min_bytes", "reads"), [(READ_FIRST_BYTES_MAX, 2), (READ_FIRST_BYTES_MAX + 1, 1)])
 def test_a_fetch_for_many_bytes_counts_before_it_reads(broker, monkeypatch, min_bytes, reads):
     read_from: list[int] = []
-    read = PartitionLog.read
+    view = PartitionLog.view
 
-    def noted(log: PartitionLog, offset: int, *rest: Any, **more: Any) -> bytes:
+    def noted(log: PartitionLog, offset: int, *rest: Any, **more: Any) -> bytes | memoryview:
         read_from.append(offset)
-        return read(log, offset, *rest, **more)
+        return view(log, offset, *rest, **more)
 
-    monkeypatch.setattr(PartitionLog, "read", noted)
+    monkeypatch.setattr(PartitionLog, "view", noted)
     broker.produce("orders", batch(b"a"))
     fetched = broker.fetch(fetch_request("orders", max_wait_ms=WAIT_MS, min_bytes=min_bytes))
     assert fetched.is_waiting

@@ -15,7 +15,7 @@ from _wire.headers import encode_request
 from _wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from _wire.messages.metadata import MetadataRequest
-from _wire.records import build_batch
+from _wire.records import build_batch, parse_records
 from tests.servers import QUICK_GROUPS, RunningServer
 from tests.waiting import wait_for
 from tests.wire_client import WireClient, fetch_request, join_request
@@ -105,6 +105,22 @@ def test_many_requests_in_one_write_are_answered_in_their_order(client):
         assert alive.error_code == ErrorCode.NONE
         assert (metadata.topics, len(metadata.brokers)) == ([], 1)
         assert gone.error_code == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_large_records_are_sent_between_the_answers_of_other_requests(client):
+    client.create_topic("large")
+    values = [bytes([65 + number]) * 300_000 for number in range(3)]
+    for value in values:
+        assert client.produce("large", build_batch([(None, value)])).error_code == ErrorCode.NONE
+    frames = []
+    for offset in range(3):
+        frames += [client.frame(ApiVersionsRequest(), 1), client.frame(fetch_request("large", offset), 12)]
+    client.socket.sendall(b"".join(data for data, _ in frames))
+    answers = [client.receive(sent) for _, sent in frames]
+    assert all(versions.api_keys for versions in answers[::2])
+    for offset, answer in enumerate(answers[1::2]):
+        records = parse_records(answer.responses[0].partitions[0].records)
+        assert [record.value for record in records] == values[offset:]
 
 
 def test_a_frame_may_come_byte_by_byte(client):

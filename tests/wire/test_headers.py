@@ -5,6 +5,7 @@ import pytest
 from _wire.errors import MalformedMessage
 from _wire.headers import RequestHeader, decode_request_header, encode_request, encode_response, response_header_version
 from _wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from _wire.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 
@@ -61,3 +62,37 @@ def test_a_version_that_does_not_exist_is_refused() -> None:
 def test_a_message_is_needed() -> None:
     with pytest.raises(TypeError):
         encode_response(1, None, 0)  # type: ignore[arg-type]
+
+
+# ---- records apart
+
+
+def fetched(*records: bytes | memoryview | None) -> FetchResponse:
+    partitions = [PartitionData(partition_index=index, records=each) for index, each in enumerate(records)]
+    return FetchResponse(responses=[FetchableTopicResponse(topic="t", partitions=partitions)])
+
+
+@pytest.mark.parametrize("version", [4, 11, 12, 18])
+@pytest.mark.parametrize(
+    "sizes",
+    [(16_384,), (0, 16_383, 16_384, None, 70_000), (100_000, 100_000), (16_383, 1, None), ()],
+    ids=["one", "mixed", "neighbours", "none large", "nothing"],
+)
+def test_records_that_are_left_apart_belong_where_it_says(version: int, sizes: tuple[int | None, ...]) -> None:
+    records = [None if size is None else bytes([index + 1]) * size for index, size in enumerate(sizes)]
+    views = [None if each is None else memoryview(each) for each in records]
+    whole = encode_response(7, fetched(*records), version)
+    apart: list[tuple[int, bytes | memoryview]] = []
+    rest = encode_response(7, fetched(*views), version, apart)
+    assert [each for _, each in apart] == [each for each in records if each is not None and len(each) >= 16_384]
+    for position, each in reversed(apart):
+        rest = rest[:position] + bytes(each) + rest[position:]
+    assert rest == whole
+    assert int.from_bytes(whole[:4], "big") == len(whole) - 4
+
+
+def test_records_are_any_bytes_but_no_text() -> None:
+    answers = [encode_response(7, fetched(each), 12) for each in (b"abc", memoryview(b"xabcx")[1:4])]
+    assert answers[0] == answers[1]
+    with pytest.raises(TypeError, match="bytes-like"):
+        encode_response(7, fetched("abc"), 12)  # type: ignore[arg-type]
