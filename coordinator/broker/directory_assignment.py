@@ -4,13 +4,14 @@ As long as a server has only ever had one directory, nothing is stored. See docs
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from heapq import heapify, heapreplace
 from itertools import chain
 from pathlib import Path
 
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.directories import LogDirectories
+from coordinator.log.directory import LogDirectory
 from coordinator.log.errors import DataDirectoryError
 from coordinator.log.names import folder_name
 from coordinator.logger import logger
@@ -26,6 +27,8 @@ class DirectoryAssignment:
         self._store = store
         self._image = store.image
         self._directories = directories
+        self._offline: set[str] = set()
+        """The ids of the directories whose partitions nobody can lead."""
         self._has_several = bool(store.image.log_directories) or len(directories.paths) > 1
         if self._has_several:
             store.place = self.place
@@ -79,13 +82,14 @@ class DirectoryAssignment:
         """Id → path of the directories that are there, and of those that are offline but were there before."""
         known = {each.directory_id: str(each.root) for each in self._directories.online}
         offline = set(map(str, self._directories.offline_paths()))
-        registered = self._image.log_directories
+        # Older versions stored the paths as they were given, perhaps relative ones.
+        registered = {key: str(Path(path).absolute()) for key, path in self._image.log_directories.items()}
         return known | {key: path for key, path in registered.items() if path in offline and key not in known}
 
     def _missing(self, known: dict[str, str], lost: list[str]) -> DataDirectoryError:
         gone = {key: path for key, path in self._image.log_directories.items() if key not in known}
         named = ", ".join(f"{path} (directory.id {key})" for key, path in gone.items())
-        replaced = [path for path in gone.values() if Path(path) in self._directories.paths]
+        replaced = [path for path in gone.values() if Path(path).absolute() in self._directories.paths]
         hint = (
             f"{replaced[0]} is another directory now: is a disk not mounted?"
             if replaced
@@ -99,16 +103,25 @@ class DirectoryAssignment:
         )
 
     def leadership(self, leadership: Leadership) -> Leadership:
-        """The given one, but without a leader for partitions in directories that are offline."""
+        """The given one, but without a leader for partitions in directories that are offline, now or later."""
+        if not self._has_several:
+            return leadership
         online = {each.directory_id for each in self._directories.online}
         offline = {key: path for key, path in self._image.log_directories.items() if key not in online}
-        if not offline:
-            return leadership
-        count = sum(self._image.partitions_by_directory[key] for key in offline)
-        logger.error(
-            "partitions are in log directories that are offline", partitions=count, directories=sorted(offline.values())
-        )
-        return _OnlineOnly(leadership, self._image, frozenset(offline))
+        self._offline.update(offline)
+        if offline:
+            count = sum(self._image.partitions_by_directory[key] for key in offline)
+            logger.error(
+                "partitions are in log directories that are offline",
+                partitions=count,
+                directories=sorted(offline.values()),
+            )
+        return _OnlineOnly(leadership, self._image, self._offline)
+
+    def set_offline(self, directory: LogDirectory) -> int:
+        """A directory has failed: nobody leads its partitions any more. Return how many these are."""
+        self._offline.add(directory.directory_id)
+        return self._image.partitions_by_directory[directory.directory_id]
 
 
 class _Free:
@@ -128,15 +141,17 @@ class _Free:
 class _OnlineOnly:
     """A Leadership in which nobody leads what is in a directory that is offline."""
 
-    def __init__(self, leadership: Leadership, image: MetadataImage, offline: frozenset[str]) -> None:
+    def __init__(self, leadership: Leadership, image: MetadataImage, offline: Set[str]) -> None:
+        """`offline` may grow."""
         self._leadership = leadership
         self._image = image
         self._offline = offline
 
     def leader_of(self, topic: str, partition: int) -> int:
-        found = self._image.topics.get(topic)
-        if found is not None and found.directory_id(partition) in self._offline:
-            return NO_LEADER
+        if self._offline:
+            found = self._image.topics.get(topic)
+            if found is not None and found.directory_id(partition) in self._offline:
+                return NO_LEADER
         return self._leadership.leader_of(topic, partition)
 
     def other_nodes(self) -> Sequence[RemoteNode]:

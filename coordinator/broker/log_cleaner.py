@@ -249,7 +249,9 @@ class LogCleaner:
         if not log.segments:  # closed meanwhile
             return
         self._retry_at_ms[log] = deadline_after(now_ms, RETRY_MS)
-        logger.error("cannot compact a log; it is tried again later", log=log.name, problem=str(problem))
+        # It may have failed to read, or to write.
+        if not self._partitions.is_disk_failure(log, problem, is_read=True):
+            logger.error("cannot compact a log; it is tried again later", log=log.name, problem=str(problem))
 
     def _store_checkpoint(self) -> None:
         cleaned = {(log.topic, log.partition): offset for log, offset in self._cleaned_to.items() if log.segments}

@@ -7,8 +7,9 @@
   appended counts only then: clients are answered, and it is read.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
 from coordinator.broker.append_notifier import AppendNotifier
@@ -44,7 +45,38 @@ class Scheduler(Protocol):
 
 
 Durable = Callable[[Any], None]
-"""Is called with None when what was appended is on stable storage."""
+"""Is called with None when what was appended is on stable storage, except in log directories that failed meanwhile."""
+
+
+class GroupCommit:
+    """The flushes of a group commit. A log directory whose disk fails does not fail the others."""
+
+    def __init__(self, flushes: Sequence[tuple[PartitionLog, Flush]]) -> None:
+        self.flushes = flushes
+        self.failed: dict[Path, Exception] = {}
+        """Log directory → what failed first in it."""
+
+    def work(self) -> list[Callable[[], None]]:
+        """What the threads have to do."""
+        by_directory: dict[Path, list[Flush]] = {}
+        for log, flush in self.flushes:
+            by_directory.setdefault(log.folder.parent, []).append(flush)
+        return [
+            partial(self._run, root, work)
+            for root, of_root in by_directory.items()
+            for work in work_of((flush.run, flush) for flush in of_root)
+        ]
+
+    def _run(self, root: Path, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except Exception as problem:
+            self.failed.setdefault(root, problem)
+            raise
+
+
+def _flush_error(problem: Exception) -> LogFlushError:
+    return problem if isinstance(problem, LogFlushError) else LogFlushError(str(problem))
 
 
 class LogFlusher:
@@ -61,6 +93,10 @@ class LogFlusher:
         clock: Callable[[], int],
     ) -> None:
         """`clock` gives ms since the epoch. `on_failure` is called when an fsync failed: the process has to stop."""
+        self.directory_failed: Callable[[Exception, Path], bool] = lambda problem, path: False
+        """DirectoryFailures.flush_failed."""
+        self.disk_error: Callable[[Exception, Path | None], bool] = lambda problem, path: False
+        """DirectoryFailures.report."""
         self.is_durable_only: Final = config[LOG_FLUSH_POLICY] == ALWAYS
         """Whether each append is flushed before it counts."""
         self._checkpoint_interval_ms = config[LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS]
@@ -109,7 +145,7 @@ class LogFlusher:
             self._threads.run([self._directories.prepare_checkpoints()], self._checkpointed)
 
     def _checkpointed(self, problem: Exception | None) -> None:
-        if problem is not None:
+        if problem is not None and not self.disk_error(problem, None):
             logger.error("cannot store the recovery points", problem=str(problem))
         self._scheduler.start(CheckpointKey(), deadline_after(self._clock(), self._checkpoint_interval_ms))
 
@@ -138,16 +174,17 @@ class LogFlusher:
 
     def _flushed(self, log: PartitionLog, flush: Flush, problem: Exception | None) -> None:
         if problem is not None:
-            self._failed(problem)
+            flush.let_go()
+            del self._flushing[log]
+            failure = _flush_error(problem)
+            # Without threads this is called in the middle of an append.
+            if not self.disk_error(failure, log.folder):
+                self._on_failure(failure)
             return
         log.finish_flush(flush)
         wanted = self._flushing.pop(log)
         if wanted and not log.is_closed:
             self._flush(log, only_rolled=all(wanted))
-
-    def _failed(self, problem: Exception) -> None:
-        failure = problem if isinstance(problem, LogFlushError) else LogFlushError(str(problem))
-        self._on_failure(failure)
 
     # ------------------------------------------------------------------------------------------------ group commit
 
@@ -176,13 +213,19 @@ class LogFlusher:
         logs, self._dirty = list(self._dirty), {}
         self._committing, self._waiting = self._waiting, []
         flushes = [(log, flush) for log in logs if (flush := log.start_flush()) is not None]
-        self._threads.run(work_of((flush.run, flush) for _, flush in flushes), partial(self._committed, flushes))
+        round_ = GroupCommit(flushes)
+        self._threads.run(round_.work(), partial(self._committed, round_))
 
-    def _committed(self, flushes: list[tuple[PartitionLog, Flush]], problem: Exception | None) -> None:
-        if problem is not None:
-            self._failed(problem)  # nobody is answered: what was to be durable may be lost
-            return
-        for log, flush in flushes:
+    def _committed(self, round_: "GroupCommit", problem: Exception | None) -> None:
+        for path, failed in round_.failed.items():
+            failure = _flush_error(failed)
+            if not self.directory_failed(failure, path):
+                self._on_failure(failure)
+                return  # nobody is answered: what was to be durable may be lost
+        for log, flush in round_.flushes:
+            if log.folder.parent in round_.failed:
+                flush.let_go()
+                continue
             log.finish_flush(flush)
             self._notifier.mark_durable(log)
         durable, self._committing = self._committing or [], None
@@ -193,7 +236,13 @@ class LogFlusher:
 
     def store_log_start_offsets(self, done: Callable[[Exception | None], None]) -> None:
         """Make the log start offsets durable, before the records before them are removed; `done` gets what failed."""
-        self._threads.run([self._directories.prepare_log_start_offsets()], done)
+
+        def stored(problem: Exception | None) -> None:
+            if problem is not None:
+                self.disk_error(problem, None)
+            done(problem)
+
+        self._threads.run([self._directories.prepare_log_start_offsets()], stored)
 
     def finish(self) -> None:
         """Before a clean stop, when nobody is to be answered any more: let all that waits go on without a flush.

@@ -14,6 +14,7 @@ from coordinator.config.settings import Config
 from coordinator.log.config import LogConfig
 from coordinator.log.directories import LogDirectories
 from coordinator.log.directory import LogDirectory
+from coordinator.log.errors import LogFlushError
 from coordinator.log.files import FileSystem
 from coordinator.log.names import folder_name
 from coordinator.log.partition_log import PartitionLog
@@ -55,15 +56,18 @@ class Partitions:
         """By topic: what its logs were given last."""
         self._slices = slices
         self._storage_errors = StorageErrors("cannot open a log; the others are served")
+        self._append_errors = StorageErrors("cannot append to a log; what is stored is still served")
         self._read_errors = StorageErrors("cannot read a log: look at its disk; what can be read is served")
         self._deleting: dict[str, Deletion] = {}
         """By the name of the deleted topic."""
         self._removal_listeners: list[Callable[[PartitionLog], None]] = []
         self.on_open: Callable[[PartitionLog], None] = lambda log: None
         """Is called with each log that was opened."""
+        self.on_disk_error: Callable[[Exception, Path | None, bool], bool] = lambda problem, path, is_read: False
+        """DirectoryFailures.report."""
 
     def add_removal_listener(self, listener: Callable[[PartitionLog], None]) -> None:
-        """Call `listener` with each open log that is deleted with its topic."""
+        """Call `listener` with each open log that is deleted with its topic, or whose log directory has failed."""
         self._removal_listeners.append(listener)
 
     def large_recoveries(self, new_files: Callable[[], FileSystem]) -> list[Callable[[], None]]:
@@ -111,15 +115,40 @@ class Partitions:
             return log
         try:
             return self._open(self._image.topics[topic], partition)
+        except LogFlushError as problem:
+            # Of what a recovery has found.
+            home = self.directory_of(topic, partition)
+            if home is None or not self.on_disk_error(problem, home.root, False):
+                raise
+            return ErrorCode.KAFKA_STORAGE_ERROR
         except OSError as problem:
             if problem.errno in OUT_OF_DESCRIPTORS:
                 raise
-            self._storage_errors.report(folder_name(topic, partition), problem)
+            home = self.directory_of(topic, partition)
+            if home is None or not self.on_disk_error(problem, home.root, True):
+                self._storage_errors.report(folder_name(topic, partition), problem)
             return ErrorCode.KAFKA_STORAGE_ERROR
 
     def cannot_read(self, log: PartitionLog, problem: Exception) -> None:
         """A request could not read a log: say so, but not once for each."""
-        self._read_errors.report(log.name, problem)
+        if not self.is_disk_failure(log, problem, is_read=True):
+            self._read_errors.report(log.name, problem)
+
+    def cannot_append(self, log: PartitionLog, problem: Exception) -> None:
+        """A request could not append to a log: say so, but not once for each."""
+        if not self.is_disk_failure(log, problem):
+            self._append_errors.report(log.name, problem)
+
+    def is_disk_failure(self, log: PartitionLog, problem: Exception, *, is_read: bool = False) -> bool:
+        """Whether an error means that the log directory has failed, which then has a line of its own."""
+        return self.on_disk_error(problem, log.folder, is_read)
+
+    def take_offline(self, directory: LogDirectory) -> None:
+        """Forget the logs of a log directory that has failed. Nobody leads their partitions any more."""
+        for log in self._directories.take_offline(directory):
+            if self._logs.pop((log.topic, log.partition), None) is not None:
+                for listener in self._removal_listeners:
+                    listener(log)
 
     def get(self, topic: str, partition: int) -> PartitionLog:
         """The log of a partition that is known to exist, whichever node leads it."""
@@ -161,6 +190,11 @@ class Partitions:
         """The log directories (log.dirs), in this order, those that are offline among them."""
         return self._directories.paths
 
+    @property
+    def some_are_offline(self) -> bool:
+        """Whether a log directory is offline."""
+        return bool(self._directories.offline_paths())
+
     def directory(self, path: Path) -> LogDirectory | None:
         """The log directory with this path; None if it is offline."""
         return next((each for each in self._directories.online if each.root == path), None)
@@ -191,7 +225,7 @@ class Partitions:
         for partition in range(topic.partitions):
             # At once, so that a topic of this name that is created meanwhile does not get it.
             deletion.waiting[partition] = self._logs.pop((topic.name, partition), None)
-        self._slices.start(self._delete_next(topic.name, deletion), lambda _: None, _deletion_failed)
+        self._slices.start(self._delete_next(topic.name, deletion), lambda _: None, self._deletion_failed)
 
     def _delete_next(self, topic: str, deletion: Deletion) -> Steps[None]:
         while deletion.waiting:
@@ -200,6 +234,12 @@ class Partitions:
         if self._deleting.get(topic) is deletion:
             del self._deleting[topic]
         yield from self._directories.remove_renamed(deletion.renamed)
+
+    def _deletion_failed(self, problem: Exception) -> None:
+        if not self.on_disk_error(problem, None, False):
+            logger.error(
+                "cannot delete the logs of a topic; what is left is set aside at the next start", problem=str(problem)
+            )
 
     def _rename_log(self, topic: str, partition: int, deletion: Deletion) -> None:
         # If this fails, the partition goes on waiting: a later topic of this name must not get the log.
@@ -227,7 +267,3 @@ class Partitions:
         self._logs[topic.name, partition] = log
         self.on_open(log)
         return log
-
-
-def _deletion_failed(problem: Exception) -> None:
-    logger.error("cannot delete the logs of a topic; what is left is set aside at the next start", problem=str(problem))

@@ -27,7 +27,6 @@ from coordinator.broker.partitions import Partitions
 from coordinator.broker.producer_directory import ProducerDirectory
 from coordinator.broker.producers import AppendedBatch, ProducerStates, Verification, has_producer_id
 from coordinator.broker.slices import Steps
-from coordinator.broker.storage_errors import StorageErrors
 from coordinator.config.key import INT64_MAX
 from coordinator.config.server_keys import PRODUCE_MAX_DECOMPRESSED_BYTES
 from coordinator.config.settings import Config
@@ -91,7 +90,6 @@ class ProduceService:
         self._partitions = partitions
         self._notifier = notifier
         self._producers = producers
-        self._storage_errors = StorageErrors("cannot append to a log; what is stored is still served")
         self._decompressed_bytes_max = config[PRODUCE_MAX_DECOMPRESSED_BYTES]
 
     def produce_at_once(self, request: ProduceRequest, api_version: int, now_ms: int) -> ProduceResponse | None:
@@ -223,7 +221,7 @@ class ProduceService:
         except RecordListTooLarge as problem:
             return rejected_partition(index, ErrorCode.MESSAGE_TOO_LARGE, str(problem))
         except (LogAppendError, OSError, CorruptBatch) as problem:
-            self._storage_errors.report(log.name, problem)
+            self._partitions.cannot_append(log, problem)
             return rejected_partition(index, ErrorCode.KAFKA_STORAGE_ERROR, str(problem))
 
     def _validate(

@@ -167,7 +167,8 @@ class Retention:
                 deleted += 1
                 yield
         except OSError as problem:
-            _report(log.name, problem)
+            if not self._partitions.is_disk_failure(log, problem):
+                _report(log.name, problem)
         if deleted:
             logger.info("deleted segments", log=log.name, segments=deleted, log_start_offset=log.log_start_offset)
             self._timers.start(RemovalKey(log, deleted), deadline_after(now_ms, log.config.file_delete_delay_ms))

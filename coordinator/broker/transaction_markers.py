@@ -58,7 +58,8 @@ class MarkerWriter:
             )
             log.append_prebuilt([PrebuiltBatch(batch, offset)], now_ms)
         except (LogAppendError, RecordListTooLarge, OSError) as problem:
-            logger.error("cannot write a marker", log=log.name, problem=str(problem))
+            if not self._partitions.is_disk_failure(log, problem, is_read=not isinstance(problem, LogAppendError)):
+                logger.error("cannot write a marker", log=log.name, problem=str(problem))
             return ErrorCode.KAFKA_STORAGE_ERROR
         self._producers.marker_appended(log, marker, offset, now_ms)
         self._notifier.mark_appended(log)

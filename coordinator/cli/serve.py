@@ -19,7 +19,7 @@ from coordinator.config.network_keys import LISTENERS
 from coordinator.config.properties import parse_settings, read_properties
 from coordinator.config.server_keys import LOG_DIRS
 from coordinator.config.settings import Config
-from coordinator.log.errors import LogError, LogFlushError, LogStopError
+from coordinator.log.errors import LogDirectoryFailed, LogError, LogFlushError, LogStopError
 from coordinator.logger import logger
 
 CANNOT_START = 2
@@ -30,7 +30,7 @@ KEPT_BYTES = 64 << 20
 """How much freed memory at the end of the heap is kept."""
 MAPPED_BYTES_MIN = 32 << 20
 """From this size on memory is mapped, and given back when it is freed; the largest value that is allowed."""
-DATA_MAY_BE_LOST = 1
+DATA_MAY_BE_LOST = DISK_FAILED = 1
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -83,6 +83,9 @@ def command(
     except LogFlushError as problem:
         click.echo(f"coordinator: stopping: acknowledged data may be lost: {problem}", err=True)
         sys.exit(DATA_MAY_BE_LOST)
+    except LogDirectoryFailed as problem:
+        click.echo(f"coordinator: stopping: {problem}", err=True)
+        sys.exit(DISK_FAILED)
     except LogStopError as problem:
         click.echo(f"coordinator: stopped: {problem}", err=True)
         sys.exit(DATA_MAY_BE_LOST)
@@ -112,10 +115,10 @@ async def _serve(config: Config, ready_file: Path | None, log_lines_dropped: Cal
     watchdog = Watchdog()
     watchdog.start()
     stopping = loop.create_task(stop_requested.wait())
-    await asyncio.wait((stopping, node.flush_failure), return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait((stopping, node.failure), return_when=asyncio.FIRST_COMPLETED)
     watchdog.stop()
-    if node.flush_failure.done():
-        raise node.flush_failure.result()
+    if node.failure.done():
+        raise node.failure.result()
     await node.stop()
 
 

@@ -77,7 +77,7 @@ class Config:
         return value
 
     def log_directories(self) -> list[Path]:
-        """The directories of `log.dirs`, none of them twice.
+        """The directories of `log.dirs` as absolute paths, none of them twice.
 
         Raises:
             ConfigError: an entry of the list is empty, or a directory is named twice.
@@ -86,7 +86,7 @@ class Config:
         names = [name.strip() for name in text.split(",")]
         if not all(names):
             raise ConfigError(f"{LOG_DIRS.name}={text}: the name of a directory is empty")
-        paths = [Path(name) for name in names]
+        paths = [Path(name).absolute() for name in names]
         for number, path in enumerate(paths):
             if path.resolve() in [other.resolve() for other in paths[:number]]:
                 raise ConfigError(f"{LOG_DIRS.name}={text}: {path} is named twice")

@@ -1,6 +1,7 @@
 """The directories of `log.dirs` together (LogManager.java): which log lies where, and what is done with all of them."""
 
 import errno
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -11,6 +12,7 @@ from coordinator.log.checkpoints import CheckpointFile, TopicPartition
 from coordinator.log.config import LogConfig
 from coordinator.log.coordinator_epoch import next_coordinator_epoch
 from coordinator.log.directory import LogDirectory
+from coordinator.log.disk_failure import is_disk_failure
 from coordinator.log.disk_threads import Run, run_in_turn
 from coordinator.log.errors import DataDirectoryError, OfflineDirectory, UnusableDirectory
 from coordinator.log.files import DiskFileSystem, FileSystem
@@ -39,6 +41,8 @@ class LogDirectories:
         self._by_id = {each.directory_id: each for each in self.online}
         self._homes: dict[TopicPartition, LogDirectory] = {}
         """The logs that are on disk or open."""
+        self._offline: dict[LogDirectory, Iterator[None]] = {}
+        """Those that failed since the start, with what closes them."""
 
     @classmethod
     def open(
@@ -96,6 +100,31 @@ class LogDirectories:
         """The directories of `log.dirs` that cannot be used."""
         online = {each.root for each in self.online}
         return [path for path in self.paths if path not in online]
+
+    def root_of(self, path: Path) -> Path | None:
+        """The path of the directory, offline or not, that has a file; None if none has."""
+        roots = {self.metadata.root, *self.paths}
+        return next((each for each in (path, *path.parents) if each in roots), None)
+
+    def is_gone(self, root: Path) -> bool:
+        """Whether a directory that was opened is there no more, as when its disk was unmounted."""
+        try:
+            return not self._fs.exists(root / META_PROPERTIES)
+        except OSError as problem:
+            return is_disk_failure(problem)
+
+    def take_offline(self, directory: LogDirectory) -> list[PartitionLog]:
+        """A directory of `online` has failed: use it no more. Return its logs that are open, for `close_offline`."""
+        self.online.remove(directory)
+        del self._by_id[directory.directory_id]
+        self._homes = {key: home for key, home in self._homes.items() if home is not directory}
+        self._offline[directory] = directory.abandon()
+        return directory.logs()
+
+    def close_offline(self, directory: LogDirectory) -> Generator[None, None, None]:
+        """Close the files of a directory that was taken offline, a log in each step, and release its lock."""
+        yield from self._offline.get(directory, ())
+        self._offline.pop(directory, None)
 
     def find_homes(self, set_aside: Callable[[LogDirectory, str, int], bool]) -> None:
         """Find out where each log is. Those for which `set_aside` returns True do not count.
@@ -242,7 +271,7 @@ class LogDirectories:
 
     def prepare_log_start_offsets(self) -> Callable[[], None]:
         """Call that of each LogDirectory; what is returned raises the first OSError when it has tried all."""
-        return _all_of([each.prepare_log_start_offsets() for each in self._all()])
+        return _all_of([_naming(each, each.prepare_log_start_offsets()) for each in self._all()])
 
     def write_log_start_offsets(self) -> None:
         """Store the start offset of each log.
@@ -253,8 +282,17 @@ class LogDirectories:
         self.prepare_log_start_offsets()()
 
     def prepare_checkpoints(self) -> Callable[[], None]:
-        """Call that of each LogDirectory; what is returned raises the first OSError when it has tried all."""
-        return _all_of([each.prepare_checkpoints() for each in self._all()])
+        """Call that of each LogDirectory; what is returned raises the first OSError when it has tried all.
+
+        A directory that is gone is such an error, also if there is nothing to write.
+        """
+        directories = list(self._all())
+        checks = [partial(self._check, each) for each in directories]
+        return _all_of([*checks, *(_naming(each, each.prepare_checkpoints()) for each in directories)])
+
+    def _check(self, directory: LogDirectory) -> None:
+        if self.is_gone(directory.root):
+            raise OfflineDirectory(errno.ENOENT, "the log directory is gone", str(directory.root))
 
     def close(self, *, clean: bool = True, run: Run = run_in_turn) -> None:
         """Close all logs and release the locks (LogDirectory.close).
@@ -263,7 +301,10 @@ class LogDirectories:
             LogFlushError: an fsync failed; the next start recovers the logs of that directory.
             OSError: a file cannot be written; the next start recovers the logs of that directory.
         """
-        _all_of([partial(each.close, clean=clean, run=run) for each in self._all()])()
+        offline: list[Callable[[], object]] = [
+            partial(deque, self.close_offline(each), 0) for each in list(self._offline)
+        ]
+        _all_of([*offline, *(partial(each.close, clean=clean, run=run) for each in self._all())])()
 
     def close_unused(self) -> None:
         """Close after a start that failed: a directory that needed no recovery then needs none the next time."""
@@ -296,7 +337,9 @@ class SplitCheckpoint:
         Raises:
             OSError: a file cannot be written; the others are.
         """
-        split: dict[LogDirectory, dict[TopicPartition, int]] = {each: {} for each in self._files}
+        split: dict[LogDirectory, dict[TopicPartition, int]] = {
+            each: {} for each in self._files if each in self._directories.online
+        }
         for key, offset in offsets.items():
             home = self._directories.home(*key)
             if home is not None:
@@ -357,6 +400,20 @@ def _at_the_same_time(
         return [result_of(each) for each in opens]
     with ThreadPoolExecutor(len(opens), thread_name_prefix="log-dir") as threads:
         return list(threads.map(result_of, opens))
+
+
+def _naming(directory: LogDirectory, work: Callable[[], None]) -> Callable[[], None]:
+    """Let an OSError that names no file name the directory: the error of a write to an open file does not."""
+
+    def run() -> None:
+        try:
+            work()
+        except OSError as problem:
+            if problem.filename is not None:
+                raise
+            raise OSError(problem.errno, problem.strerror, str(directory.root)) from problem
+
+    return run
 
 
 def _all_of(works: Sequence[Callable[[], object]]) -> Callable[[], None]:

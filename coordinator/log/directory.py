@@ -3,6 +3,7 @@
 import errno
 import uuid
 from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -398,6 +399,17 @@ class LogDirectory:
             for log in self._logs.values():
                 log.close()
             self._lock.release()
+
+    def abandon(self) -> Generator[None, None, None]:
+        """Close the logs of a directory that has failed, one in each step, and release the lock."""
+        try:
+            for log in list(self._logs.values()):
+                with suppress(OSError):  # nothing of this directory is trusted any more
+                    log.close()
+                yield
+        finally:
+            with suppress(OSError):
+                self._lock.release()
 
     def _remove_deleted(self) -> None:
         for name in self._fs.names(self.root):

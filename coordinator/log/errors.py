@@ -25,6 +25,10 @@ class OfflineDirectory(OSError):
     """The log of a partition lies in a log directory that cannot be used (KAFKA_STORAGE_ERROR)."""
 
 
+class LogDirectoryFailed(LogError):
+    """A log directory without which nothing can be served failed. The process must stop. The message is one line."""
+
+
 class OffsetOutOfRange(LogError):
     """A read before the start offset or after the end offset of a log."""
 

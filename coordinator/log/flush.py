@@ -40,6 +40,11 @@ class Flush:
         """All that is flushed."""
         return (*self.finished, self.active) if self.active is not None else self.finished
 
+    def let_go(self) -> None:
+        """The flush has ended, however."""
+        for segment in self.segments:
+            segment.let_go()
+
     def run(self, without: Collection[Path] = ()) -> None:
         """Return when the records are on stable storage. The directories `without` are flushed by somebody else.
 

@@ -193,7 +193,7 @@ class PartitionLog:
         Raises:
             OSError: a file cannot be written or removed.
         """
-        if self._fs.is_directory(self.folder):
+        if not self.is_closed and self._fs.is_directory(self.folder):
             for segment in self.segments.items:
                 segment.transaction_index.save(self._fs, flush=flush)
             producer_snapshot.write_snapshot(self._fs, self.folder, offset, data, flush=flush)
@@ -499,8 +499,7 @@ class PartitionLog:
 
     def finish_flush(self, flush: Flush) -> None:
         """Advance the recovery point to the end of a completed flush."""
-        for segment in flush.segments:
-            segment.let_go()
+        flush.let_go()
         self.recovery_point = max(self.recovery_point, flush.end_offset)
         self._flushed_bytes = max(self._flushed_bytes, flush.appended_bytes)
         self._flush_trigger.schedule(self)

@@ -5,12 +5,14 @@ place of its records (`compaction.py`).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
 
 from _wire.errors import MalformedMessage
 from _wire.records import Record, build_batch, parse_records
+from coordinator.log.errors import LogAppendError
 from coordinator.log.names import METADATA_LOG, check_topic_name
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.rewrite import batches_of
@@ -63,6 +65,8 @@ class MetadataStore:
         self._producer_ids: Iterator[int] = iter(())
         self.on_change: Callable[[], None] = lambda: None
         """Is called after each change."""
+        self.on_disk_error: Callable[[Exception, Path], object] = lambda problem, path: None
+        """Is called when a change cannot be appended, with the folder of the log."""
         self.place: Callable[[Sequence[NewTopic]], list[list[str]]] = lambda topics: [[] for _ in topics]
         """Returns the ids of the log directories for the partitions of new topics (TopicRecord.directories)."""
         try:
@@ -171,7 +175,11 @@ class MetadataStore:
         batches = bytearray()
         for values in batches_of([encode_record(record) for record in records]):
             batches += build_batch([(None, value, []) for value in values], timestamp_ms=now_ms)
-        self._log.append(batches, 0, now_ms)
+        try:
+            self._log.append(batches, 0, now_ms)
+        except LogAppendError as problem:
+            self.on_disk_error(problem, self._log.folder)
+            raise
         self._log.flush()
         for record in records:
             self.image.apply(record)

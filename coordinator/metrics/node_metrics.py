@@ -62,7 +62,7 @@ class Measured:
     """Transactional ids, open transactions, those whose markers are being written, and how many timed out."""
     now_ms: Callable[[], int]
     compaction: Compaction
-    offline_log_directories: int
+    offline_log_directories: Callable[[], int]
 
 
 class NodeMetrics:
@@ -203,7 +203,7 @@ class NodeMetrics:
             (d.COMPACTED_BYTES, node.compaction.bytes_before),
             (d.COMPACTED_BYTES_KEPT, node.compaction.bytes_after),
             (d.UNCLEANABLE_LOGS, node.compaction.uncleanable),
-            (d.OFFLINE_LOG_DIRECTORIES, node.offline_log_directories),
+            (d.OFFLINE_LOG_DIRECTORIES, node.offline_log_directories()),
         ):
             yield metric, [((), value)]
 

@@ -13,6 +13,11 @@ AuditRecord = Record
 class StoreError(OSError):
     """The log behind a shard could not be written or read; nothing of the batch counts as stored."""
 
+    def __init__(self, message: str, *, is_told: bool = False) -> None:
+        """`is_told`: the log directory failed, which has a line of its own."""
+        super().__init__(message)
+        self.is_told = is_told
+
 
 class Store(Protocol):
     """The log behind a shard."""

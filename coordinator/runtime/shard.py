@@ -257,7 +257,8 @@ class Shard(Generic[Machine]):
         if problem is None:
             self._appended = batch
         else:
-            logger.error("cannot append; reloading the partition", partition=self.partition, problem=str(problem))
+            if not problem.is_told:
+                logger.error("cannot append; reloading the partition", partition=self.partition, problem=str(problem))
             self._load_cause = Cause.STORE_FAILED
             self._fail_batch(batch)
         if not self._is_appending:

@@ -43,6 +43,7 @@ class LogStore:
         audit_chain: bool = False,
         meter: AppendMeter | None = None,
         when_durable: Callable[[Callable[[None], None]], None] | None = None,
+        is_disk_failure: Callable[[PartitionLog, Exception], bool] = lambda log, problem: False,
     ) -> None:
         """`compression` is the codec for `__consumer_offsets`, by its name in `_wire/compression.py`.
 
@@ -50,6 +51,8 @@ class LogStore:
         one before it.
 
         With `when_durable`, a batch counts when that calls back (`log.flush.policy`), else as soon as it is written.
+
+        `is_disk_failure` is told of appends that failed, and says whether the log directory has failed.
 
         A replay reads `load_bytes` at a time. Without `checkpoints` it reads the whole audit topic. A `meter` measures
         the appends.
@@ -65,6 +68,7 @@ class LogStore:
         self._audit_chain = audit_chain
         self._meter = meter
         self._when_durable = when_durable
+        self._is_disk_failure = is_disk_failure
         self._last_hash: bytes | None = None
         """Of the last record of the audit log; None: it has to be read from there."""
         self.batch_bytes_max = min(offsets.config.max_message_bytes, offsets.config.segment_bytes)
@@ -83,6 +87,7 @@ class LogStore:
         lacks events that are stored.
         """
         problem: StoreError | None = None
+        log = self._audit
         if self._meter is not None:
             self._meter.begin()
         try:
@@ -91,9 +96,10 @@ class LogStore:
             if audit:
                 self._write(self._audit, self._build_audit(audit, self._audit.log_end_offset, now_ms), now_ms)
             if stored:
+                log = self._offsets
                 self._write(self._offsets, self._build_all(stored, now_ms), now_ms)
         except (LogAppendError, RecordListTooLarge) as error:
-            problem = StoreError(str(error))
+            problem = StoreError(str(error), is_told=self._is_disk_failure(log, error))
             self._last_hash = None
         if self._meter is not None:
             self._meter.end(len(audit), problem is not None)

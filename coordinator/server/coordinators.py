@@ -22,7 +22,7 @@ from coordinator.runtime.checked import make_state_machine
 from coordinator.runtime.group_coordinator import GroupCoordinator
 from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.sessions import SessionTable
-from coordinator.runtime.shard import Shard
+from coordinator.runtime.shard import Shard, ShardState
 from coordinator.runtime.store import LogStore
 from coordinator.server.loop_scheduler import LoopScheduler
 from coordinator.server.metered import metered_shard
@@ -75,11 +75,24 @@ def make_group_coordinator(
             config[AUDIT_CHAIN],
             meter=None if metrics is None else metrics.runtime.appends,
             when_durable=when_durable,
+            is_disk_failure=partitions.is_disk_failure,
         )
         audit = AuditProjector(config[NODE_ID], coordinator_epoch, cluster=partitions)
         machine = make_state_machine(audit, sessions, timers)
         shards.append(make_shard(index, machine, store, pending))
     return GroupCoordinator(shards, wheel, timers, sessions, environment, checkpoints, request_iteration)
+
+
+def unload_offline(partitions: Partitions, groups: GroupCoordinator, transactions: TransactionCoordinator) -> None:
+    """Unload the shards whose partitions have lost their leader: a log directory has failed."""
+    for group_shard in groups.shards:
+        index = group_shard.partition
+        is_led = partitions.leads(OFFSETS_TOPIC, index) and partitions.leads(AUDIT_TOPIC, index)
+        if group_shard.state is not ShardState.INACTIVE and not is_led:
+            groups.unload(index)
+    for shard in transactions.shards:
+        if shard.state is not ShardState.INACTIVE and not partitions.leads(TRANSACTIONS_TOPIC, shard.partition):
+            transactions.unload(shard.partition)
 
 
 def make_transaction_coordinator(
@@ -106,10 +119,24 @@ def make_transaction_coordinator(
 
     def make_shard(index: int) -> Shard[TransactionStateMachine]:
         log = partitions.get(TRANSACTIONS_TOPIC, index)
-        store = TransactionStore(log, partitions.leader_epoch, notifier.mark_appended, load_bytes, when_durable)
+        store = TransactionStore(
+            log,
+            partitions.leader_epoch,
+            notifier.mark_appended,
+            load_bytes,
+            when_durable,
+            partitions.is_disk_failure,
+        )
         return Shard(index, TransactionStateMachine(wheel, addresses.transactional_ids), store, pending)
 
     markers = MarkerSender(
-        marker_writer.write, complete, slices, scheduler, now_ms, partitions.leader_epoch, when_durable
+        marker_writer.write,
+        complete,
+        slices,
+        scheduler,
+        now_ms,
+        partitions.leader_epoch,
+        when_durable,
+        partitions.leads,
     )
     return TransactionCoordinator(make_shard, wheel, markers, pending, environment, scheduler.request_iteration)

@@ -15,6 +15,7 @@ from coordinator.audit.schema import CoordinatorStarted, CoordinatorStopped
 from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.cleaner_thread import CleanerThread
 from coordinator.broker.directory_assignment import DirectoryAssignment
+from coordinator.broker.directory_failures import DirectoryFailures
 from coordinator.broker.fetch import FetchService, FetchTimeoutKey
 from coordinator.broker.log_cleaner import LogCleaner
 from coordinator.broker.log_flusher import LogFlusher
@@ -42,7 +43,7 @@ from coordinator.log.checkpoints import CLEANER_OFFSETS, GROUP_AUDIT
 from coordinator.log.config import LogConfig
 from coordinator.log.directories import LogDirectories
 from coordinator.log.disk_threads import DiskThreads, InLine, run_in_threads, run_in_turn
-from coordinator.log.errors import LogFlushError, LogStopError
+from coordinator.log.errors import LogError, LogFlushError, LogStopError
 from coordinator.log.files import DiskFileSystem, FileSystem
 from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
@@ -54,7 +55,7 @@ from coordinator.runtime.audit_checkpoints import AuditCheckpoints
 from coordinator.runtime.checked import SWITCH, checks_are_armed
 from coordinator.runtime.sessions import SessionTable
 from coordinator.server.api_table import dispatch_table
-from coordinator.server.coordinators import make_group_coordinator, make_transaction_coordinator
+from coordinator.server.coordinators import make_group_coordinator, make_transaction_coordinator, unload_offline
 from coordinator.server.descriptors import DescriptorReserve, files_of_the_logs
 from coordinator.server.handlers.transactional_writes import complete_offsets
 from coordinator.server.limits import ConnectionLimits
@@ -116,8 +117,11 @@ class Node:
         self._metrics: NodeMetrics | None = None
         self._leadership = leadership or SingleNode(config[NODE_ID])
         self._clock: Clock = SystemClock() if testing is None else testing.clock
-        self.flush_failure: asyncio.Future[LogFlushError] = asyncio.get_running_loop().create_future()
-        """Done when an fsync failed: what it was to make safe may be lost, so the process must end without a stop."""
+        self.failure: asyncio.Future[LogError] = asyncio.get_running_loop().create_future()
+        """Done when the process must end without a stop.
+
+        An fsync failed, so what it was to make safe may be lost; or a log directory without which it cannot go on.
+        """
 
     async def start(self) -> None:
         """Open the logs, replay, listen.
@@ -135,7 +139,7 @@ class Node:
             self._descriptors = DescriptorReserve(disk.open_count)
         else:
             files, self._descriptors = self._testing.files, DescriptorReserve()
-        metadata_path = Path(config[METADATA_LOG_DIR]) if config[METADATA_LOG_DIR] else None
+        metadata_path = Path(config[METADATA_LOG_DIR]).absolute() if config[METADATA_LOG_DIR] else None
         self._directories = LogDirectories.open(
             config.log_directories(), metadata_path, node_id=config[NODE_ID], fs=files
         )
@@ -172,9 +176,15 @@ class Node:
         self._leadership = assignment.leadership(self._leadership)
         partitions = Partitions(self._directories, image, config, self._leadership, slices)
         self._flusher = flusher = LogFlusher(
-            config, self._directories, notifier, self.scheduler, self._disk_threads, self._flush_failed, now_ms
+            config, self._directories, notifier, self.scheduler, self._disk_threads, self._fail, now_ms
         )
         partitions.on_open = flusher.opened
+        failures = DirectoryFailures(
+            self._directories, partitions, assignment, slices, asyncio.get_running_loop().call_soon, self._fail
+        )
+        partitions.on_disk_error = flusher.disk_error = failures.report
+        flusher.directory_failed = failures.flush_failed
+        metadata.on_disk_error = failures.report
         await self._recover_large_logs(partitions)
         topics = Topics(metadata, partitions, config)
         topics.create_internal_topics(now_ms())
@@ -239,6 +249,8 @@ class Node:
             now_ms,
             when_durable,
         )
+
+        failures.add_listener(partial(unload_offline, partitions, coordinator, transactions))
 
         def start_transactions() -> None:
             count = metadata.image.partition_count(TRANSACTIONS_TOPIC)
@@ -312,7 +324,7 @@ class Node:
             throttling,
             environment,
             slices,
-            self._flush_failed,
+            self._fail,
         )
         broker.resume = self.dispatcher.handle
         self._listeners = Listeners(
@@ -378,7 +390,7 @@ class Node:
         try:
             return metadata.allocate_producer_id(now_ms)
         except LogFlushError as problem:
-            self._flush_failed(problem)
+            self._fail(problem)
             raise
 
     def _measure(
@@ -403,7 +415,7 @@ class Node:
                 transactions=self.parts.transactions.counts,
                 now_ms=self._clock.now_ms,
                 compaction=self._cleaner.counts,
-                offline_log_directories=len(self._directories.offline_paths()),
+                offline_log_directories=lambda: len(self._directories.offline_paths()),
             )
         )
 
@@ -420,9 +432,9 @@ class Node:
         self._disk_threads.stop(wait=False)
         self._directories.close(clean=False)
 
-    def _flush_failed(self, problem: LogFlushError) -> None:
-        if not self.flush_failure.done():
-            self.flush_failure.set_result(problem)
+    def _fail(self, problem: LogError) -> None:
+        if not self.failure.done():
+            self.failure.set_result(problem)
 
     @property
     def bootstrap(self) -> str:

@@ -82,8 +82,13 @@ class MarkerSender:
         now_ms: Callable[[], int],
         coordinator_epoch: int,
         when_durable: Callable[[Callable[[None], None]], None] | None = None,
+        leads: Callable[[str, int], bool] = lambda topic, partition: True,
     ) -> None:
-        """With `when_durable`, a transaction is complete when that calls back after its last marker."""
+        """With `when_durable`, a transaction is complete when that calls back after its last marker.
+
+        Not if one of its partitions is then not led (`leads`) any more, because its log directory has failed.
+        """
+        self._leads = leads
         self._when_durable = when_durable
         self.on_complete: Callable[[Transaction], None] = lambda transaction: None
         """Called when all markers of a transaction are written."""
@@ -174,7 +179,15 @@ class MarkerSender:
         if self._when_durable is None:
             self._complete(sending)
         else:
-            self._when_durable(lambda _: self._complete(sending))
+            self._when_durable(lambda _: self._durable(sending))
+
+    def _durable(self, sending: Sending) -> None:
+        """Complete the transaction. A marker in a log directory that has failed meanwhile is written again later."""
+        sending.remaining = {tp for tp in sending.transaction.partitions if not self._leads(tp.topic, tp.partition)}
+        if sending.remaining:
+            self._check(sending)
+        else:
+            self._complete(sending)
 
     def _complete(self, sending: Sending) -> None:
         transactional_id = sending.transaction.transactional_id

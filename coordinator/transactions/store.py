@@ -29,12 +29,16 @@ class TransactionStore:
         appended: Callable[[PartitionLog], None],
         load_bytes: int,
         when_durable: WhenDurable | None = None,
+        is_disk_failure: Callable[[PartitionLog, Exception], bool] = lambda log, problem: False,
     ) -> None:
         """A replay reads `load_bytes` at a time.
+
+        `is_disk_failure` is told of appends that failed, and says whether the log directory has failed.
 
         With `when_durable`, a batch counts when that calls back (`log.flush.policy`), else as soon as it is written.
         """
         self._when_durable = when_durable
+        self._is_disk_failure = is_disk_failure
         self._log = log
         self._leader_epoch = leader_epoch
         self._appended = appended
@@ -60,7 +64,7 @@ class TransactionStore:
                     offset += 1
             self._write(built, now_ms)
         except (LogAppendError, RecordListTooLarge) as error:
-            problem = StoreError(str(error))
+            problem = StoreError(str(error), is_told=self._is_disk_failure(self._log, error))
         if self._when_durable is None or problem is not None:
             completed(problem)
         else:

@@ -20,7 +20,7 @@ def test_the_node_reports_a_failed_flush(tmp_path, monkeypatch):
         monkeypatch.setattr("coordinator.log.partition_log.PartitionLog.flush", fail)
         asking = asyncio.get_running_loop().run_in_executor(None, ask_for_a_topic, node.bootstrap)
         try:
-            return await asyncio.wait_for(node.flush_failure, 10)
+            return await asyncio.wait_for(node.failure, 10)
         finally:
             monkeypatch.undo()
             await node.stop()

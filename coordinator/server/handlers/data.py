@@ -88,7 +88,7 @@ class DataHandlers:
         if request.acks != 0:
             if not self._node.flusher.is_durable_only:
                 return response
-            self._node.flusher.when_durable(lambda _: call.connection.send_response(response))
+            self._node.flusher.when_durable(lambda _: self._produced(response, call))
             return DEFERRED
         rejected = next(
             filter(None, (each.error_code for topic in response.responses for each in topic.partition_responses)), 0
@@ -97,6 +97,24 @@ class DataHandlers:
             # No response is expected. As on Kafka, the client reconnects and then requests metadata again.
             call.connection.reject(f"a Produce with acks=0 failed: {ErrorCode(rejected).name}")
         return NO_RESPONSE
+
+    def _produced(self, response: ProduceResponse, call: RequestContext) -> None:
+        """The appends are durable, but for those in a log directory that has failed meanwhile."""
+        if self._node.partitions.some_are_offline:
+            for topic in response.responses:
+                self._refuse_offline(topic)
+        call.connection.send_response(response)
+
+    def _refuse_offline(self, topic: TopicProduceResponse) -> None:
+        image, partitions = self._node.image, self._node.partitions
+        known = image.topics.get(topic.name) or image.topics_by_id.get(topic.topic_id)
+        if known is not None:
+            topic.partition_responses = [
+                each
+                if each.error_code != ErrorCode.NONE or partitions.leads(known.name, each.index)
+                else rejected_produce(each.index, ErrorCode.KAFKA_STORAGE_ERROR)
+                for each in topic.partition_responses
+            ]
 
     def fetch(self, request: FetchRequest, call: RequestContext) -> Steps[Any]:
         connection, fetch_service = call.connection, self._node.fetch_service

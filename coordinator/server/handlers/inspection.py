@@ -88,7 +88,7 @@ class InspectionHandlers:
 
     def _describe_directory(self, path: Path, found: dict[Path, dict[str, list[int]]]) -> Steps[DescribeLogDirsResult]:
         partitions, directory = self._node.partitions, self._node.partitions.directory(path)
-        result = DescribeLogDirsResult(log_dir=str(path.absolute()))
+        result = DescribeLogDirsResult(log_dir=str(path))
         if directory is None:
             result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
             return result
@@ -102,7 +102,8 @@ class InspectionHandlers:
                 result.topics.append(DescribeLogDirsTopic(name=name, partitions=described))
             result.total_bytes, result.usable_bytes = directory.volume_bytes()
         except OSError as problem:
-            self._storage_errors.report(result.log_dir, problem)
+            if not partitions.on_disk_error(problem, path, True):
+                self._storage_errors.report(result.log_dir, problem)
             return DescribeLogDirsResult(log_dir=result.log_dir, error_code=ErrorCode.KAFKA_STORAGE_ERROR)
         return result
 

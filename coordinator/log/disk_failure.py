@@ -1,0 +1,48 @@
+"""Which errors mean that the disk of a log directory has failed, and which are about one file or will pass.
+
+Kafka takes a directory offline for any IOException (LogDirFailureChannel). Here a full disk, a quota and a lack of file
+descriptors are not among them, because they pass: docs/decisions/021-directories-by-id.md.
+"""
+
+import errno
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from coordinator.log.errors import LogFlushError
+
+_NAMES: Final = ("EIO", "EROFS", "ENODEV", "ENXIO", "ESTALE", "ENOTCONN", "ESHUTDOWN", "EUCLEAN", "EREMOTEIO")
+DISK_ERRORS: Final = frozenset(getattr(errno, name) for name in _NAMES if hasattr(errno, name))
+"""The disk fails, is read-only, was removed, or its file system is damaged."""
+OF_ONE_SECTOR: Final = errno.EIO
+"""When a file is read: the rest of the disk may well be readable."""
+
+
+def is_disk_failure(problem: BaseException, *, is_read: bool = False) -> bool:
+    """Whether an error that a write, or with `is_read` a read, has raised is one of the whole disk.
+
+    An fsync that failed always is: what it was to make safe may be lost.
+    """
+    if any(isinstance(each, LogFlushError) for each in _chain(problem)):
+        return True
+    error = os_error(problem)
+    return error is not None and error.errno in DISK_ERRORS and not (is_read and error.errno == OF_ONE_SECTOR)
+
+
+def os_error(problem: BaseException) -> OSError | None:
+    """The error of the system behind an exception; None if there is none."""
+    return next((each for each in _chain(problem) if isinstance(each, OSError) and each.errno is not None), None)
+
+
+def path_of(problem: BaseException) -> Path | None:
+    """The file or directory that an exception is about, if it says so."""
+    error = os_error(problem)
+    name = None if error is None else error.filename
+    return Path(name) if isinstance(name, str) else None
+
+
+def _chain(problem: BaseException) -> Iterator[BaseException]:
+    each: BaseException | None = problem
+    while each is not None:
+        yield each
+        each = each.__cause__
