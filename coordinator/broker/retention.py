@@ -187,7 +187,8 @@ def _removal(log: PartitionLog, segments: int) -> Iterator[None]:
     try:
         yield from log.segments.remove_deleted_files(segments)
     except OSError as problem:
-        _report(log.name, problem)
+        if not log.is_closed:
+            _report(log.name, problem)
 
 
 def _report(log: str, problem: OSError) -> None:

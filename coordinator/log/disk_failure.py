@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from coordinator.log.errors import LogFlushError
+from coordinator.log.errors import LogFlushError, OfflineDirectory
 
 _NAMES: Final = ("EIO", "EROFS", "ENODEV", "ENXIO", "ESTALE", "ENOTCONN", "ESHUTDOWN", "EUCLEAN", "EREMOTEIO")
 DISK_ERRORS: Final = frozenset(getattr(errno, name) for name in _NAMES if hasattr(errno, name))
@@ -26,7 +26,9 @@ def is_disk_failure(problem: BaseException, *, is_read: bool = False) -> bool:
     if any(isinstance(each, LogFlushError) for each in _chain(problem)):
         return True
     error = os_error(problem)
-    return error is not None and error.errno in DISK_ERRORS and not (is_read and error.errno == OF_ONE_SECTOR)
+    if error is None or isinstance(error, OfflineDirectory):  # that one is known
+        return False
+    return error.errno in DISK_ERRORS and not (is_read and error.errno == OF_ONE_SECTOR)
 
 
 def os_error(problem: BaseException) -> OSError | None:

@@ -314,7 +314,7 @@ UNCLEANABLE_LOGS = Metric(
 OFFLINE_LOG_DIRECTORIES = Metric(
     "kafka_log_logmanager_offlinelogdirectorycount",
     Kind.GAUGE,
-    "Directories of `log.dirs` that could not be used at the start; the partitions in them are not served.",
+    "Directories of `log.dirs` that failed, at the start or since; the partitions in them are not served.",
     (),
     "kafka.log:type=LogManager,name=OfflineLogDirectoryCount: Value",
 )

@@ -69,6 +69,8 @@ class LogStore:
         self._meter = meter
         self._when_durable = when_durable
         self._is_disk_failure = is_disk_failure
+        self._writing = offsets
+        """The log that was written last, or could not be."""
         self._last_hash: bytes | None = None
         """Of the last record of the audit log; None: it has to be read from there."""
         self.batch_bytes_max = min(offsets.config.max_message_bytes, offsets.config.segment_bytes)
@@ -87,7 +89,6 @@ class LogStore:
         lacks events that are stored.
         """
         problem: StoreError | None = None
-        log = self._audit
         if self._meter is not None:
             self._meter.begin()
         try:
@@ -96,10 +97,9 @@ class LogStore:
             if audit:
                 self._write(self._audit, self._build_audit(audit, self._audit.log_end_offset, now_ms), now_ms)
             if stored:
-                log = self._offsets
                 self._write(self._offsets, self._build_all(stored, now_ms), now_ms)
         except (LogAppendError, RecordListTooLarge) as error:
-            problem = StoreError(str(error), is_told=self._is_disk_failure(log, error))
+            problem = StoreError(str(error), is_told=self._is_disk_failure(self._writing, error))
             self._last_hash = None
         if self._meter is not None:
             self._meter.end(len(audit), problem is not None)
@@ -224,6 +224,7 @@ class LogStore:
 
     def _write(self, log: PartitionLog, batches: list[PrebuiltBatch], now_ms: int) -> None:
         """In one piece as far as it fits into a segment: a disk that fails leaves all of a piece or nothing."""
+        self._writing = log
         if len(batches) == 1:
             log.append_prebuilt(batches, now_ms)
         else:

@@ -54,3 +54,8 @@ def test_an_invalid_setting_raises_an_error_of_one_line(settings, message):
         Config(settings)
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_log_directories_are_absolute_paths(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert Config({"log.dirs": "a, ./b/c ,/d"}).log_directories() == [tmp_path / "a", tmp_path / "b/c", Path("/d")]
