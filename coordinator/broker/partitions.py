@@ -14,7 +14,7 @@ from coordinator.config.settings import Config
 from coordinator.log.config import LogConfig
 from coordinator.log.directories import LogDirectories
 from coordinator.log.directory import LogDirectory
-from coordinator.log.errors import LogFlushError
+from coordinator.log.errors import LogFlushError, OfflineDirectory
 from coordinator.log.files import FileSystem
 from coordinator.log.names import folder_name
 from coordinator.log.partition_log import PartitionLog
@@ -62,7 +62,7 @@ class Partitions:
         """By the name of the deleted topic."""
         self._removal_listeners: list[Callable[[PartitionLog], None]] = []
         self.on_open: Callable[[PartitionLog], None] = lambda log: None
-        """Is called with each log that was opened."""
+        """Is called with each log that was opened; may raise LogFlushError."""
         self.on_disk_error: Callable[[Exception, Path | None, bool], bool] = lambda problem, path, is_read: False
         """DirectoryFailures.report."""
 
@@ -115,12 +115,6 @@ class Partitions:
             return log
         try:
             return self._open(self._image.topics[topic], partition)
-        except LogFlushError as problem:
-            # Of what a recovery has found.
-            home = self.directory_of(topic, partition)
-            if home is None or not self.on_disk_error(problem, home.root, False):
-                raise
-            return ErrorCode.KAFKA_STORAGE_ERROR
         except OSError as problem:
             if problem.errno in OUT_OF_DESCRIPTORS:
                 raise
@@ -265,5 +259,10 @@ class Partitions:
             directory_id=topic.directory_id(partition),
         )
         self._logs[topic.name, partition] = log
-        self.on_open(log)
+        try:
+            self.on_open(log)
+        except LogFlushError as problem:
+            if not self.is_disk_failure(log, problem):
+                raise
+            raise OfflineDirectory(errno.EIO, "an fsync failed", str(log.folder)) from problem
         return log

@@ -7,7 +7,8 @@ LOG_DIRS = ConfigKey(
     "log.dirs",
     "./coordinator-data",
     "The directories in which the logs are stored: a comma-separated list. A new partition goes to the one "
-    "that has the fewest. The first one has the metadata log, unless `metadata.log.dir` is given.",
+    "that has the fewest. The first one has the metadata log, unless `metadata.log.dir` is given. "
+    "Relative paths are made absolute at the start.",
 )
 METADATA_LOG_DIR = ConfigKey(
     "metadata.log.dir",

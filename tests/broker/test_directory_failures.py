@@ -158,6 +158,21 @@ def test_a_failed_fsync_counts_whatever_its_reason_and_at_once(broker):
     assert not broker.failures.flush_failed(LogFlushError("topic-0: fsync failed"), A / "topic-0")
 
 
+def test_an_fsync_that_fails_when_a_log_is_opened(fs):
+    def flush(log: PartitionLog) -> None:
+        raise LogFlushError(f"{log.name}: fsync failed")
+
+    broker = FailingBroker(fs, A, B)
+    broker.create("topic", 2)
+    broker.partitions.on_open = flush
+    with capture_logs() as lines:
+        assert broker.partitions.locate("topic", 1) is ErrorCode.KAFKA_STORAGE_ERROR
+        broker.go_on()
+    assert (broker.online(), len(lines)) == ([A], 1)
+    assert broker.partitions.locate("topic", 0) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert [str(each) for each in broker.stopped] == ["topic-0: fsync failed"]
+
+
 def test_without_the_directory_of_the_metadata_log_the_process_has_to_stop(broker):
     assert broker.report("topic", 0, errno.EIO)
     (reason,) = broker.stopped
@@ -185,6 +200,7 @@ def test_directories_that_fail_at_the_same_time(broker):
 
 
 def test_nothing_new_is_made_in_a_directory_that_failed(broker, fs):
+    cleaned = broker.directories.checkpoint("cleaner-offset-checkpoint")
     broker.report("topic", 1, errno.EIO)
     broker.go_on()
     names = fs.names(B)
@@ -192,7 +208,6 @@ def test_nothing_new_is_made_in_a_directory_that_failed(broker, fs):
     assert set(broker.assigned("new")) == {A, C}
     broker.topics.add_partitions("topic", 8, NOW_MS)
     broker.append("topic", 6)
-    cleaned = broker.directories.checkpoint("cleaner-offset-checkpoint")
     cleaned.write({("topic", 0): 1, ("topic", 2): 1})
     broker.directories.prepare_checkpoints()()
     broker.topics.delete(["topic"], NOW_MS)

@@ -42,6 +42,11 @@ TESTS: Final = (
         "tests/wire/test_compressed_frames.py",
         "tests/wire/test_snappy.py",
     ),
+    (
+        "tests/broker/test_directory_assignment.py",
+        "tests/broker/test_directory_failures.py",
+        "tests/server/test_failing_log_dir.py",
+    ),
     ("tests/quotas", "tests/server/test_throttling.py"),
 )
 """Fast ones first: the next round runs only for a mutant that no test of this one notices."""
