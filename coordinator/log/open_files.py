@@ -133,6 +133,7 @@ class DiskFile:
         self._pins -= 1
         if self._pins == 0 and self._descriptor != CLOSED:
             self._files.opened(self)  # it may have been opened in the other thread
+            self._files.close_surplus()
 
     def moved_to(self, path: Path) -> None:
         self._path = str(path)
@@ -169,6 +170,11 @@ class OpenFiles:
         """Close a file if one more would be too many."""
         if self._limit is not None and len(self._open) >= self._limit and self._is_own_thread():
             self.close_some(len(self._open) - self._limit + 1)
+
+    def close_surplus(self) -> None:
+        """Close what is open beyond the limit, because it was pinned."""
+        if self._limit is not None and len(self._open) > self._limit:
+            self.close_some(len(self._open) - self._limit)
 
     def close_some(self, count: int) -> int:
         """Close up to so many files that are not pinned; return how many."""

@@ -40,6 +40,20 @@ def test_without_a_limit_all_stay_open(tmp_path):
         file.close()
 
 
+def test_files_that_were_pinned_beyond_the_limit_are_closed_when_they_are_let_go(tmp_path):
+    pool, files = files_of(tmp_path, 3, 1)
+    for file in files[:2]:
+        file.pin()
+    files[2].write_at(b"x", 0)
+    assert len(pool) == 3
+    for file in files[:2]:
+        file.unpin()
+    assert len(pool) == 1
+    for file in files:
+        assert file.read_at(0, 1) in (b"", b"x")
+        file.close()
+
+
 STEPS = st.lists(
     st.tuples(st.integers(0, 5), st.sampled_from(["write", "read", "truncate", "move", "pin", "unpin", "close"])),
     max_size=60,
@@ -125,7 +139,8 @@ def test_another_thread_closes_no_file_and_opens_some_of_its_own(tmp_path):
     assert len(pool) == 2
     mine.pin()
     mine.unpin()
-    assert len(pool) == 3, "from now on this thread may close it"
+    assert len(pool) == 2, "from now on it counts, and one is closed for it"
+    assert [file._descriptor >= 0 for file in (*files, mine)].count(True) == 2
 
 
 def test_a_file_that_is_gone_is_an_error_and_is_not_made_again(tmp_path):
