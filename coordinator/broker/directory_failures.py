@@ -1,7 +1,8 @@
 """A log directory that fails while the server runs is taken offline (LogManager.handleLogDirFailure).
 
-Its partitions have no leader from then on; the others are served. Without the directory of the metadata log, or without
-any, the process has to stop. Which errors count, and why: docs/decisions/021-directories-by-id.md.
+Its partitions have no leader from then on; the others are served. The directory of the metadata log, and the last one,
+are served for as long as they can be read; the process has to stop when they are gone, or an fsync fails in them. Which
+errors count, and why: docs/decisions/021-directories-by-id.md.
 """
 
 import errno
@@ -15,7 +16,7 @@ from coordinator.broker.partitions import Partitions
 from coordinator.broker.slices import Slices
 from coordinator.log.directories import LogDirectories
 from coordinator.log.directory import LogDirectory
-from coordinator.log.disk_failure import is_disk_failure, os_error, path_of
+from coordinator.log.disk_failure import is_disk_failure, is_flush_failure, os_error, path_of
 from coordinator.log.errors import LogDirectoryFailed, LogError, LogFlushError
 from coordinator.logger import logger
 
@@ -61,15 +62,19 @@ class DirectoryFailures:
             return False
         if self._is_known(root):
             return True
-        if not self._is_failure(problem, root, is_read):
+        is_gone = self._is_gone(problem, root)
+        if not is_gone and not is_disk_failure(problem, is_read=is_read):
             return False
-        self._failed.add(root)
         if self._can_go_on_without(root):
+            self._failed.add(root)
             # The caller may be in the middle of an append.
             self._call_soon(partial(self._take_offline, root, problem))
-        else:
+            return True
+        if is_gone or is_flush_failure(problem):
+            self._failed.add(root)
             self._stop(self._reason_to_stop(root, problem))
-        return True
+            return True
+        return False  # nobody would serve what can still be read
 
     def flush_failed(self, problem: Exception, path: Path | None) -> bool:
         """An fsync in a log directory has failed; it is offline at the return. False if the process has to stop."""
@@ -87,9 +92,7 @@ class DirectoryFailures:
     def _is_known(self, root: Path) -> bool:
         return root in self._failed or root in self._directories.offline_paths()
 
-    def _is_failure(self, problem: Exception, root: Path, is_read: bool) -> bool:
-        if is_disk_failure(problem, is_read=is_read):
-            return True
+    def _is_gone(self, problem: Exception, root: Path) -> bool:
         error = os_error(problem)
         return error is not None and error.errno in NOT_FOUND and self._directories.is_gone(root)
 
@@ -101,7 +104,7 @@ class DirectoryFailures:
         if isinstance(problem, LogFlushError):
             return problem
         has = "has the metadata log" if root == self._directories.metadata.root else "was the last one"
-        return LogDirectoryFailed(f"log directory {root}, which {has}, failed: {problem}")
+        return LogDirectoryFailed(f"log directory {root}, which {has}, is gone: {problem}")
 
     def _take_offline(self, root: Path, problem: Exception) -> None:
         directory = next((each for each in self._directories.online if each.root == root), None)

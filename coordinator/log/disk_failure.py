@@ -23,12 +23,17 @@ def is_disk_failure(problem: BaseException, *, is_read: bool = False) -> bool:
 
     An fsync that failed always is: what it was to make safe may be lost.
     """
-    if any(isinstance(each, LogFlushError) for each in _chain(problem)):
+    if is_flush_failure(problem):
         return True
     error = os_error(problem)
     if error is None or isinstance(error, OfflineDirectory):  # that one is known
         return False
     return error.errno in DISK_ERRORS and not (is_read and error.errno == OF_ONE_SECTOR)
+
+
+def is_flush_failure(problem: BaseException) -> bool:
+    """Whether an error comes from an fsync that failed."""
+    return any(isinstance(each, LogFlushError) for each in _chain(problem))
 
 
 def os_error(problem: BaseException) -> OSError | None:

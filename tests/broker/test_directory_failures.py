@@ -173,12 +173,27 @@ def test_an_fsync_that_fails_when_a_log_is_opened(fs):
     assert [str(each) for each in broker.stopped] == ["topic-0: fsync failed"]
 
 
-def test_without_the_directory_of_the_metadata_log_the_process_has_to_stop(broker):
-    assert broker.report("topic", 0, errno.EIO)
+def test_what_can_be_read_in_the_directory_of_the_metadata_log_is_served(broker):
+    for number in DISK_FAILURES:
+        assert not broker.report("topic", 0, number), "each request says so for itself"
+    assert (broker.online(), broker.stopped, broker.soon) == ([A, B, C], [], [])
+    assert isinstance(broker.partitions.locate("topic", 0), PartitionLog)
+
+
+def test_what_can_be_read_in_the_last_directory_is_served(fs):
+    broker = FailingBroker(fs, A)
+    broker.create("topic", 1)
+    assert not broker.report("topic", 0, errno.EROFS)
+    assert (broker.online(), broker.stopped, broker.soon) == ([A], [], [])
+
+
+def test_when_the_directory_of_the_metadata_log_is_gone_the_process_has_to_stop(broker, fs):
+    fs.rename(A, Path("/elsewhere"))
+    assert broker.report("topic", 0, errno.ENOENT)
     (reason,) = broker.stopped
     assert isinstance(reason, LogDirectoryFailed)
-    assert str(reason) == "log directory /a, which has the metadata log, failed: [Errno 5] Input/output error"
-    assert broker.report("topic", 3, errno.EIO)
+    assert str(reason) == "log directory /a, which has the metadata log, is gone: [Errno 2] No such file or directory"
+    assert broker.report("topic", 3, errno.ENOENT)
     assert (len(broker.stopped), broker.soon) == (1, [])
 
 

@@ -4,6 +4,7 @@ What a client is answered was compared with Kafka 4.3.1 whose second directory w
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +23,7 @@ from coordinator.core.partitioning import partition_for
 from tests.server.faulty_serve import CONTROL, EVERYTHING_THAT_WRITES
 from tests.server.test_faulty_disk import Client, FaultyServer
 from tests.waiting import wait_for
-from tests.wire_client import fetch_request
+from tests.wire_client import ConnectionClosed, fetch_request
 
 SHARDS: Final = 4
 PARTITIONS: Final = range(3)
@@ -278,24 +279,43 @@ def test_a_full_disk_does_not_take_its_directory_offline(server, client):
     assert server.stop() == 0
 
 
-def test_without_the_directory_of_the_metadata_log_the_process_ends(server, client):
+def test_what_can_be_read_in_the_directory_of_the_metadata_log_is_served(server, client):
     index = topics_of(client, server.data)["t"][0]
+    values = client.fetch(index)
     server.fail("write EIO data/")
-    client.send_value(b"lost", index)
+    for _ in range(20):
+        assert client.send_value(b"lost", index) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert client.fetch(index) == values
+    assert not is_offline(client, server.data)
+    server.fail()
+    assert client.send_value(b"stored", index) is ErrorCode.NONE
+    assert server.stop() == 0
+    (line,) = server.lines("error")
+    assert "cannot append to a log" in line
+
+
+@pytest.mark.parametrize("settings", [{"log.flush.offset.checkpoint.interval.ms": "200"}])
+def test_without_the_directory_of_the_metadata_log_the_process_ends(server, client):
+    server.data.rename(server.folder / "kept")
     assert server.wait_for_end() == 1
     last = server.log.read_text().splitlines()[-1]
-    assert last.startswith(f"coordinator: stopping: log directory {server.data}, which has the metadata log, failed: ")
+    assert last.startswith(f"coordinator: stopping: log directory {server.data}, which has the metadata log, is gone: ")
     assert server.lines("error") == []
 
 
 @pytest.mark.parametrize("settings", [{"metadata.log.dir": "metadata"}])
-def test_without_any_directory_the_process_ends(server, client):
-    for path, index in ((path, topics_of(client, path)["t"][0]) for path in server.log_dirs):
-        server.fail(*(f"write EIO {each.name}/t-" for each in server.log_dirs))
-        client.send_value(b"lost", index)
-        if path == server.data:
-            wait_for(lambda path=path: is_offline(client, path), 5, "the first directory to be offline")
-    assert server.wait_for_end() == 1
-    last = server.log.read_text().splitlines()[-1]
+def test_the_last_directory_is_served_until_it_is_gone(server, client):
     other = server.folder / "other"
-    assert last.startswith(f"coordinator: stopping: log directory {other}, which was the last one, failed: ")
+    index, last = topics_of(client, server.data)["t"][0], topics_of(client, other)
+    server.fail(*(f"write EIO {each.name}/t-" for each in server.log_dirs))
+    client.send_value(b"lost", index)
+    wait_for(lambda: is_offline(client, server.data), 5, "the first directory to be offline")
+    assert client.send_value(b"lost", last["t"][0]) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert client.fetch(last["t"][0])[0] is ErrorCode.NONE
+    server.fail()
+    other.rename(server.folder / "kept")
+    with suppress(ConnectionClosed):
+        client.send_value(b"lost", last["u"][0], topic="u")
+    assert server.wait_for_end() == 1
+    said = server.log.read_text().splitlines()[-1]
+    assert said.startswith(f"coordinator: stopping: log directory {other}, which was the last one, is gone: ")
