@@ -71,6 +71,7 @@ from coordinator.server.throttling import Throttling
 from coordinator.timers.clock import Clock
 from coordinator.timers.system_clock import SystemClock
 from coordinator.timers.wheel import TimerWheel
+from coordinator.transactions.coordinator import TransactionCoordinator
 from coordinator.transactions.partition_adder import PartitionAdder
 
 if TYPE_CHECKING:
@@ -162,77 +163,30 @@ class Node:
         logger.info("serving", bootstrap=self.bootstrap, **admin, data=",".join(map(str, self._directories.paths)))
 
     async def _start(self, config: Config) -> None:
+        loop = asyncio.get_running_loop()
         now_ms = self._clock.now_ms
         wheel = TimerWheel(now_ms())
-        self.scheduler = LoopScheduler(asyncio.get_running_loop(), wheel, now_ms)
+        self.scheduler = LoopScheduler(loop, wheel, now_ms)
         notifier = AppendNotifier(self.scheduler.request_iteration)
+        slices = Slices(loop.call_soon)
         metadata = MetadataStore(self._directories.open_metadata_log(LogConfig()), lambda: uuid.uuid4().bytes)
-        slices = Slices(asyncio.get_running_loop().call_soon)
         self._compact_metadata(metadata, slices)
-        image = metadata.image
-        self._directories.find_homes(partial(set_aside_if_stray, image))
-        assignment = DirectoryAssignment(metadata, self._directories)
-        assignment.settle(now_ms())
-        self._leadership = assignment.leadership(self._leadership)
-        partitions = Partitions(self._directories, image, config, self._leadership, slices)
-        self._flusher = flusher = LogFlusher(
-            config, self._directories, notifier, self.scheduler, self._disk_threads, self._fail, now_ms
-        )
-        partitions.on_open = flusher.opened
-        failures = DirectoryFailures(
-            self._directories, partitions, assignment, slices, asyncio.get_running_loop().call_soon, self._fail
-        )
-        partitions.on_disk_error = flusher.disk_error = failures.report
-        flusher.directory_failed = failures.flush_failed
-        metadata.on_disk_error = failures.report
+        partitions, failures = self._open_partitions(metadata, notifier, slices)
         await self._recover_large_logs(partitions)
         topics = Topics(metadata, partitions, config)
         topics.create_internal_topics(now_ms())
         pending = PendingRequests()
         sessions = SessionTable(wheel, random.SystemRandom().getrandbits(64))
-        environment = Environment(
-            config,
-            metadata.image,
-            sessions,
-            _new_id,
-            addresses=AddressLimits(config),
-            new_producer_id=partial(self._new_producer_id, metadata),
+        environment = self._make_environment(metadata, sessions)
+        self._drain_meter = (
+            None if self._metrics is None else self._metrics.drain_meter(self.scheduler.request_iteration)
         )
-        drain_meter = None if self._metrics is None else self._metrics.drain_meter(self.scheduler.request_iteration)
-        request_iteration = (drain_meter or self.scheduler).request_iteration
-        when_durable = flusher.when_durable if flusher.is_durable_only else None
-        self._coordinator_epoch = self._directories.next_coordinator_epoch()
-        coordinator = make_group_coordinator(
-            partitions,
-            environment,
-            notifier,
-            pending,
-            sessions,
-            wheel,
-            request_iteration,
-            coordinator_epoch=self._coordinator_epoch,
-            checkpoints=AuditCheckpoints(self._directories.metadata_checkpoint(GROUP_AUDIT)),
-            when_durable=when_durable,
-            metrics=self._metrics,
-        )
-        self._coordinator = coordinator
-        coordinator.announce(
-            CoordinatorStarted(
-                time_ms=0,
-                node_id=self._config[NODE_ID],
-                coordinator_epoch=self._coordinator_epoch,
-                software_version=__version__,
-            )
-        )
+        self._start_groups(partitions, environment, notifier, pending, sessions, wheel)
         self._producers = producers = ProducerDirectory(config, self.scheduler)
 
         def load_producers(log: PartitionLog) -> Steps[ProducerStates]:
             return producers.load(log, now_ms())
 
-        fetch_service = FetchService(
-            metadata.image, partitions, notifier, self.scheduler, slices, config[FETCH_MAX_BYTES], load_producers
-        )
-        produce_service = ProduceService(metadata.image, partitions, notifier, config, producers)
         # Connections that know no session leave every heartbeat to the core.
         quick_sessions = sessions if self._testing is None else SessionTable(wheel, 0)
         marker_writer = MarkerWriter(partitions, producers, notifier, now_ms)
@@ -247,19 +201,10 @@ class Node:
             marker_writer,
             lambda partition, marker, reply: complete_offsets(self.parts, partition, marker, reply),
             now_ms,
-            when_durable,
+            self._when_durable,
         )
-
-        failures.add_listener(partial(unload_offline, partitions, coordinator, transactions))
-
-        def start_transactions() -> None:
-            count = metadata.image.partition_count(TRANSACTIONS_TOPIC)
-            if count and not transactions.shards:
-                led = [index for index in range(count) if partitions.leads(TRANSACTIONS_TOPIC, index)]
-                transactions.start(count, led, now_ms())
-
-        throttling = Throttling(config, metadata.image, quick_sessions, self.scheduler, now_ms)
-        self.parts = broker = NodeContext(
+        failures.add_listener(partial(unload_offline, partitions, self._coordinator, transactions))
+        self.parts = NodeContext(
             config=config,
             cluster_id=self._directories.cluster_id,
             metadata=metadata,
@@ -267,75 +212,162 @@ class Node:
             leadership=self._leadership,
             partitions=partitions,
             topics=topics,
-            produce_service=produce_service,
+            produce_service=ProduceService(metadata.image, partitions, notifier, config, producers),
             slices=slices,
-            fetch_service=fetch_service,
-            coordinator=coordinator,
+            fetch_service=FetchService(
+                metadata.image, partitions, notifier, self.scheduler, slices, config[FETCH_MAX_BYTES], load_producers
+            ),
+            coordinator=self._coordinator,
             transactions=transactions,
             partition_adder=PartitionAdder(transactions.ask, self.scheduler, now_ms, config),
             marker_writer=marker_writer,
             load_producers=load_producers,
-            flusher=flusher,
+            flusher=self._flusher,
             pending=pending,
-            throttling=throttling,
+            throttling=Throttling(config, metadata.image, quick_sessions, self.scheduler, now_ms),
             now_ms=now_ms,
-            start_transactions=start_transactions,
+            start_transactions=partial(self._start_transactions, partitions, transactions),
         )
-        drain = coordinator.drain if drain_meter is None else drain_meter.timed(coordinator.drain)
-        self.scheduler.on_iteration_end(transactions.drain)
-        self.scheduler.on_iteration_end(drain)
-        self.scheduler.on_iteration_end(flusher.commit)
-        self.scheduler.on_iteration_end(notifier.notify)
-        self.scheduler.on_due(coordinator.due)
-        self.scheduler.on_due(transactions.due)
-        self.scheduler.on_due(broker.partition_adder.due)
-        self.scheduler.on_due(
-            lambda key, now_ms: fetch_service.expire(key.fetch) if isinstance(key, FetchTimeoutKey) else None
-        )
-        self.scheduler.on_due(producers.due)
-        self.scheduler.on_due(flusher.due)
-        flusher.start(now_ms())
-        retention = Retention(metadata.image, partitions, config, self.scheduler, flusher.store_log_start_offsets)
-        retention.start(now_ms())
-        self.scheduler.on_due(retention.due)
+        self._schedule(self.parts, notifier)
+        self._flusher.start(now_ms())
+        self._start_retention(metadata.image, partitions)
         self._start_cleaner(metadata.image, partitions)
-        coordinator.load(
-            index
-            for index in range(len(coordinator.shards))
-            if partitions.leads(OFFSETS_TOPIC, index) and partitions.leads(AUDIT_TOPIC, index)
-        )
-        start_transactions()
-        table, cluster = dispatch_table(broker)
-        limits = ConnectionLimits(config, self.scheduler)
-        self.scheduler.on_due(limits.due)
-        slow_peers = SlowPeers(config, self.scheduler, now_ms)
-        self.scheduler.on_due(slow_peers.due)
-        self._rejections = rejections = RejectionLog(self.scheduler, now_ms)
-        self.scheduler.on_due(rejections.due)
-        self.scheduler.on_due(throttling.due)
-        self.table = table
-        self.dispatcher = RequestDispatcher(
-            table,
-            cluster,
-            pending,
-            limits,
-            slow_peers,
-            rejections,
-            throttling,
-            environment,
-            slices,
-            self._fail,
-        )
-        broker.resume = self.dispatcher.handle
-        self._listeners = Listeners(
-            config, self.dispatcher, limits, quick_sessions, now_ms, self._metrics, self._descriptors
-        )
+        self._load_groups(partitions)
+        self.parts.start_transactions()
+        self._make_listeners(self.parts, environment, quick_sessions)
         await self._load_before_listening(now_ms)
         await self._listeners.open()
         if self._admin is not None and self._metrics is not None:
             self._measure(self._metrics, partitions, pending, sessions, wheel)
             routes = () if self._testing is None else self._testing.admin_routes(self)
             await self._admin.start(self._metrics, routes)
+
+    # --------------------------------------------------------------------------------------------- parts of the start
+
+    def _open_partitions(
+        self, metadata: MetadataStore, notifier: AppendNotifier, slices: Slices
+    ) -> tuple[Partitions, DirectoryFailures]:
+        """The logs, by the log directories that have them, and what is done when a directory fails."""
+        call_soon, now_ms = asyncio.get_running_loop().call_soon, self._clock.now_ms
+        self._directories.find_homes(partial(set_aside_if_stray, metadata.image))
+        assignment = DirectoryAssignment(metadata, self._directories)
+        assignment.settle(now_ms())
+        self._leadership = assignment.leadership(self._leadership)
+        partitions = Partitions(self._directories, metadata.image, self._config, self._leadership, slices)
+        self._flusher = flusher = LogFlusher(
+            self._config, self._directories, notifier, self.scheduler, self._disk_threads, self._fail, now_ms
+        )
+        partitions.on_open = flusher.opened
+        failures = DirectoryFailures(self._directories, partitions, assignment, slices, call_soon, self._fail)
+        partitions.on_disk_error = flusher.disk_error = failures.report
+        flusher.directory_failed = failures.flush_failed
+        metadata.on_disk_error = failures.report
+        return partitions, failures
+
+    @property
+    def _when_durable(self) -> Callable[[Callable[[None], None]], None] | None:
+        return self._flusher.when_durable if self._flusher.is_durable_only else None
+
+    def _make_environment(self, metadata: MetadataStore, sessions: SessionTable) -> Environment:
+        return Environment(
+            self._config,
+            metadata.image,
+            sessions,
+            _new_id,
+            addresses=AddressLimits(self._config),
+            new_producer_id=partial(self._new_producer_id, metadata),
+        )
+
+    def _start_groups(
+        self,
+        partitions: Partitions,
+        environment: Environment,
+        notifier: AppendNotifier,
+        pending: PendingRequests,
+        sessions: SessionTable,
+        wheel: TimerWheel,
+    ) -> None:
+        self._coordinator_epoch = self._directories.next_coordinator_epoch()
+        self._coordinator = make_group_coordinator(
+            partitions,
+            environment,
+            notifier,
+            pending,
+            sessions,
+            wheel,
+            (self._drain_meter or self.scheduler).request_iteration,
+            coordinator_epoch=self._coordinator_epoch,
+            checkpoints=AuditCheckpoints(self._directories.metadata_checkpoint(GROUP_AUDIT)),
+            when_durable=self._when_durable,
+            metrics=self._metrics,
+        )
+        self._coordinator.announce(
+            CoordinatorStarted(
+                time_ms=0,
+                node_id=self._config[NODE_ID],
+                coordinator_epoch=self._coordinator_epoch,
+                software_version=__version__,
+            )
+        )
+
+    def _load_groups(self, partitions: Partitions) -> None:
+        self._coordinator.load(
+            index
+            for index in range(len(self._coordinator.shards))
+            if partitions.leads(OFFSETS_TOPIC, index) and partitions.leads(AUDIT_TOPIC, index)
+        )
+
+    def _start_transactions(self, partitions: Partitions, transactions: TransactionCoordinator) -> None:
+        count = partitions.partition_count(TRANSACTIONS_TOPIC)
+        if count and not transactions.shards:
+            led = [index for index in range(count) if partitions.leads(TRANSACTIONS_TOPIC, index)]
+            transactions.start(count, led, self._clock.now_ms())
+
+    def _schedule(self, parts: NodeContext, notifier: AppendNotifier) -> None:
+        """What is done at the end of an iteration of the loop, in this order, and when timers are due."""
+        scheduler, meter = self.scheduler, self._drain_meter
+        drain = parts.coordinator.drain
+        scheduler.on_iteration_end(parts.transactions.drain)
+        scheduler.on_iteration_end(drain if meter is None else meter.timed(drain))
+        scheduler.on_iteration_end(parts.flusher.commit)
+        scheduler.on_iteration_end(notifier.notify)
+        scheduler.on_due(parts.coordinator.due)
+        scheduler.on_due(parts.transactions.due)
+        scheduler.on_due(parts.partition_adder.due)
+        scheduler.on_due(
+            lambda key, now_ms: parts.fetch_service.expire(key.fetch) if isinstance(key, FetchTimeoutKey) else None
+        )
+        scheduler.on_due(self._producers.due)
+        scheduler.on_due(parts.flusher.due)
+
+    def _start_retention(self, image: MetadataImage, partitions: Partitions) -> None:
+        retention = Retention(image, partitions, self._config, self.scheduler, self._flusher.store_log_start_offsets)
+        retention.start(self._clock.now_ms())
+        self.scheduler.on_due(retention.due)
+
+    def _make_listeners(self, parts: NodeContext, environment: Environment, sessions: SessionTable) -> None:
+        """What takes requests from connections, within the limits for clients; `sessions` are those they know."""
+        config, now_ms = self._config, self._clock.now_ms
+        self.table, cluster = dispatch_table(parts)
+        limits = ConnectionLimits(config, self.scheduler)
+        slow_peers = SlowPeers(config, self.scheduler, now_ms)
+        self._rejections = RejectionLog(self.scheduler, now_ms)
+        for due in (limits.due, slow_peers.due, self._rejections.due, parts.throttling.due):
+            self.scheduler.on_due(due)
+        self.dispatcher = RequestDispatcher(
+            self.table,
+            cluster,
+            parts.pending,
+            limits,
+            slow_peers,
+            self._rejections,
+            parts.throttling,
+            environment,
+            parts.slices,
+            self._fail,
+        )
+        parts.resume = self.dispatcher.handle
+        self._listeners = Listeners(config, self.dispatcher, limits, sessions, now_ms, self._metrics, self._descriptors)
 
     async def _recover_large_logs(self, partitions: Partitions) -> None:
         """Recover them in a thread for each log directory (num.recovery.threads.per.data.dir)."""
