@@ -89,6 +89,42 @@ VALIDATOR_MUTANTS: Final = (
         "    if not flags & LZ4_INDEPENDENT_BLOCKS:\n",
         "    if False:\n",
     ),
+    Mutant(
+        "the checksum of the header of an LZ4 frame is not looked at",
+        FRAMES,
+        "            or frame[start - 5] != (",
+        "            or 0 * (",
+    ),
+    Mutant(
+        "a zstd frame that lacks its checksum is whole",
+        FRAMES,
+        "    if data[ZSTD_DESCRIPTOR] & ZSTD_CONTENT_CHECKSUM:\n",
+        "    if False:\n",
+    ),
+    Mutant(
+        "what fills the memory for it is all of a zstd content",
+        "_wire/compression.py",
+        "        if size == len(out) and reader.read(1):\n",
+        "        if False:\n",
+    ),
+    Mutant(
+        "a single batch of a transaction is appended at once",
+        PRODUCE,
+        "        if request.transactional_id is not None or _is_transactional(data):\n",
+        "        if False:\n",
+    ),
+    Mutant(
+        "a batch is appended before the producers of its log are known",
+        PRODUCE,
+        "            if states is None:\n                return None\n            verdict = states.check(header, verification)\n",
+        "            verdict = ErrorCode.NONE if states is None else states.check(header, verification)\n",
+    ),
+    Mutant(
+        "a batch goes to another topic of the same name",
+        PRODUCE,
+        "        if self._partitions.locate(topic, partition) is log:\n",
+        "        if True:\n",
+    ),
 )
 
 PRODUCER_MUTANTS: Final = (
