@@ -25,7 +25,7 @@ NOT_FOUND: Final = (errno.ENOENT, errno.ENOTDIR)
 
 
 class DirectoryFailures:
-    """Is told of each error of the disk, and decides whether it is one of a log directory."""
+    """Gets each error of the disk, and decides whether a log directory has failed."""
 
     def __init__(
         self,

@@ -52,7 +52,7 @@ class LogStore:
 
         With `when_durable`, a batch counts when that calls back (`log.flush.policy`), else as soon as it is written.
 
-        `is_disk_failure` is told of appends that failed, and says whether the log directory has failed.
+        `is_disk_failure` gets each append that failed, and says whether the log directory has failed.
 
         A replay reads `load_bytes` at a time. Without `checkpoints` it reads the whole audit topic. A `meter` measures
         the appends.

@@ -33,7 +33,7 @@ class TransactionStore:
     ) -> None:
         """A replay reads `load_bytes` at a time.
 
-        `is_disk_failure` is told of appends that failed, and says whether the log directory has failed.
+        `is_disk_failure` gets each append that failed, and says whether the log directory has failed.
 
         With `when_durable`, a batch counts when that calls back (`log.flush.policy`), else as soon as it is written.
         """

@@ -22,7 +22,7 @@ from tests.log.batches import batch
 
 
 class FailingBroker(Broker):
-    """A broker that is told of errors. What is to be called soon waits in `soon`."""
+    """A broker with what handles errors of its disks. What is to be called soon waits in `soon`."""
 
     def __init__(self, fs: MemoryFileSystem, *paths: Path) -> None:
         super().__init__(fs, *paths)
