@@ -63,8 +63,8 @@ def lz4_single_block(data):
         content_bytes_max = lz4_block_bytes_max(frame[LZ4_BLOCK_SIZE])
         start += 4
         if (
-            flags & (LZ4_BLOCK_CHECKSUM | LZ4_CONTENT_CHECKSUM | LZ4_CONTENT_SIZE | LZ4_DICTIONARY_ID) or head == 0
-            or start + size + 4 != view.len or content_bytes_max == 0
+            flags != (LZ4_VERSION | LZ4_INDEPENDENT_BLOCKS) or head == 0 or content_bytes_max == 0
+            or start + size + 4 != view.len
             or frame[start - 5] != (xxh32_of_few(frame + LZ4_FLAGS, start - 5 - LZ4_FLAGS) >> 8 & 0xFF)
         ):
             return None

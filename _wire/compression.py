@@ -168,7 +168,9 @@ def _decompress_lz4(data: bytes | memoryview, out: memoryview) -> memoryview | N
     start, end, is_stored, content_bytes_max = block
     if content_bytes_max > len(out):
         return _decompress_into("lz4", data, out)
-    if is_stored and end - start <= content_bytes_max:
+    if is_stored:
+        if end - start > content_bytes_max:
+            raise BadCompression(f"an LZ4 block of {end - start} bytes, its frame allows {content_bytes_max}")
         return memoryview(data)[start:end]
     try:
         size = cramjam.lz4.decompress_block_into(

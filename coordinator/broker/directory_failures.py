@@ -72,7 +72,7 @@ class DirectoryFailures:
             return True
         if is_gone or is_flush_failure(problem):
             self._failed.add(root)
-            self._stop(self._reason_to_stop(root, problem))
+            self._stop(self._reason_to_stop(root, problem, is_gone))
             return True
         return False  # nobody would serve what can still be read
 
@@ -100,9 +100,9 @@ class DirectoryFailures:
         others = [each for each in self._directories.online if each.root not in self._failed and each.root != root]
         return root != self._directories.metadata.root and bool(others)
 
-    def _reason_to_stop(self, root: Path, problem: Exception) -> LogError:
-        if isinstance(problem, LogFlushError):
-            return problem
+    def _reason_to_stop(self, root: Path, problem: Exception, is_gone: bool) -> LogError:
+        if not is_gone:
+            return problem if isinstance(problem, LogFlushError) else LogFlushError(str(problem))
         has = "has the metadata log" if root == self._directories.metadata.root else "was the last one"
         return LogDirectoryFailed(f"log directory {root}, which {has}, is gone: {problem}")
 
@@ -111,7 +111,7 @@ class DirectoryFailures:
         if directory is None:
             return
         count = self._assignment.set_offline(directory)
-        lost = "; acknowledged data in it may be lost" if isinstance(problem, LogFlushError) else ""
+        lost = "; acknowledged data in it may be lost" if is_flush_failure(problem) else ""
         logger.error(
             f"a log directory failed; it is offline until the next start, the others are served{lost}",
             directory=str(root),

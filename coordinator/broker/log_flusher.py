@@ -216,7 +216,7 @@ class LogFlusher:
         round_ = GroupCommit(flushes)
         self._threads.run(round_.work(), partial(self._committed, round_))
 
-    def _committed(self, round_: "GroupCommit", problem: Exception | None) -> None:
+    def _committed(self, round_: GroupCommit, problem: Exception | None) -> None:
         for path, failed in round_.failed.items():
             failure = _flush_error(failed)
             if not self.directory_failed(failure, path):

@@ -26,7 +26,7 @@ class OfflineDirectory(OSError):
 
 
 class LogDirectoryFailed(LogError):
-    """A log directory without which nothing can be served failed. The process must stop. The message is one line."""
+    """A log directory without which nothing can be served is gone. The process must stop. The message is one line."""
 
 
 class OffsetOutOfRange(LogError):

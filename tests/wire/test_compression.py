@@ -81,6 +81,28 @@ def test_stored_blocks_of_each_size(block_size):
         decompress_to_scratch("lz4", lz4_frame(block_size, content + b"1"), 2 * LIMIT_BYTES)
 
 
+def test_a_stored_block_that_is_too_large_is_not_taken_for_a_compressed_one():
+    literals = bytes(65_300)
+    compressed = b"\xf0" + b"\xff" * 256 + b"\x05" + literals
+    assert bytes(cramjam.lz4.decompress_block(compressed, output_len=len(literals))) == literals
+    with pytest.raises(BadCompression, match="65558 bytes"):
+        decompress_to_scratch("lz4", lz4_frame(4, compressed), LIMIT_BYTES)
+
+
+def test_a_reserved_flag_of_an_lz4_frame_is_an_error():
+    frame = bytearray(lz4_frame(4, b"value"))
+    frame[4] |= 0x02
+    frame[6] = short_xxh32(bytes(frame[4:6])) >> 8 & 0xFF
+    with pytest.raises(BadCompression):
+        decompress_to_scratch("lz4", bytes(frame), LIMIT_BYTES)
+
+
+def test_a_zstd_frame_to_be_skipped_has_no_content():
+    skipped = struct.pack("<II", 0x184D2A50, 3) + b"abc"
+    frames = skipped + compress("zstd", b"value") + skipped
+    assert bytes(decompress_to_scratch("zstd", frames, LIMIT_BYTES)) == b"value"
+
+
 def test_a_compressed_block_may_not_have_more_than_the_frame_says():
     content = bytes(65_537)
     block = bytes(cramjam.lz4.compress_block(content, store_size=False))
