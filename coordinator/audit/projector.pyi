@@ -52,6 +52,13 @@ class AuditProjector:
         """The offset from which a start has to read the partition to know all live groups."""
 
     @property
+    def checkpoint_end_offset(self) -> int:
+        """The offset after the last snapshot of the last completed checkpoint.
+
+        After a load it is the end of the topic, because where the checkpoint that was read ended is not kept.
+        """
+
+    @property
     def checkpoint_ms(self) -> int:
         """When the last checkpoint was completed, in ms since the epoch.
 

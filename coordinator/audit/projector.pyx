@@ -32,6 +32,7 @@ cdef class AuditProjector:
     cdef readonly dict groups
     cdef readonly int64_t next_offset
     cdef readonly int64_t checkpoint_offset
+    cdef readonly int64_t checkpoint_end_offset
     cdef readonly int64_t checkpoint_ms
     cdef readonly list committed_groups
     cdef RecordWriter writer
@@ -136,7 +137,7 @@ cdef class AuditProjector:
 
     def resume(self, groups, int64_t now_ms, int64_t end_offset, cause=None):
         replay, self.replay = self.replay, AuditReplay(0)
-        self.next_offset = end_offset
+        self.next_offset = self.checkpoint_end_offset = end_offset
         self.checkpoint_offset = replay.checkpoint_offset
         self.checkpoint_ms = now_ms if replay.checkpoint_ms is None else replay.checkpoint_ms
         return resume(self, replay.cursors, groups, now_ms, cause)
@@ -187,6 +188,7 @@ cdef class AuditProjector:
             records.append(self.write_unchanged(schema.GroupSnapshot, group, state, now_ms, fields))
             if checkpoint_offset is not None:
                 self.checkpoint_offset = checkpoint_offset
+                self.checkpoint_end_offset = self.next_offset
         if self.snapshot_round.is_over:
             self.checkpoint_ms, self.snapshot_members = now_ms, self.snapshot_round.members
             self.snapshot_round = None

@@ -163,6 +163,10 @@ class LogFlusher:
         else:
             self._scheduler.start(FlushKey(log), deadline_after(self._clock(), after_ms))
 
+    def request_flush(self, log: PartitionLog) -> None:
+        """Flush all records of a log in the background; its recovery point shows when that is done."""
+        self._flush(log)
+
     def _flush(self, log: PartitionLog, *, only_rolled: bool = False) -> None:
         if log in self._flushing:
             self._flushing[log].append(only_rolled)

@@ -1,7 +1,6 @@
 """Deletes the segments that `retention.ms` and `retention.bytes` no longer keep (LogManager.cleanupLogs).
 
-The topics that the coordinator writes are left alone: Kafka compacts the offsets, and the audit is what groups are
-rebuilt from.
+The topics that Kafka compacts are left alone. Of the audit topic, the last events of each live group are kept.
 """
 
 from collections import deque
@@ -15,7 +14,7 @@ from coordinator.broker.partitions import Partitions
 from coordinator.config.log_keys import LOG_RETENTION_CHECK_INTERVAL_MS
 from coordinator.config.settings import Config
 from coordinator.deadlines import deadline_after
-from coordinator.internal_topics import READ_ONLY_TOPICS
+from coordinator.internal_topics import AUDIT_TOPIC, INTERNAL_TOPICS
 from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.retention import retained_from
@@ -54,6 +53,10 @@ class Timers(Protocol):
     def start(self, key: object, deadline_ms: int) -> int: ...
 
 
+RetentionRule = Callable[[PartitionLog, int], int]
+"""(log, now in ms since the epoch) → the offset before which its segments may be deleted."""
+
+
 class Retention:
     """Checks all logs from time to time. Long work is done in turns, between which other requests are handled."""
 
@@ -64,8 +67,13 @@ class Retention:
         config: Config,
         timers: Timers,
         store_start_offsets: Callable[[Callable[[Exception | None], None]], None],
+        audit_retained_from: RetentionRule = retained_from,
     ) -> None:
-        """`store_start_offsets` makes the log start offsets durable, then calls back with None, or with what failed."""
+        """`store_start_offsets` makes the log start offsets durable, then calls back with None, or with what failed.
+
+        `audit_retained_from` is the rule for the audit topic; for all others it is `retained_from`.
+        """
+        self._audit_retained_from = audit_retained_from
         self._store_start_offsets = store_start_offsets
         self._image = image
         self._partitions = partitions
@@ -108,7 +116,7 @@ class Retention:
         shrunk: list[PartitionLog] = []
         for topic in list(self._image.topics.values()):
             yield
-            if topic.name not in READ_ONLY_TOPICS:
+            if topic.name not in INTERNAL_TOPICS:
                 yield from self._check_topic(topic, now_ms, shrunk)
         if shrunk:
             self._store_start_offsets(partial(self._start_offsets_stored, shrunk, now_ms))
@@ -133,6 +141,7 @@ class Retention:
 
     def _check_topic(self, topic: Topic, now_ms: int, shrunk: list[PartitionLog]) -> Iterator[None]:
         config = self._partitions.log_config(topic)
+        rule = self._audit_retained_from if topic.name == AUDIT_TOPIC else retained_from
         for partition in range(topic.partitions):
             current = self._image.topics.get(topic.name)
             if current is None or current.topic_id != topic.topic_id:
@@ -140,7 +149,7 @@ class Retention:
             try:
                 log = self._log_to_check(topic.name, partition, config, now_ms)
                 if log is not None:
-                    log.delete_records_before(retained_from(log, now_ms))
+                    log.delete_records_before(rule(log, now_ms))
                     if log.has_segments_to_delete:
                         shrunk.append(log)
             except OSError as problem:

@@ -10,7 +10,7 @@ import msgspec
 from _wire.batch_reader import parse_batch
 from _wire.batches import CorruptBatch, batch_headers
 from _wire.errors import ErrorCode
-from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
 from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from coordinator.audit.schema import AuditEvent, Record, decode_event
@@ -215,6 +215,15 @@ class AuditTopic:
             found.setdefault(self._leaders[each], []).append(each)
         return found
 
+    def _skip_deleted(self, partition: PartitionData, position: Offsets) -> bool:
+        """Go on at the start of a partition whose next records the retention has deleted; False if it has not."""
+        index = partition.partition_index
+        start = self.offsets([index], EARLIEST)[index]
+        if start <= position[index]:
+            return False
+        position[index] = start
+        return True
+
     def _fetched(self, position: Offsets, wanted: Callable[[bytes], bool], wait_ms: int) -> Iterator[AuditRecord]:
         """One Fetch per leader; moves `position` past what it read."""
         for leader, own in self._by_leader(list(position)).items():
@@ -239,6 +248,8 @@ class AuditTopic:
             raise_for_error(response.error_code, f"cannot fetch from {AUDIT_TOPIC}")
             for topic in response.responses:
                 for each in topic.partitions:
+                    if each.error_code == ErrorCode.OFFSET_OUT_OF_RANGE and self._skip_deleted(each, position):
+                        continue
                     raise_for_error(each.error_code, f"cannot fetch from {AUDIT_TOPIC}-{each.partition_index}")
                     yield from _parsed(each.partition_index, each.records or b"", position, wanted)
 

@@ -112,6 +112,7 @@ TABLES: Final[dict[str, pa.Schema]] = {
             "last_seq": _N,
             "time_at": TIME,
             "is_filled": pa.bool_(),  # true: these came after all, and are in silver
+            "is_deleted": pa.bool_(),  # true: older than what the topic still had when it was read; false: missing
             **_WHERE,
         },
         VOIDS: {**_HEAD, "first_seq": _N, "last_seq": _N},  # events that did not take effect, because of a crash

@@ -66,12 +66,35 @@ class GroupState(msgspec.Struct):
     """What a batch has to know of the batches before."""
 
     seq: int = 0
+    offset: int = -1
+    """Of its last event in the topic."""
     missing: list[int] = []
     open: Row | None = None
     members: dict[str, Membership] = {}
     stored: KnownGroup | None = None
     """The group as its records in `__consumer_offsets` describe it, if those are what is read."""
     watched: Watched = msgspec.field(default_factory=Watched)
+
+
+class ReadRange(msgspec.Struct):
+    """The last run of offsets of a partition that was read without a hole."""
+
+    first_offset: int = 0
+    next_offset: int = 0
+
+    def note(self, offset: int) -> None:
+        """A record was read. What lies between it and the one before was deleted from the topic, by its retention."""
+        if offset > self.next_offset:
+            self.first_offset = offset
+        self.next_offset = max(self.next_offset, offset + 1)
+
+
+class FoldState(msgspec.Struct, array_like=True):
+    """What a batch has to know of all batches before."""
+
+    groups: dict[str, GroupState] = {}
+    read: dict[int, ReadRange] = {}
+    """Partition → what of it was read."""
 
 
 Rows = dict[str, list[Row]]
@@ -81,9 +104,10 @@ Rows = dict[str, list[Row]]
 class Fold:
     """Takes records in, in the order of each partition; collects the rows of each table and the groups touched."""
 
-    def __init__(self, groups: dict[str, GroupState]) -> None:
-        """`groups` is the state before; it is changed."""
-        self.groups = groups
+    def __init__(self, state: FoldState) -> None:
+        """`state` is that before; it is changed."""
+        self.groups = state.groups
+        self.read = state.read
         self.rows: Rows = defaultdict(list)
         self.touched: set[str] = set()
         self._rates: Counter[tuple[str, int, str]] = Counter()
@@ -91,6 +115,7 @@ class Fold:
 
     def take_in(self, values: Iterable[bytes], positions: Iterable[Position]) -> None:
         for value, position in zip(values, positions, strict=True):
+            self._range_of(position).note(position.offset)
             event, why = _read(value)
             if event is None:
                 self.reject(why, value, position)
@@ -108,6 +133,12 @@ class Fold:
                 self._apply(event)
                 if not event.get("is_inferred"):
                     self._watch.note(event, value, group.watched)
+
+    def _range_of(self, position: Position) -> ReadRange:
+        found = self.read.get(position.partition)
+        if found is None:
+            found = self.read[position.partition] = ReadRange()
+        return found
 
     def reject(self, why: str, value: bytes | None, position: Position) -> None:
         self.rows[REJECTS].append({**where(position), "why": why, "value": value})
@@ -156,16 +187,37 @@ class Fold:
                 return False
             group.missing = [each for each in group.missing if each != seq]
             self.touched.add(group_id)
-            self.rows[GAPS].append({**_gap(event, seq, seq), **where(position), "is_filled": True})
+            self._add_gap(event, seq, seq, position, is_filled=True)
             return True
         created_seq = event["created_seq"]
         first = group.seq + 1 if group.seq >= created_seq else created_seq
         if first < seq:
-            self.rows[GAPS].append({**_gap(event, first, seq - 1), **where(position), "is_filled": False})
+            # Each event has an offset of its own, so those that are missing lay after the group's last one.
+            is_unknown = group.seq > 0 and group.offset < 0  # its state is of an earlier version
+            is_deleted = None if is_unknown else group.offset + 1 < self._range_of(position).first_offset
+            self._add_gap(event, first, seq - 1, position, is_deleted=is_deleted)
             group.missing = [*group.missing, *range(first, min(seq, first + MISSING_MAX))][-MISSING_MAX:]
-        group.seq = seq
+        group.seq, group.offset = seq, position.offset
         self.touched.add(group_id)
         return True
+
+    def _add_gap(
+        self,
+        event: Event,
+        first_seq: int,
+        last_seq: int,
+        position: Position,
+        *,
+        is_filled: bool = False,
+        is_deleted: bool | None = False,
+    ) -> None:
+        """Add missing events of a group.
+
+        `is_deleted`: they lay at offsets that the topic no longer had. None: that is unknown.
+        """
+        row = {name: event[name] for name in ("group_id", "created_seq", "time_ms")}
+        row |= {"first_seq": first_seq, "last_seq": last_seq, "is_filled": is_filled, "is_deleted": is_deleted}
+        self.rows[GAPS].append({**row, **where(position)})
 
     def _apply(self, event: Event) -> None:
         group, kind = self.groups[event["group_id"]], event["kind"]
@@ -369,16 +421,6 @@ def where(position: Position) -> Row:
 
 def _head(event: Event) -> Row:
     return dict(zip(_HEAD_FIELDS, _HEAD(event), strict=True))
-
-
-def _gap(event: Event, first: int, last: int) -> Row:
-    return {
-        "group_id": event["group_id"],
-        "created_seq": event["created_seq"],
-        "first_seq": first,
-        "last_seq": last,
-        "time_ms": event["time_ms"],
-    }
 
 
 def _pairs(by_topic: Any) -> set[tuple[str, int]]:

@@ -16,7 +16,7 @@ from pyspark.sql.udf import UserDefinedFunction
 from pyspark.util import PythonEvalType
 
 from coordinator.pipeline.cluster import TopicNames
-from coordinator.pipeline.fold import Fold, GroupState
+from coordinator.pipeline.fold import Fold, FoldState
 from coordinator.pipeline.stored_batches import SPARK_SCHEMA, decode_batches
 from coordinator.pipeline.stored_fold import StoredFold
 
@@ -26,7 +26,7 @@ class Reading:
     """`select` gives records of bronze the columns value, partition, offset and timestamp_ms; the fold takes those."""
 
     select: Callable[[DataFrame], DataFrame]
-    make_fold: Callable[[dict[str, GroupState]], Fold]
+    make_fold: Callable[[FoldState], Fold]
 
 
 def _timed(raw: DataFrame, *columns: str) -> DataFrame:
@@ -44,7 +44,7 @@ def consumer_offsets_reading(bootstrap: str) -> Reading:
         _prepare_workers(raw)
         return _map_in_arrow(_timed(raw, "key", "value"))
 
-    return Reading(select, lambda groups: StoredFold(groups, names))
+    return Reading(select, lambda state: StoredFold(state, names))
 
 
 def _map_in_arrow(raw: DataFrame) -> DataFrame:

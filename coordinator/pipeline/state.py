@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from coordinator.pipeline.fold import GroupState
+from coordinator.pipeline.fold import FoldState, GroupState
 from coordinator.pipeline.folder import Files
 
 WHOLE_EVERY_BATCHES: Final = 50
@@ -16,7 +16,10 @@ WHOLE_EVERY_BATCHES: Final = 50
 
 _KINDS: Final = ("whole", "part")
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(dict[str, GroupState]).decode
+_decode = msgspec.msgpack.Decoder(FoldState).decode
+_decode_groups = msgspec.msgpack.Decoder(dict[str, GroupState]).decode
+_ARRAYS: Final = frozenset(bytes([each]) for each in (*range(0x90, 0xA0), 0xDC, 0xDD))
+"""The first bytes of an array in MessagePack."""
 
 
 class StateMissing(RuntimeError):
@@ -29,24 +32,27 @@ class StateFolder:
     def __init__(self, files: Files) -> None:
         self._files = files
 
-    def before(self, batch_id: int) -> dict[str, GroupState]:
-        """Return the state of all groups before this batch.
+    def before(self, batch_id: int) -> FoldState:
+        """Return the state before this batch.
 
         Raises:
             StateMissing: a file is missing, because the folder was changed by hand.
         """
         wholes = [number for kind, number in self._numbers() if kind == "whole" and number < batch_id]
         last = max(wholes, default=-1)
-        groups = self._read(f"{last}.whole") if wholes else {}
+        state = self._read(f"{last}.whole") if wholes else FoldState()
         for number in range(last + 1, batch_id):
-            groups |= self._read(f"{number}.part")
-        return groups
+            part = self._read(f"{number}.part")
+            state.groups |= part.groups
+            state.read |= part.read
+        return state
 
-    def after(self, batch_id: int, groups: dict[str, GroupState], touched: set[str]) -> None:
+    def after(self, batch_id: int, state: FoldState, touched: set[str]) -> None:
         """Write the state after this batch."""
-        self._files.write(f"{batch_id}.part", _encode({name: groups[name] for name in touched}))
+        groups = {name: state.groups[name] for name in touched}
+        self._files.write(f"{batch_id}.part", _encode(FoldState(groups, state.read)))
         if batch_id % WHOLE_EVERY_BATCHES == 0:
-            self._files.write(f"{batch_id}.whole", _encode(groups))
+            self._files.write(f"{batch_id}.whole", _encode(state))
             for kind, number in self._numbers():
                 if number < batch_id - WHOLE_EVERY_BATCHES:
                     self._files.delete(f"{number}.{kind}")
@@ -56,8 +62,14 @@ class StateFolder:
         split = (name.split(".") for name in self._files.names())
         return [(parts[1], int(parts[0])) for parts in split if len(parts) == 2 and parts[1] in _KINDS]
 
-    def _read(self, name: str) -> dict[str, GroupState]:
+    def _read(self, name: str) -> FoldState:
         try:
-            return _decode(self._files.read(name))
+            data = self._files.read(name)
+            return _decode(data) if _is_array(data) else FoldState(_decode_groups(data))
         except FileNotFoundError as problem:
             raise StateMissing(f"{self._files} has no {name}; delete the tables and run again") from problem
+
+
+def _is_array(data: bytes) -> bool:
+    """Whether MessagePack has an array here. Files of earlier versions have a map of the groups alone."""
+    return data[:1] in _ARRAYS

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from coordinator.pipeline.fold import Fold, GroupState, Position, where
+from coordinator.pipeline.fold import Fold, FoldState, Position, where
 from coordinator.pipeline.inferred import KnownGroup, Telling
 from coordinator.pipeline.inferred_classic import classic_events
 from coordinator.pipeline.inferred_consumer import TopicNames, consumer_events
@@ -13,7 +13,7 @@ from coordinator.pipeline.names import COMMITS, SKIPPED
 from coordinator.pipeline.stored_batches import COMMITS_WINDOW_MS
 from coordinator.pipeline.stored_records import ClassicGroup, Commits, GroupRecord, Rejected, Skipped, decode
 
-MakeFold = Callable[[dict[str, GroupState]], Fold]
+MakeFold = Callable[[FoldState], Fold]
 
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -21,9 +21,9 @@ _encode: Final = msgspec.json.Encoder().encode
 class StoredFold(Fold):
     """Takes what `stored_batches` makes of records, in the order of each partition."""
 
-    def __init__(self, groups: dict[str, GroupState], name_of: TopicNames) -> None:
-        """`groups` is the state before; it is changed. `name_of` is asked for topics of consumer groups."""
-        super().__init__(groups)
+    def __init__(self, state: FoldState, name_of: TopicNames) -> None:
+        """`state` is that before; it is changed. `name_of` is asked for topics of consumer groups."""
+        super().__init__(state)
         self._name_of = name_of
 
     def take_in(self, values: Iterable[bytes], positions: Iterable[Position]) -> None:

@@ -16,11 +16,8 @@ from coordinator.runtime.shard import Shard
 from coordinator.runtime.timer_keys import AuditCheckpointFileKey, AuditSnapshotKey, CommitReportKey
 from coordinator.timers.wheel import TimerWheel
 
-RETENTION_MS: Final = 7 * 24 * 3600 * 1000
-"""The `retention.ms` of the audit topic, which is Kafka's default."""
-
-HALF_RETENTION_MS: Final = RETENTION_MS // 2
-"""The longest time between two snapshots of a live group, so that retention never removes the last one."""
+SNAPSHOT_INTERVAL_MS_MAX: Final = 7 * 24 * 3600 * 1000 // 2
+"""The longest time between two snapshots of a live group: half of Kafka's default of `retention.ms`."""
 
 FILE_DELAY_MS: Final = 1_000
 """The delay before the checkpoint file is written, so that one write covers the checkpoints of several partitions."""
@@ -120,6 +117,10 @@ class AuditSchedule:
                 self._file_timer_runs = False
                 self._checkpoints.write()
 
+    def request_snapshots(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
+        """Have the groups of an active shard written again, so that the audit before these snapshots can be deleted."""
+        self._want_snapshots(shard, now_ms)
+
     def finish(self, shards: Iterable[Shard[GroupStateMachine]], now_ms: int, drain: Callable[[int], None]) -> None:
         """Before a clean stop, report all commits, and write snapshots where the next start has less to read then."""
         for shard in shards:
@@ -142,7 +143,7 @@ class AuditSchedule:
 
     def _want_snapshots_by_age(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
         """Request snapshots if they would be due before the next check, which is one interval later."""
-        if shard.machine.audit.checkpoint_ms + HALF_RETENTION_MS <= now_ms + self._interval_ms:
+        if shard.machine.audit.checkpoint_ms + snapshot_interval_ms(shard) <= now_ms + self._interval_ms:
             self._want_snapshots(shard, now_ms)
 
     def _want_snapshots(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
@@ -204,3 +205,12 @@ class AuditSchedule:
             return shard.machine.audit.write_commits(groups, group_ids, now_ms, *bounds)
 
         self._submit(shard, AuditWrite(write))
+
+
+def snapshot_interval_ms(shard: Shard[GroupStateMachine]) -> int:
+    """The longest time between two snapshots of a live group: half the effective `retention.ms` of the audit topic.
+
+    So a reader finds all live groups in what the retention keeps.
+    """
+    retention_ms = shard.store.audit_retention_ms
+    return SNAPSHOT_INTERVAL_MS_MAX if retention_ms < 0 else min(retention_ms // 2, SNAPSHOT_INTERVAL_MS_MAX)

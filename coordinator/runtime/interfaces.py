@@ -58,6 +58,10 @@ class Store(Protocol):
     def offsets_end_offset(self) -> int:
         """The offset that the next record of `__consumer_offsets` will get."""
 
+    @property
+    def audit_retention_ms(self) -> int:
+        """The effective `retention.ms` of the audit topic; -1 if records never become too old."""
+
     def note_audit_checkpoint(self, offset: int) -> bool:
         """Let later starts read the audit topic from `offset` on; False if they do already."""
 

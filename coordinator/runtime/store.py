@@ -171,6 +171,10 @@ class LogStore:
     def offsets_end_offset(self) -> int:
         return self._offsets.log_end_offset
 
+    @property
+    def audit_retention_ms(self) -> int:
+        return self._audit.config.retention_ms
+
     def note_audit_checkpoint(self, offset: int) -> bool:
         """Let later starts read the audit topic from `offset` on; return False if they do already."""
         if self._checkpoints is None or offset <= self._audit.log_start_offset:

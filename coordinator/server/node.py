@@ -52,6 +52,7 @@ from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.leadership import Leadership, SingleNode
 from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.audit_checkpoints import AuditCheckpoints
+from coordinator.runtime.audit_retention import AuditRetention
 from coordinator.runtime.checked import SWITCH, checks_are_armed
 from coordinator.runtime.sessions import SessionTable
 from coordinator.server.api_table import dispatch_table
@@ -341,7 +342,10 @@ class Node:
         scheduler.on_due(parts.flusher.due)
 
     def _start_retention(self, image: MetadataImage, partitions: Partitions) -> None:
-        retention = Retention(image, partitions, self._config, self.scheduler, self._flusher.store_log_start_offsets)
+        flusher, groups = self._flusher, self._coordinator
+        audit = AuditRetention(groups.shards, groups.audit.request_snapshots, flusher.request_flush)
+        store_start_offsets = flusher.store_log_start_offsets
+        retention = Retention(image, partitions, self._config, self.scheduler, store_start_offsets, audit.retained_from)
         retention.start(self._clock.now_ms())
         self.scheduler.on_due(retention.due)
 

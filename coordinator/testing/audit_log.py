@@ -20,11 +20,14 @@ class AuditLog:
         self._events: dict[str, list[AuditEvent]] = {}
 
     def events(self, group_id: str, partition: int) -> list[AuditEvent]:
-        """All events of a group, in order; `partition` is that of the group."""
+        """All events of a group, in order; `partition` is that of the group.
+
+        Those that the retention of the topic deleted before they were read are not among them.
+        """
         from coordinator.client.audit_topic import audit_record  # a start is not to wait for what only some tests use
 
         log = self._partitions.get(AUDIT_TOPIC, partition)
-        for header, batch in log.batches(self._read_to.get(partition, 0)):
+        for header, batch in log.batches(max(self._read_to.get(partition, 0), log.log_start_offset)):
             for record in parse_records(batch):
                 event = audit_record(partition, record.offset, record.key, record.value).event
                 if event is not None:

@@ -116,5 +116,9 @@ class TransactionStore:
     def audit_end_offset(self) -> int:
         return 0
 
+    @property
+    def audit_retention_ms(self) -> int:
+        return -1
+
     def note_audit_checkpoint(self, offset: int) -> bool:
         return False

@@ -12,7 +12,7 @@ from coordinator.audit.snapshots import CHECKPOINT_RECORDS_PER_GROUP, CHECKPOINT
 from coordinator.broker.slices import at_once
 from coordinator.core.states import GroupState
 from coordinator.log.checkpoints import GROUP_AUDIT, read_checkpoint
-from coordinator.runtime.audit_schedule import HALF_RETENTION_MS
+from coordinator.runtime.audit_schedule import SNAPSHOT_INTERVAL_MS_MAX
 from coordinator.runtime.group_state_machine import ClassicGroups
 from coordinator.runtime.interfaces import AuditRecord
 from coordinator.runtime.store import LogStore
@@ -302,12 +302,12 @@ def test_an_idle_group_is_written_in_every_half_of_the_retention():
     sim = Checkpointing(checkpoint_records=1_000)
     sim.commit()
     for _ in range(3):
-        sim.advance(HALF_RETENTION_MS)
+        sim.advance(SNAPSHOT_INTERVAL_MS_MAX)
         sim.restart()
     times = [sim.audited()[0].time_ms, *(each.time_ms for each in sim.snapshots())]
     assert len(times) == 4
-    assert all(later - earlier <= HALF_RETENTION_MS for earlier, later in pairwise(times))
-    assert sim.now_ms - times[-1] <= HALF_RETENTION_MS
+    assert all(later - earlier <= SNAPSHOT_INTERVAL_MS_MAX for earlier, later in pairwise(times))
+    assert sim.now_ms - times[-1] <= SNAPSHOT_INTERVAL_MS_MAX
 
 
 def drain_all(server):

@@ -21,9 +21,10 @@ BATCH_BYTES = 400_000
 class RetainingBroker(VirtualBroker):
     """A broker whose logs are checked."""
 
-    def __init__(self, settings=None, fs=None):
+    def __init__(self, settings=None, fs=None, **rules):
         super().__init__(settings, fs)
-        self.retention = Retention(self.image, self.partitions, Config(settings or {}), self.wheel, self.store_offsets)
+        config = Config(settings or {})
+        self.retention = Retention(self.image, self.partitions, config, self.wheel, self.store_offsets, **rules)
         self.retention.start(self.clock.now_ms())
         self.turns = 0
 
@@ -124,14 +125,24 @@ def test_a_topic_without_the_policy_delete_keeps_everything(broker, policy):
     assert (log.log_start_offset, log.log_end_offset) == (0, 1)
 
 
-def test_the_topics_of_the_coordinator_are_left_alone():
+def test_compacted_topics_of_the_coordinator_are_left_alone():
     broker = RetainingBroker({"log.retention.ms": "1", "log.retention.bytes": "0", "offsets.topic.num.partitions": "1"})
     broker.topics.create_internal_topics(START_MS)
-    logs = [broker.partitions.get(name, 0) for name in (OFFSETS_TOPIC, AUDIT_TOPIC)]
-    for log in logs:
-        log.append(bytearray(batch(b"v")), 0, START_MS)
+    log = broker.partitions.get(OFFSETS_TOPIC, 0)
+    log.append(bytearray(batch(b"v")), 0, START_MS)
     broker.advance(100 * MINUTE_MS)
-    assert [(log.log_start_offset, log.log_end_offset) for log in logs] == [(0, 1)] * 2
+    assert (log.log_start_offset, log.log_end_offset) == (0, 1)
+
+
+def test_the_audit_topic_has_a_rule_of_its_own():
+    settings = {"log.retention.ms": "1", "offsets.topic.num.partitions": "1"}
+    broker = RetainingBroker(settings, audit_retained_from=lambda log, now_ms: 2)
+    broker.topics.create_internal_topics(START_MS)
+    log = broker.partitions.get(AUDIT_TOPIC, 0)
+    for _ in range(3):
+        log.append(bytearray(batch(b"v")), 0, START_MS)
+    broker.advance(MINUTE_MS)
+    assert (log.log_start_offset, log.log_end_offset) == (2, 3)
 
 
 def test_what_was_deleted_stays_deleted_after_a_kill(broker):

@@ -7,6 +7,7 @@ from tests.mutations.mutant import Mutant
 PROJECTIONS: Final = "coordinator/audit/projections.py"
 SNAPSHOTS: Final = "coordinator/audit/snapshots.py"
 RESUME: Final = "coordinator/audit/resume.py"
+AUDIT_RETENTION: Final = "coordinator/runtime/audit_retention.py"
 AUDIT_SCHEDULE: Final = "coordinator/runtime/audit_schedule.py"
 SHARD: Final = "coordinator/runtime/shard.py"
 MACHINE: Final = "coordinator/runtime/group_state_machine.py"
@@ -207,8 +208,20 @@ MUTANTS: Final = (
     Mutant(
         "idle groups get no snapshot before retention removes their events",
         AUDIT_SCHEDULE,
-        "if shard.machine.audit.checkpoint_ms + HALF_RETENTION_MS <= now_ms + self._interval_ms:",
-        "if shard.machine.audit.checkpoint_ms + HALF_RETENTION_MS < 0:",
+        "if shard.machine.audit.checkpoint_ms + snapshot_interval_ms(shard) <= now_ms + self._interval_ms:",
+        "if shard.machine.audit.checkpoint_ms + snapshot_interval_ms(shard) < 0:",
+    ),
+    Mutant(
+        "retention deletes the last snapshot of a live group",
+        AUDIT_RETENTION,
+        "        return min(offset, max(durable, log.log_start_offset))\n",
+        "        return offset\n",
+    ),
+    Mutant(
+        "retention counts a checkpoint that no fsync has made safe",
+        AUDIT_RETENTION,
+        "if log.recovery_point >= audit.checkpoint_end_offset:",
+        "if log.recovery_point >= 0:",
     ),
     Mutant(
         "checkpoints are not kept over a start",

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import pyarrow as pa
 
-from coordinator.pipeline.fold import GroupState, Position, Rows
+from coordinator.pipeline.fold import FoldState, GroupState, Position, Rows
 from coordinator.pipeline.stored_batches import decode_batches
 from coordinator.pipeline.stored_fold import StoredFold
 from tests.differential.kafka import VERSION, RunningKafka
@@ -76,7 +76,7 @@ def folded(
 ) -> Rows:
     """The rows of one batch."""
     names = topic_ids or {}
-    fold = StoredFold({} if groups is None else groups, lambda topic_id: names.get(topic_id, topic_id))
+    fold = StoredFold(FoldState({} if groups is None else groups), lambda topic_id: names.get(topic_id, topic_id))
     found = decoded(records)
     fold.take_in([value for value, _ in found], [position for _, position in found])
     return fold.finish()

@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import deltalake
+import msgspec
 import pytest
 from deltalake import DeltaTable
 
 from coordinator.pipeline import tables as tables_module
 from coordinator.pipeline.batch import Batches
 from coordinator.pipeline.columns import TABLES
+from coordinator.pipeline.fold import FoldState
 from coordinator.pipeline.names import GENERATIONS, SILVER
 from coordinator.pipeline.state import StateFolder, StateMissing
 from coordinator.pipeline.tables import Tables
@@ -65,6 +67,17 @@ def test_killed_at_random_equals_a_fresh_run(
                 batches = Batches(Tables(tables.root))  # another process
     assert kills >= 5
     assert contents(tables) == fresh
+
+
+def test_a_state_of_an_earlier_version_is_read(tables: Tables):
+    """It was a map of the groups alone."""
+    batches = Batches(tables)
+    batches.take_in(records(eventful().values()[:4]), 0)
+    files = tables.state_files()
+    for name in files.names():
+        state = msgspec.msgpack.decode(files.read(name), type=FoldState)
+        files.write(name, msgspec.msgpack.encode(state.groups))
+    assert StateFolder(files).before(1).groups.keys() == {"orders"}
 
 
 def test_partitions_that_come_late_change_nothing(tables: Tables, tmp_path: Path):

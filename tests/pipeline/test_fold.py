@@ -5,15 +5,20 @@ import pytest
 
 from coordinator.audit.schema import MemberJoined, MemberRemoved
 from coordinator.core.causes import Cause
-from coordinator.pipeline.fold import Fold, GroupState, Position, Rows
+from coordinator.pipeline.fold import Fold, FoldState, GroupState, Position, ReadRange, Rows
 from coordinator.pipeline.names import GAPS, GENERATIONS, MEMBERSHIPS, OWNERSHIP, REJECTS, SILVER, VOIDS
 from tests.pipeline.history import History, eventful, member
 
 A, B = member("a"), member("b", instance_id="till-1")
 
 
-def fold(values: list[bytes], groups: dict[str, GroupState] | None = None, first_offset: int = 0) -> Rows:
-    folded = Fold({} if groups is None else groups)
+def fold(
+    values: list[bytes],
+    groups: dict[str, GroupState] | None = None,
+    first_offset: int = 0,
+    read: dict[int, ReadRange] | None = None,
+) -> Rows:
+    folded = Fold(FoldState({} if groups is None else groups, {} if read is None else read))
     folded.take_in(values, [Position(0, first_offset + place, 1) for place in range(len(values))])
     return folded.finish()
 
@@ -78,12 +83,37 @@ def test_a_missing_event_is_a_gap_and_may_come_late():
     assert [row["seq"] for row in rows[SILVER]][-1] == 5
 
 
-def test_a_new_incarnation_is_no_gap_and_a_trimmed_topic_is_one():
+def test_a_new_incarnation_is_no_gap():
     history = History().created().removed()
     history.created_seq = 0
     assert not fold(history.created().values())[GAPS]
-    (gap,) = fold(eventful().values()[3:])[GAPS]
-    assert (gap["first_seq"], gap["last_seq"]) == (1, 3)
+
+
+def test_events_that_retention_deleted_are_told_apart_from_missing_ones():
+    values = eventful().values()
+
+    def gap(rows: Rows) -> tuple[int, int, bool | None]:
+        (found,) = rows[GAPS]
+        return found["first_seq"], found["last_seq"], found["is_deleted"]
+
+    assert gap(fold(values[3:], first_offset=3)) == (1, 3, True), "the topic began there"
+    assert gap(fold(values[3:])) == (1, 3, False), "the topic was read from its first record on"
+    groups: dict[str, GroupState] = {}
+    read: dict[int, ReadRange] = {}
+    fold(values[:4], groups, read=read)
+    assert gap(fold(values[6:], groups, 60, read)) == (5, 6, True), "the job was stopped for longer than the retention"
+    groups, read = {}, {}
+    fold(values[:4], groups, read=read)
+    assert gap(fold(values[6:], groups, 4, read)) == (5, 6, False), "all offsets were read"
+
+
+def test_a_group_whose_state_has_no_offset_has_gaps_of_unknown_reason():
+    values = eventful().values()
+    groups: dict[str, GroupState] = {}
+    fold(values[:4], groups)
+    groups["orders"].offset = -1
+    (found,) = fold(values[6:], groups, 60)[GAPS]
+    assert found["is_deleted"] is None
 
 
 @pytest.mark.parametrize(

@@ -267,7 +267,7 @@ def test_a_job_that_starts_again_for_each_batch_makes_the_same_tables(tables: Ta
         columns = [[value for value, _ in rows]]
         columns += ([getattr(at, name) for _, at in rows] for name in ("partition", "offset", "timestamp_ms"))
         data = pa.table([pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)], SCHEMA)
-        Batches(Tables(folder), lambda groups: StoredFold(groups, found.topic_ids.__getitem__)).take_in(data, batch_id)
+        Batches(Tables(folder), lambda state: StoredFold(state, found.topic_ids.__getitem__)).take_in(data, batch_id)
 
     for batch_id, first in enumerate(range(0, len(found.records), 11)):
         part = found.records[first : first + 11]

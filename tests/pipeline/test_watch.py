@@ -14,7 +14,7 @@ from coordinator.explain.history import GroupHistory
 from coordinator.explain.memory import GENERATIONS_REMEMBERED
 from coordinator.explain.storms import GROUP_STORM_REBALANCES
 from coordinator.pipeline.batch import Batches
-from coordinator.pipeline.fold import Fold, GroupState, Position
+from coordinator.pipeline.fold import Fold, FoldState, GroupState, Position
 from coordinator.pipeline.names import FINDINGS
 from coordinator.pipeline.reader import query, read_findings, read_storms
 from coordinator.pipeline.tables import Tables
@@ -109,7 +109,7 @@ def test_what_is_remembered_of_a_group_is_bounded():
     sizes = []
     for seed in range(4):
         values = realistic(20_000, seed=seed)
-        fold = Fold(groups if seed == 0 else {})
+        fold = Fold(FoldState(groups if seed == 0 else {}))
         fold.take_in(values, [Position(0, place, 1) for place in range(len(values))])
         fold.finish()
         sizes.append(max(len(group.watched.memory) for group in fold.groups.values()))
@@ -118,7 +118,7 @@ def test_what_is_remembered_of_a_group_is_bounded():
 
 def test_events_of_unknown_kinds_are_passed_over():
     values = [value.replace(b'"group.created"', b'"group.dreamed"') for value in stormy().values()]
-    fold = Fold({})
+    fold = Fold(FoldState())
     fold.take_in(values, [Position(0, place, 1) for place in range(len(values))])
     assert [row["kind"] for row in fold.finish()[FINDINGS]] == ["rebalance_storm"]
 

@@ -32,6 +32,7 @@ from coordinator.core.events import Event
 from coordinator.core.group import Group
 from coordinator.core.operation import Operation
 from coordinator.core.states import GroupState
+from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.group_state_machine import GroupStateMachine
 from coordinator.runtime.interfaces import AuditRecord
@@ -102,10 +103,11 @@ class Simulation(SimulatedServer):
         *,
         fast_path: bool = True,
         checkpoint_records: int = CHECKPOINT_RECORDS,
+        log_config: LogConfig | None = None,
     ) -> None:
         self.checkpoint_records = checkpoint_records
         quick = {"group.initial.rebalance.delay.ms": "0", "group.min.session.timeout.ms": "1"}
-        super().__init__(Config(quick | dict(settings or {})), fast_path=fast_path)
+        super().__init__(Config(quick | dict(settings or {})), fast_path=fast_path, log_config=log_config)
 
     def start(self, *, clean: bool = False) -> None:
         """A server on whatever is on the disk. `events` are those since this start."""
