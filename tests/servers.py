@@ -20,8 +20,9 @@ QUICK_GROUPS: Final = {
     "group.max.session.timeout.ms": "60000",
     "offset.metadata.max.bytes": "4096",
     "auto.create.topics.enable": "false",
+    "group.audit.linger.ms": "0",
 }
-"""Settings under which groups form at once and sessions may be short."""
+"""Settings under which groups form at once, sessions may be short, and events can be read before their responses."""
 
 
 class RunningServer:

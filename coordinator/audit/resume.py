@@ -140,6 +140,8 @@ class AuditCursor:
     def _note_stored(self, key: StateKey, seq: int) -> None:
         self.last_seq_by_state.pop(key, None)
         self.last_seq_by_state[key] = seq
+        if self.unconfirmed is not None and self.unconfirmed[0] == key:
+            self.unconfirmed = None  # it is older
         if len(self.last_seq_by_state) > STATES_REMEMBERED_MAX:
             del self.last_seq_by_state[next(iter(self.last_seq_by_state))]
 

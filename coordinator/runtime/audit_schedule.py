@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from coordinator.config.audit_keys import GROUP_AUDIT_LINGER_MS, GROUP_AUDIT_OFFSETS_INTERVAL_MS
+from coordinator.config.settings import Config
 from coordinator.core.classic_group import ClassicGroup
 from coordinator.runtime.audit_checkpoints import AuditCheckpoints
 from coordinator.runtime.batch import AuditWrite
 from coordinator.runtime.group_state_machine import GroupStateMachine
 from coordinator.runtime.interfaces import AuditRecord
 from coordinator.runtime.shard import Shard
-from coordinator.runtime.timer_keys import AuditCheckpointFileKey, AuditSnapshotKey, CommitReportKey
+from coordinator.runtime.timer_keys import AuditCheckpointFileKey, AuditSnapshotKey, CommitReportKey, HeldAuditKey
 from coordinator.timers.wheel import TimerWheel
 
 SNAPSHOT_INTERVAL_MS_MAX: Final = 7 * 24 * 3600 * 1000 // 2
@@ -49,13 +51,17 @@ class AuditSchedule:
     def __init__(
         self,
         wheel: TimerWheel,
-        interval_ms: int,
+        config: Config,
         checkpoints: AuditCheckpoints,
         submit: Callable[[Shard[GroupStateMachine], AuditWrite], None],
+        mark_dirty: Callable[[Shard[GroupStateMachine]], None],
     ) -> None:
-        """`interval_ms` is the interval of the reports. `submit` queues a write before all others of a shard."""
+        """`submit` queues a write before all others of a shard. `mark_dirty` has a shard drained."""
         self._wheel = wheel
-        self._interval_ms = interval_ms
+        self._interval_ms = config[GROUP_AUDIT_OFFSETS_INTERVAL_MS]
+        """The interval of the reports."""
+        self._linger_ms = config[GROUP_AUDIT_LINGER_MS]
+        self._mark_dirty = mark_dirty
         self._checkpoints = checkpoints
         self._submit = submit
         self._reports: dict[int, CommitReport] = {}
@@ -63,13 +69,15 @@ class AuditSchedule:
         """Partitions that need snapshots; one slice of the first one is written per millisecond."""
         self._served: set[int] = set()
         """Those of them with a queued slice."""
+        self._holding: list[Shard[GroupStateMachine]] = []
+        """Shards that hold audit records back."""
         self._snapshot_timer_runs = False
         self._file_timer_runs = False
 
     @property
     def running_timers(self) -> int:
         """The number of timers on the wheel."""
-        return len(self._reports) + self._snapshot_timer_runs + self._file_timer_runs
+        return len(self._reports) + self._snapshot_timer_runs + self._file_timer_runs + bool(self._holding)
 
     @property
     def partitions_waiting(self) -> int:
@@ -106,6 +114,13 @@ class AuditSchedule:
         if is_due:
             self._want_snapshots(shard, now_ms)
 
+    def held(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
+        """The store of a shard holds audit records back: they are written after `group.audit.linger.ms`."""
+        if not self._holding:
+            self._wheel.start(HeldAuditKey(), now_ms + self._linger_ms)
+        if shard not in self._holding:
+            self._holding.append(shard)
+
     def due(self, key: object, now_ms: int) -> None:
         """A timer of this schedule fired."""
         match key:
@@ -113,6 +128,8 @@ class AuditSchedule:
                 self._report_commits(partition, now_ms)
             case AuditSnapshotKey():
                 self._write_snapshots(now_ms)
+            case HeldAuditKey():
+                self._write_held(now_ms)
             case AuditCheckpointFileKey():
                 self._file_timer_runs = False
                 self._checkpoints.write()
@@ -135,9 +152,17 @@ class AuditSchedule:
             while shard.is_active and audit.is_checkpoint_due:
                 self._submit(shard, AuditWrite(audit.write_snapshots))
                 drain(now_ms)
+            shard.write_held_audit(now_ms)
             if shard.is_active:
                 shard.store.note_audit_checkpoint(shard.machine.audit.checkpoint_offset)
         self._checkpoints.write()
+
+    def _write_held(self, now_ms: int) -> None:
+        shards, self._holding = self._holding, []
+        for shard in shards:
+            shard.write_held_audit(now_ms)
+            if shard.needs_retry:
+                self._mark_dirty(shard)
 
     # ---- snapshots
 

@@ -119,6 +119,8 @@ class FailedKeys:
             self._being_rebuilt, self.due = self.due, []
             self._steps = self._machine.rebuild(self._being_rebuilt, self._store)
         try:
+            # The rebuild reads what the audit said last about each of these groups.
+            self._store.write_held_audit(now_ms)
             for _ in self._steps:
                 if is_time_over():
                     return False

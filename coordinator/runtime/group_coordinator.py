@@ -8,7 +8,6 @@ from time import perf_counter
 from typing import Any, Final
 
 from coordinator.audit.schema import CoordinatorEvent
-from coordinator.config.audit_keys import GROUP_AUDIT_OFFSETS_INTERVAL_MS
 from coordinator.config.group_keys import GROUP_MAX_SIZE, OFFSETS_RETENTION_CHECK_INTERVAL_MS
 from coordinator.core import operations
 from coordinator.core.address_limits import PendingMember
@@ -38,6 +37,7 @@ from coordinator.runtime.timer_keys import (
     AuditSnapshotKey,
     CommitReportKey,
     GroupTimerKey,
+    HeldAuditKey,
     LoadRetryKey,
     OffsetsCheckKey,
     SessionKey,
@@ -71,8 +71,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         self._deleted_topics = DeletedTopics(environment.topics.names)
         self._checks: dict[int, int] = {}
         """Partition → number on the wheel of its next check of the age of offsets."""
-        interval_ms = environment.config[GROUP_AUDIT_OFFSETS_INTERVAL_MS]
-        self.audit = AuditSchedule(wheel, interval_ms, checkpoints, self._submit_first)
+        self.audit = AuditSchedule(wheel, environment.config, checkpoints, self._submit_first, self._mark_dirty)
         self._announcement: CoordinatorEvent | None = None
         """To be written when the first partition is loaded."""
         self._serve(shards)
@@ -113,6 +112,8 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
                 self.enqueue_for_shard(operations.FORGET_TOPICS, shard.partition, gone, self._internal_context())
 
     def _drained(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
+        if shard.store.holds_audit:
+            self.audit.held(shard, now_ms)
         if shard.is_idle:
             if shard.partition in self._deleted_topics.partitions:
                 self._deleted_topics.forgotten(shard.partition)
@@ -142,7 +143,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
                 self._retry(key)
             case OffsetsCheckKey(partition, group_ids):
                 self._check_offsets(self.shards[partition], group_ids, now_ms)
-            case CommitReportKey() | AuditSnapshotKey() | AuditCheckpointFileKey():
+            case CommitReportKey() | AuditSnapshotKey() | HeldAuditKey() | AuditCheckpointFileKey():
                 self.audit.due(key, now_ms)
 
     def announce(self, event: CoordinatorEvent) -> None:

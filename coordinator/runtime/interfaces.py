@@ -36,7 +36,19 @@ class Store(Protocol):
         """Append to the audit topic first, then to `__consumer_offsets`; call `completed` once, now or later.
 
         `completed` gets None when the batch is stored, else why it is not. Until then nothing else is appended.
+
+        Audit records that come with nothing to store may be held back until the next append, or `write_held_audit`.
         """
+
+    @property
+    def holds_audit(self) -> bool:
+        """Whether audit records are held back."""
+
+    def write_held_audit(self, now_ms: int) -> None:
+        """Append the audit records that are held back. Raises StoreError."""
+
+    def drop_held_audit(self) -> None:
+        """Forget the audit records that are held back: what they report is forgotten, too."""
 
     def replay(self, groups: StoredGroups, from_offset: int = 0) -> Iterator[None]:
         """Apply what `__consumer_offsets` holds from an offset on, in steps, with what is appended meanwhile.

@@ -219,6 +219,11 @@ class Shard(Generic[Machine]):
             self.release()  # a batch that was appended since the last call
         batch = Batch(self.store.batch_bytes_max)
         used = 0
+        writes_audit = bool(self._queue) and isinstance(self._queue[0], AuditWrite)
+        if writes_audit:
+            self.write_held_audit(now_ms)  # a checkpoint begins where a batch of the audit topic begins
+            if not self.is_active:
+                return used
         try:
             if self.failed_keys.rebuilt:
                 self._serve_rebuilt(now_ms, batch)
@@ -240,6 +245,8 @@ class Shard(Generic[Machine]):
         self._is_appending = True
         self.store.append(batch.audit, batch.stored, now_ms, partial(self._append_completed, batch))
         self._is_appending = False
+        if writes_audit:
+            self.write_held_audit(now_ms)
         return used
 
     def _serve_rebuilt(self, now_ms: int, batch: Batch) -> None:
@@ -250,6 +257,15 @@ class Shard(Generic[Machine]):
             self._queue.popleft()
         self._queue.extendleft(reversed(missed))
 
+    def write_held_audit(self, now_ms: int) -> None:
+        """Append the audit records that the store holds back; when that fails, the partition is loaded again."""
+        if not self.is_active:
+            return
+        try:
+            self.store.write_held_audit(now_ms)
+        except StoreError as problem:
+            self._append_failed(self._in_flight or Batch(0), problem)
+
     def _append_completed(self, batch: Batch, problem: StoreError | None) -> None:
         if batch is not self._in_flight:
             return  # the partition was unloaded meanwhile
@@ -257,12 +273,15 @@ class Shard(Generic[Machine]):
         if problem is None:
             self._appended = batch
         else:
-            if not problem.is_told:
-                logger.error("cannot append; reloading the partition", partition=self.partition, problem=str(problem))
-            self._load_cause = Cause.STORE_FAILED
-            self._fail_batch(batch)
+            self._append_failed(batch, problem)
         if not self._is_appending:
             self.completed_later(self)
+
+    def _append_failed(self, batch: Batch, problem: StoreError) -> None:
+        if not problem.is_told:
+            logger.error("cannot append; reloading the partition", partition=self.partition, problem=str(problem))
+        self._load_cause = Cause.STORE_FAILED
+        self._fail_batch(batch)
 
     def release(self) -> None:
         """Send the replies of the batch that was appended; nothing happens when there is none."""
@@ -396,6 +415,7 @@ class Shard(Generic[Machine]):
     def _fail_all(self, batch: Batch, error: ErrorCode) -> None:
         """Forget the state, and answer the requests of a batch, those that wait in it and those that are queued."""
         self.failed_keys.clear()
+        self.store.drop_held_audit()
         waiting = self.machine.unload()
         for queued in batch.queued:
             self._fail(queued, error)

@@ -23,6 +23,8 @@ NO_PRODUCER: Final = Producer(-1, -1)
 
 REPLAYED_AT_ONCE: Final = 500
 """Records of `__consumer_offsets` in one step of a replay: 0.2 ms if they are committed offsets."""
+HELD_MAX: Final = 100
+"""Fewer audit records than this may be held back. As many compress well without others."""
 COMPRESSED_BYTES_MIN: Final = 1024
 """A single audit event below it is not compressed: that saves a fifth of it. Two events have most of it in common."""
 
@@ -41,6 +43,7 @@ class LogStore:
         checkpoints: AuditCheckpoints | None = None,
         audit_compression: str = "none",
         audit_chain: bool = False,
+        is_lingering: bool = False,
         meter: AppendMeter | None = None,
         when_durable: Callable[[Callable[[None], None]], None] | None = None,
         is_disk_failure: Callable[[PartitionLog, Exception], bool] = lambda log, problem: False,
@@ -48,7 +51,7 @@ class LogStore:
         """`compression` is the codec for `__consumer_offsets`, by its name in `_wire/compression.py`.
 
         `audit_compression` is that for `__group_audit`. With `audit_chain` each of its records carries the hash of the
-        one before it.
+        one before it. With `is_lingering`, audit records that come with nothing to store are held back.
 
         With `when_durable`, a batch counts when that calls back (`log.flush.policy`), else as soon as it is written.
 
@@ -66,6 +69,9 @@ class LogStore:
         self._checkpoints = checkpoints
         self._audit_compression = audit_compression
         self._audit_chain = audit_chain
+        self._is_lingering = is_lingering
+        self._held: list[AuditRecord] = []
+        """Audit records that are not appended yet. A kill loses them, and what they report of the groups with them."""
         self._meter = meter
         self._when_durable = when_durable
         self._is_disk_failure = is_disk_failure
@@ -88,6 +94,32 @@ class LogStore:
         The audit comes first. So the audit may have events of a batch that then fails (a load voids them), but it never
         lacks events that are stored.
         """
+        if self._held or (self._is_lingering and not stored):
+            self._held += audit
+            if not stored and len(self._held) < HELD_MAX:
+                completed(None)
+                return
+            audit, self._held = self._held, []
+        problem = self._append(audit, stored, now_ms)
+        if self._when_durable is None or problem is not None:
+            completed(problem)
+        else:
+            self._when_durable(completed)
+
+    @property
+    def holds_audit(self) -> bool:
+        return bool(self._held)
+
+    def write_held_audit(self, now_ms: int) -> None:
+        audit, self._held = self._held, []
+        if audit and (problem := self._append(audit, (), now_ms)) is not None:
+            raise problem
+
+    def drop_held_audit(self) -> None:
+        self._held = []
+
+    def _append(self, audit: list[AuditRecord], stored: Sequence[Stored], now_ms: int) -> StoreError | None:
+        """Write to both logs; return what failed."""
         problem: StoreError | None = None
         if self._meter is not None:
             self._meter.begin()
@@ -103,10 +135,7 @@ class LogStore:
             self._last_hash = None
         if self._meter is not None:
             self._meter.end(len(audit), problem is not None)
-        if self._when_durable is None or problem is not None:
-            completed(problem)
-        else:
-            self._when_durable(completed)
+        return problem
 
     def _chained(self, audit: list[AuditRecord]) -> list[AuditRecord]:
         """The records with the hash of the one before each. An append that fails forgets the last hash."""

@@ -33,6 +33,10 @@ class AuditSnapshotKey(NamedTuple):
     """Write the next snapshots of groups to the audit topic."""
 
 
+class HeldAuditKey(NamedTuple):
+    """Append the audit records that shards hold back (`group.audit.linger.ms`)."""
+
+
 class AuditCheckpointFileKey(NamedTuple):
     """Write the checkpoint file of the audit topic."""
 

@@ -10,7 +10,7 @@ from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.slices import Slices
 from coordinator.broker.transaction_markers import MarkerWriter
-from coordinator.config.audit_keys import AUDIT_CHAIN, AUDIT_COMPRESSION_TYPE
+from coordinator.config.audit_keys import AUDIT_CHAIN, AUDIT_COMPRESSION_TYPE, GROUP_AUDIT_LINGER_MS
 from coordinator.config.group_keys import OFFSETS_LOAD_BUFFER_SIZE, OFFSETS_TOPIC_COMPRESSION_CODEC
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.transaction_keys import TRANSACTION_STATE_LOG_LOAD_BUFFER_SIZE
@@ -73,6 +73,7 @@ def make_group_coordinator(
             checkpoints,
             config[AUDIT_COMPRESSION_TYPE],
             config[AUDIT_CHAIN],
+            is_lingering=config[GROUP_AUDIT_LINGER_MS] > 0,
             meter=None if metrics is None else metrics.runtime.appends,
             when_durable=when_durable,
             is_disk_failure=partitions.is_disk_failure,

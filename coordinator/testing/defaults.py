@@ -15,9 +15,10 @@ QUICK: Final = {
     "offsets.topic.num.partitions": "4",
     "connections.max.idle.ms": "-1",
     "log.cleaner.backoff.ms": "300000",
+    "group.audit.linger.ms": "0",
 }
 """Groups form at once, sessions may be short, a start makes few logs, a jump of the clock closes no connection, and on
-its way it does not look for logs to compact every 15 s."""
+its way it does not look for logs to compact every 15 s. An event can be read before its request is answered."""
 
 LOOPBACK: Final = "127.0.0.1"
 MEMORY: Final = "memory"

@@ -120,5 +120,15 @@ class TransactionStore:
     def audit_retention_ms(self) -> int:
         return -1
 
+    @property
+    def holds_audit(self) -> bool:
+        return False
+
+    def write_held_audit(self, now_ms: int) -> None:
+        return
+
+    def drop_held_audit(self) -> None:
+        return
+
     def note_audit_checkpoint(self, offset: int) -> bool:
         return False

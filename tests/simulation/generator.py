@@ -155,4 +155,5 @@ def _setup(random: Random) -> Setup:
         max_size=random.choice((100, 100, 100, 2)),
         segment_bytes=random.choice((1 << 20, 1 << 15)),
         fast_path=random.random() < 0.8,
+        lingers=random.random() < 0.3,
     )

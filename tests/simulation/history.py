@@ -22,6 +22,8 @@ class Setup(NamedTuple):
     max_size: int = 100
     segment_bytes: int = 1 << 20
     fast_path: bool = True
+    lingers: bool = False
+    """Whether audit records wait for others (`group.audit.linger.ms`)."""
 
 
 class Step(NamedTuple):

@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Final
@@ -45,22 +45,21 @@ class InstrumentedStore(LogStore):
     """The product's store; its twins learn what is in the logs."""
 
     def __init__(
-        self, offsets: PartitionLog, audit: PartitionLog, checkpoints: AuditCheckpoints, twins: ShardTwins
+        self,
+        offsets: PartitionLog,
+        audit: PartitionLog,
+        checkpoints: AuditCheckpoints,
+        twins: ShardTwins,
+        *,
+        is_lingering: bool,
     ) -> None:
-        super().__init__(offsets, audit, 0, lambda log: None, checkpoints=checkpoints)
+        super().__init__(offsets, audit, 0, lambda log: None, checkpoints=checkpoints, is_lingering=is_lingering)
         self._twins = twins
 
-    def append(
-        self,
-        audit: list[AuditRecord],
-        stored: Sequence[Stored],
-        now_ms: int,
-        completed: Callable[[StoreError | None], None],
-    ) -> None:
-        outcome: list[StoreError | None] = []
+    def _append(self, audit: list[AuditRecord], stored: Sequence[Stored], now_ms: int) -> StoreError | None:
         audit_end, stored_end = self._audit.log_end_offset, self._offsets.log_end_offset
         try:
-            super().append(audit, stored, now_ms, outcome.append)
+            return super()._append(audit, stored, now_ms)
         except ProcessKilled:
             self._twins.in_flight = (list(stored), audit)
             raise
@@ -70,7 +69,6 @@ class InstrumentedStore(LogStore):
             assert was_audited or not audit or not was_stored, "stored, but not audited"
             if not self._twins.in_flight[0] and not self._twins.in_flight[1]:
                 self._twins.appended(list(stored) if was_stored else [], audit if was_audited else [])
-        completed(outcome[0])
 
     def replay(self, groups: StoredGroups, from_offset: int = 0) -> Iterator[None]:
         if from_offset == 0:
@@ -177,6 +175,7 @@ class InstrumentedServer(SimulatedServer):
 
     def __init__(self, setup: Setup, seen: Counter[str]) -> None:
         self.twins = [ShardTwins(partition, seen) for partition in range(setup.partitions)]
+        self.setup = setup
         super().__init__(
             config_of(setup),
             partitions=setup.partitions,
@@ -191,7 +190,7 @@ class InstrumentedServer(SimulatedServer):
 
     def make_store(self, partition: int) -> LogStore:
         logs = self.logs[OFFSETS, partition], self.logs[AUDIT, partition]
-        return InstrumentedStore(*logs, self.checkpoints, self.twins[partition])
+        return InstrumentedStore(*logs, self.checkpoints, self.twins[partition], is_lingering=self.setup.lingers)
 
     def make_projector(self, partition: int) -> InstrumentedProjector:
         return InstrumentedProjector(self.twins[partition])
