@@ -65,6 +65,10 @@ class Client:
     def lock(self) -> Path:
         return CLIENTS / self.sources[0]
 
+    def source(self, name: str) -> Path:
+        """The file with this name, in the first of its source folders that has one."""
+        return next(path for each in self.sources if (path := CLIENTS / each / name).exists())
+
     def built(self) -> BuiltDriver:
         """Build the driver, unless it is there already.
 
@@ -125,12 +129,15 @@ def _build_python(client: Client, folder: Path) -> None:
 
 
 def _start_python(client: Client, folder: Path) -> BuiltDriver:
-    source = next(each for each in client.sources if (CLIENTS / each / "driver.py").exists())
-    return BuiltDriver([str(folder / "venv/bin/python"), str(CLIENTS / source / "driver.py")])
+    return BuiltDriver([str(folder / "venv/bin/python"), str(client.source("driver.py"))])
 
 
 def _build_go(client: Client, folder: Path) -> None:
-    _run(client, ["go", "build", "-p", "2", "-o", str(folder / "driver"), "."], client.lock)
+    versions = f"-modfile={client.lock / 'go.mod'}"
+    # A driver may leave out what an older version of its library does not have.
+    tags = f"-tags={client.name.replace('-', '_').replace('.', '_')}"
+    package = client.source("main.go").parent
+    _run(client, ["go", "build", "-p", "2", tags, versions, "-o", str(folder / "driver"), "."], package)
 
 
 def _start_go(_: Client, folder: Path) -> BuiltDriver:
@@ -145,7 +152,7 @@ def _build_node(client: Client, folder: Path) -> None:
 
 
 def _start_node(client: Client, folder: Path) -> BuiltDriver:
-    return BuiltDriver(["node", str(client.lock / "driver.js")], {"INTEROP_BUILT": str(folder)})
+    return BuiltDriver(["node", str(client.source("driver.js"))], {"INTEROP_BUILT": str(folder)})
 
 
 def _build_rust(client: Client, folder: Path) -> None:
@@ -207,13 +214,21 @@ ALL: Final = {
         Client("kafka-python", _PYTHON, ("kafka-python", "_python")),
         Client("kafka-python-2.0", _PYTHON, ("kafka-python-2.0", "_python", "kafka-python")),
         Client("aiokafka", _PYTHON, ("aiokafka", "_python")),
+        Client("aiokafka-0.8", _PYTHON, ("aiokafka-0.8", "_python", "aiokafka")),
         Client("confluent-kafka", _PYTHON, ("confluent-kafka", "_python")),
+        Client("confluent-kafka-2.0", _PYTHON, ("confluent-kafka-2.0", "_python", "confluent-kafka")),
         Client("java", _JAVA, ("java",), "4.3.1"),
+        Client("java-3.7", _JAVA, ("java",), "3.7.1"),
+        Client("java-3.4", _JAVA, ("java",), "3.4.1"),
         Client("java-2.8", _JAVA, ("java",), "2.8.2"),
         Client("franz-go", _GO, ("franz-go", "_go")),
+        Client("franz-go-1.16", _GO, ("franz-go-1.16", "_go", "franz-go")),
         Client("sarama", _GO, ("sarama", "_go")),
+        Client("sarama-1.42", _GO, ("sarama-1.42", "_go", "sarama")),
         Client("kafka-go", _GO, ("kafka-go", "_go")),
+        Client("kafka-go-0.4.42", _GO, ("kafka-go-0.4.42", "_go", "kafka-go")),
         Client("kafkajs", _NODE, ("kafkajs", "_node")),
+        Client("kafkajs-1.16", _NODE, ("kafkajs-1.16", "_node", "kafkajs")),
         Client("confluent-javascript", _NODE, ("confluent-javascript", "_node"), slow_build=True),
         Client("rdkafka", _RUST, ("rdkafka",), slow_build=True),
         Client("kafrust", _RUST, ("kafrust",), slow_build=True),
@@ -221,4 +236,11 @@ ALL: Final = {
         Client("spark", _SPARK, ("spark", "_python")),
     )
 }
-PYTHON: Final = ("kafka-python", "kafka-python-2.0", "aiokafka", "confluent-kafka")
+PYTHON: Final = (
+    "kafka-python",
+    "kafka-python-2.0",
+    "aiokafka",
+    "aiokafka-0.8",
+    "confluent-kafka",
+    "confluent-kafka-2.0",
+)

@@ -14,10 +14,9 @@ import (
 )
 
 var assignors = map[string]func() sarama.BalanceStrategy{
-	"range":              sarama.NewBalanceStrategyRange,
-	"roundrobin":         sarama.NewBalanceStrategyRoundRobin,
-	"sticky":             sarama.NewBalanceStrategySticky,
-	"cooperative-sticky": sarama.NewBalanceStrategyCooperativeSticky,
+	"range":      sarama.NewBalanceStrategyRange,
+	"roundrobin": sarama.NewBalanceStrategyRoundRobin,
+	"sticky":     sarama.NewBalanceStrategySticky,
 }
 
 // How long an error of a commit takes from the library's channel to here.
@@ -233,6 +232,6 @@ func (m *member) Close() error {
 
 // A commit that the server rejects while it loads the group is no error to sarama: it is sent again with the next commit.
 func main() {
-	can := []string{"static", "subscribe", "range", "roundrobin", "sticky", "cooperative-sticky"}
+	can := append([]string{"static", "subscribe"}, slices.Sorted(maps.Keys(assignors))...)
 	contract.Run("sarama", contract.Version("github.com/IBM/sarama"), can, open, "commit-answer")
 }

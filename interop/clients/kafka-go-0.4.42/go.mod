@@ -1,0 +1,15 @@
+module interop/kafka-go
+
+go 1.26.0
+
+require (
+	github.com/segmentio/kafka-go v0.4.42
+	interop/contract v0.0.0
+)
+
+require (
+	github.com/klauspost/compress v1.15.9 // indirect
+	github.com/pierrec/lz4/v4 v4.1.15 // indirect
+)
+
+replace interop/contract => ../_go
