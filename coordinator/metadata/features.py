@@ -8,8 +8,10 @@ from typing import Final, NamedTuple
 
 from coordinator.metadata.image import MetadataImage
 
+LOWEST_LEVEL: Final = 0
+"""Of every feature; a feature at this level is not in use."""
 HIGHEST_LEVELS: Final = {"transaction.version": 2}
-"""Feature → its highest level, which a new cluster uses; the lowest is 0. A level below 2 of `transaction.version` lets
+"""Feature → its highest level, which a new cluster uses. A level below 2 of `transaction.version` lets
 clients add partitions before they write to them, as before KIP-890. No other feature of Kafka is of use to a client of
 this server."""
 

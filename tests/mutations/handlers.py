@@ -8,6 +8,7 @@ GROUPS: Final = "coordinator/server/handlers/groups.py"
 ADMIN: Final = "coordinator/core/admin.py"
 OFFSET_FETCH: Final = "coordinator/core/offset_fetch.py"
 DISPATCHER: Final = "coordinator/server/request_dispatcher.py"
+CLUSTER: Final = "coordinator/server/handlers/cluster.py"
 
 MUTANTS: Final = (
     Mutant(
@@ -87,5 +88,11 @@ MUTANTS: Final = (
         DISPATCHER,
         "            self._pending.forget(connection.call.request_id)\n",
         "            pass\n",
+    ),
+    Mutant(
+        "ApiVersions v3 offers a feature from level 0 on",
+        CLUSTER,
+        "    if api_version < FEATURE_LEVEL_0_VERSION and LOWEST_LEVEL == 0:\n",
+        "    if False:\n",
     ),
 )

@@ -29,7 +29,7 @@ from coordinator.core.partitioning import partition_for
 from coordinator.internal_topics import INTERNAL_TOPICS, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.log.errors import InvalidTopicName
 from coordinator.log.names import check_legal_name
-from coordinator.metadata.features import HIGHEST_LEVELS, levels
+from coordinator.metadata.features import HIGHEST_LEVELS, LOWEST_LEVEL, levels
 from coordinator.metadata.image import Topic
 from coordinator.metadata.leadership import NO_LEADER, RemoteNode
 from coordinator.server.dispatch import DispatchTable, Route
@@ -39,6 +39,8 @@ from coordinator.server.request_context import RequestContext
 SOFTWARE_NAME: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 """Valid names and versions of client software (KIP-511)."""
 SOFTWARE_NAME_VERSION: Final = 3
+FEATURE_LEVEL_0_VERSION: Final = 4
+"""The first version of ApiVersions whose clients accept 0 as the lowest level of a supported feature (KAFKA-17011)."""
 SOFTWARE_CHARACTERS_MAX: Final = 100
 """How much of a name or version is kept, for the audit. KIP-511 sets no limit."""
 
@@ -96,9 +98,7 @@ class ClusterHandlers:
             call.connection.software = name, version
         return ApiVersionsResponse(
             api_keys=[_served(self._routes[key]) for key in sorted(self._routes)],
-            supported_features=[
-                SupportedFeatureKey(name=name, max_version=highest) for name, highest in HIGHEST_LEVELS.items()
-            ],
+            supported_features=_supported_features(call.api_version),
             finalized_features_epoch=self._node.image.features_epoch,
             finalized_features=[
                 FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
@@ -286,6 +286,16 @@ class ClusterHandlers:
 
 def _no_coordinator(key: str, error: ErrorCode) -> Coordinator:
     return Coordinator(key=key, node_id=NO_NODE, port=NO_NODE, error_code=error, error_message=error.description)
+
+
+def _supported_features(api_version: int) -> list[SupportedFeatureKey]:
+    """The features whose lowest level `api_version` may name: before v4, Java clients 3.3 to 3.7 disconnect on a 0."""
+    if api_version < FEATURE_LEVEL_0_VERSION and LOWEST_LEVEL == 0:
+        return []
+    return [
+        SupportedFeatureKey(name=name, min_version=LOWEST_LEVEL, max_version=highest)
+        for name, highest in HIGHEST_LEVELS.items()
+    ]
 
 
 def _served(route: Route) -> ApiVersion:

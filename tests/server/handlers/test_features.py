@@ -34,6 +34,15 @@ def update(server: RunningServer, level: int, version: int = 2, name: str = NAME
         return client.request(UpdateFeaturesRequest(feature_updates=[key], validate_only=validate_only), version)
 
 
+@pytest.mark.parametrize("version, supported", [(3, []), (4, [(NAME, 0, 2)])])
+def test_lowest_level_0_is_offered_from_version_4_on(server, version, supported):
+    """The `ApiVersionsResponse` of Java clients 3.3 to 3.7 rejects a supported feature whose lowest level is 0."""
+    with WireClient(server.bootstrap) as client:
+        answer = client.request(ApiVersionsRequest(client_software_name="a", client_software_version="1"), version)
+    assert [(each.name, each.min_version, each.max_version) for each in answer.supported_features] == supported
+    assert [each.name for each in answer.finalized_features] == [NAME]
+
+
 def test_a_change_is_told_and_survives_a_restart(server):
     epoch, before = finalized(server)
     assert before == {NAME: 2}
