@@ -17,6 +17,7 @@ from _wire.messages.fetch import (
 )
 from _wire.records import CorruptBatch, batch_headers
 from coordinator.broker.append_notifier import AppendNotifier, Listener
+from coordinator.broker.leader_epochs import epoch_error
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.producers import ProducerStates
 from coordinator.broker.slices import SlicedWork, Slices, Steps
@@ -226,7 +227,7 @@ class FetchService:
             name = self._name(topic, api_version)
             for wanted in partitions:
                 log = None if name is None else self._partitions.locate(name, wanted.partition)
-                if not isinstance(log, PartitionLog):
+                if not isinstance(log, PartitionLog) or self._epoch_error(wanted) is not ErrorCode.NONE:
                     return None
                 try:
                     skipped_bytes = log.appended_bytes - log.bytes_from(wanted.fetch_offset)
@@ -244,6 +245,9 @@ class FetchService:
         self, log: PartitionLog, wanted: FetchPartition, left_bytes: int, is_first: bool, isolation_level: int
     ) -> PartitionData:
         """Read the batches of one partition. The first one of a response is complete even above the limits (KIP-74)."""
+        error = self._epoch_error(wanted)
+        if error is not ErrorCode.NONE:
+            return failed_partition(wanted.partition, error, was_read=True)
         max_bytes = min(wanted.partition_max_bytes, left_bytes)
         stable_offset = log.last_stable_offset
         is_committed = isolation_level == READ_COMMITTED
@@ -277,6 +281,11 @@ class FetchService:
             aborted_transactions=aborted,
             records=records,
         )
+
+    def _epoch_error(self, wanted: FetchPartition) -> ErrorCode:
+        """The error for the leader epoch of a partition. Fetch alone ignores all negative ones, as on Kafka."""
+        claimed, current = wanted.current_leader_epoch, self._image.leader_epoch
+        return ErrorCode.NONE if claimed == current or claimed < 0 else epoch_error(claimed, current)
 
     def _name(self, topic: FetchTopic, api_version: int) -> str | None:
         if api_version < TOPIC_ID_VERSION:

@@ -8,6 +8,8 @@ GROUPS: Final = "coordinator/server/handlers/groups.py"
 ADMIN: Final = "coordinator/core/admin.py"
 OFFSET_FETCH: Final = "coordinator/core/offset_fetch.py"
 DISPATCHER: Final = "coordinator/server/request_dispatcher.py"
+EPOCHS: Final = "coordinator/broker/leader_epochs.py"
+TIMEOUTS: Final = "coordinator/server/handlers/request_timeouts.py"
 CLUSTER: Final = "coordinator/server/handlers/cluster.py"
 
 MUTANTS: Final = (
@@ -94,5 +96,17 @@ MUTANTS: Final = (
         CLUSTER,
         "    if api_version < FEATURE_LEVEL_0_VERSION and LOWEST_LEVEL == 0:\n",
         "    if False:\n",
+    ),
+    Mutant(
+        "a client that knows a newer leader epoch is answered FENCED_LEADER_EPOCH",
+        EPOCHS,
+        "    return ErrorCode.UNKNOWN_LEADER_EPOCH if claimed > current else ErrorCode.FENCED_LEADER_EPOCH\n",
+        "    return ErrorCode.FENCED_LEADER_EPOCH\n",
+    ),
+    Mutant(
+        "a timeout of 0 is not over",
+        TIMEOUTS,
+        "        if request.timeout_ms <= 0:\n",
+        "        if request.timeout_ms < 0:\n",
     ),
 )

@@ -14,6 +14,7 @@ from _wire.messages.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
     OffsetForLeaderTopicResult,
 )
 from _wire.messages.produce import (
@@ -22,12 +23,14 @@ from _wire.messages.produce import (
     TopicProduceResponse,
 )
 from coordinator.broker.fetch import DelayedFetch, failed_partition
+from coordinator.broker.leader_epochs import NO_EPOCH, epoch_error
 from coordinator.broker.list_offsets import list_offsets
 from coordinator.broker.list_offsets import rejected_partition as rejected_list_offsets
 from coordinator.broker.produce import NOTHING_VERIFIED, Verified
 from coordinator.broker.produce import rejected_partition as rejected_produce
 from coordinator.broker.slices import Steps
 from coordinator.core.error_responses import ErrorForEachPartition
+from coordinator.log.partition_log import PartitionLog
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable
 from coordinator.server.handlers.transactional_writes import TransactionalProduce
 from coordinator.server.node_context import NodeContext
@@ -138,15 +141,7 @@ class DataHandlers:
             answers = []
             for wanted in topic.partitions:
                 log = self._node.partitions.locate(topic.topic, wanted.partition)
-                if isinstance(log, ErrorCode):
-                    answers.append(_unknown_end(wanted.partition, log))
-                elif 0 <= wanted.leader_epoch <= self._node.image.leader_epoch:
-                    end = log.log_end_offset
-                    answers.append(
-                        EpochEndOffset(partition=wanted.partition, leader_epoch=wanted.leader_epoch, end_offset=end)
-                    )
-                else:
-                    answers.append(EpochEndOffset(partition=wanted.partition))
+                answers.append(_epoch_end(log, wanted, self._node.image.leader_epoch))
                 yield
             response.topics.append(OffsetForLeaderTopicResult(topic=topic.topic, partitions=answers))
         return response
@@ -170,6 +165,18 @@ FETCH_ERROR: Final = ErrorForEachPartition(
     asked_index="partition",
 )
 LIST_OFFSETS_ERROR: Final = ErrorForEachPartition(ListOffsetsResponse, ListOffsetsTopicResponse, rejected_list_offsets)
+
+
+def _epoch_end(log: PartitionLog | ErrorCode, wanted: OffsetForLeaderPartition, current: int) -> EpochEndOffset:
+    """Where an epoch ended in a log, with `current` as the newest one."""
+    error = log if isinstance(log, ErrorCode) else epoch_error(wanted.current_leader_epoch, current)
+    if isinstance(log, ErrorCode) or error is not ErrorCode.NONE:
+        return _unknown_end(wanted.partition, error)
+    if wanted.leader_epoch == NO_EPOCH or wanted.leader_epoch > current:
+        return EpochEndOffset(partition=wanted.partition)
+    # An epoch before the first one ended where that began (LeaderEpochFileCache.endOffsetFor).
+    end_offset = log.log_end_offset if wanted.leader_epoch >= 0 else log.log_start_offset
+    return EpochEndOffset(partition=wanted.partition, leader_epoch=wanted.leader_epoch, end_offset=end_offset)
 
 
 def _unknown_end(partition: int, error: ErrorCode) -> EpochEndOffset:

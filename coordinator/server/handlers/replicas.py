@@ -24,6 +24,7 @@ from _wire.messages.list_partition_reassignments import (
 from coordinator.broker.slices import Steps
 from coordinator.metadata.leadership import NO_LEADER
 from coordinator.server.dispatch import DispatchTable
+from coordinator.server.handlers.request_timeouts import within_timeout
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 
@@ -40,13 +41,15 @@ class ReplicaHandlers:
         self._node = node
 
     def add_to(self, table: DispatchTable) -> None:
-        table.add("ElectLeaders", self.elect_leaders, _elect_error, versions=(0, 2))
+        table.add("ElectLeaders", within_timeout(self.elect_leaders, _elect_error), _elect_error, versions=(0, 2))
         table.add("AlterPartitionReassignments", self.reassign, _reassign_error, versions=(0, 1))
         table.add("ListPartitionReassignments", self.list_reassignments, versions=(0, 0))
 
     def reassign(
         self, request: AlterPartitionReassignmentsRequest, call: RequestContext
     ) -> Steps[AlterPartitionReassignmentsResponse]:
+        if request.topics and request.timeout_ms <= 0:
+            return _reassign_error(request, ErrorCode.REQUEST_TIMED_OUT, call.api_version)
         response = AlterPartitionReassignmentsResponse(
             allow_replication_factor_change=request.allow_replication_factor_change,
             error_message=None if request.topics else "",
@@ -120,17 +123,23 @@ def _not_moved(index: int, error: ErrorCode, message: str | None) -> Reassignabl
 def _reassign_error(
     request: AlterPartitionReassignmentsRequest, error: ErrorCode, api_version: int
 ) -> AlterPartitionReassignmentsResponse:
-    return AlterPartitionReassignmentsResponse(error_code=error, error_message=error.description)
+    responses = [
+        ReassignableTopicResponse(
+            name=topic.name,
+            partitions=[_not_moved(partition.partition_index, error, None) for partition in topic.partitions],
+        )
+        for topic in request.topics
+    ]
+    return AlterPartitionReassignmentsResponse(error_code=error, error_message=None, responses=responses)
 
 
 def _elect_error(request: ElectLeadersRequest, error: ErrorCode, api_version: int) -> ElectLeadersResponse:
-    """Before v1 there is no error but that of a partition."""
+    """Before v1 there is no error but that of a partition. As on Kafka, there is no message: the error says it all."""
     results = [
         ReplicaElectionResult(
             topic=topic.topic,
             partition_result=[
-                PartitionResult(partition_id=index, error_code=error, error_message=error.description)
-                for index in topic.partitions
+                PartitionResult(partition_id=index, error_code=error, error_message=None) for index in topic.partitions
             ],
         )
         for topic in request.topic_partitions or ()
