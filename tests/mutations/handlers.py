@@ -10,6 +10,7 @@ OFFSET_FETCH: Final = "coordinator/core/offset_fetch.py"
 DISPATCHER: Final = "coordinator/server/request_dispatcher.py"
 EPOCHS: Final = "coordinator/broker/leader_epochs.py"
 TIMEOUTS: Final = "coordinator/server/handlers/request_timeouts.py"
+INTERNAL_CONFIGS: Final = "coordinator/broker/internal_topic_configs.py"
 CLUSTER: Final = "coordinator/server/handlers/cluster.py"
 
 MUTANTS: Final = (
@@ -108,5 +109,11 @@ MUTANTS: Final = (
         TIMEOUTS,
         "        if request.timeout_ms <= 0:\n",
         "        if request.timeout_ms < 0:\n",
+    ),
+    Mutant(
+        "any config of an internal topic may be set",
+        INTERNAL_CONFIGS,
+        "    if topic not in LEAST:\n",
+        "    if True:\n",
     ),
 )

@@ -149,7 +149,7 @@ class ConfigHandlers:
         return True
 
     def _topic_configs(self, topic: Topic) -> Iterable[DescribeConfigsResourceResult]:
-        own = valid_configs(topic.configs)
+        own = valid_configs(topic.configs, topic.name)
         for key in ALL_KEYS:
             places = origins(key, topic.name, own, self._node.config)
             yield DescribeConfigsResourceResult(

@@ -303,3 +303,16 @@ def test_configs_survive_a_kill():
         with ConfigClient(server.bootstrap) as client:
             assert client.own("t") == {"retention.ms": "5", "max.message.bytes": "100"}
             assert client.produce("t", build_batch([(None, bytes(100), ())])).error_code == ErrorCode.MESSAGE_TOO_LARGE
+
+
+def test_a_config_of_an_internal_topic_that_would_make_commits_fail_is_refused(client):
+    for change in (
+        client.alter(TOPIC, "__consumer_offsets", ("max.message.bytes", SET, "1")),
+        client.replace(TOPIC, "__consumer_offsets", max_message_bytes="1"),
+    ):
+        error, message = change
+        assert error == ErrorCode.INVALID_CONFIG
+        assert "must be at least 1048588 for the internal topic __consumer_offsets" in message
+    assert client.own("__consumer_offsets") == {"cleanup.policy": "compact"}
+    assert client.alter(TOPIC, "__consumer_offsets", ("max.message.bytes", SET, "2000000"))[0] == ErrorCode.NONE
+    assert client.own("__consumer_offsets")["max.message.bytes"] == "2000000"
