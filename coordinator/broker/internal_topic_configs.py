@@ -1,7 +1,7 @@
 """Which configs of internal topics may be set, and in which bounds: the coordinator itself depends on these topics.
 
-Kafka accepts any. There, `max.message.bytes=1` on `__consumer_offsets` makes every commit fail, and `segment.ms=1` gives
-each commit a segment of its own.
+Kafka accepts any. There, `max.message.bytes=1` on `__consumer_offsets` makes every commit fail, and `segment.ms=1`
+gives each commit a segment of its own.
 """
 
 from collections.abc import Mapping

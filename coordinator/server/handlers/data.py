@@ -22,7 +22,7 @@ from _wire.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from coordinator.broker.fetch import DelayedFetch, failed_partition
+from coordinator.broker.fetch import TOPIC_ID_VERSION, DelayedFetch, failed_partition
 from coordinator.broker.leader_epochs import NO_EPOCH, epoch_error
 from coordinator.broker.list_offsets import list_offsets
 from coordinator.broker.list_offsets import rejected_partition as rejected_list_offsets
@@ -41,6 +41,8 @@ FIRST_PRODUCE_WITH_BATCHES: Final = 3
 FIRST_PRODUCE_OFFERED: Final = 0
 """Kafka also offers the versions that it does not take: without them librdkafka (2.6 for one) sends everything
 uncompressed (KAFKA-18659)."""
+ISOLATION_LEVELS: Final = (0, 1)
+"""READ_UNCOMMITTED and READ_COMMITTED. Kafka answers UNKNOWN_SERVER_ERROR for any other."""
 FIRST_FETCH_WITH_BATCHES: Final = 4
 """Fetch v0 to v3 would need batches turned into the old message sets."""
 
@@ -59,7 +61,7 @@ class DataHandlers:
             versions=(FIRST_PRODUCE_WITH_BATCHES, 13),
             offered_from=FIRST_PRODUCE_OFFERED,
         )
-        table.add("Fetch", self.fetch, FETCH_ERROR, versions=(FIRST_FETCH_WITH_BATCHES, 18))
+        table.add("Fetch", self.fetch, _fetch_error, versions=(FIRST_FETCH_WITH_BATCHES, 18))
         table.add("ListOffsets", self.list_offsets, LIST_OFFSETS_ERROR, versions=(0, 11))
         table.add("OffsetForLeaderEpoch", self.offset_for_leader_epoch, EPOCH_ERROR, versions=(0, 4))
 
@@ -119,7 +121,12 @@ class DataHandlers:
                 for each in topic.partition_responses
             ]
 
-    def fetch(self, request: FetchRequest, call: RequestContext) -> Steps[Any]:
+    def fetch(self, request: FetchRequest, call: RequestContext) -> Any:
+        if request.isolation_level not in ISOLATION_LEVELS:
+            return _fetch_error(request, ErrorCode.UNKNOWN_SERVER_ERROR, call.api_version)
+        return self._fetch(request, call)
+
+    def _fetch(self, request: FetchRequest, call: RequestContext) -> Steps[Any]:
         connection, fetch_service = call.connection, self._node.fetch_service
         fetched = yield from fetch_service.fetch(
             request, call.api_version, self._node.now_ms(), connection.send_response
@@ -129,7 +136,9 @@ class DataHandlers:
             return DEFERRED
         return fetched
 
-    def list_offsets(self, request: ListOffsetsRequest, call: RequestContext) -> Steps[ListOffsetsResponse]:
+    def list_offsets(self, request: ListOffsetsRequest, call: RequestContext) -> Any:
+        if request.isolation_level not in ISOLATION_LEVELS:
+            return LIST_OFFSETS_ERROR(request, ErrorCode.UNKNOWN_SERVER_ERROR, call.api_version)
         return list_offsets(request, call.api_version, self._node.partitions, self._node.load_producers)
 
     def offset_for_leader_epoch(
@@ -164,6 +173,16 @@ FETCH_ERROR: Final = ErrorForEachPartition(
     topics="responses",
     asked_index="partition",
 )
+
+
+def _fetch_error(request: FetchRequest, error: ErrorCode, api_version: int) -> FetchResponse:
+    """From v13 on, clients look at the error of the response only (`FetchRequest.getErrorResponse`)."""
+    response: FetchResponse = FETCH_ERROR(request, error, api_version)
+    if api_version >= TOPIC_ID_VERSION:
+        response.responses = []
+    return response
+
+
 LIST_OFFSETS_ERROR: Final = ErrorForEachPartition(ListOffsetsResponse, ListOffsetsTopicResponse, rejected_list_offsets)
 
 

@@ -81,7 +81,8 @@ class ReplicaHandlers:
 
     def elect_leaders(self, request: ElectLeadersRequest, call: RequestContext) -> Steps[ElectLeadersResponse]:
         if call.api_version >= ELECTION_TYPE_VERSION and request.election_type not in (PREFERRED, UNCLEAN):
-            return _elect_error(request, ErrorCode.INVALID_REQUEST, call.api_version)
+            message = f"Unknown election type {request.election_type}"
+            return _elect_error(request, ErrorCode.INVALID_REQUEST, call.api_version, message)
         response = ElectLeadersResponse()
         if request.topic_partitions is None:
             # Kafka leaves out partitions that need no election when all are asked for.
@@ -133,13 +134,16 @@ def _reassign_error(
     return AlterPartitionReassignmentsResponse(error_code=error, error_message=None, responses=responses)
 
 
-def _elect_error(request: ElectLeadersRequest, error: ErrorCode, api_version: int) -> ElectLeadersResponse:
-    """Before v1 there is no error but that of a partition. As on Kafka, there is no message: the error says it all."""
+def _elect_error(
+    request: ElectLeadersRequest, error: ErrorCode, api_version: int, message: str | None = None
+) -> ElectLeadersResponse:
+    """Before v1 there is no error but that of a partition."""
     results = [
         ReplicaElectionResult(
             topic=topic.topic,
             partition_result=[
-                PartitionResult(partition_id=index, error_code=error, error_message=None) for index in topic.partitions
+                PartitionResult(partition_id=index, error_code=error, error_message=message)
+                for index in topic.partitions
             ],
         )
         for topic in request.topic_partitions or ()
