@@ -247,9 +247,11 @@ class FetchService:
         self, log: PartitionLog, wanted: FetchPartition, left_bytes: int, is_first: bool, isolation_level: int
     ) -> PartitionData:
         """Read the batches of one partition. The first one of a response is complete even above the limits (KIP-74)."""
-        error = self._epoch_error(wanted)
-        if error is not ErrorCode.NONE:
-            return failed_partition(wanted.partition, error, was_read=True)
+        current_epoch = self._image.leader_epoch
+        if wanted.current_leader_epoch != current_epoch or wanted.last_fetched_epoch > current_epoch:
+            error = self._epoch_error(wanted)
+            if error is not ErrorCode.NONE:
+                return failed_partition(wanted.partition, error, was_read=True)
         max_bytes = min(wanted.partition_max_bytes, left_bytes)
         if max_bytes < 0:
             return failed_partition(wanted.partition, ErrorCode.UNKNOWN_SERVER_ERROR, was_read=True)

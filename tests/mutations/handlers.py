@@ -11,6 +11,8 @@ DISPATCHER: Final = "coordinator/server/request_dispatcher.py"
 EPOCHS: Final = "coordinator/broker/leader_epochs.py"
 TIMEOUTS: Final = "coordinator/server/handlers/request_timeouts.py"
 INTERNAL_CONFIGS: Final = "coordinator/broker/internal_topic_configs.py"
+BROKER_CONFIGS: Final = "coordinator/server/handlers/broker_configs.py"
+DATA: Final = "coordinator/server/handlers/data.py"
 CLUSTER: Final = "coordinator/server/handlers/cluster.py"
 
 MUTANTS: Final = (
@@ -115,5 +117,17 @@ MUTANTS: Final = (
         INTERNAL_CONFIGS,
         "    if topic not in LEAST:\n",
         "    if True:\n",
+    ),
+    Mutant(
+        "a setting that is not set has a default where another one decides",
+        BROKER_CONFIGS,
+        "    has_default = kafka is None or kafka.default is not None or setting in ALWAYS_SET\n",
+        "    has_default = True\n",
+    ),
+    Mutant(
+        "an epoch before the first one ends at the end of the log",
+        DATA,
+        "    end_offset = log.log_end_offset if wanted.leader_epoch >= 0 else log.log_start_offset\n",
+        "    end_offset = log.log_end_offset\n",
     ),
 )
