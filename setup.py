@@ -30,6 +30,7 @@ PACKAGE_DATA: Final = {
     "_wire": ["schemas/*.schema"],
     "coordinator.dashboard": ["static/*", "static/vendor/*"],
     "coordinator.audit": ["schema.json"],
+    "coordinator.config": ["kafka_broker_configs.json"],
 }
 """`python -m _wire describe` reads the definitions at run time."""
 

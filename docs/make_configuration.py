@@ -19,6 +19,11 @@ The names and defaults are Kafka's. Give settings in a file in the form of Kafka
 (`coordinator serve --config server.properties`) or one by one (`--set group.max.size=100`). The server does not start
 if a name is unknown or a value is not allowed.
 
+These are all settings that this server knows. DescribeConfigs of the broker also shows the other configs of Kafka
+4.3.1, with Kafka's defaults, because tools expect them; they have no effect and cannot be given. All configs of the
+broker are read-only there: on Kafka some can be changed while it runs, here such a change is refused with
+INVALID_REQUEST, and settings change with a restart.
+
 | setting | type | default | allowed | what it does |
 |---|---|---|---|---|
 """

@@ -17,6 +17,7 @@ from _wire.messages.fetch import (
 )
 from _wire.records import CorruptBatch, batch_headers
 from coordinator.broker.append_notifier import AppendNotifier, Listener
+from coordinator.broker.leader_epochs import epoch_error
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.producers import ProducerStates
 from coordinator.broker.slices import SlicedWork, Slices, Steps
@@ -226,14 +227,16 @@ class FetchService:
             name = self._name(topic, api_version)
             for wanted in partitions:
                 log = None if name is None else self._partitions.locate(name, wanted.partition)
-                if not isinstance(log, PartitionLog):
+                if not isinstance(log, PartitionLog) or self._epoch_error(wanted) is not ErrorCode.NONE:
+                    return None
+                if min(wanted.partition_max_bytes, request.max_bytes) < 0:
                     return None
                 try:
                     skipped_bytes = log.appended_bytes - log.bytes_from(wanted.fetch_offset)
                 except (OffsetOutOfRange, OSError, CorruptBatch):
                     return None
                 delayed.available[log] = Available(
-                    max(wanted.partition_max_bytes, 0), skipped_bytes, request.isolation_level == READ_COMMITTED
+                    wanted.partition_max_bytes, skipped_bytes, request.isolation_level == READ_COMMITTED
                 )
                 yield
         # Counted after the last step: an append that comes later is told to the listener.
@@ -244,7 +247,14 @@ class FetchService:
         self, log: PartitionLog, wanted: FetchPartition, left_bytes: int, is_first: bool, isolation_level: int
     ) -> PartitionData:
         """Read the batches of one partition. The first one of a response is complete even above the limits (KIP-74)."""
+        current_epoch = self._image.leader_epoch
+        if wanted.current_leader_epoch != current_epoch or wanted.last_fetched_epoch > current_epoch:
+            error = self._epoch_error(wanted)
+            if error is not ErrorCode.NONE:
+                return failed_partition(wanted.partition, error, was_read=True)
         max_bytes = min(wanted.partition_max_bytes, left_bytes)
+        if max_bytes < 0:
+            return failed_partition(wanted.partition, ErrorCode.UNKNOWN_SERVER_ERROR, was_read=True)
         stable_offset = log.last_stable_offset
         is_committed = isolation_level == READ_COMMITTED
         aborted: list[AbortedTransaction] | None = [] if is_committed else None
@@ -277,6 +287,15 @@ class FetchService:
             aborted_transactions=aborted,
             records=records,
         )
+
+    def _epoch_error(self, wanted: FetchPartition) -> ErrorCode:
+        """The error for the leader epochs of a partition. Fetch alone ignores all negative ones, as on Kafka."""
+        claimed, current = wanted.current_leader_epoch, self._image.leader_epoch
+        error = ErrorCode.NONE if claimed == current or claimed < 0 else epoch_error(claimed, current)
+        if error is ErrorCode.NONE and wanted.last_fetched_epoch > current:
+            # The record before the position has an epoch that does not exist (KIP-595).
+            return ErrorCode.OFFSET_OUT_OF_RANGE
+        return error
 
     def _name(self, topic: FetchTopic, api_version: int) -> str | None:
         if api_version < TOPIC_ID_VERSION:

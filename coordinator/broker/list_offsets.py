@@ -11,6 +11,7 @@ from _wire.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+from coordinator.broker.leader_epochs import epoch_error
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.slices import Steps
 from coordinator.log.damage import DamagedOffsets
@@ -104,6 +105,9 @@ def _list_one(
         return rejected_partition(wanted.partition_index, log)
     if wanted.timestamp < 0 and api_version < FIRST_VERSION_OF.get(wanted.timestamp, api_version + 1):
         return rejected_partition(wanted.partition_index, ErrorCode.UNSUPPORTED_VERSION)
+    error = epoch_error(wanted.current_leader_epoch, partitions.leader_epoch)
+    if error is not ErrorCode.NONE:
+        return rejected_partition(wanted.partition_index, error)
     try:
         end_offset = log.last_stable_offset if is_committed else None
         offset, timestamp_ms = _find(log, wanted.timestamp, log.high_watermark if end_offset is None else end_offset)

@@ -5,8 +5,9 @@ What a topic does not set itself comes from the settings of the broker (LogConfi
 
 from collections.abc import Mapping
 from enum import IntEnum
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
+from coordinator.broker.internal_topic_configs import FIXED, check_internal
 from coordinator.broker.topic_config_key import BrokerDefault, InvalidTopicConfig, TopicConfigKey
 from coordinator.broker.topic_config_keys import (
     ALL_KEYS,
@@ -34,7 +35,7 @@ from coordinator.config.group_keys import OFFSETS_TOPIC_SEGMENT_BYTES
 from coordinator.config.key import INT64_MAX
 from coordinator.config.settings import Config
 from coordinator.config.transaction_keys import TRANSACTION_STATE_LOG_SEGMENT_BYTES
-from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from coordinator.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.log.config import LogConfig
 
 
@@ -44,14 +45,6 @@ class ConfigSource(IntEnum):
     TOPIC = 1
     STATIC_BROKER = 4
     DEFAULT = 5
-
-
-FIXED: Final[dict[str, dict[str, str]]] = {
-    OFFSETS_TOPIC: {CLEANUP_POLICY.name: "compact"},
-    TRANSACTIONS_TOPIC: {CLEANUP_POLICY.name: "compact"},
-    AUDIT_TOPIC: {CLEANUP_POLICY.name: "delete"},
-}
-"""Configs of internal topics that nobody can change."""
 
 
 def validate(configs: Mapping[str, str | None], topic: str = "") -> dict[str, str]:
@@ -77,18 +70,16 @@ def validate(configs: Mapping[str, str | None], topic: str = "") -> dict[str, st
             f"conflict topic config setting {MIN_COMPACTION_LAG_MS.name} ({least}) > "
             f"{MAX_COMPACTION_LAG_MS.name} ({most})"
         )
-    for name, text in FIXED.get(topic, {}).items():
-        if texts.get(name, text) != text:
-            raise InvalidTopicConfig(f"Topic {topic} is internal: its {name} is always {text}")
+    check_internal(topic, texts)
     return texts
 
 
-def valid_configs(configs: Mapping[str, str]) -> dict[str, str]:
+def valid_configs(configs: Mapping[str, str], topic: str = "") -> dict[str, str]:
     """Leave out what `validate` would not accept: a metadata log may hold configs that were stored unchecked."""
     valid: dict[str, str] = {}
     for name, text in configs.items():
         try:
-            valid |= validate({name: text})
+            valid |= validate({name: text}, topic)
         except InvalidTopicConfig:
             continue
     return valid
@@ -130,7 +121,7 @@ def origins(key: TopicConfigKey, topic: str, configs: Mapping[str, str], config:
 
 def log_config(topic: str, configs: Mapping[str, str], config: Config) -> LogConfig:
     """The settings of the logs of a topic. Configs that are not valid count as not set."""
-    own = valid_configs(configs)
+    own = valid_configs(configs, topic)
 
     def value(key: TopicConfigKey) -> Any:
         return key.parse(origins(key, topic, own, config)[0].text)

@@ -208,7 +208,7 @@ class Topics:
         if topic is None:
             raise TopicError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
         try:
-            return validate(change(valid_configs(topic.configs)), name)
+            return validate(change(valid_configs(topic.configs, name)), name)
         except InvalidTopicConfig as problem:
             raise TopicError(ErrorCode.INVALID_CONFIG, str(problem)) from None
 

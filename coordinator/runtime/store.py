@@ -79,8 +79,12 @@ class LogStore:
         """The log that was written last, or could not be."""
         self._last_hash: bytes | None = None
         """Of the last record of the audit log; None: it has to be read from there."""
-        self.batch_bytes_max = min(offsets.config.max_message_bytes, offsets.config.segment_bytes)
+
+    @property
+    def batch_bytes_max(self) -> int:
         """`max.message.bytes` of `__consumer_offsets`, or the size of a segment if that is smaller."""
+        config = self._offsets.config
+        return min(config.max_message_bytes, config.segment_bytes)
 
     def append(
         self,

@@ -43,7 +43,11 @@ class TransactionStore:
         self._leader_epoch = leader_epoch
         self._appended = appended
         self._load_bytes = load_bytes
-        self.batch_bytes_max = min(log.config.max_message_bytes, log.config.segment_bytes)
+
+    @property
+    def batch_bytes_max(self) -> int:
+        """`max.message.bytes` of `__transaction_state`, or the size of a segment if that is smaller."""
+        return min(self._log.config.max_message_bytes, self._log.config.segment_bytes)
 
     def append(
         self,

@@ -8,7 +8,7 @@ from coordinator.broker.topic_configs import ConfigSource, log_config, origins, 
 from coordinator.config.key import INT64_MAX, ConfigError
 from coordinator.config.settings import ALL_KEYS as SETTINGS
 from coordinator.config.settings import Config
-from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
+from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.log.config import LogConfig
 
 NOT_LONG = "Not a number of type LONG"
@@ -181,6 +181,46 @@ def test_internal_topics_keep_their_cleanup_policy():
         validate({"cleanup.policy": "compact"}, AUDIT_TOPIC)
     assert validate({"cleanup.policy": "compact"}, OFFSETS_TOPIC) == {"cleanup.policy": "compact"}
     assert log_config(OFFSETS_TOPIC, {}, Config()).cleanup_policy == {"compact"}
+
+
+@pytest.mark.parametrize("topic", [OFFSETS_TOPIC, TRANSACTIONS_TOPIC, AUDIT_TOPIC])
+@pytest.mark.parametrize(
+    "name, refused, accepted",
+    [
+        ("max.message.bytes", "1048587", "1048588"),
+        ("segment.bytes", "1048575", "1048576"),
+        ("segment.ms", "59999", "60000"),
+    ],
+)
+def test_internal_topics_have_lower_bounds(topic, name, refused, accepted):
+    with pytest.raises(InvalidTopicConfig, match=f"for configuration {name}: Value must be at least"):
+        validate({name: refused}, topic)
+    assert validate({name: accepted}, topic) == {name: accepted}
+
+
+@pytest.mark.parametrize(
+    "topic, name, text",
+    [
+        (OFFSETS_TOPIC, "retention.ms", "1"),
+        (TRANSACTIONS_TOPIC, "retention.bytes", "1"),
+        (OFFSETS_TOPIC, "segment.index.bytes", "4"),
+        (OFFSETS_TOPIC, "message.timestamp.after.max.ms", "0"),
+        (AUDIT_TOPIC, "max.compaction.lag.ms", "60000"),
+    ],
+)
+def test_a_config_that_could_harm_an_internal_topic_is_refused_with_those_that_may_be_set(topic, name, text):
+    with pytest.raises(InvalidTopicConfig) as refused:
+        validate({name: text}, topic)
+    message = str(refused.value)
+    assert message.startswith(f"Topic {topic} is internal: {name} cannot be set, only ")
+    assert "max.message.bytes, " in message
+
+
+def test_what_was_stored_for_an_internal_topic_before_there_were_bounds_counts_as_not_set():
+    stored = {"max.message.bytes": "1", "retention.ms": "1", "segment.ms": "70000"}
+    assert valid_configs(stored, OFFSETS_TOPIC) == {"segment.ms": "70000"}
+    assert log_config(OFFSETS_TOPIC, stored, Config()).max_message_bytes == LogConfig().max_message_bytes
+    assert validate({"retention.ms": "1000", "retention.bytes": "-1"}, AUDIT_TOPIC)
 
 
 def test_configs_that_were_stored_unchecked_count_as_not_set():

@@ -8,6 +8,11 @@ GROUPS: Final = "coordinator/server/handlers/groups.py"
 ADMIN: Final = "coordinator/core/admin.py"
 OFFSET_FETCH: Final = "coordinator/core/offset_fetch.py"
 DISPATCHER: Final = "coordinator/server/request_dispatcher.py"
+EPOCHS: Final = "coordinator/broker/leader_epochs.py"
+TIMEOUTS: Final = "coordinator/server/handlers/request_timeouts.py"
+INTERNAL_CONFIGS: Final = "coordinator/broker/internal_topic_configs.py"
+BROKER_CONFIGS: Final = "coordinator/server/handlers/broker_configs.py"
+DATA: Final = "coordinator/server/handlers/data.py"
 CLUSTER: Final = "coordinator/server/handlers/cluster.py"
 
 MUTANTS: Final = (
@@ -94,5 +99,35 @@ MUTANTS: Final = (
         CLUSTER,
         "    if api_version < FEATURE_LEVEL_0_VERSION and LOWEST_LEVEL == 0:\n",
         "    if False:\n",
+    ),
+    Mutant(
+        "a client that knows a newer leader epoch is answered FENCED_LEADER_EPOCH",
+        EPOCHS,
+        "    return ErrorCode.UNKNOWN_LEADER_EPOCH if claimed > current else ErrorCode.FENCED_LEADER_EPOCH\n",
+        "    return ErrorCode.FENCED_LEADER_EPOCH\n",
+    ),
+    Mutant(
+        "a timeout of 0 is not over",
+        TIMEOUTS,
+        "        if request.timeout_ms <= 0:\n",
+        "        if request.timeout_ms < 0:\n",
+    ),
+    Mutant(
+        "any config of an internal topic may be set",
+        INTERNAL_CONFIGS,
+        "    if topic not in LEAST:\n",
+        "    if True:\n",
+    ),
+    Mutant(
+        "a setting that is not set has a default where another one decides",
+        BROKER_CONFIGS,
+        "    has_default = kafka is None or kafka.default is not None or setting in ALWAYS_SET\n",
+        "    has_default = True\n",
+    ),
+    Mutant(
+        "an epoch before the first one ends at the end of the log",
+        DATA,
+        "    end_offset = log.log_end_offset if wanted.leader_epoch >= 0 else log.log_start_offset\n",
+        "    end_offset = log.log_end_offset\n",
     ),
 )

@@ -152,8 +152,8 @@ STORE_MUTANTS: Final = (
     Mutant(
         "the log takes batches that are larger than a segment",
         STORE,
-        "min(offsets.config.max_message_bytes, offsets.config.segment_bytes)",
-        "offsets.config.max_message_bytes",
+        "min(config.max_message_bytes, config.segment_bytes)",
+        "config.max_message_bytes",
     ),
     Mutant(
         "batches of one drain that exceed a segment are written in one piece",

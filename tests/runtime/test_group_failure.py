@@ -255,10 +255,10 @@ def test_a_group_whose_part_of_a_decision_cannot_be_stored_keeps_its_state(sim):
     assert (offset_of(sim, GROUP_ID, "t"), offset_of(sim, OTHER, "t")) == (None, 8)
 
 
-def test_a_topic_is_forgotten_in_groups_whose_records_fit_into_no_batch_together(sim):
+def test_a_topic_is_forgotten_in_groups_whose_records_fit_into_no_batch_together(sim, monkeypatch):
     for number in range(8):
         commit_for(sim, f"group-{number}", "t", 5)
-    sim.shard.store.batch_bytes_max = 150
+    monkeypatch.setattr(type(sim.shard.store), "batch_bytes_max", 150)
     with capture_logs() as logs:
         sim.delete_topic("t")
     assert logs == []

@@ -1,5 +1,6 @@
 """The log behind a shard: the audit first, both or none acknowledged, and whatever was written read again."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -172,6 +173,11 @@ def test_the_largest_batch_is_that_of_the_topic_and_of_a_segment(stage):
     assert stage.store.batch_bytes_max == 1_048_588
     stage.open(max_message_bytes=5000, segment_bytes=2000)
     assert stage.store.batch_bytes_max == 2000
+
+
+def test_a_change_of_the_largest_batch_takes_effect_at_once(stage):
+    stage.offsets.configure(replace(stage.offsets.config, max_message_bytes=2_000_000))
+    assert stage.store.batch_bytes_max == 2_000_000
 
 
 def test_batches_that_together_outgrow_a_segment_go_into_several(stage):

@@ -105,12 +105,12 @@ def test_topics_may_have_so_many_partitions_together(client):
     results = client.request(CreateTopicsRequest(topics=topics), 7).topics
     assert [each.error_code for each in results] == [0, ErrorCode.POLICY_VIOLATION, 0]
     assert "max.broker.partitions is 1000" in results[1].error_message
-    more = CreatePartitionsRequest(topics=[CreatePartitionsTopic(name="t5", count=6)])
+    more = CreatePartitionsRequest(topics=[CreatePartitionsTopic(name="t5", count=6)], timeout_ms=30_000)
     assert client.request(more, 3).results[0].error_code == ErrorCode.POLICY_VIOLATION
     asked = MetadataRequest(topics=[MetadataRequestTopic(name="automatic")], allow_auto_topic_creation=True)
     for _ in range(2):
         assert client.request(asked, 9).topics[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    client.request(DeleteTopicsRequest(topics=[DeleteTopicState(name="t5")]), 6)
+    client.request(DeleteTopicsRequest(topics=[DeleteTopicState(name="t5")], timeout_ms=30_000), 6)
     client.request(asked, 9)
     assert client.request(asked, 9).topics[0].error_code == 0
 
@@ -162,7 +162,7 @@ def test_a_topic_that_is_created_again_while_its_records_are_deleted_is_empty(cl
     client.create_topic("again", 300)
     for partition in range(300):
         client.produce("again", batch, partition=partition)
-    client.send(DeleteTopicsRequest(topics=[DeleteTopicState(name="again")]), 6)
+    client.send(DeleteTopicsRequest(topics=[DeleteTopicState(name="again")], timeout_ms=30_000), 6)
     create = CreateTopicsRequest(topics=[CreatableTopic(name="again", num_partitions=300, replication_factor=1)])
     frame, sent = client.frame(create, 7)
     client.socket.sendall(frame)
@@ -177,7 +177,9 @@ def test_a_topic_with_the_longest_name_is_deleted(server, client):
     name = "n" * 249
     client.create_topic(name, 2)
     client.produce(name, build_batch([(None, b"x", [])], timestamp_ms=0), partition=1)
-    answer = client.request(DeleteTopicsRequest(topics=[DeleteTopicState(name=name)]), 6).responses[0]
+    answer = client.request(DeleteTopicsRequest(topics=[DeleteTopicState(name=name)], timeout_ms=30_000), 6).responses[
+        0
+    ]
     assert answer.error_code == 0
     wait_for(lambda: not list(server.data.glob("n*")), 5, "the folders to be removed")
 

@@ -17,20 +17,25 @@ from _wire.messages.describe_configs import (
 )
 from coordinator.broker.config_changes import Operation, changed, replaced
 from coordinator.broker.slices import Steps
-from coordinator.broker.topic_config_key import ConfigType
+from coordinator.broker.topic_config_key import TopicConfigKey
 from coordinator.broker.topic_config_keys import ALL_KEYS
-from coordinator.broker.topic_configs import ConfigSource, origins, valid_configs
+from coordinator.broker.topic_configs import ConfigSource, Origin, origins, valid_configs
 from coordinator.broker.topics import TopicError
-from coordinator.config.settings import ALL_KEYS as SETTINGS
+from coordinator.config.kafka_broker_configs import kafka_broker_configs
 from coordinator.log.errors import InvalidTopicName
 from coordinator.log.names import check_topic_name
 from coordinator.metadata.image import Topic
 from coordinator.server.dispatch import DispatchTable
+from coordinator.server.handlers.broker_configs import broker_configs
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 
 TOPICS_AT_ONCE: Final = 100
 """Topics of one request whose configs are changed with one flush, before other requests have their turn."""
+
+REPEATED_RESOURCES_MAX: Final = 10
+"""Resources of one request that are described once more. Kafka has no limit: a resource that is named again in a few
+bytes costs tens of KB in the response."""
 
 UNREADABLE: Final = (
     "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
@@ -81,14 +86,16 @@ class ConfigHandlers:
     # --------------------------------------------------------------------------------------------------------- describe
 
     def describe(self, request: DescribeConfigsRequest, call: RequestContext) -> Steps[DescribeConfigsResponse]:
-        """Each resource is described once: a request cannot ask for a response that is much larger than the configs."""
+        """Resources are described as often as they are named, but for a request whose response would be very large."""
         response = DescribeConfigsResponse()
         seen = set()
+        repeated = 0
         for wanted in request.resources:
             resource = Resource(wanted.resource_type, wanted.resource_name)
             try:
-                if resource in seen:
-                    raise TopicError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+                repeated += resource in seen
+                if repeated > REPEATED_RESOURCES_MAX:
+                    raise TopicError(ErrorCode.INVALID_REQUEST, "Too many resources are named more than once.")
                 seen.add(resource)
                 configs = self._describe_one(wanted, request.include_synonyms, request.include_documentation)
                 response.results.append(_described(resource, ErrorCode.NONE, "", configs))
@@ -107,7 +114,7 @@ class ConfigHandlers:
                 configs = self._topic_configs(self._topic(name))
             case ResourceType.BROKER:
                 # The empty name stands for what is set for all brokers while they run: nothing can be.
-                configs = self._broker_configs() if self._check_broker(name, "Broker") else ()
+                configs = broker_configs(self._node.config) if self._check_broker(name, "Broker") else ()
             case ResourceType.BROKER_LOGGER:
                 self._check_broker(name, "Broker")
                 configs = ()
@@ -149,7 +156,7 @@ class ConfigHandlers:
         return True
 
     def _topic_configs(self, topic: Topic) -> Iterable[DescribeConfigsResourceResult]:
-        own = valid_configs(topic.configs)
+        own = valid_configs(topic.configs, topic.name)
         for key in ALL_KEYS:
             places = origins(key, topic.name, own, self._node.config)
             yield DescribeConfigsResourceResult(
@@ -159,29 +166,8 @@ class ConfigHandlers:
                 is_default=places[0].source is ConfigSource.DEFAULT,
                 config_source=places[0].source,
                 is_sensitive=False,
-                synonyms=[
-                    DescribeConfigsSynonym(name=each.name, value=each.shown, source=each.source) for each in places
-                ],
+                synonyms=_synonyms(key, places),
                 config_type=key.type,
-                documentation=key.doc,
-            )
-
-    def _broker_configs(self) -> Iterable[DescribeConfigsResourceResult]:
-        config = self._node.config
-        for key in sorted(SETTINGS, key=lambda each: each.name):
-            source = ConfigSource.STATIC_BROKER if config.is_given(key) else ConfigSource.DEFAULT
-            places = [(config.text(key), source)]
-            if source is ConfigSource.STATIC_BROKER:
-                places.append((key.format(key.default), ConfigSource.DEFAULT))
-            yield DescribeConfigsResourceResult(
-                name=key.name,
-                value=places[0][0],
-                read_only=True,
-                is_default=source is ConfigSource.DEFAULT,
-                config_source=source,
-                is_sensitive=False,
-                synonyms=[DescribeConfigsSynonym(name=key.name, value=text, source=where) for text, where in places],
-                config_type=_type_of(key.default),
                 documentation=key.doc,
             )
 
@@ -265,20 +251,31 @@ class ConfigHandlers:
             raise TopicError(error, message)
 
 
+def _synonyms(key: TopicConfigKey, places: list[Origin]) -> list[DescribeConfigsSynonym]:
+    """The places of a value as Kafka tells them: a default only where it is that of a config of the broker."""
+    synonyms = []
+    for each in places:
+        name: str | None = each.name
+        if each.source is ConfigSource.DEFAULT:
+            name = _broker_default(key)
+        if name is not None:
+            synonyms.append(DescribeConfigsSynonym(name=name, value=each.shown, source=each.source))
+    return synonyms
+
+
+def _broker_default(key: TopicConfigKey) -> str | None:
+    """The name of the config of the broker that has the default for topics, if Kafka has one."""
+    known = kafka_broker_configs()
+    names = [key.broker[0].key.name] if key.broker else [f"log.{key.name}", key.name]
+    return next((name for name in names if name in known and known[name].default is not None), None)
+
+
 def _incremental(operations: list[Operation]) -> Change:
     return lambda configs: changed(configs, operations)
 
 
 def _replacing(entries: list[tuple[str, str | None]]) -> Change:
     return lambda configs: replaced(entries)
-
-
-def _type_of(value: object) -> ConfigType:
-    if isinstance(value, bool):
-        return ConfigType.BOOLEAN
-    if isinstance(value, str):
-        return ConfigType.STRING
-    return ConfigType.LONG
 
 
 def _described(

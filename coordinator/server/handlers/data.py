@@ -14,6 +14,7 @@ from _wire.messages.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
     OffsetForLeaderTopicResult,
 )
 from _wire.messages.produce import (
@@ -21,13 +22,15 @@ from _wire.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from coordinator.broker.fetch import DelayedFetch, failed_partition
+from coordinator.broker.fetch import TOPIC_ID_VERSION, DelayedFetch, failed_partition
+from coordinator.broker.leader_epochs import NO_EPOCH, epoch_error
 from coordinator.broker.list_offsets import list_offsets
 from coordinator.broker.list_offsets import rejected_partition as rejected_list_offsets
 from coordinator.broker.produce import NOTHING_VERIFIED, Verified
 from coordinator.broker.produce import rejected_partition as rejected_produce
 from coordinator.broker.slices import Steps
 from coordinator.core.error_responses import ErrorForEachPartition
+from coordinator.log.partition_log import PartitionLog
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable
 from coordinator.server.handlers.transactional_writes import TransactionalProduce
 from coordinator.server.node_context import NodeContext
@@ -38,6 +41,8 @@ FIRST_PRODUCE_WITH_BATCHES: Final = 3
 FIRST_PRODUCE_OFFERED: Final = 0
 """Kafka also offers the versions that it does not take: without them librdkafka (2.6 for one) sends everything
 uncompressed (KAFKA-18659)."""
+ISOLATION_LEVELS: Final = (0, 1)
+"""READ_UNCOMMITTED and READ_COMMITTED. Kafka answers UNKNOWN_SERVER_ERROR for any other."""
 FIRST_FETCH_WITH_BATCHES: Final = 4
 """Fetch v0 to v3 would need batches turned into the old message sets."""
 
@@ -56,7 +61,7 @@ class DataHandlers:
             versions=(FIRST_PRODUCE_WITH_BATCHES, 13),
             offered_from=FIRST_PRODUCE_OFFERED,
         )
-        table.add("Fetch", self.fetch, FETCH_ERROR, versions=(FIRST_FETCH_WITH_BATCHES, 18))
+        table.add("Fetch", self.fetch, _fetch_error, versions=(FIRST_FETCH_WITH_BATCHES, 18))
         table.add("ListOffsets", self.list_offsets, LIST_OFFSETS_ERROR, versions=(0, 11))
         table.add("OffsetForLeaderEpoch", self.offset_for_leader_epoch, EPOCH_ERROR, versions=(0, 4))
 
@@ -116,7 +121,12 @@ class DataHandlers:
                 for each in topic.partition_responses
             ]
 
-    def fetch(self, request: FetchRequest, call: RequestContext) -> Steps[Any]:
+    def fetch(self, request: FetchRequest, call: RequestContext) -> Any:
+        if request.isolation_level not in ISOLATION_LEVELS:
+            return _fetch_error(request, ErrorCode.UNKNOWN_SERVER_ERROR, call.api_version)
+        return self._fetch(request, call)
+
+    def _fetch(self, request: FetchRequest, call: RequestContext) -> Steps[Any]:
         connection, fetch_service = call.connection, self._node.fetch_service
         fetched = yield from fetch_service.fetch(
             request, call.api_version, self._node.now_ms(), connection.send_response
@@ -126,7 +136,9 @@ class DataHandlers:
             return DEFERRED
         return fetched
 
-    def list_offsets(self, request: ListOffsetsRequest, call: RequestContext) -> Steps[ListOffsetsResponse]:
+    def list_offsets(self, request: ListOffsetsRequest, call: RequestContext) -> Any:
+        if request.isolation_level not in ISOLATION_LEVELS:
+            return LIST_OFFSETS_ERROR(request, ErrorCode.UNKNOWN_SERVER_ERROR, call.api_version)
         return list_offsets(request, call.api_version, self._node.partitions, self._node.load_producers)
 
     def offset_for_leader_epoch(
@@ -138,15 +150,7 @@ class DataHandlers:
             answers = []
             for wanted in topic.partitions:
                 log = self._node.partitions.locate(topic.topic, wanted.partition)
-                if isinstance(log, ErrorCode):
-                    answers.append(_unknown_end(wanted.partition, log))
-                elif 0 <= wanted.leader_epoch <= self._node.image.leader_epoch:
-                    end = log.log_end_offset
-                    answers.append(
-                        EpochEndOffset(partition=wanted.partition, leader_epoch=wanted.leader_epoch, end_offset=end)
-                    )
-                else:
-                    answers.append(EpochEndOffset(partition=wanted.partition))
+                answers.append(_epoch_end(log, wanted, self._node.image.leader_epoch))
                 yield
             response.topics.append(OffsetForLeaderTopicResult(topic=topic.topic, partitions=answers))
         return response
@@ -169,7 +173,29 @@ FETCH_ERROR: Final = ErrorForEachPartition(
     topics="responses",
     asked_index="partition",
 )
+
+
+def _fetch_error(request: FetchRequest, error: ErrorCode, api_version: int) -> FetchResponse:
+    """From v13 on, clients look at the error of the response only (`FetchRequest.getErrorResponse`)."""
+    response: FetchResponse = FETCH_ERROR(request, error, api_version)
+    if api_version >= TOPIC_ID_VERSION:
+        response.responses = []
+    return response
+
+
 LIST_OFFSETS_ERROR: Final = ErrorForEachPartition(ListOffsetsResponse, ListOffsetsTopicResponse, rejected_list_offsets)
+
+
+def _epoch_end(log: PartitionLog | ErrorCode, wanted: OffsetForLeaderPartition, current: int) -> EpochEndOffset:
+    """Where an epoch ended in a log, with `current` as the newest one."""
+    error = log if isinstance(log, ErrorCode) else epoch_error(wanted.current_leader_epoch, current)
+    if isinstance(log, ErrorCode) or error is not ErrorCode.NONE:
+        return _unknown_end(wanted.partition, error)
+    if wanted.leader_epoch == NO_EPOCH or wanted.leader_epoch > current:
+        return EpochEndOffset(partition=wanted.partition)
+    # An epoch before the first one ended where that began (LeaderEpochFileCache.endOffsetFor).
+    end_offset = log.log_end_offset if wanted.leader_epoch >= 0 else log.log_start_offset
+    return EpochEndOffset(partition=wanted.partition, leader_epoch=wanted.leader_epoch, end_offset=end_offset)
 
 
 def _unknown_end(partition: int, error: ErrorCode) -> EpochEndOffset:

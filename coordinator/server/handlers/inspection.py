@@ -77,8 +77,12 @@ class InspectionHandlers:
     ) -> Steps[dict[Path, dict[str, list[int]]]]:
         partitions = self._node.partitions
         found: dict[Path, dict[str, list[int]]] = {}
+        seen = set()
         for name, indexes in asked:
-            for index in dict.fromkeys(indexes):
+            for index in indexes:
+                if (name, index) in seen:
+                    continue
+                seen.add((name, index))
                 if self._node.image.has_partition(name, index) and partitions.leads(name, index):
                     directory = partitions.directory_of(name, index)
                     if directory is not None:

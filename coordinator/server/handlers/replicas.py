@@ -24,6 +24,7 @@ from _wire.messages.list_partition_reassignments import (
 from coordinator.broker.slices import Steps
 from coordinator.metadata.leadership import NO_LEADER
 from coordinator.server.dispatch import DispatchTable
+from coordinator.server.handlers.request_timeouts import within_timeout
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 
@@ -40,13 +41,15 @@ class ReplicaHandlers:
         self._node = node
 
     def add_to(self, table: DispatchTable) -> None:
-        table.add("ElectLeaders", self.elect_leaders, _elect_error, versions=(0, 2))
+        table.add("ElectLeaders", within_timeout(self.elect_leaders, _elect_error), _elect_error, versions=(0, 2))
         table.add("AlterPartitionReassignments", self.reassign, _reassign_error, versions=(0, 1))
         table.add("ListPartitionReassignments", self.list_reassignments, versions=(0, 0))
 
     def reassign(
         self, request: AlterPartitionReassignmentsRequest, call: RequestContext
     ) -> Steps[AlterPartitionReassignmentsResponse]:
+        if request.topics and request.timeout_ms <= 0:
+            return _reassign_error(request, ErrorCode.REQUEST_TIMED_OUT, call.api_version)
         response = AlterPartitionReassignmentsResponse(
             allow_replication_factor_change=request.allow_replication_factor_change,
             error_message=None if request.topics else "",
@@ -78,7 +81,8 @@ class ReplicaHandlers:
 
     def elect_leaders(self, request: ElectLeadersRequest, call: RequestContext) -> Steps[ElectLeadersResponse]:
         if call.api_version >= ELECTION_TYPE_VERSION and request.election_type not in (PREFERRED, UNCLEAN):
-            return _elect_error(request, ErrorCode.INVALID_REQUEST, call.api_version)
+            message = f"Unknown election type {request.election_type}"
+            return _elect_error(request, ErrorCode.INVALID_REQUEST, call.api_version, message)
         response = ElectLeadersResponse()
         if request.topic_partitions is None:
             # Kafka leaves out partitions that need no election when all are asked for.
@@ -120,16 +124,25 @@ def _not_moved(index: int, error: ErrorCode, message: str | None) -> Reassignabl
 def _reassign_error(
     request: AlterPartitionReassignmentsRequest, error: ErrorCode, api_version: int
 ) -> AlterPartitionReassignmentsResponse:
-    return AlterPartitionReassignmentsResponse(error_code=error, error_message=error.description)
+    responses = [
+        ReassignableTopicResponse(
+            name=topic.name,
+            partitions=[_not_moved(partition.partition_index, error, None) for partition in topic.partitions],
+        )
+        for topic in request.topics
+    ]
+    return AlterPartitionReassignmentsResponse(error_code=error, error_message=None, responses=responses)
 
 
-def _elect_error(request: ElectLeadersRequest, error: ErrorCode, api_version: int) -> ElectLeadersResponse:
+def _elect_error(
+    request: ElectLeadersRequest, error: ErrorCode, api_version: int, message: str | None = None
+) -> ElectLeadersResponse:
     """Before v1 there is no error but that of a partition."""
     results = [
         ReplicaElectionResult(
             topic=topic.topic,
             partition_result=[
-                PartitionResult(partition_id=index, error_code=error, error_message=error.description)
+                PartitionResult(partition_id=index, error_code=error, error_message=message)
                 for index in topic.partitions
             ],
         )

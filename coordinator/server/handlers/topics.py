@@ -30,6 +30,7 @@ from coordinator.broker.topic_configs import origins
 from coordinator.broker.topics import DEFAULT_COUNT, Plan, TopicError
 from coordinator.metadata.store import NewTopic
 from coordinator.server.dispatch import DispatchTable
+from coordinator.server.handlers.request_timeouts import within_timeout
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 from coordinator.server.throttling import mutation_counter
@@ -58,9 +59,10 @@ class TopicHandlers:
         self._node = node
 
     def add_to(self, table: DispatchTable) -> None:
-        table.add("CreateTopics", self.create, _create_error, versions=(0, 7))
-        table.add("CreatePartitions", self.add_partitions, _add_partitions_error, versions=(0, 3))
-        table.add("DeleteTopics", self.delete, _delete_error, versions=(0, 6))
+        table.add("CreateTopics", within_timeout(self.create, _create_error), _create_error, versions=(0, 7))
+        add_partitions = within_timeout(self.add_partitions, _add_partitions_error)
+        table.add("CreatePartitions", add_partitions, _add_partitions_error, versions=(0, 3))
+        table.add("DeleteTopics", within_timeout(self.delete, _delete_error), _delete_error, versions=(0, 6))
 
     def create(self, request: CreateTopicsRequest, call: RequestContext) -> Steps[CreateTopicsResponse]:
         times = Counter(topic.name for topic in request.topics)
@@ -262,16 +264,16 @@ def _not_deleted(name: str | None, topic_id: bytes, error: ErrorCode, message: s
 
 
 def _create_error(request: CreateTopicsRequest, error: ErrorCode, api_version: int) -> CreateTopicsResponse:
-    return CreateTopicsResponse(topics=[_not_created(topic, error, error.description) for topic in request.topics])
+    return CreateTopicsResponse(topics=[_not_created(topic, error, None) for topic in request.topics])
 
 
 def _add_partitions_error(
     request: CreatePartitionsRequest, error: ErrorCode, api_version: int
 ) -> CreatePartitionsResponse:
-    results = [_not_grown(topic.name, error, error.description) for topic in request.topics]
+    results = [_not_grown(topic.name, error, None) for topic in request.topics]
     return CreatePartitionsResponse(results=results)
 
 
 def _delete_error(request: DeleteTopicsRequest, error: ErrorCode, api_version: int) -> DeleteTopicsResponse:
-    names = [topic.name for topic in request.topics] or list(request.topic_names)
-    return DeleteTopicsResponse(responses=[DeletableTopicResult(name=name, error_code=error) for name in names])
+    named = request.topics or [DeleteTopicState(name=name) for name in request.topic_names]
+    return DeleteTopicsResponse(responses=[_not_deleted(each.name, each.topic_id, error, None) for each in named])

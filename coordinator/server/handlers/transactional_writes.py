@@ -40,6 +40,9 @@ from coordinator.core.committed_offsets import Producer, TopicPartition, Transac
 from coordinator.core.decision import OperationContext
 from coordinator.core.transactional_offsets import error_response as offsets_error
 from coordinator.internal_topics import OFFSETS_TOPIC
+from coordinator.log.errors import InvalidTopicName
+from coordinator.log.names import check_legal_name
+from coordinator.log.partition_log import PartitionLog
 from coordinator.server.dispatch import DEFERRED, DispatchTable
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
@@ -264,7 +267,7 @@ class TransactionalWriteHandlers:
         for topic in request.topics:
             partitions = []
             for index in topic.partition_indexes:
-                log = self._node.partitions.locate(topic.name, index)
+                log = self._log_of_producers(topic.name, index)
                 if isinstance(log, ErrorCode):
                     partitions.append(_unknown_producers(index, log))
                     continue
@@ -278,6 +281,15 @@ class TransactionalWriteHandlers:
                 partitions.append(PartitionResponse(partition_index=index, active_producers=active))
             response.topics.append(TopicResponse(name=topic.name, partitions=partitions))
         return response
+
+    def _log_of_producers(self, topic: str, index: int) -> PartitionLog | ErrorCode:
+        log = self._node.partitions.locate(topic, index)
+        if log is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            try:
+                check_legal_name(topic)
+            except InvalidTopicName:
+                return ErrorCode.INVALID_TOPIC_EXCEPTION
+        return log
 
 
 def complete_offsets(

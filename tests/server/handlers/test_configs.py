@@ -10,7 +10,9 @@ from _wire.messages import alter_configs, incremental_alter_configs
 from _wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from _wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from _wire.records import build_batch
+from coordinator.config.kafka_broker_configs import kafka_broker_configs
 from coordinator.config.settings import ALL_KEYS as SETTINGS
+from coordinator.server.handlers.configs import REPEATED_RESOURCES_MAX
 from coordinator.testing import Coordinator
 from tests.wire_client import WireClient
 
@@ -162,7 +164,6 @@ def test_a_config_is_described_with_its_origins(client):
     assert [(each.name, each.value, each.source) for each in config.synonyms] == [
         ("retention.ms", "1000", TOPIC_SOURCE),
         ("log.retention.hours", "2", STATIC),
-        ("log.retention.hours", "168", DEFAULT),
     ]
     assert config.documentation
 
@@ -182,8 +183,49 @@ def test_every_version_describes(client, version):
 def test_a_broker_is_described_and_read_only(client):
     (config,) = client.describe(BROKER, "1", "log.retention.hours").configs
     assert (config.value, config.read_only, config.config_source) == ("2", True, STATIC)
-    assert len(client.describe(BROKER, "1").configs) == len(SETTINGS)
+    assert all(each.read_only for each in client.describe(BROKER, "1").configs)
     assert client.describe(BROKER, "").configs == []
+
+
+def test_a_broker_has_all_configs_of_kafka_and_its_own_settings(client):
+    configs = {each.name: each for each in client.describe(BROKER, "1").configs}
+    assert configs.keys() == kafka_broker_configs().keys() | {key.name for key in SETTINGS}
+    unused = configs["num.io.threads"]
+    assert (unused.value, unused.config_source, unused.config_type) == ("8", DEFAULT, INT)
+    assert [(each.name, each.value, each.source) for each in unused.synonyms] == [("num.io.threads", "8", DEFAULT)]
+    assert "Not used by this server" in unused.documentation
+    assert configs["broker.id"].value == configs["node.id"].value == "1"
+
+
+@pytest.mark.parametrize("name", ["log.retention.ms", "log.retention.minutes", "log.roll.ms", "metadata.log.dir"])
+def test_a_setting_that_is_not_set_has_no_value_where_another_one_decides(client, name):
+    (config,) = client.describe(BROKER, "1", name).configs
+    assert (config.value, config.synonyms, config.config_source) == (None, [], DEFAULT)
+
+
+@pytest.mark.parametrize(
+    "name, config_type",
+    [("log.dirs", 7), ("log.segment.bytes", INT), ("log.retention.bytes", LONG), ("max.groups.per.ip", LONG)],
+)
+def test_the_types_are_those_of_kafka(client, name, config_type):
+    (config,) = client.describe(BROKER, "1", name).configs
+    assert config.config_type == config_type
+
+
+def test_a_password_is_sensitive(client):
+    (config,) = client.describe(BROKER, "1", "ssl.key.password").configs
+    assert (config.value, config.is_sensitive, config.config_type) == (None, True, 9)
+
+
+def test_the_default_of_a_topic_is_that_of_the_broker_where_the_broker_has_one(client):
+    client.create("t")
+    synonyms = {
+        each.name: [(one.name, one.value, one.source) for one in each.synonyms]
+        for each in client.describe(TOPIC, "t").configs
+    }
+    assert synonyms["cleanup.policy"] == [("log.cleanup.policy", "delete", DEFAULT)]
+    assert synonyms["compression.type"] == [("compression.type", "producer", DEFAULT)]
+    assert synonyms["flush.ms"] == synonyms["remote.storage.enable"] == []
 
 
 @pytest.mark.parametrize(
@@ -208,11 +250,12 @@ def test_an_unknown_type_of_resource_is_an_invalid_request(client):
     assert client.describe(99, "x").error_code == ErrorCode.INVALID_REQUEST
 
 
-def test_a_resource_is_described_once_in_a_response(client):
-    resource = DescribeConfigsResource(resource_type=BROKER, resource_name="1", configuration_keys=None)
-    first, second = client.request(DescribeConfigsRequest(resources=[resource, resource]), 4).results
-    assert first.configs
-    assert (second.error_code, second.configs) == (ErrorCode.INVALID_REQUEST, [])
+def test_a_resource_is_described_as_often_as_it_is_named_up_to_a_limit(client):
+    resource = DescribeConfigsResource(resource_type=BROKER, resource_name="1", configuration_keys=["node.id"])
+    resources = [resource] * (REPEATED_RESOURCES_MAX + 2)
+    *described, last = client.request(DescribeConfigsRequest(resources=resources), 4).results
+    assert all(len(each.configs) == 1 and each.error_code == ErrorCode.NONE for each in described)
+    assert (last.error_code, last.configs) == (ErrorCode.INVALID_REQUEST, [])
 
 
 # -------------------------------------------------------------------------------------------------------------- change
@@ -303,3 +346,16 @@ def test_configs_survive_a_kill():
         with ConfigClient(server.bootstrap) as client:
             assert client.own("t") == {"retention.ms": "5", "max.message.bytes": "100"}
             assert client.produce("t", build_batch([(None, bytes(100), ())])).error_code == ErrorCode.MESSAGE_TOO_LARGE
+
+
+def test_a_config_of_an_internal_topic_that_would_make_commits_fail_is_refused(client):
+    for change in (
+        client.alter(TOPIC, "__consumer_offsets", ("max.message.bytes", SET, "1")),
+        client.replace(TOPIC, "__consumer_offsets", max_message_bytes="1"),
+    ):
+        error, message = change
+        assert error == ErrorCode.INVALID_CONFIG
+        assert "must be at least 1048588 for the internal topic __consumer_offsets" in message
+    assert client.own("__consumer_offsets") == {"cleanup.policy": "compact"}
+    assert client.alter(TOPIC, "__consumer_offsets", ("max.message.bytes", SET, "2000000"))[0] == ErrorCode.NONE
+    assert client.own("__consumer_offsets")["max.message.bytes"] == "2000000"
