@@ -129,7 +129,7 @@ class RequestDispatcher:
             return
         if type(response) is GeneratorType:
             answer, failed = partial(self._answer, call), partial(self._failed, request, call)
-            work = self._slices.start(response, answer, failed)
+            work = self._slices.start(response, answer, failed, call.client_host)
             if work is not None:
                 call.connection.on_close = work.cancel
         else:
