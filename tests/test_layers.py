@@ -37,7 +37,8 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " coordinator.timers coordinator.config coordinator.patterns",
         "coordinator.metrics": "_wire coordinator.core coordinator.runtime coordinator.timers coordinator.config"
         " prometheus_client",
-        "coordinator.admin": "coordinator.metrics coordinator.server.listeners coordinator.config starlette uvicorn",
+        "coordinator.admin": "coordinator.metrics coordinator.server.listeners coordinator.config"
+        " coordinator.http_guard starlette uvicorn",
         "coordinator.server": "_wire coordinator.metrics coordinator.admin coordinator.runtime coordinator.broker"
         " coordinator.audit coordinator.metadata coordinator.quotas coordinator.core coordinator.log coordinator.timers"
         " coordinator.transactions coordinator.config coordinator.patterns uvloop",
@@ -55,6 +56,7 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.demo": ANYTHING,
         "coordinator.cli": ANYTHING,
         "coordinator.patterns": "re2",
+        "coordinator.http_guard": "",
         "coordinator.internal_topics": "",
         "coordinator.deadlines": "",
         "coordinator.printable": "",

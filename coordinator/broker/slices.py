@@ -192,22 +192,29 @@ class Slices:
     def _turn(self) -> None:
         self._is_turn_requested = False
         self._new_until = 0.0
+        # Each kind has one slice at least, however much time has passed: all work comes to its end.
         until = seconds() + TURN_SECONDS
-        while self._new.by_source and seconds() < until:
+        while self._new.by_source:
             self._run(self._new.pop())
+            if seconds() >= until:
+                break
         until = seconds() + TURN_SECONDS
         if self._own.by_source:
             self._continue_own(until - TURN_SECONDS / 2 if self._begun.by_source or self._suspended else until)
-        while self._begun.by_source and seconds() < until:
+        while self._begun.by_source:
             self._run(self._begun.pop())
+            if seconds() >= until:
+                break
         if self._new.by_source or self._begun.by_source or self._own.by_source or self._suspended:
             self._request_turn()
 
     def _continue_own(self, until: float) -> None:
-        while self._own.by_source and seconds() < until:
+        while self._own.by_source:
             work = self._own.pop()
             if not work.run(seconds() + SLICE_SECONDS):
                 self._own.add(work)
+            if seconds() >= until:
+                break
 
     def _resume_suspended(self, source: str | None) -> None:
         """After the end of work of an address, let the next one of it go on, and any for which there is room now."""

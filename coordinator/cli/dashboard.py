@@ -25,8 +25,17 @@ STOP_SECONDS = 1
     "--tables", type=click.Path(file_okay=False, path_type=Path), help="Tables of `coordinator pipeline`, for the past."
 )
 @click.option("--listen", default=DEFAULT_LISTEN, show_default=True, metavar="HOST:PORT", help="Port 0: a free one.")
+@click.option(
+    "--allow-host",
+    "allowed_hosts",
+    metavar="NAME",
+    multiple=True,
+    help="A host name, beside those of loopback, under which browsers open the page; repeatable.",
+)
 @click.option("--ready-file", type=click.Path(path_type=Path), help="Write this JSON file (url, pid) when ready.")
-def command(bootstrap: str | None, tables: Path | None, listen: str, ready_file: Path | None) -> None:
+def command(
+    bootstrap: str | None, tables: Path | None, listen: str, allowed_hosts: tuple[str, ...], ready_file: Path | None
+) -> None:
     """Show the groups of a server in a browser, live, or those of tables, or of both.
 
     Everyone who can reach the address can read all events; there is no login. So listen on other addresses than
@@ -45,7 +54,7 @@ def command(bootstrap: str | None, tables: Path | None, listen: str, ready_file:
         raise click.ClickException(f"--listen {listen}: expected HOST:PORT")
     try:
         with _bind(host.strip("[]"), int(port)) as listener:
-            asyncio.run(_serve(bootstrap, tables, listener, ready_file))
+            asyncio.run(_serve(bootstrap, tables, listener, allowed_hosts, ready_file))
     except ClientError as problem:
         raise click.ClickException(str(problem)) from problem
     except OSError as problem:
@@ -64,12 +73,19 @@ def _bind(host: str, port: int) -> socket.socket:
     return socket.create_server((host, port), family=family, backlog=128)
 
 
-async def _serve(bootstrap: str | None, tables: Path | None, listener: socket.socket, ready_file: Path | None) -> None:
+async def _serve(
+    bootstrap: str | None,
+    tables: Path | None,
+    listener: socket.socket,
+    allowed_hosts: tuple[str, ...],
+    ready_file: Path | None,
+) -> None:
     import uvicorn
 
     from coordinator.dashboard.app import make_app
     from coordinator.dashboard.board import Board
     from coordinator.dashboard.feed import EventQueue, Feed
+    from coordinator.http_guard import HttpGuard
 
     board = Board()
     loop = asyncio.get_running_loop()
@@ -77,7 +93,7 @@ async def _serve(bootstrap: str | None, tables: Path | None, listener: socket.so
     feed.start()
     host, port = listener.getsockname()[:2]
     url = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
-    app = make_app(board)
+    app = HttpGuard(make_app(board), host, allowed_hosts, "--allow-host")
     config = uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=STOP_SECONDS, ws="none")
     server = uvicorn.Server(config)
     # A signal ends the command with exit status 0; uvicorn would raise it again after the stop.

@@ -12,6 +12,7 @@ import click
 
 from coordinator.cli.serve import LOG_LEVELS, log_open_files_limit, write_atomically
 from coordinator.config.key import ConfigError
+from coordinator.config.metrics_keys import ADMIN_ALLOWED_HOSTS
 from coordinator.config.properties import parse_settings
 
 CANNOT_START = 2
@@ -27,6 +28,13 @@ CANNOT_START = 2
 @click.option(
     "--admin-port", type=click.IntRange(0, 65535), default=0, help="The port of the control; a free one without it."
 )
+@click.option(
+    "--allow-host",
+    "allowed_hosts",
+    metavar="NAME",
+    multiple=True,
+    help="A host name, beside those of loopback, under which the control may be asked; repeatable.",
+)
 @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="A setting by its Kafka name; repeatable.")
 @click.option(
     "--until-stdin-closes", is_flag=True, help="Stop when the process that started it ends, or closes its end of stdin."
@@ -38,6 +46,7 @@ def command(
     ready_file: Path | None,
     port: int,
     admin_port: int,
+    allowed_hosts: tuple[str, ...],
     settings: tuple[str, ...],
     until_stdin_closes: bool,
     log_level: str,
@@ -55,7 +64,10 @@ def command(
 
     try:
         with logging_to_stderr(log_level):
-            uvloop.run(_serve(ready_file, port, admin_port, parse_settings(settings), until_stdin_closes))
+            given = parse_settings(settings)
+            if allowed_hosts:
+                given[ADMIN_ALLOWED_HOSTS.name] = ",".join(allowed_hosts)
+            uvloop.run(_serve(ready_file, port, admin_port, given, until_stdin_closes))
     except (ConfigError, TestingError, OSError) as problem:
         click.echo(f"coordinator: {problem}", err=True)
         sys.exit(CANNOT_START)

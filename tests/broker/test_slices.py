@@ -210,3 +210,16 @@ def test_work_that_fails_tells_so(loop, steps, source):
 
 def test_work_can_be_done_without_a_break(loop):
     assert at_once(loop.work(40, name="all")) == "all"
+
+
+def test_a_clock_that_jumps_lets_all_work_end(monkeypatch):
+    """The process may wait for a CPU between any two readings of the clock."""
+    loop = Loop(monkeypatch)
+    jumps = iter(range(1_000_000))
+    monkeypatch.setattr(module, "seconds", lambda: float(next(jumps)))
+    for number in range(5):
+        loop.start(3, f"request {number}")
+        loop.start(3, f"own {number}", None)
+    for _ in range(40):
+        loop.next_iteration()
+    assert len(loop.done) == 10 and loop.callbacks == []
