@@ -1,7 +1,7 @@
 """The admin port: an HTTP server in the event loop of the node, with limits so that its clients hurt nobody.
 
-An orchestrator kills a server whose /healthz does not answer, so connections that send nothing must not use up the port:
-the first to go is the one that has waited longest for the head of its request.
+An orchestrator kills a server whose /healthz does not answer, so connections that send nothing must not use the port
+up: the first to go is the one that has waited longest for the head of its request.
 """
 
 import asyncio

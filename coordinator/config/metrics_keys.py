@@ -14,8 +14,8 @@ ADMIN_ALLOWED_HOSTS = ConfigKey(
     "",
     "Host names under which the admin port may be asked, without a port: a comma-separated list. On a loopback address "
     "only localhost and loopback addresses are allowed beside these, so that no web page reaches the port by DNS "
-    "rebinding. On another address all hosts are allowed if this is empty, otherwise these, IP addresses and localhost. "
-    "Requests with the Origin of another site are refused in any case, unless its host is in the list. "
+    "rebinding. On another address all hosts are allowed if this is empty, otherwise these, IP addresses and "
+    "localhost. Requests with the Origin of another site are refused in any case, unless its host is in the list. "
     "Kafka has no such setting.",
 )
 METRICS_GROUPS_ALLOW = ConfigKey(

@@ -97,8 +97,8 @@ ACCEPTING_MUTANTS: Final = (
     Mutant(
         "one connection more than max.connections",
         LIMITS,
-        "len(self._accepted) >= self._max else",
-        "len(self._accepted) > self._max else",
+        "return self.most - len(self._accepted)",
+        "return self.most - len(self._accepted) + 1",
     ),
     Mutant(
         "a connection that never began counts for ever",
@@ -115,8 +115,20 @@ ACCEPTING_MUTANTS: Final = (
     Mutant(
         "connections take the last descriptor",
         ACCEPTOR,
-        "if self._descriptors.is_reached(listening.fileno(), self._limits.accepted_count):",
-        "if False:",
+        "return min(room, self._descriptors.room(listening.fileno(), self._limits.accepted_count))",
+        "return room",
+    ),
+    Mutant(
+        "one address takes the last connections",
+        ACCEPTOR,
+        "if room <= self._last_share and",
+        "if False and",
+    ),
+    Mutant(
+        "the last connections are for nobody",
+        ACCEPTOR,
+        "self._limits.accepted_from(address) >= FEW_CONNECTIONS:",
+        "self._limits.accepted_from(address) >= 0:",
     ),
     Mutant(
         "accepting never goes on after a pause",
