@@ -1,6 +1,7 @@
 """Which web pages may reach an HTTP port: the headers Host and Origin."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -19,13 +20,14 @@ def ask(bound_host, names=(), host=None, origin=None):
     headers = [(b"host", host.encode())] if host is not None else []
     headers += [(b"origin", origin.encode())] if origin is not None else []
     sent = []
+    nothing: Any = None
 
     async def send(message):
         sent.append(message)
 
     async def play():
         guard = HttpGuard(served, bound_host, names, "the.setting")
-        await guard({"type": "http", "headers": headers}, None, send)
+        await guard({"type": "http", "headers": headers}, nothing, send)
 
     asyncio.run(play())
     return sent[0]["status"], sent[1]["body"].decode()
@@ -122,7 +124,8 @@ def test_what_is_no_request_passes():
     async def app(scope, receive, send):
         passed.append(scope["type"])
 
-    asyncio.run(HttpGuard(app, LOOPBACK, (), "x")({"type": "lifespan"}, None, None))
+    nothing: Any = None
+    asyncio.run(HttpGuard(app, LOOPBACK, (), "x")({"type": "lifespan"}, nothing, nothing))
     assert passed == ["lifespan"]
 
 

@@ -61,7 +61,7 @@ class OneRequestProtocol(H11Protocol):
 
     def _make_room(self) -> bool:
         """Close a connection that goes before this one; return whether there was one."""
-        others = [each for each in self.connections if isinstance(each, OneRequestProtocol)]
+        others: list[OneRequestProtocol] = list(self.connections)  # type: ignore[arg-type]
         # One that is closing keeps its place until the event loop says that it is closed.
         if len(self.connections) - sum(each.transport.is_closing() for each in others) < CONNECTIONS_MAX:
             return True

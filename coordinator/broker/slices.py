@@ -131,6 +131,7 @@ class Slices:
         self._new_until = 0.0
         """Until when new work is begun in this iteration, as `time.perf_counter` counts; 0 if there was none yet."""
         self._is_turn_requested = False
+        self._is_stopped = False
 
     def has_time(self) -> bool:
         """Whether new work may begin at once in this iteration; otherwise it is to be started, and waits for its turn.
@@ -158,6 +159,8 @@ class Slices:
         client that asks for it: addresses have turns. None is for work of the server itself.
         """
         work = SlicedWork(steps, done, failed, source)
+        if self._is_stopped:
+            return work
         if source is None:
             if self._own.by_source or not self.has_time():
                 self._own.add(work)
@@ -171,6 +174,10 @@ class Slices:
             return None
         self._request_turn()
         return work
+
+    def stop(self) -> None:
+        """Before the logs are closed: nothing goes on or begins from now on, and nobody is told."""
+        self._is_stopped = True
 
     def _run(self, work: SlicedWork) -> bool:
         """Take the steps of a slice; return whether the work has ended. If not, it waits for its next turn."""
@@ -192,6 +199,8 @@ class Slices:
     def _turn(self) -> None:
         self._is_turn_requested = False
         self._new_until = 0.0
+        if self._is_stopped:
+            return
         # Each kind has one slice at least, however much time has passed: all work comes to its end.
         until = seconds() + TURN_SECONDS
         while self._new.by_source:

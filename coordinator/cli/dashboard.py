@@ -1,7 +1,6 @@
 """`coordinator dashboard`: the live page, until SIGTERM or Ctrl-C."""
 
 import asyncio
-import json
 import os
 import signal
 import socket
@@ -12,6 +11,7 @@ from pathlib import Path
 import click
 
 from coordinator.cli.bronze_reader import BRONZE, bronze_records
+from coordinator.cli.ready_file import ReadyFile
 from coordinator.client.wire import ClientError
 
 DEFAULT_LISTEN = "127.0.0.1:8080"
@@ -53,8 +53,8 @@ def command(
     if not host or not port.isdecimal() or int(port) > 65_535:
         raise click.ClickException(f"--listen {listen}: expected HOST:PORT")
     try:
-        with _bind(host.strip("[]"), int(port)) as listener:
-            asyncio.run(_serve(bootstrap, tables, listener, allowed_hosts, ready_file))
+        with ReadyFile(ready_file) as ready, _bind(host.strip("[]"), int(port)) as listener:
+            asyncio.run(_serve(bootstrap, tables, listener, allowed_hosts, ready))
     except ClientError as problem:
         raise click.ClickException(str(problem)) from problem
     except OSError as problem:
@@ -78,7 +78,7 @@ async def _serve(
     tables: Path | None,
     listener: socket.socket,
     allowed_hosts: tuple[str, ...],
-    ready_file: Path | None,
+    ready_file: ReadyFile,
 ) -> None:
     import uvicorn
 
@@ -100,8 +100,7 @@ async def _serve(
     server.capture_signals = nullcontext  # type: ignore[method-assign, assignment]
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, partial(setattr, server, "should_exit", True))
-    if ready_file is not None:
-        ready_file.write_text(json.dumps({"url": url, "pid": os.getpid()}))
+    ready_file.write({"url": url})
     click.echo(f"groups of {bootstrap or tables} on {url} (Ctrl-C ends it)", err=True)
     try:
         await server.serve([listener])

@@ -59,7 +59,7 @@ class LoopScheduler:
             self._timer.cancel()
 
     def abandon(self) -> None:
-        """Do nothing any more, not even what is requested already: the process counts as killed."""
+        """Do nothing any more, not even what is requested already: the logs are closed, or about to be."""
         self.stop()
         self._is_abandoned = True
 

@@ -44,7 +44,7 @@ def is_closed(sock: socket.socket) -> bool:
 def test_the_port_is_told_in_the_ready_file_and_in_the_log(tmp_path):
     with RunningServer(tmp_path, ADMIN) as server:
         assert json.loads((tmp_path / "ready.json").read_text())["admin"] == server.admin
-        assert f"admin={server.admin}" in server.log.read_text()
+        wait_for(lambda: f"admin={server.admin}" in server.log.read_text(), 10, "the line about it")
         assert get(server.admin, "/healthz")[::2] == (200, '{"healthy": true}\n')
         assert get(server.admin, "/readyz").status == 200
         assert server.stop() == 0
