@@ -365,6 +365,7 @@ class Node:
             parts.throttling,
             environment,
             parts.slices,
+            self.scheduler.fire_due,
             self._fail,
         )
         parts.resume = self.dispatcher.handle

@@ -43,10 +43,12 @@ class RequestDispatcher:
         throttling: Throttling,
         environment: Environment,
         slices: Slices,
+        fire_due: Callable[[], None],
         on_flush_failure: Callable[[LogFlushError], None],
     ) -> None:
-        """`on_flush_failure` is called when an fsync failed: the process has to stop."""
+        """`fire_due` lets the timers fire that are due, before a request is read. `on_flush_failure` is called when an fsync failed: the process has to stop."""
         self._slices = slices
+        self.fire_due = fire_due
         self._elements_max = environment.config[SOCKET_REQUEST_MAX_ELEMENTS]
         self._routes = table.routes
         self._cluster = cluster

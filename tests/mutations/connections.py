@@ -238,19 +238,25 @@ TELLING_MUTANTS: Final = (
     Mutant(
         "a suspended process is reported",
         WATCHDOG,
-        "            new = min(new, max(computed, INTERVAL_SECONDS))\n",
+        "            new = min(new, explained)\n",
         "            pass\n",
     ),
     Mutant(
         "a stall that holds the interpreter is not reported",
         WATCHDOG,
-        "max(computed, INTERVAL_SECONDS)",
+        "max(computed + max(loop_waited, own_waited), INTERVAL_SECONDS)",
         "INTERVAL_SECONDS",
+    ),
+    Mutant(
+        "a loop without a processor counts as blocked",
+        WATCHDOG,
+        "        self.without_cpu += min(loop_waited, new)\n",
+        "",
     ),
     Mutant(
         "a stall does not end with a turn",
         WATCHDOG,
-        "            self._stalled = 0.0\n        new",
+        "            self.stalled = self.without_cpu = 0.0\n        new",
         "            pass\n        new",
     ),
 )
