@@ -27,6 +27,8 @@ from coordinator.server.slow_peers import SlowPeers
 from coordinator.server.throttling import Throttling
 
 DESCRIPTORS_TOLD_EVERY_SECONDS: Final = 1.0
+CLIENT_ID_CHARACTERS_MAX: Final = 1_024
+"""What counts of a client id. It is part of member ids, which are kept several times, and may have 32 KiB."""
 
 
 class RequestDispatcher:
@@ -46,7 +48,10 @@ class RequestDispatcher:
         fire_due: Callable[[], None],
         on_flush_failure: Callable[[LogFlushError], None],
     ) -> None:
-        """`fire_due` lets the timers fire that are due, before a request is read. `on_flush_failure` is called when an fsync failed: the process has to stop."""
+        """`fire_due` lets the timers fire that are due, before a request is read.
+
+        `on_flush_failure` is called when an fsync failed: the process has to stop.
+        """
         self._slices = slices
         self.fire_due = fire_due
         self._elements_max = environment.config[SOCKET_REQUEST_MAX_ELEMENTS]
@@ -109,7 +114,7 @@ class RequestDispatcher:
         call = connection.call = RequestContext(
             None,
             version,
-            header.client_id or "",
+            kept_client_id(header),
             connection.client_host,
             self._environment,
             0,
@@ -179,7 +184,7 @@ class RequestDispatcher:
         if route is None:
             connection.reject(f"API key {header.api_key} is not served")
         elif header.api_key == ApiVersionsRequest.API_KEY:
-            client_id, correlation_id = header.client_id or "", header.correlation_id
+            client_id, correlation_id = kept_client_id(header), header.correlation_id
             connection.call = RequestContext(
                 None,
                 0,
@@ -199,3 +204,11 @@ class RequestDispatcher:
 
     def error_response(self, call: RequestContext, error: ErrorCode) -> Any:
         return call.route.error_response(call.request, error, call.api_version)
+
+
+def kept_client_id(header: RequestHeader) -> str:
+    """The client id of a request as groups, quotas and the audit know it: Kafka accepts longer ones, too."""
+    client_id = header.client_id
+    if not client_id:
+        return ""
+    return client_id if len(client_id) <= CLIENT_ID_CHARACTERS_MAX else client_id[:CLIENT_ID_CHARACTERS_MAX]

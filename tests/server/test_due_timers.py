@@ -14,7 +14,7 @@ from coordinator.server.loop_scheduler import STALL_MS
 from coordinator.server.node import Node, TestSupport
 from coordinator.testing.defaults import config_of
 from coordinator.timers import VirtualClock
-from tests.wire_client import WireClient, join_request
+from tests.wire_client import WireClient
 
 SESSION_MS = 30_000
 
