@@ -52,8 +52,8 @@ class StopSignals:
             return  # so many signals wait already
 
     def _watch(self) -> None:
+        # The reading end stays open, or a second signal could not be written.
         was_received = bool(os.read(self._reading, 1))
-        os.close(self._reading)
         if was_received and not self._is_started.wait(START_GRACE_SECONDS):
             self._on_forced_end()
             os._exit(0)

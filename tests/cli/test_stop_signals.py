@@ -69,7 +69,7 @@ def test_a_signal_ends_a_long_start_within_two_seconds(tmp_path, long_start, num
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_the_ready_file_is_gone_after_a_stop(tmp_path, number):
+def test_the_ready_file_is_gone_after_a_stop_and_a_second_signal_changes_nothing(tmp_path, number):
     with RunningServer(tmp_path) as server:
         ready = tmp_path / "ready.json"
         assert json.loads(ready.read_text())["pid"] == server.pid
