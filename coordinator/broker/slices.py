@@ -40,8 +40,8 @@ class SlicedWork:
         self, steps: Steps[Any], done: Callable[[Any], None], failed: Callable[[Exception], None], source: str | None
     ) -> None:
         self._steps: Steps[Any] | None = steps
-        self._done: Callable[[Any], None] | None = done
-        self._failed: Callable[[Exception], None] | None = failed
+        self._done = done
+        self._failed = failed
         self.source = source
         """The address of the client that asked for it; None: work of the server itself."""
         self.held_bytes = 0
@@ -52,15 +52,12 @@ class SlicedWork:
         return self._steps is None
 
     def cancel(self) -> None:
-        steps = self._steps
-        self._end()
+        steps, self._steps = self._steps, None
+        # It may wait for its turn for a while: it keeps neither its request nor what it has read.
+        self._done = self._failed = _ignore
+        self.held_bytes = 0
         if steps is not None:
             steps.close()
-
-    def _end(self) -> None:
-        # Cancelled work may wait for its turn for a while: it keeps neither its request nor what it has read.
-        self._steps = self._done = self._failed = None
-        self.held_bytes = 0
 
     def run(self, until: float, held_bytes_max: int = UNBOUNDED_BYTES) -> bool:
         """Take steps until that time of `time.perf_counter`, at least one; return whether the work has ended.
@@ -68,25 +65,29 @@ class SlicedWork:
         Stop before a step after which the work would hold more than `held_bytes_max`.
         """
         while True:
-            steps, done, failed = self._steps, self._done, self._failed
-            if steps is None or done is None or failed is None:
+            steps = self._steps
+            if steps is None:
                 return True
             try:
                 held_bytes = next(steps)
             except StopIteration as end:
-                self._end()
-                done(end.value)
+                self._steps, self.held_bytes = None, 0
+                self._done(end.value)
                 return True
             except Exception as problem:
-                self._end()
-                failed(problem)
+                self._steps, self.held_bytes = None, 0
+                self._failed(problem)
                 return True
             if held_bytes is not None:
                 self.held_bytes = held_bytes
                 if held_bytes > held_bytes_max:
-                    return self.has_ended
+                    return self._steps is None
             if seconds() >= until:
-                return self.has_ended
+                return self._steps is None
+
+
+def _ignore(result: object) -> None:
+    """The result of cancelled work."""
 
 
 class _Rotation:
@@ -128,6 +129,8 @@ class Slices:
         self._held = _HeldBytes()
         self._suspended: dict[SlicedWork, None] = {}
         """Work that goes on when there is room for what it will hold."""
+        self._now = 0.0
+        """The time at which `has_time` was asked."""
         self._new_until = 0.0
         """Until when new work is begun in this iteration, as `time.perf_counter` counts; 0 if there was none yet."""
         self._is_turn_requested = False
@@ -140,7 +143,7 @@ class Slices:
         """
         if self._new.by_source:
             return False
-        now = seconds()
+        now = self._now = seconds()
         if not self._new_until:
             self._new_until = now + TURN_SECONDS
             self._request_turn()
@@ -161,17 +164,16 @@ class Slices:
         work = SlicedWork(steps, done, failed, source)
         if self._is_stopped:
             return work
-        if source is None:
-            if self._own.by_source or not self.has_time():
-                self._own.add(work)
-            elif work.run(seconds() + SLICE_SECONDS):
+        waits = self._own.by_source if source is None else ()
+        if not waits and self.has_time():
+            held_bytes_max = MUCH_BYTES if self._held.sum_bytes else UNBOUNDED_BYTES
+            if work.run(self._now + SLICE_SECONDS, held_bytes_max):
                 return None
-            else:
-                self._own.add(work)
-        elif not self.has_time():
+            self._wait(work)
+        elif source is None:
+            self._own.add(work)
+        else:
             self._new.add(work)
-        elif self._run(work):
-            return None
         self._request_turn()
         return work
 
@@ -179,17 +181,24 @@ class Slices:
         """Before the logs are closed: nothing goes on or begins from now on, and nobody is told."""
         self._is_stopped = True
 
-    def _run(self, work: SlicedWork) -> bool:
-        """Take the steps of a slice; return whether the work has ended. If not, it waits for its next turn."""
-        has_ended = work.run(seconds() + SLICE_SECONDS, self._held.room_bytes(work))
-        self._held.count(work)
-        if has_ended:
+    def _run(self, work: SlicedWork) -> None:
+        """Take the steps of a slice. If the work has not ended then, it waits for its next turn."""
+        if work.run(seconds() + SLICE_SECONDS, self._held.room_bytes(work)):
+            self._held.count(work)
             self._resume_suspended(work.source)
-        elif work.held_bytes > self._held.room_bytes(work):
+        else:
+            self._wait(work)
+
+    def _wait(self, work: SlicedWork) -> None:
+        """Let work that has begun wait for its next turn, or until there is room for what it will hold."""
+        if work.source is None:
+            self._own.add(work)
+            return
+        self._held.count(work)
+        if work.held_bytes > self._held.room_bytes(work):
             self._suspended[work] = None
         else:
             self._begun.add(work)
-        return has_ended
 
     def _request_turn(self) -> None:
         if not self._is_turn_requested:

@@ -21,8 +21,8 @@ MUTANTS: Final = (
     Mutant(
         "long work is done in one turn",
         SLICES,
-        "if seconds() >= until:\n                return self.has_ended",
-        "if False:\n                return self.has_ended",
+        "if seconds() >= until:\n                return self._steps is None",
+        "if False:\n                return self._steps is None",
     ),
     Mutant(
         "new work waits for the work that goes on",
@@ -79,7 +79,7 @@ MUTANTS: Final = (
         "            while False:\n",
     ),
     Mutant(
-        "cancelled work goes on", SLICES, "        steps = self._steps\n        self._end()\n", "        steps = None\n"
+        "cancelled work goes on", SLICES, "        steps, self._steps = self._steps, None\n", "        steps = None\n"
     ),
     Mutant(
         "a fetch that waits does not count what comes",
