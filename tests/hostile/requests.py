@@ -1,8 +1,10 @@
 """Attacks with single requests: huge lists, doubles, and work that costs far more than asking for it."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final
 
+from _wire.errors import ErrorCode
 from _wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from _wire.messages.delete_groups import DeleteGroupsRequest
 from _wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
@@ -42,6 +44,7 @@ from _wire.records import Record, build_batch
 from coordinator.client.wire import ClientError
 from tests.hostile.attack import Attack
 from tests.hostile.target import Target
+from tests.waiting import wait_for
 
 NAMES: Final = 200_000
 PARTITIONS: Final = 199_000
@@ -244,13 +247,27 @@ def _list_offsets_by_time(target: Target, scale: float) -> Iterator[None]:
     _ask(target, ListOffsetsRequest(topics=[ListOffsetsTopic(name="dense", partitions=at_end)]), 7)
 
 
+STARTING: Final = (
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.CONCURRENT_TRANSACTIONS,
+)
+
+
 def _list_transactions(target: Target, scale: float) -> Iterator[None]:
     """A pattern that takes as long as RE2 can take, for transactional ids of 30,000 characters, if they are allowed."""
+    _ask(target, FindCoordinatorRequest(key_type=1, coordinator_keys=["any"]), 4)
     with target.client() as client:
+
+        def is_known(name: str) -> bool:
+            request = InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=1_000)
+            return client.request(request, 4).error_code not in STARTING
+
         for number in range(8):
             for length in (int(30_000 * scale), 400):
                 name = f"{number}-{length}-".ljust(length, "a")
-                client.request(InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=1_000), 4)
+                wait_for(partial(is_known, name), 30, "the coordinator")
     yield
     for pattern in ("(.*a.{20}){8}c", "[ab]*[ab]*a.{200}", "(.{0,99}){9}c", "(a+)+b"):
         _ask(target, ListTransactionsRequest(transactional_id_pattern=pattern), 2)
