@@ -27,8 +27,14 @@ serves on 127.0.0.1:9100, to GET and HEAD:
 
 The JSON of `/readyz` says how many partitions are loading (`loading 37 of 50`), and which have failed.
 
-There is no login. A connection serves one request and is closed after 10 s at the latest; those above 32 are closed at
-once.
+There is no login. A connection serves one request. It is closed after 10 s at the latest, and after 1 s if it has sent
+no head of a request. When there are 32, one that has sent none, or whose request takes longer than 1 s, is closed for a
+new one.
+
+A request with a Host that is not allowed, or with the Origin of another site, is answered 403: a web page could
+otherwise reach the port through the browser of somebody who can. On a loopback address the allowed hosts are localhost,
+127.0.0.0/8, ::1, and those of `admin.allowed.hosts`. On another address all hosts are allowed if that is empty;
+otherwise those, IP addresses (a probe asks by the address of the pod) and localhost.
 
 [grafana/group-coordinator.json](grafana/group-coordinator.json) is a dashboard for Grafana, and
 [grafana/alerts.yml](grafana/alerts.yml) are alert rules for Prometheus, with what to do in each case.

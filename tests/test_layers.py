@@ -34,13 +34,14 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " coordinator.config",
         "coordinator.broker": "_wire coordinator.log coordinator.metadata coordinator.timers coordinator.config",
         "coordinator.transactions": "_wire coordinator.core coordinator.runtime coordinator.broker coordinator.log"
-        " coordinator.timers coordinator.config",
+        " coordinator.timers coordinator.config coordinator.patterns",
         "coordinator.metrics": "_wire coordinator.core coordinator.runtime coordinator.timers coordinator.config"
         " prometheus_client",
-        "coordinator.admin": "coordinator.metrics coordinator.server.listeners coordinator.config starlette uvicorn",
+        "coordinator.admin": "coordinator.metrics coordinator.server.listeners coordinator.config"
+        " coordinator.http_guard starlette uvicorn",
         "coordinator.server": "_wire coordinator.metrics coordinator.admin coordinator.runtime coordinator.broker"
         " coordinator.audit coordinator.metadata coordinator.quotas coordinator.core coordinator.log coordinator.timers"
-        " coordinator.transactions coordinator.config uvloop",
+        " coordinator.transactions coordinator.config coordinator.patterns uvloop",
         "coordinator.client": "_wire coordinator.core coordinator.audit.schema msgspec kafka",
         "coordinator.explain": "coordinator.audit.schema coordinator.core.causes",
         "coordinator.pipeline": "_wire coordinator.audit.schema coordinator.core.causes"
@@ -54,6 +55,8 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         " msgspec pytest starlette uvloop",
         "coordinator.demo": ANYTHING,
         "coordinator.cli": ANYTHING,
+        "coordinator.patterns": "re2",
+        "coordinator.http_guard": "",
         "coordinator.internal_topics": "",
         "coordinator.deadlines": "",
         "coordinator.printable": "",

@@ -1,7 +1,12 @@
-"""The admin port: an HTTP server in the event loop of the node, with limits so that its clients hurt nobody."""
+"""The admin port: an HTTP server in the event loop of the node, with limits so that its clients hurt nobody.
+
+An orchestrator kills a server whose /healthz does not answer, so connections that send nothing must not use the port
+up: the first to go is the one that has waited longest for the head of its request.
+"""
 
 import asyncio
 import socket
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any, Final
@@ -12,13 +17,20 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from coordinator.admin.address import parse_address
 from coordinator.admin.app import make_app
-from coordinator.config.metrics_keys import ADMIN_LISTENER
+from coordinator.config.metrics_keys import ADMIN_ALLOWED_HOSTS, ADMIN_LISTENER
 from coordinator.config.settings import Config
+from coordinator.http_guard import HttpGuard, parse_names
 from coordinator.metrics.node_metrics import NodeMetrics
 from coordinator.server.listeners import bind
 
 CONNECTIONS_MAX: Final = 32
-"""Further ones are closed at once."""
+"""A further one takes the place of one that goes before it (`OneRequestProtocol`), or is closed at once."""
+HEAD_SECONDS: Final = 1
+"""A connection is closed if the head of its request has not come after this time."""
+READ_SECONDS: Final = 0.1
+"""What has arrived by then may lie in the socket, if the event loop was blocked: the time to read it."""
+REQUEST_SECONDS: Final = 1
+"""A request that takes longer may have to go before a new one."""
 CONNECTION_SECONDS: Final = 10
 """A connection is closed after this time, whatever it is doing: each serves one request."""
 HEAD_BYTES_MAX: Final = 16 * 1024
@@ -30,17 +42,54 @@ BACKLOG: Final = 64
 
 
 class OneRequestProtocol(H11Protocol):
-    """A connection that lives for one request and for `CONNECTION_SECONDS` at most."""
+    """A connection that lives for one request and for `CONNECTION_SECONDS` at most.
+
+    When there are `CONNECTIONS_MAX`, one without the head of a request is closed for a new one; if there is none, one
+    whose request takes longer than `REQUEST_SECONDS`. It is the oldest of the address that has the most of them.
+    """
 
     _deadline: asyncio.TimerHandle | None = None
     _bytes_received: int = 0
+    _opened_at: float = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        if len(self.connections) > CONNECTIONS_MAX:
+        self._opened_at = self.loop.time()
+        if len(self.connections) >= CONNECTIONS_MAX and not self._make_room():
             transport.abort()
+        self._deadline = self.loop.call_later(HEAD_SECONDS, self._head_due)
+        super().connection_made(transport)
+
+    def _make_room(self) -> bool:
+        """Close a connection that goes before this one; return whether there was one."""
+        others: list[OneRequestProtocol] = list(self.connections)  # type: ignore[arg-type]
+        # One that is closing keeps its place until the event loop says that it is closed.
+        if len(self.connections) - sum(each.transport.is_closing() for each in others) < CONNECTIONS_MAX:
+            return True
+        others = [each for each in others if not each.transport.is_closing()]
+        late = [each for each in others if each.cycle is None]
+        if not late:
+            late = [each for each in others if self._opened_at - each._opened_at > REQUEST_SECONDS]
+        counts = Counter(each._client_host for each in late)
+        oldest = min(late, key=lambda each: (-counts[each._client_host], each._opened_at), default=None)
+        if oldest is not None:
+            oldest.transport.abort()
+        return oldest is not None
+
+    @property
+    def _client_host(self) -> str:
+        return self.client[0] if self.client else ""
+
+    def _head_due(self) -> None:
+        if self.cycle is None:
+            self._deadline = self.loop.call_later(READ_SECONDS, self._end_without_head)
         else:
-            self._deadline = self.loop.call_later(CONNECTION_SECONDS, transport.abort)
+            self._deadline = self.loop.call_later(CONNECTION_SECONDS - HEAD_SECONDS, self.transport.abort)
+
+    def _end_without_head(self) -> None:
+        if self.cycle is None:
+            self.transport.abort()
+        else:
+            self._head_due()
 
     def data_received(self, data: bytes) -> None:
         self._bytes_received += len(data)
@@ -60,6 +109,7 @@ class AdminPort:
 
     def __init__(self, config: Config) -> None:
         """Raises ConfigError and ListenError: the address cannot be read or bound."""
+        self._allowed_hosts = parse_names(config[ADMIN_ALLOWED_HOSTS])
         self._socket = bind(parse_address(config[ADMIN_LISTENER]))
         host, port = self._socket.getsockname()[:2]
         self.address = f"[{host}]:{port}" if self._socket.family is socket.AF_INET6 else f"{host}:{port}"
@@ -83,7 +133,9 @@ class AdminPort:
             "backlog": BACKLOG,
             "timeout_graceful_shutdown": STOP_SECONDS,
         }
-        server = uvicorn.Server(uvicorn.Config(make_app(metrics, more_routes), **options))
+        bound_host = self._socket.getsockname()[0]
+        app = HttpGuard(make_app(metrics, more_routes), bound_host, self._allowed_hosts, ADMIN_ALLOWED_HOSTS.name)
+        server = uvicorn.Server(uvicorn.Config(app, **options))
         server.capture_signals = nullcontext  # type: ignore[method-assign, assignment]
         self._server = server
         self._serving = asyncio.create_task(server.serve([self._socket]))

@@ -88,6 +88,7 @@ class DelayedFetch:
     api_version: int
     available: dict[PartitionLog, Available]
     respond: Callable[[FetchResponse], None]
+    client_host: str
     available_bytes: int = 0
     timer: int = 0
     listener: Listener | None = None
@@ -123,18 +124,24 @@ class FetchService:
         partitions.add_removal_listener(notifier.mark_removed)
 
     def fetch(
-        self, request: FetchRequest, api_version: int, now_ms: int, respond: Callable[[FetchResponse], None]
+        self,
+        request: FetchRequest,
+        api_version: int,
+        now_ms: int,
+        respond: Callable[[FetchResponse], None],
+        client_host: str = "",
     ) -> Steps[FetchResponse | DelayedFetch]:
         """Return the response, or a DelayedFetch that waits for `min_bytes`, `max_wait_ms` or an error.
 
-        The response to a delayed fetch is passed to `respond`. The caller must `cancel` it if its client disconnects.
+        The response to a delayed fetch is passed to `respond`; its read has the turn of `client_host`. The caller must
+        `cancel` it if its client disconnects.
         """
         may_wait = request.max_wait_ms > 0
         if not may_wait or request.min_bytes <= READ_FIRST_BYTES_MAX or request.session_epoch not in FULL_FETCH_EPOCHS:
             response, size_bytes, final = yield from self.read(request, api_version)
             if final or size_bytes >= request.min_bytes or not may_wait:
                 return response
-        delayed = yield from self._count_available(request, api_version, respond)
+        delayed = yield from self._count_available(request, api_version, respond, client_host)
         if delayed is None or delayed.available_bytes >= request.min_bytes:
             return (yield from self.read(request, api_version))[0]
         delayed.timer = self._timers.start(FetchTimeoutKey(delayed), now_ms + request.max_wait_ms)
@@ -169,7 +176,9 @@ class FetchService:
             delayed.respond(FetchResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR))
 
         read = self.read(delayed.request, delayed.api_version, was_delayed=True)
-        delayed.reading = self._slices.start(read, lambda result: delayed.respond(result[0]), failed)
+        delayed.reading = self._slices.start(
+            read, lambda result: delayed.respond(result[0]), failed, delayed.client_host
+        )
 
     def read(
         self, request: FetchRequest, api_version: int, *, was_delayed: bool = False
@@ -191,6 +200,7 @@ class FetchService:
             name = self._name(topic, api_version)
             partition_responses = []
             for wanted in partitions:
+                yield size_bytes + min(max(wanted.partition_max_bytes, 0), left_bytes)
                 log = None if name is None else self._partitions.locate(name, wanted.partition)
                 if is_committed and isinstance(log, PartitionLog) and log.last_stable_offset is None:
                     yield from self._read_transactions(log)
@@ -205,7 +215,6 @@ class FetchService:
                 size_bytes, left_bytes = size_bytes + taken, max(left_bytes - taken, 0)
                 failed = failed or data.error_code != ErrorCode.NONE
                 partition_responses.append(data)
-                yield
             response.responses.append(
                 FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id, partitions=partition_responses)
             )
@@ -219,10 +228,10 @@ class FetchService:
             self._partitions.cannot_read(log, problem)
 
     def _count_available(
-        self, request: FetchRequest, api_version: int, respond: Callable[[FetchResponse], None]
+        self, request: FetchRequest, api_version: int, respond: Callable[[FetchResponse], None], client_host: str
     ) -> Steps[DelayedFetch | None]:
         """Count what there is for a fetch; None if it has no partitions or one of them has an error."""
-        delayed = DelayedFetch(request, api_version, {}, respond)
+        delayed = DelayedFetch(request, api_version, {}, respond, client_host)
         for topic, partitions in _once_each(request.topics):
             name = self._name(topic, api_version)
             for wanted in partitions:

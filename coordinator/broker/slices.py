@@ -1,10 +1,11 @@
 """Long work in slices: what one request asks for does not delay the requests of others.
 
 A handler that may have much to do is a generator: it yields wherever other work may have its turn, and returns its
-response. What it finds after a yield may have changed since.
+response. What it finds after a yield may have changed since. A generator that reads much before it ends yields how
+many bytes it will hold after its next step; the others yield nothing.
 """
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Generator
 from time import perf_counter
 from typing import Any, Final, TypeVar
@@ -14,84 +15,190 @@ T = TypeVar("T")
 seconds: Callable[[], float] = perf_counter
 """The clock of the slices. A test replaces it to count work instead of time."""
 
-Steps = Generator[None, None, T]
+Steps = Generator[Any, None, T]
+"""Steps of work with the result T. They yield an int, the bytes that the work holds after the next step, or None: as
+before. (Any: mypy demands a value of each `yield` of any other type than None.)"""
 
 TURN_SECONDS: Final = 0.005
 """How long new work, and work that goes on, may each take in one iteration of the event loop. A step may be longer."""
+SLICE_SECONDS: Final = 0.001
+"""How long work goes on before other work of its kind has its turn."""
+HELD_BYTES_MAX: Final = 64 << 20
+"""What work under way may hold together: four responses to a Fetch of fetch.max.bytes. Above it, of the requests of an
+address that hold much, only the oldest goes on."""
+MUCH_BYTES: Final = 1 << 20
+"""Work that holds no more is not counted: a Fetch of one partition with the default limits of Kafka's clients."""
+UNBOUNDED_BYTES: Final = 1 << 62
 
 
 class SlicedWork:
     """Work under way. `done` or `failed` is called at its end, unless it was cancelled."""
 
-    __slots__ = ("_done", "_failed", "_steps")
+    __slots__ = ("_done", "_failed", "_steps", "held_bytes", "source")
 
-    def __init__(self, steps: Steps[Any], done: Callable[[Any], None], failed: Callable[[Exception], None]) -> None:
+    def __init__(
+        self, steps: Steps[Any], done: Callable[[Any], None], failed: Callable[[Exception], None], source: str | None
+    ) -> None:
         self._steps: Steps[Any] | None = steps
         self._done = done
         self._failed = failed
+        self.source = source
+        """The address of the client that asked for it; None: work of the server itself."""
+        self.held_bytes = 0
+        """The bytes that it said it will hold after its next step."""
+
+    @property
+    def has_ended(self) -> bool:
+        return self._steps is None
 
     def cancel(self) -> None:
         steps, self._steps = self._steps, None
+        # It may wait for its turn for a while: it keeps neither its request nor what it has read.
+        self._done = self._failed = _ignore
+        self.held_bytes = 0
         if steps is not None:
             steps.close()
 
-    def run(self, until: float) -> bool:
-        """Take steps until that time of `time.perf_counter`, at least one; return whether the work has ended."""
+    def run(self, until: float, held_bytes_max: int = UNBOUNDED_BYTES) -> bool:
+        """Take steps until that time of `time.perf_counter`, at least one; return whether the work has ended.
+
+        Stop before a step after which the work would hold more than `held_bytes_max`.
+        """
         while True:
             steps = self._steps
             if steps is None:
                 return True
             try:
-                next(steps)
+                held_bytes = next(steps)
             except StopIteration as end:
-                self._steps = None
+                self._steps, self.held_bytes = None, 0
                 self._done(end.value)
                 return True
             except Exception as problem:
-                self._steps = None
+                self._steps, self.held_bytes = None, 0
                 self._failed(problem)
                 return True
+            if held_bytes is not None:
+                self.held_bytes = held_bytes
+                if held_bytes > held_bytes_max:
+                    return self._steps is None
             if seconds() >= until:
-                return False
+                return self._steps is None
+
+
+def _ignore(result: object) -> None:
+    """The result of cancelled work."""
+
+
+class _Rotation:
+    """Work that waits for its turn: each address in turn, and of each address each request in turn."""
+
+    def __init__(self) -> None:
+        self.by_source: OrderedDict[str | None, deque[SlicedWork]] = OrderedDict()
+        """What waits; empty if nothing does. Asked for each Produce, so without a call."""
+
+    def add(self, work: SlicedWork) -> None:
+        queue = self.by_source.get(work.source)
+        if queue is None:
+            queue = self.by_source[work.source] = deque()
+        queue.append(work)
+
+    def pop(self) -> SlicedWork:
+        source, queue = next(iter(self.by_source.items()))
+        work = queue.popleft()
+        if queue:
+            self.by_source.move_to_end(source)
+        else:
+            del self.by_source[source]
+        return work
 
 
 class Slices:
-    """Runs sliced work. What is new begins at once; what takes longer than a slice goes on in turn.
+    """Runs sliced work. New work begins at once, unless other new work waits; what takes longer goes on in turn.
 
-    Work that has begun is ended before the next one goes on, because it may hold what it has read so far.
+    The server's own work (markers, deletions) has a queue of its own and half of the time, if others wait as well.
     """
 
     def __init__(self, call_soon: Callable[[Callable[[], None]], object]) -> None:
         """`call_soon` calls back in the next iteration of the event loop."""
         self._call_soon = call_soon
-        self._waiting: deque[SlicedWork] = deque()
+        self._new = _Rotation()
+        """Requests that have not begun, as too much was begun in their iteration."""
+        self._begun = _Rotation()
+        self._own = _Rotation()
+        self._held = _HeldBytes()
+        self._suspended: dict[SlicedWork, None] = {}
+        """Work that goes on when there is room for what it will hold."""
+        self._now = 0.0
+        """The time at which `has_time` was asked."""
         self._new_until = 0.0
         """Until when new work is begun in this iteration, as `time.perf_counter` counts; 0 if there was none yet."""
         self._is_turn_requested = False
+        self._is_stopped = False
 
     def has_time(self) -> bool:
         """Whether new work may begin at once in this iteration; otherwise it is to be started, and waits for its turn.
 
         For a handler whose usual work is a single step.
         """
-        now = seconds()
+        if self._new.by_source:
+            return False
+        now = self._now = seconds()
         if not self._new_until:
             self._new_until = now + TURN_SECONDS
             self._request_turn()
         return now < self._new_until
 
     def start(
-        self, steps: Steps[T], done: Callable[[T], None], failed: Callable[[Exception], None]
+        self,
+        steps: Steps[T],
+        done: Callable[[T], None],
+        failed: Callable[[Exception], None],
+        source: str | None = None,
     ) -> SlicedWork | None:
         """Begin with the work; return it if it has not ended yet. Then `done` or `failed` is called later.
 
-        When too much was begun in this iteration already, it begins in a later one.
+        When too much was begun in this iteration already, it begins in a later one. `source` is the address of the
+        client that asks for it: addresses have turns. None is for work of the server itself.
         """
-        work = SlicedWork(steps, done, failed)
-        if self.has_time() and work.run(self._new_until):
-            return None
-        self._waiting.append(work)
+        work = SlicedWork(steps, done, failed, source)
+        if self._is_stopped:
+            return work
+        waits = self._own.by_source if source is None else ()
+        if not waits and self.has_time():
+            held_bytes_max = MUCH_BYTES if self._held.sum_bytes else UNBOUNDED_BYTES
+            if work.run(self._now + SLICE_SECONDS, held_bytes_max):
+                return None
+            self._wait(work)
+        elif source is None:
+            self._own.add(work)
+        else:
+            self._new.add(work)
+        self._request_turn()
         return work
+
+    def stop(self) -> None:
+        """Before the logs are closed: nothing goes on or begins from now on, and nobody is told."""
+        self._is_stopped = True
+
+    def _run(self, work: SlicedWork) -> None:
+        """Take the steps of a slice. If the work has not ended then, it waits for its next turn."""
+        if work.run(seconds() + SLICE_SECONDS, self._held.room_bytes(work)):
+            self._held.count(work)
+            self._resume_suspended(work.source)
+        else:
+            self._wait(work)
+
+    def _wait(self, work: SlicedWork) -> None:
+        """Let work that has begun wait for its next turn, or until there is room for what it will hold."""
+        if work.source is None:
+            self._own.add(work)
+            return
+        self._held.count(work)
+        if work.held_bytes > self._held.room_bytes(work):
+            self._suspended[work] = None
+        else:
+            self._begun.add(work)
 
     def _request_turn(self) -> None:
         if not self._is_turn_requested:
@@ -101,15 +208,83 @@ class Slices:
     def _turn(self) -> None:
         self._is_turn_requested = False
         self._new_until = 0.0
+        if self._is_stopped:
+            return
+        # Each kind has one slice at least, however much time has passed: all work comes to its end.
         until = seconds() + TURN_SECONDS
-        while self._waiting:
-            if not self._waiting[0].run(until):
-                break
-            self._waiting.popleft()
+        while self._new.by_source:
+            self._run(self._new.pop())
             if seconds() >= until:
                 break
-        if self._waiting:
+        until = seconds() + TURN_SECONDS
+        if self._own.by_source:
+            self._continue_own(until - TURN_SECONDS / 2 if self._begun.by_source or self._suspended else until)
+        while self._begun.by_source:
+            self._run(self._begun.pop())
+            if seconds() >= until:
+                break
+        if self._new.by_source or self._begun.by_source or self._own.by_source or self._suspended:
             self._request_turn()
+
+    def _continue_own(self, until: float) -> None:
+        while self._own.by_source:
+            work = self._own.pop()
+            if not work.run(seconds() + SLICE_SECONDS):
+                self._own.add(work)
+            if seconds() >= until:
+                break
+
+    def _resume_suspended(self, source: str | None) -> None:
+        """After the end of work of an address, let the next one of it go on, and any for which there is room now."""
+        if self._suspended:
+            oldest = self._held.oldest(source)
+            if oldest in self._suspended:
+                del self._suspended[oldest]
+                self._begun.add(oldest)
+            while self._suspended and self._held.has_room:
+                work = next(iter(self._suspended))
+                del self._suspended[work]
+                self._begun.add(work)
+
+
+class _HeldBytes:
+    """What the work under way holds, as far as it is much, by the address that it is for."""
+
+    def __init__(self) -> None:
+        self.sum_bytes = 0
+        self._by_source: dict[str | None, dict[SlicedWork, int]] = {}
+        """The oldest work first."""
+
+    @property
+    def has_room(self) -> bool:
+        return self.sum_bytes <= HELD_BYTES_MAX
+
+    def oldest(self, source: str | None) -> SlicedWork | None:
+        works = self._by_source.get(source)
+        return next(iter(works)) if works else None
+
+    def room_bytes(self, work: SlicedWork) -> int:
+        """What this work may hold: without a bound if it is the oldest of its address, so that it comes to its end."""
+        works = self._by_source.get(work.source)
+        if not works or next(iter(works)) is work:
+            return UNBOUNDED_BYTES
+        return max(HELD_BYTES_MAX - self.sum_bytes + works.get(work, 0), MUCH_BYTES)
+
+    def count(self, work: SlicedWork) -> None:
+        works = self._by_source.get(work.source)
+        counted_bytes = 0 if works is None else works.get(work, 0)
+        held_bytes = work.held_bytes if work.held_bytes > MUCH_BYTES else 0
+        if held_bytes == counted_bytes:
+            return
+        self.sum_bytes += held_bytes - counted_bytes
+        if held_bytes:
+            if works is None:
+                works = self._by_source[work.source] = {}
+            works[work] = held_bytes
+        elif works is not None:
+            del works[work]
+            if not works:
+                del self._by_source[work.source]
 
 
 def at_once(steps: Steps[T]) -> T:

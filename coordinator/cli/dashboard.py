@@ -1,7 +1,6 @@
 """`coordinator dashboard`: the live page, until SIGTERM or Ctrl-C."""
 
 import asyncio
-import json
 import os
 import signal
 import socket
@@ -12,6 +11,7 @@ from pathlib import Path
 import click
 
 from coordinator.cli.bronze_reader import BRONZE, bronze_records
+from coordinator.cli.ready_file import ReadyFile
 from coordinator.client.wire import ClientError
 
 DEFAULT_LISTEN = "127.0.0.1:8080"
@@ -25,8 +25,17 @@ STOP_SECONDS = 1
     "--tables", type=click.Path(file_okay=False, path_type=Path), help="Tables of `coordinator pipeline`, for the past."
 )
 @click.option("--listen", default=DEFAULT_LISTEN, show_default=True, metavar="HOST:PORT", help="Port 0: a free one.")
+@click.option(
+    "--allow-host",
+    "allowed_hosts",
+    metavar="NAME",
+    multiple=True,
+    help="A host name, beside those of loopback, under which browsers open the page; repeatable.",
+)
 @click.option("--ready-file", type=click.Path(path_type=Path), help="Write this JSON file (url, pid) when ready.")
-def command(bootstrap: str | None, tables: Path | None, listen: str, ready_file: Path | None) -> None:
+def command(
+    bootstrap: str | None, tables: Path | None, listen: str, allowed_hosts: tuple[str, ...], ready_file: Path | None
+) -> None:
     """Show the groups of a server in a browser, live, or those of tables, or of both.
 
     Everyone who can reach the address can read all events; there is no login. So listen on other addresses than
@@ -44,8 +53,8 @@ def command(bootstrap: str | None, tables: Path | None, listen: str, ready_file:
     if not host or not port.isdecimal() or int(port) > 65_535:
         raise click.ClickException(f"--listen {listen}: expected HOST:PORT")
     try:
-        with _bind(host.strip("[]"), int(port)) as listener:
-            asyncio.run(_serve(bootstrap, tables, listener, ready_file))
+        with ReadyFile(ready_file) as ready, _bind(host.strip("[]"), int(port)) as listener:
+            asyncio.run(_serve(bootstrap, tables, listener, allowed_hosts, ready))
     except ClientError as problem:
         raise click.ClickException(str(problem)) from problem
     except OSError as problem:
@@ -64,12 +73,19 @@ def _bind(host: str, port: int) -> socket.socket:
     return socket.create_server((host, port), family=family, backlog=128)
 
 
-async def _serve(bootstrap: str | None, tables: Path | None, listener: socket.socket, ready_file: Path | None) -> None:
+async def _serve(
+    bootstrap: str | None,
+    tables: Path | None,
+    listener: socket.socket,
+    allowed_hosts: tuple[str, ...],
+    ready_file: ReadyFile,
+) -> None:
     import uvicorn
 
     from coordinator.dashboard.app import make_app
     from coordinator.dashboard.board import Board
     from coordinator.dashboard.feed import EventQueue, Feed
+    from coordinator.http_guard import HttpGuard
 
     board = Board()
     loop = asyncio.get_running_loop()
@@ -77,15 +93,14 @@ async def _serve(bootstrap: str | None, tables: Path | None, listener: socket.so
     feed.start()
     host, port = listener.getsockname()[:2]
     url = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
-    app = make_app(board)
+    app = HttpGuard(make_app(board), host, allowed_hosts, "--allow-host")
     config = uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=STOP_SECONDS, ws="none")
     server = uvicorn.Server(config)
     # A signal ends the command with exit status 0; uvicorn would raise it again after the stop.
     server.capture_signals = nullcontext  # type: ignore[method-assign, assignment]
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, partial(setattr, server, "should_exit", True))
-    if ready_file is not None:
-        ready_file.write_text(json.dumps({"url": url, "pid": os.getpid()}))
+    ready_file.write({"url": url})
     click.echo(f"groups of {bootstrap or tables} on {url} (Ctrl-C ends it)", err=True)
     try:
         await server.serve([listener])

@@ -3,16 +3,18 @@
 import asyncio
 import ctypes
 import gc
-import json
 import os
-import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import uvloop
 
+from coordinator.cli.ready_file import ReadyFile
+from coordinator.cli.stop_signals import StopSignals
 from coordinator.config.key import ConfigError
 from coordinator.config.metrics_keys import ADMIN_LISTENER
 from coordinator.config.network_keys import LISTENERS
@@ -21,6 +23,9 @@ from coordinator.config.server_keys import LOG_DIRS
 from coordinator.config.settings import Config
 from coordinator.log.errors import LogDirectoryFailed, LogError, LogFlushError, LogStopError
 from coordinator.logger import logger
+
+if TYPE_CHECKING:
+    from coordinator.server.node import Node
 
 CANNOT_START = 2
 GARBAGE_THRESHOLDS = (20_000, 5, 1_000)
@@ -69,6 +74,7 @@ def command(
     from coordinator.server.listeners import PLAINTEXT
 
     try:
+        ready = ReadyFile(ready_file)
         texts = read_properties(config_file) if config_file is not None else {}
         texts |= parse_settings(settings)
         if listen is not None:
@@ -78,8 +84,8 @@ def command(
         if admin is not None:
             texts[ADMIN_LISTENER.name] = admin
         config = Config(texts)
-        with logging_to_stderr(log_level) as writer:
-            uvloop.run(_serve(config, ready_file, lambda: writer.lines_dropped))
+        with logging_to_stderr(log_level) as writer, ready:
+            uvloop.run(_serve(config, ready, lambda: writer.lines_dropped))
     except LogFlushError as problem:
         click.echo(f"coordinator: stopping: acknowledged data may be lost: {problem}", err=True)
         sys.exit(DATA_MAY_BE_LOST)
@@ -94,32 +100,58 @@ def command(
         sys.exit(CANNOT_START)
 
 
-async def _serve(config: Config, ready_file: Path | None, log_lines_dropped: Callable[[], int]) -> None:
+async def _serve(config: Config, ready_file: ReadyFile, log_lines_dropped: Callable[[], int]) -> None:
     from coordinator.server.descriptors import raise_limit
     from coordinator.server.node import Node
     from coordinator.server.watchdog import Watchdog
 
-    stop_requested = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop_requested.set)
-    open_files_max = raise_limit()
-    node = Node(config, log_lines_dropped=log_lines_dropped)
-    await node.start()
-    log_open_files_limit(open_files_max)
-    keep_freed_memory()
-    _tune_garbage_collection()
-    if ready_file is not None:
+    signals = StopSignals(lambda: _end_without_stop(ready_file))
+    try:
+        open_files_max = raise_limit()
+        node = Node(config, log_lines_dropped=log_lines_dropped)
+        if not await _started(node, signals):
+            logger.info("stopped before the start had ended")
+            return
+        signals.started()
+        log_open_files_limit(open_files_max)
+        keep_freed_memory()
+        _tune_garbage_collection()
         admin = {} if node.admin is None else {"admin": node.admin}
-        write_atomically(ready_file, json.dumps({"bootstrap": node.bootstrap, **admin, "pid": os.getpid()}))
-    watchdog = Watchdog()
-    watchdog.start()
-    stopping = loop.create_task(stop_requested.wait())
-    await asyncio.wait((stopping, node.failure), return_when=asyncio.FIRST_COMPLETED)
-    watchdog.stop()
-    if node.failure.done():
-        raise node.failure.result()
-    await node.stop()
+        ready_file.write({"bootstrap": node.bootstrap, **admin})
+        watchdog = Watchdog()
+        watchdog.start()
+        stopping = asyncio.create_task(signals.requested.wait())
+        await asyncio.wait((stopping, node.failure), return_when=asyncio.FIRST_COMPLETED)
+        watchdog.stop()
+        ready_file.remove()
+        if node.failure.done():
+            raise node.failure.result()
+        await node.stop()
+    finally:
+        signals.close()
+
+
+async def _started(node: "Node", signals: StopSignals) -> bool:
+    """Start a node; return False if a stop was requested before the start had ended. Raises what the start raises."""
+    starting = asyncio.create_task(node.start())
+    stopping = asyncio.create_task(signals.requested.wait())
+    await asyncio.wait((starting, stopping), return_when=asyncio.FIRST_COMPLETED)
+    is_started = starting.done()
+    if not is_started:
+        starting.cancel()
+    try:
+        await starting
+    except asyncio.CancelledError:
+        return False
+    finally:
+        stopping.cancel()
+    return True
+
+
+def _end_without_stop(ready_file: ReadyFile) -> None:
+    ready_file.remove()
+    with suppress(OSError):
+        os.write(2, b"coordinator: stopped before the start had ended; the next start checks the logs\n")
 
 
 def _tune_garbage_collection() -> None:
@@ -155,10 +187,3 @@ def log_open_files_limit(limit: int) -> None:
         logger.info(
             "file descriptors", limit=limit, connections=limit - reserve_of(limit), files_of_logs=files_of_the_logs()
         )
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file atomically, so that a reader never sees a part of it."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    part.write_text(text + "\n", encoding="utf-8")
-    part.replace(path)

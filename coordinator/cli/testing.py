@@ -10,8 +10,10 @@ from pathlib import Path
 
 import click
 
-from coordinator.cli.serve import LOG_LEVELS, log_open_files_limit, write_atomically
+from coordinator.cli.ready_file import ReadyFile
+from coordinator.cli.serve import LOG_LEVELS, log_open_files_limit
 from coordinator.config.key import ConfigError
+from coordinator.config.metrics_keys import ADMIN_ALLOWED_HOSTS
 from coordinator.config.properties import parse_settings
 
 CANNOT_START = 2
@@ -27,6 +29,13 @@ CANNOT_START = 2
 @click.option(
     "--admin-port", type=click.IntRange(0, 65535), default=0, help="The port of the control; a free one without it."
 )
+@click.option(
+    "--allow-host",
+    "allowed_hosts",
+    metavar="NAME",
+    multiple=True,
+    help="A host name, beside those of loopback, under which the control may be asked; repeatable.",
+)
 @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="A setting by its Kafka name; repeatable.")
 @click.option(
     "--until-stdin-closes", is_flag=True, help="Stop when the process that started it ends, or closes its end of stdin."
@@ -38,6 +47,7 @@ def command(
     ready_file: Path | None,
     port: int,
     admin_port: int,
+    allowed_hosts: tuple[str, ...],
     settings: tuple[str, ...],
     until_stdin_closes: bool,
     log_level: str,
@@ -54,15 +64,18 @@ def command(
     from coordinator.testing.errors import TestingError
 
     try:
-        with logging_to_stderr(log_level):
-            uvloop.run(_serve(ready_file, port, admin_port, parse_settings(settings), until_stdin_closes))
+        with logging_to_stderr(log_level), ReadyFile(ready_file) as ready:
+            given = parse_settings(settings)
+            if allowed_hosts:
+                given[ADMIN_ALLOWED_HOSTS.name] = ",".join(allowed_hosts)
+            uvloop.run(_serve(ready, port, admin_port, given, until_stdin_closes))
     except (ConfigError, TestingError, OSError) as problem:
         click.echo(f"coordinator: {problem}", err=True)
         sys.exit(CANNOT_START)
 
 
 async def _serve(
-    ready_file: Path | None, port: int, admin_port: int, settings: dict[str, str], until_stdin_closes: bool
+    ready_file: ReadyFile, port: int, admin_port: int, settings: dict[str, str], until_stdin_closes: bool
 ) -> None:
     from coordinator.server.descriptors import raise_limit
     from coordinator.server.watchdog import Watchdog
@@ -79,14 +92,13 @@ async def _serve(
     log_open_files_limit(open_files_max)
     if until_stdin_closes:
         await loop.connect_read_pipe(lambda: StdinWatch(stop_requested.set), sys.stdin)
-    ready = json.dumps({"bootstrap": node.bootstrap, "admin": node.admin, "pid": os.getpid()})
-    if ready_file is not None:
-        write_atomically(ready_file, ready)
-    else:
-        click.echo(ready)
+    ready = {"bootstrap": node.bootstrap, "admin": node.admin}
+    if not ready_file.write(ready):
+        click.echo(json.dumps({**ready, "pid": os.getpid()}))
     watchdog = Watchdog()
     watchdog.start()
     await stop_requested.wait()
+    ready_file.remove()
     watchdog.stop()
     await node.stop(clean=False)
 

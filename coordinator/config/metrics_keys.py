@@ -9,6 +9,15 @@ ADMIN_LISTENER = ConfigKey(
     "127.0.0.1. Port 0 binds a free port. If empty, there is none. There is no login: bind other addresses than "
     "loopback only in a network that you trust. Kafka has no such setting.",
 )
+ADMIN_ALLOWED_HOSTS = ConfigKey(
+    "admin.allowed.hosts",
+    "",
+    "Host names under which the admin port may be asked, without a port: a comma-separated list. On a loopback address "
+    "only localhost and loopback addresses are allowed beside these, so that no web page reaches the port by DNS "
+    "rebinding. On another address all hosts are allowed if this is empty, otherwise these, IP addresses and "
+    "localhost. Requests with the Origin of another site are refused in any case, unless its host is in the list. "
+    "Kafka has no such setting.",
+)
 METRICS_GROUPS_ALLOW = ConfigKey(
     "metrics.groups.allow",
     "",

@@ -37,6 +37,11 @@ cdef class SessionTable:
     cdef size_t used
     cdef public bint leaves_heartbeats  # to the core, all of them
 
+    cdef inline bint has_due_timer(self, int64_t now_ms) noexcept:
+        """Whether a timer of the wheel is due, of a session or of anything else."""
+        cdef int64_t due_ms = self.wheel.next_deadline_ms()
+        return 0 <= due_ms <= now_ms
+
     cdef bint heartbeat(
         self,
         const uint8_t *group_id, Py_ssize_t group_id_size,

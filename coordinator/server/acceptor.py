@@ -15,11 +15,21 @@ from coordinator.logger import logger
 from coordinator.server.connection import Connection
 from coordinator.server.connection_rate import ConnectionRate
 from coordinator.server.descriptors import DescriptorReserve
-from coordinator.server.limits import ConnectionLimits
+from coordinator.server.limits import ConnectionLimits, plain_address
 
 BACKLOG: Final = 1024
 ACCEPTED_AT_ONCE: Final = 16
 """In one iteration of the event loop, so that connections that come do not delay those that are there."""
+
+LAST_SHARE: Final = 10
+"""The last tenth of the connections is for addresses that have few."""
+FEW_CONNECTIONS: Final = 3
+"""What a client needs: for metadata, for its coordinator, and for one leader."""
+
+LAST_SHARE_TAKEN: Final = (
+    f"the last tenth of all connections is for addresses that have fewer than {FEW_CONNECTIONS} "
+    "(max.connections, ulimit -n)"
+)
 
 RETRY_SECONDS: Final = 0.05
 """How often a pause looks for room."""
@@ -32,12 +42,19 @@ class Acceptor:
     """Turns what comes in at the listening sockets into connections. Lives in the running event loop."""
 
     def __init__(
-        self, limits: ConnectionLimits, rate: ConnectionRate, descriptors: DescriptorReserve | None = None
+        self,
+        limits: ConnectionLimits,
+        rate: ConnectionRate,
+        descriptors: DescriptorReserve | None = None,
+        on_rejected: Callable[[str, str], None] = lambda address, reason: None,
     ) -> None:
+        """`on_rejected` is called with the address and the reason for each connection that is closed at once."""
         self._loop = asyncio.get_running_loop()
         self._limits = limits
         self._rate = rate
         self._descriptors = descriptors or DescriptorReserve()
+        self._on_rejected = on_rejected
+        self._last_share = min(limits.most, self._descriptors.connections_max) // LAST_SHARE
         self._listeners: dict[socket.socket, Callable[[], Connection]] = {}
         self._starting: set[Task[Any]] = set()
         self._retry: asyncio.TimerHandle | None = None
@@ -69,16 +86,16 @@ class Acceptor:
 
     def _accept_from(self, listening: socket.socket) -> None:
         for _ in range(ACCEPTED_AT_ONCE):
-            full = self._reason_to_pause(listening)
-            if full:
-                self._pause(full, RETRY_SECONDS)
+            room = self._room(listening)
+            if room <= 0:
+                self._pause(self._reason_to_pause(), RETRY_SECONDS)
                 return
             wait = self._rate.wait(self._loop.time())
             if wait:
                 self._pause("", wait)
                 return
             try:
-                accepted, _ = listening.accept()
+                accepted, peer = listening.accept()
             except (BlockingIOError, InterruptedError):
                 return
             except ConnectionAbortedError:
@@ -88,21 +105,28 @@ class Acceptor:
                 self._pause(f"cannot accept connections: {problem.strerror}", RETRY_SECONDS)
                 return
             self._rate.take()
-            self._start(accepted, self._listeners[listening]())
+            address = plain_address(peer[0])
+            if room <= self._last_share and self._limits.accepted_from(address) >= FEW_CONNECTIONS:
+                accepted.close()
+                self._on_rejected(address, LAST_SHARE_TAKEN)
+                continue
+            self._start(accepted, self._listeners[listening](), address)
 
-    def _reason_to_pause(self, listening: socket.socket) -> str:
-        full = self._limits.full()
-        if full:
-            return full
-        if self._descriptors.is_reached(listening.fileno(), self._limits.accepted_count):
-            return (
-                f"{self._descriptors.reserve} of {self._descriptors.limit} file descriptors are kept for other things "
-                "than connections (ulimit -n)"
-            )
-        return ""
+    def _room(self, listening: socket.socket) -> int:
+        """How many connections more there may be now."""
+        room = self._limits.room
+        if room <= 0:
+            return room
+        return min(room, self._descriptors.room(listening.fileno(), self._limits.accepted_count))
 
-    def _start(self, accepted: socket.socket, connection: Connection) -> None:
-        self._limits.accepted(connection)
+    def _reason_to_pause(self) -> str:
+        return self._limits.full() or (
+            f"{self._descriptors.reserve} of {self._descriptors.limit} file descriptors are kept for other things "
+            "than connections (ulimit -n)"
+        )
+
+    def _start(self, accepted: socket.socket, connection: Connection, address: str) -> None:
+        self._limits.accepted(connection, address)
         starting = self._loop.create_task(self._connect(accepted, connection))
         self._starting.add(starting)
         starting.add_done_callback(self._starting.discard)
@@ -146,9 +170,8 @@ class Acceptor:
     def _look_again(self) -> None:
         """Go on if there is room; tell of it when there was room for a while."""
         self._retry = None
-        full = self._reason_to_pause(next(iter(self._listeners)))
-        if full:
-            self._pause(full, RETRY_SECONDS)
+        if self._room(next(iter(self._listeners))) <= 0:
+            self._pause(self._reason_to_pause(), RETRY_SECONDS)
             return
         if self._is_paused:
             self._is_paused = False

@@ -107,6 +107,8 @@ cdef class Connection:
         if self.closing:
             return
         self.last_heard_ms = self.now_ms()
+        if self.sessions.has_due_timer(self.last_heard_ms):
+            self.dispatcher.fire_due()  # a session that has ended is over for the requests that come now
         if self.meter is not None:
             self.meter.bytes_in += PyBytes_GET_SIZE(data)
         if not (self.busy or self.congested or self.frames or self.splitter.has_begun()):

@@ -21,6 +21,7 @@ FILES_MIN: Final = 8
 LIMITS_TRIED: Final = (1 << 20, 10_240)
 """Where the hard limit is infinite, as on macOS, the soft one has another bound, which the system does not tell."""
 
+UNBOUNDED: Final = 1 << 31
 OUT_OF_DESCRIPTORS: Final = (errno.EMFILE, errno.ENFILE)
 
 
@@ -60,24 +61,30 @@ class DescriptorReserve:
         """The most open files; negative: there is no limit."""
         self.reserve: Final = reserve_of(soft)
 
-    def is_reached(self, descriptor: int, connections: int) -> bool:
-        """Whether one more than so many `connections` would be one too many. `descriptor` is any open one.
+    @property
+    def connections_max(self) -> int:
+        """The most connections that leave the reserve free if nothing else has descriptors of the others."""
+        return UNBOUNDED if self.limit < 0 else self.limit - self.reserve
 
-        They are counted, and so is what is in use by whomever, but for the files of the logs: the system gives out the
+    def room(self, descriptor: int, connections: int) -> int:
+        """How many more than so many `connections` leave the reserve free. `descriptor` is any open one.
+
+        They are counted, and so is all else that is in use, but for the files of the logs: the system gives out the
         lowest free number, so at least so many are in use. There may be more, after files were closed.
 
         Raises:
             OSError: the descriptor is not open.
         """
         if self.limit < 0:
-            return False
-        if connections >= self.limit - self.reserve:
-            return True
+            return UNBOUNDED
+        room = self.connections_max - connections
+        if room <= 0:
+            return room
         try:
             probe = os.dup(descriptor)
         except OSError as problem:
             if problem.errno in OUT_OF_DESCRIPTORS:
-                return True
+                return 0
             raise
         os.close(probe)
-        return probe - self._open_log_files() >= self.limit - self.reserve
+        return min(room, self.connections_max - (probe - self._open_log_files()))

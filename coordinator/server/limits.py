@@ -35,31 +35,48 @@ class ConnectionLimits:
 
     def __init__(self, config: Config, scheduler: LoopScheduler) -> None:
         """Raises ConfigError: `max.connections.per.ip.overrides` is invalid."""
-        self._max = config[MAX_CONNECTIONS]
+        self.most: Final = config[MAX_CONNECTIONS]
+        """The most connections of all addresses together."""
         self._max_per_ip = config[MAX_CONNECTIONS_PER_IP]
         self._overrides = parse_overrides(config[MAX_CONNECTIONS_PER_IP_OVERRIDES])
         self._idle_ms = config[CONNECTIONS_MAX_IDLE_MS]
         self._scheduler = scheduler
-        self._accepted: set[Connection] = set()
+        self._accepted: dict[Connection, str] = {}
+        """With the address of each, as the system says it."""
+        self._accepted_by_address: Counter[str] = Counter()
         self._per_ip: Counter[str] = Counter()
         self._timers: dict[Connection, int] = {}
 
     def full(self) -> str:
         """Return why no connection may be accepted; empty if one may."""
-        return f"there are {self._max} connections (max.connections)" if len(self._accepted) >= self._max else ""
+        return f"there are {self.most} connections (max.connections)" if len(self._accepted) >= self.most else ""
 
     @property
     def accepted_count(self) -> int:
         """How many connections there are, those included that are about to begin."""
         return len(self._accepted)
 
-    def accepted(self, connection: Connection) -> None:
+    @property
+    def room(self) -> int:
+        """How many connections more `max.connections` allows."""
+        return self.most - len(self._accepted)
+
+    def accepted_from(self, address: str) -> int:
+        """How many connections an address has, those included that are about to begin."""
+        return self._accepted_by_address[address]
+
+    def accepted(self, connection: Connection, address: str) -> None:
         """Count a connection that is about to begin."""
-        self._accepted.add(connection)
+        self._accepted[connection] = address
+        self._accepted_by_address[address] += 1
 
     def not_begun(self, connection: Connection) -> None:
         """The connection was accepted and will not begin."""
-        self._accepted.discard(connection)
+        address = self._accepted.pop(connection, None)
+        if address is not None:
+            self._accepted_by_address[address] -= 1
+            if not self._accepted_by_address[address]:
+                del self._accepted_by_address[address]
 
     def opened(self, connection: Connection) -> str | None:
         """Count a new connection; return the reason to close it, or None if it is within the limit of its address."""
@@ -73,7 +90,7 @@ class ConnectionLimits:
 
     def closed(self, connection: Connection) -> None:
         """Stop counting a connection."""
-        self._accepted.discard(connection)
+        self.not_begun(connection)
         address = address_of(connection)
         self._per_ip[address] -= 1
         if not self._per_ip[address]:
@@ -103,7 +120,12 @@ class ConnectionLimits:
 
 def address_of(connection: Connection) -> str:
     """The IP address of a client, the same one at IPv4 and IPv6 sockets."""
-    return connection.client_host.removeprefix("/").removeprefix(IPV4_MAPPED)
+    return plain_address(connection.client_host.removeprefix("/"))
+
+
+def plain_address(text: str) -> str:
+    """An IP address, an IPv4 one also if it is written as of an IPv6 socket."""
+    return text.removeprefix(IPV4_MAPPED)
 
 
 def parse_overrides(text: str) -> dict[str, int]:

@@ -120,7 +120,7 @@ class Listeners:
             for sock in bound:
                 sock.close()
             raise
-        self._acceptor = Acceptor(self._limits, self._rate, self._descriptors)
+        self._acceptor = Acceptor(self._limits, self._rate, self._descriptors, self._rejected)
         for address, sock in zip(self._addresses, bound, strict=True):
             endpoint = self._endpoint(address, sock.getsockname()[1])
             self.endpoints.append(endpoint)
@@ -129,6 +129,9 @@ class Listeners:
             except OSError as problem:
                 self.close()
                 raise ListenError(f"cannot listen on {address.host}:{address.port}: {problem.strerror}") from None
+
+    def _rejected(self, address: str, reason: str) -> None:
+        self._dispatcher.rejected_address(address, reason)
 
     def close(self) -> None:
         """Stop accepting connections."""

@@ -59,7 +59,7 @@ class LoopScheduler:
             self._timer.cancel()
 
     def abandon(self) -> None:
-        """Do nothing any more, not even what is requested already: the process counts as killed."""
+        """Do nothing any more, not even what is requested already: the logs are closed, or about to be."""
         self.stop()
         self._is_abandoned = True
 
@@ -114,6 +114,17 @@ class LoopScheduler:
             delay_ms = min(max(due_ms - now_ms, 0), TIMER_DELAY_MS_MAX)
             self._timer = self._loop.call_later(delay_ms / 1000, self._wake_up, due_ms)
 
+    def fire_due(self) -> None:
+        """Let timers fire that are due, before data that comes now is read: what they change is true for it.
+
+        The timer of the event loop comes some milliseconds late. If the loop was blocked, it is left to that timer:
+        data that others have sent meanwhile must be read first.
+        """
+        now_ms, due_ms = self._now_ms(), self._wheel.next_deadline_ms()
+        if 0 <= due_ms <= now_ms <= due_ms + STALL_MS and not self._is_abandoned:
+            self.request_iteration()
+            self._fire(now_ms)
+
     def _wake_up(self, due_ms: int) -> None:
         if self._now_ms() - due_ms > STALL_MS:
             # The loop was blocked. After two more iterations, the data in the sockets has been read.
@@ -125,11 +136,13 @@ class LoopScheduler:
         if self._timer is not None:
             self._timer.cancel()
         self._timer, self._timer_deadline_ms = None, -1
-        now_ms = self._now_ms()
+        self._fire(self._now_ms())
+        self._end()
+
+    def _fire(self, now_ms: int) -> None:
         for key in self._wheel.advance(now_ms):
             for handler in self._on_due:
                 try:
                     handler(key, now_ms)
                 except Exception:
                     logger.exception("unhandled exception in a timer handler; the timer is lost", key=str(key))
-        self._end()

@@ -119,7 +119,11 @@ class Node:
         self._metrics: NodeMetrics | None = None
         self._leadership = leadership or SingleNode(config[NODE_ID])
         self._clock: Clock = SystemClock() if testing is None else testing.clock
-        self.failure: asyncio.Future[LogError] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        self._wheel = TimerWheel(self._clock.now_ms())
+        self.scheduler = LoopScheduler(loop, self._wheel, self._clock.now_ms)
+        self._slices = Slices(loop.call_soon)
+        self.failure: asyncio.Future[LogError] = loop.create_future()
         """Done when the process must end without a stop.
 
         An fsync failed, so what it was to make safe may be lost; or a log directory without which it cannot go on.
@@ -154,6 +158,7 @@ class Node:
         except BaseException:
             if self._admin is not None:
                 self._admin.close()
+            self._abandon_work()
             self._disk_threads.stop()
             # Nothing is served yet: a start that fails, as on an address in use, does not cost the next one a recovery.
             self._directories.close_unused()
@@ -164,12 +169,8 @@ class Node:
         logger.info("serving", bootstrap=self.bootstrap, **admin, data=",".join(map(str, self._directories.paths)))
 
     async def _start(self, config: Config) -> None:
-        loop = asyncio.get_running_loop()
-        now_ms = self._clock.now_ms
-        wheel = TimerWheel(now_ms())
-        self.scheduler = LoopScheduler(loop, wheel, now_ms)
+        now_ms, wheel, slices = self._clock.now_ms, self._wheel, self._slices
         notifier = AppendNotifier(self.scheduler.request_iteration)
-        slices = Slices(loop.call_soon)
         metadata = MetadataStore(self._directories.open_metadata_log(LogConfig()), lambda: uuid.uuid4().bytes)
         self._compact_metadata(metadata, slices)
         partitions, failures = self._open_partitions(metadata, notifier, slices)
@@ -368,6 +369,7 @@ class Node:
             parts.throttling,
             environment,
             parts.slices,
+            self.scheduler.fire_due,
             self._fail,
         )
         parts.resume = self.dispatcher.handle
@@ -468,6 +470,11 @@ class Node:
         self._disk_threads.stop(wait=False)
         self._directories.close(clean=False)
 
+    def _abandon_work(self) -> None:
+        """Do nothing more at the end of iterations and in slices: the logs are about to be closed."""
+        self.scheduler.abandon()
+        self._slices.stop()
+
     def _fail(self, problem: LogError) -> None:
         if not self.failure.done():
             self.failure.set_result(problem)
@@ -507,6 +514,8 @@ class Node:
             raise failure
         self._flusher.finish()
         self._coordinator.stop(self._clock.now_ms(), stopped)
+        # What is still being loaded or deleted must not go on in logs that are closed.
+        self._abandon_work()
         # A disk in memory is not safe for several threads.
         run = run_in_threads if self._testing is None else run_in_turn
         self._producers.finish(run)

@@ -27,6 +27,8 @@ from coordinator.server.slow_peers import SlowPeers
 from coordinator.server.throttling import Throttling
 
 DESCRIPTORS_TOLD_EVERY_SECONDS: Final = 1.0
+CLIENT_ID_CHARACTERS_MAX: Final = 1_024
+"""What counts of a client id. It is part of member ids, which are kept several times, and may have 32 KiB."""
 
 
 class RequestDispatcher:
@@ -43,10 +45,15 @@ class RequestDispatcher:
         throttling: Throttling,
         environment: Environment,
         slices: Slices,
+        fire_due: Callable[[], None],
         on_flush_failure: Callable[[LogFlushError], None],
     ) -> None:
-        """`on_flush_failure` is called when an fsync failed: the process has to stop."""
+        """`fire_due` lets the timers fire that are due, before a request is read.
+
+        `on_flush_failure` is called when an fsync failed: the process has to stop.
+        """
         self._slices = slices
+        self.fire_due = fire_due
         self._elements_max = environment.config[SOCKET_REQUEST_MAX_ELEMENTS]
         self._routes = table.routes
         self._cluster = cluster
@@ -81,6 +88,10 @@ class RequestDispatcher:
     def rejected(self, connection: Connection, reason: str) -> None:
         self._rejections.rejected(connection.client_host, reason)
 
+    def rejected_address(self, address: str, reason: str) -> None:
+        """Log that a connection of an address was closed before it began."""
+        self._rejections.rejected(f"/{address}", reason)
+
     def holds_requests(self, connection: Connection, size_bytes: int) -> None:
         self._slow_peers.holds_requests(connection, size_bytes)
 
@@ -103,7 +114,7 @@ class RequestDispatcher:
         call = connection.call = RequestContext(
             None,
             version,
-            header.client_id or "",
+            kept_client_id(header),
             connection.client_host,
             self._environment,
             0,
@@ -129,7 +140,7 @@ class RequestDispatcher:
             return
         if type(response) is GeneratorType:
             answer, failed = partial(self._answer, call), partial(self._failed, request, call)
-            work = self._slices.start(response, answer, failed)
+            work = self._slices.start(response, answer, failed, call.client_host)
             if work is not None:
                 call.connection.on_close = work.cancel
         else:
@@ -173,7 +184,7 @@ class RequestDispatcher:
         if route is None:
             connection.reject(f"API key {header.api_key} is not served")
         elif header.api_key == ApiVersionsRequest.API_KEY:
-            client_id, correlation_id = header.client_id or "", header.correlation_id
+            client_id, correlation_id = kept_client_id(header), header.correlation_id
             connection.call = RequestContext(
                 None,
                 0,
@@ -193,3 +204,11 @@ class RequestDispatcher:
 
     def error_response(self, call: RequestContext, error: ErrorCode) -> Any:
         return call.route.error_response(call.request, error, call.api_version)
+
+
+def kept_client_id(header: RequestHeader) -> str:
+    """The client id of a request as groups, quotas and the audit know it: Kafka accepts longer ones, too."""
+    client_id = header.client_id
+    if not client_id:
+        return ""
+    return client_id if len(client_id) <= CLIENT_ID_CHARACTERS_MAX else client_id[:CLIENT_ID_CHARACTERS_MAX]

@@ -1,8 +1,11 @@
-"""Notices when the event loop stands still, and says where (the one thread that serves everybody).
+"""Notices that the event loop, the one thread that serves everybody, has not turned for a while, and says why.
 
-A timer of the loop keeps the time of its last turn. A thread looks at it, and adds up the time without a turn, as far
-as the thread was awake itself: that the whole process was suspended (SIGSTOP, a laptop that sleeps) is nobody's fault.
-If the thread overslept while the process was computing, something held the interpreter's lock, so that time counts.
+A timer of the loop keeps the time of its last turn. A thread compares it with the clock, and with what the system
+says of both threads (`/proc/self/task/*/schedstat`). It tells apart:
+
+- the loop is blocked: it computes or waits in a call, and the line says where;
+- the loop did not get CPU: it was ready to run, and waited for a processor that others had;
+- the process was suspended (SIGSTOP, a laptop that sleeps): it neither ran nor was ready to.
 """
 
 import asyncio
@@ -10,6 +13,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 from typing import Final
 
@@ -18,28 +23,51 @@ from coordinator.logger import logger
 STALL_SECONDS: Final = 1.0
 INTERVAL_SECONDS: Final = 0.25
 FRAMES_MAX: Final = 20
+NANOSECONDS: Final = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Clocks:
+    """Readings at one moment, in seconds."""
+
+    now: float
+    """Of any clock that goes on while the process is suspended."""
+    cpu: float
+    """For how long the process has computed."""
+    loop_waited: float = 0.0
+    """For how long the thread of the loop has waited for a processor."""
+    own_waited: float = 0.0
+    """The same of the thread that watches."""
 
 
 class StallMeter:
-    """Adds up for how long the loop has not turned, from what the thread sees when it wakes up. Times are seconds."""
+    """Adds up for how long the loop has not turned, from what the thread sees when it wakes up."""
 
-    def __init__(self, now: float, cpu: float) -> None:
-        """`now` is any clock that goes on while the process is suspended, `cpu` the time that the process computed."""
-        self._now = now
-        self._cpu = cpu
-        self._stalled = 0.0
+    def __init__(self, clocks: Clocks) -> None:
+        self._last = clocks
+        self.stalled = 0.0
+        """For how long the loop has not turned, as far as the process was not suspended, in seconds."""
+        self.without_cpu = 0.0
+        """The part of it in which the loop was ready to run, and had no processor."""
+        self.suspended = 0.0
+        """For how long the process was suspended since the last look."""
 
-    def look(self, turned_at: float, now: float, cpu: float) -> float:
-        """Return for how long the loop has not turned, given when it last did."""
-        elapsed, computed = now - self._now, cpu - self._cpu
-        if turned_at > self._now:
-            self._stalled = 0.0
-        new = min(elapsed, now - turned_at)
+    def look(self, turned_at: float, clocks: Clocks) -> None:
+        """Bring the attributes up to date, given when the loop last turned."""
+        last, self._last = self._last, clocks
+        elapsed, computed = clocks.now - last.now, clocks.cpu - last.cpu
+        loop_waited, own_waited = clocks.loop_waited - last.loop_waited, clocks.own_waited - last.own_waited
+        if turned_at > last.now:
+            self.stalled = self.without_cpu = 0.0
+        new = min(elapsed, clocks.now - turned_at)
+        self.suspended = 0.0
         if elapsed > 2 * INTERVAL_SECONDS:
-            new = min(new, max(computed, INTERVAL_SECONDS))
-        self._now, self._cpu = now, cpu
-        self._stalled += new
-        return self._stalled
+            # The thread overslept: something held the interpreter's lock, nobody had a processor, or nobody ran at all.
+            explained = max(computed + max(loop_waited, own_waited), INTERVAL_SECONDS)
+            self.suspended = max(elapsed - explained - INTERVAL_SECONDS, 0.0)
+            new = min(new, explained)
+        self.stalled += new
+        self.without_cpu += min(loop_waited, new)
 
 
 class Watchdog:
@@ -48,6 +76,7 @@ class Watchdog:
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._loop = asyncio.get_running_loop()
         self._loop_thread = threading.get_ident()
+        self._loop_task = threading.get_native_id()
         self._now = now
         self._turned_at = now()
         self._timer: asyncio.TimerHandle | None = None
@@ -69,19 +98,40 @@ class Watchdog:
         self._turned_at = self._now()
         self._timer = self._loop.call_later(INTERVAL_SECONDS, self._turn)
 
+    def _clocks(self, own_task: int) -> Clocks:
+        return Clocks(self._now(), time.process_time(), waited_seconds(self._loop_task), waited_seconds(own_task))
+
     def _run(self) -> None:
-        meter = StallMeter(self._now(), time.process_time())
-        told_seconds = 0.0
+        own_task = threading.get_native_id()
+        meter = StallMeter(self._clocks(own_task))
+        reported_seconds = 0.0
         while not self._stopping.wait(INTERVAL_SECONDS):
-            seconds = meter.look(self._turned_at, self._now(), time.process_time())
-            if seconds < told_seconds:
-                logger.warning("the event loop goes on", after_seconds=round(told_seconds, 1))
-                told_seconds = 0.0
-            elif seconds > STALL_SECONDS:
-                if not told_seconds:
-                    stack = stack_of(sys._current_frames().get(self._loop_thread))
-                    logger.warning("the event loop stands still; no client is served", at=stack)
-                told_seconds = seconds
+            meter.look(self._turned_at, self._clocks(own_task))
+            if meter.suspended > STALL_SECONDS:
+                logger.warning(f"process was suspended for {meter.suspended:.1f} s")
+            if meter.stalled < reported_seconds:
+                logger.warning("event loop resumed", after_seconds=round(reported_seconds, 1))
+                reported_seconds = 0.0
+            elif meter.stalled > STALL_SECONDS:
+                if not reported_seconds:
+                    self._report(meter)
+                reported_seconds = meter.stalled
+
+    def _report(self, meter: StallMeter) -> None:
+        stack = stack_of(sys._current_frames().get(self._loop_thread))
+        if meter.without_cpu > meter.stalled / 2:
+            logger.warning(f"event loop did not get CPU for {meter.without_cpu:.1f} of {meter.stalled:.1f} s", at=stack)
+        else:
+            logger.warning(f"event loop blocked for {meter.stalled:.1f} s", at=stack)
+
+
+def waited_seconds(task: int) -> float:
+    """For how long a thread of this process has waited for a processor while it was ready; 0 if the system has no such
+    count. Of the three numbers of schedstat (proc(5), sched-stats.rst) the second one, in nanoseconds."""
+    try:
+        return int(Path(f"/proc/self/task/{task}/schedstat").read_text(encoding="ascii").split()[1]) / NANOSECONDS
+    except (OSError, IndexError, ValueError):
+        return 0.0
 
 
 def stack_of(frame: FrameType | None) -> str:

@@ -15,8 +15,8 @@ from _wire.messages.list_transactions import ListTransactionsRequest, ListTransa
 from _wire.messages.list_transactions import TransactionState as Listed
 from coordinator.broker.slices import Steps
 from coordinator.core.decision import Decision, OperationContext
+from coordinator.patterns import Pattern
 from coordinator.transactions.decisions import decided
-from coordinator.transactions.pattern import Pattern
 from coordinator.transactions.states import TransactionState
 from coordinator.transactions.transaction import Transaction
 
@@ -56,12 +56,14 @@ class Filter:
     pattern: Pattern | None
 
     def list(self, transactions: Iterable[Transaction], now_ms: int) -> Steps[list[Listed]]:
-        """The transactions that match, found in steps."""
+        """The transactions that match, found in steps.
+
+        Raises:
+            InvalidPattern: the pattern is too complex for the length of a transactional id.
+        """
         found = []
         for each in transactions:
-            if self._matches(each, now_ms) and (
-                self.pattern is None or (yield from self.pattern.fullmatch(each.transactional_id))
-            ):
+            if self._matches(each, now_ms) and (self.pattern is None or self.pattern.matches(each.transactional_id)):
                 found.append(
                     Listed(
                         transactional_id=each.transactional_id,

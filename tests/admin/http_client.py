@@ -22,10 +22,16 @@ class Answer(NamedTuple):
     text: str
 
 
-def get(address: str, path: str, method: str = "GET", body: bytes | None = None) -> Answer:
+def get(
+    address: str,
+    path: str,
+    method: str = "GET",
+    body: bytes | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Answer:
     connection = HTTPConnection(address, timeout=TIMEOUT_SECONDS)
     try:
-        connection.request(method, path, body)
+        connection.request(method, path, body, dict(headers or {}))
         response = connection.getresponse()
         headers = {name.lower(): value for name, value in response.getheaders()}
         return Answer(response.status, headers, response.read().decode())

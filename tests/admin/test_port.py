@@ -4,6 +4,8 @@ import json
 import socket
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
@@ -42,7 +44,7 @@ def is_closed(sock: socket.socket) -> bool:
 def test_the_port_is_told_in_the_ready_file_and_in_the_log(tmp_path):
     with RunningServer(tmp_path, ADMIN) as server:
         assert json.loads((tmp_path / "ready.json").read_text())["admin"] == server.admin
-        assert f"admin={server.admin}" in server.log.read_text()
+        wait_for(lambda: f"admin={server.admin}" in server.log.read_text(), 10, "the line about it")
         assert get(server.admin, "/healthz")[::2] == (200, '{"healthy": true}\n')
         assert get(server.admin, "/readyz").status == 200
         assert server.stop() == 0
@@ -110,23 +112,97 @@ def test_off_it_imports_nothing():
     assert ran.stdout == "set()\n"
 
 
-def test_silent_clients_are_bounded_and_closed_and_hurt_no_kafka_client(tmp_path, monkeypatch):
-    monkeypatch.setattr(admin_port, "CONNECTION_SECONDS", 1)
+@pytest.mark.parametrize("sent", [b"", b"GET /metrics HTTP/1.1\r\nHost: "], ids=["silent", "half a head"])
+def test_clients_that_send_no_head_do_not_keep_others_out(tmp_path, sent):
+    """An orchestrator kills a server whose /healthz does not answer in a second."""
 
     def questions(node):
-        silent = [connect(node.admin) for _ in range(admin_port.CONNECTIONS_MAX + 8)]
+        silent = []
         try:
-            silent[0].sendall(b"GET /metrics HTTP/1.1\r\nHost: ")
-            assert all(is_closed(each) for each in silent[admin_port.CONNECTIONS_MAX :])
+            for _ in range(3 * admin_port.CONNECTIONS_MAX):
+                silent.append(connect(node.admin))
+                silent[-1].sendall(sent)
+            began = time.monotonic()
+            assert get(node.admin, "/healthz").status == 200
+            assert get(node.admin, "/readyz").status == 200
+            assert time.monotonic() - began < admin_port.HEAD_SECONDS
             with WireClient(node.bootstrap) as client:
                 assert client.request(ApiVersionsRequest(), 0).error_code == ErrorCode.NONE
             assert all(is_closed(each) for each in silent)
+            assert time.monotonic() - began < admin_port.CONNECTION_SECONDS / 2
         finally:
             for each in silent:
                 each.close()
-        assert get(node.admin, "/healthz").status == 200
 
     with_node(tmp_path, questions)
+
+
+def test_a_head_that_waits_in_the_socket_while_the_loop_is_blocked_is_served(tmp_path, monkeypatch):
+    monkeypatch.setattr(admin_port, "HEAD_SECONDS", 0.2)
+
+    def questions(node):
+        with connect(node.admin) as client:
+            blocked = threading.Event()
+
+            def block():
+                blocked.set()
+                time.sleep(0.5)
+
+            node.failure.get_loop().call_soon_threadsafe(block)
+            assert blocked.wait(10)
+            client.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert client.recv(15) == b"HTTP/1.1 200 OK"
+
+    with_node(tmp_path, questions)
+
+
+def test_requests_that_take_long_go_before_a_new_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(admin_port, "REQUEST_SECONDS", 0)
+    monkeypatch.setattr(admin_port, "CONNECTIONS_MAX", 4)
+    held = threading.Event()
+    started = []
+
+    async def exposition(metrics, pause):
+        started.append(metrics)
+        while not held.is_set():
+            await pause()
+        return b""
+
+    monkeypatch.setattr("coordinator.admin.app.exposition", exposition)
+
+    def questions(node):
+        scrapes = [connect(node.admin) for _ in range(4)]
+        for each in scrapes:
+            each.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        wait_for(lambda: started, 10, "the scrape to begin")
+        assert get(node.admin, "/healthz").status == 200
+        held.set()
+        closed = [is_closed(each) for each in scrapes]
+        assert closed == [True, False, False, False]
+        for each in scrapes:
+            each.close()
+
+    with_node(tmp_path, questions)
+
+
+@pytest.mark.parametrize(
+    ("setting", "headers", "status"),
+    [
+        ("", {"Host": "evil.example"}, 403),
+        ("", {"Host": "evil.example:9100"}, 403),
+        ("", {"Origin": "http://evil.example"}, 403),
+        ("metrics.internal", {"Host": "metrics.internal:9100"}, 200),
+        ("metrics.internal", {"Host": "evil.example"}, 403),
+        ("", {"Host": "localhost:9100"}, 200),
+    ],
+)
+def test_a_web_page_of_another_site_does_not_reach_the_port(tmp_path, setting, headers, status):
+    def questions(node):
+        answer = get(node.admin, "/metrics", headers=headers)
+        assert answer.status == status
+        assert status == 200 or "admin.allowed.hosts" in answer.text
+
+    with_node(tmp_path, questions, {"admin.allowed.hosts": setting})
 
 
 def test_a_client_that_does_not_read_is_closed(tmp_path, monkeypatch):
@@ -135,7 +211,7 @@ def test_a_client_that_does_not_read_is_closed(tmp_path, monkeypatch):
     def questions(node):
         with connect(node.admin) as lazy:
             lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            lazy.sendall(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n")
+            lazy.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert get(node.admin, "/metrics").status == 200
             wait_for(lambda: _is_reset(lazy), 10, "the port to close the connection")
 
@@ -154,8 +230,8 @@ def _is_reset(sock: socket.socket) -> bool:
 @pytest.mark.parametrize(
     "sent",
     [
-        b"GET / HTTP/1.1\r\nHost: a\r\nx: " + b"x" * 200_000,
-        b"GET /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000\r\n\r\n" + b"x" * 200_000,
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nx: " + b"x" * 200_000,
+        b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n" + b"x" * 200_000,
         b"\x00" * 200_000,
         b"\r\n" * 100_000,
     ],
@@ -185,7 +261,7 @@ def test_many_scrapes_at_once_are_all_answered(tmp_path):
     def questions(node):
         waiting = [connect(node.admin) for _ in range(20)]
         for each in waiting:
-            each.sendall(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n")
+            each.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
         for each in waiting:
             with each, each.makefile("rb") as file:
                 assert file.readline() == b"HTTP/1.1 200 OK\r\n"

@@ -5,6 +5,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from _wire.messages.init_producer_id import InitProducerIdRequest
+from _wire.messages.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
 from _wire.records import build_batch
 from coordinator.client.wire import ClientError
 from tests.hostile.attack import Attack
@@ -76,6 +81,25 @@ def _many_member_ids(target: Target, scale: float) -> Iterator[None]:
     _pipeline(target, (join_request(f"reserved-{number}") for number in range(int(100_000 * scale))), 9)
 
 
+def _many_long_member_ids(target: Target, scale: float) -> Iterator[None]:
+    """The member id begins with the client id, which may have 32 KiB."""
+    yield
+    requests = (join_request(f"long-{number}") for number in range(int(2_000 * scale)))
+    _pipeline(target, requests, 9, client_id="c" * 32_000)
+
+
+def _long_requests(target: Target, scale: float) -> Iterator[None]:
+    """Each connection has a request that takes seconds; the victim's long requests are of the same address."""
+    wanted = [OffsetForLeaderPartition(partition=index) for index in range(int(190_000 * scale))]
+    request = OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic(topic="victim", partitions=wanted)])
+    yield
+    clients = [target.client() for _ in range(10)]
+    sent = [client.send(request, 4) for client in clients]
+    for client, each in zip(clients, sent, strict=True):
+        client.receive(each)
+        client.socket.close()
+
+
 def _many_member_ids_of_one_group(target: Target, scale: float) -> Iterator[None]:
     yield
     _pipeline(target, (join_request("reserved") for _ in range(int(100_000 * scale))), 9)
@@ -100,8 +124,10 @@ def _many_producer_ids(target: Target, scale: float) -> Iterator[None]:
     _pipeline(target, (InitProducerIdRequest(transaction_timeout_ms=1_000) for _ in range(int(100_000 * scale))), 4)
 
 
-def _pipeline(target: Target, requests: Iterator[object], version: int, clients: int = 4) -> None:
-    connections = [target.client() for _ in range(clients)]
+def _pipeline(
+    target: Target, requests: Iterator[object], version: int, clients: int = 4, client_id: str = "attacker"
+) -> None:
+    connections = [target.client(client_id) for _ in range(clients)]
     waiting: list[tuple[object, object]] = []
     try:
         for number, request in enumerate(requests):
@@ -137,7 +163,7 @@ def _idle_connections(target: Target, scale: float) -> Iterator[None]:
         before = target.open_files()
         yield
         flood = [target.connect() for _ in range(int(1_000 * scale))]
-        accepted = min(before + len(flood), FEW_OPEN_FILES // 2)
+        accepted = min(before + len(flood), FEW_OPEN_FILES // 2 * 9 // 10)
         wait_for(lambda: target.open_files() >= accepted, 10, "the flood")
         for number in range(20):
             client.create_topic(f"during-the-flood-{number}")
@@ -155,7 +181,9 @@ ATTACKS: Final = (
     Attack("10 connections that fetch 20 times 50 MB and read nothing", _unread_fetches),
     Attack("10 requests of 100 MiB that never end", _half_frames),
     Attack("100,000 member ids reserved, each in a new group", _many_member_ids),
+    Attack("2,000 member ids of a client id of 32,000 characters", _many_long_member_ids),
     Attack("100,000 member ids reserved in one group", _many_member_ids_of_one_group),
+    Attack("10 connections with OffsetForLeaderEpoch of 190,000 partitions", _long_requests),
     Attack("20,000 groups of one static member", _many_groups),
     Attack("100,000 producer ids", _many_producer_ids),
     Attack("5,000 connections that do not speak Kafka", _bad_connections),

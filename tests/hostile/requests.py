@@ -1,18 +1,22 @@
 """Attacks with single requests: huge lists, doubles, and work that costs far more than asking for it."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final
 
+from _wire.errors import ErrorCode
 from _wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from _wire.messages.delete_groups import DeleteGroupsRequest
 from _wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from _wire.messages.describe_groups import DescribeGroupsRequest
 from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from _wire.messages.find_coordinator import FindCoordinatorRequest
+from _wire.messages.init_producer_id import InitProducerIdRequest
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from _wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from _wire.messages.list_groups import ListGroupsRequest
 from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from _wire.messages.list_transactions import ListTransactionsRequest
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from _wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -40,6 +44,7 @@ from _wire.records import Record, build_batch
 from coordinator.client.wire import ClientError
 from tests.hostile.attack import Attack
 from tests.hostile.target import Target
+from tests.waiting import wait_for
 
 NAMES: Final = 200_000
 PARTITIONS: Final = 199_000
@@ -242,6 +247,32 @@ def _list_offsets_by_time(target: Target, scale: float) -> Iterator[None]:
     _ask(target, ListOffsetsRequest(topics=[ListOffsetsTopic(name="dense", partitions=at_end)]), 7)
 
 
+STARTING: Final = (
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.CONCURRENT_TRANSACTIONS,
+)
+
+
+def _list_transactions(target: Target, scale: float) -> Iterator[None]:
+    """A pattern that takes as long as RE2 can take, for transactional ids of 30,000 characters, if they are allowed."""
+    _ask(target, FindCoordinatorRequest(key_type=1, coordinator_keys=["any"]), 4)
+    with target.client() as client:
+
+        def is_known(name: str) -> bool:
+            request = InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=1_000)
+            return client.request(request, 4).error_code not in STARTING
+
+        for number in range(8):
+            for length in (int(30_000 * scale), 400):
+                name = f"{number}-{length}-".ljust(length, "a")
+                wait_for(partial(is_known, name), 30, "the coordinator")
+    yield
+    for pattern in ("(.*a.{20}){8}c", "[ab]*[ab]*a.{200}", "(.{0,99}){9}c", "(a+)+b"):
+        _ask(target, ListTransactionsRequest(transactional_id_pattern=pattern), 2)
+
+
 def _list_offsets_doubled(target: Target, scale: float) -> Iterator[None]:
     wanted = [ListOffsetsPartition(partition_index=0, timestamp=-1) for _ in range(int(PARTITIONS * scale))]
     yield
@@ -334,6 +365,7 @@ ATTACKS: Final = (
     Attack("Metadata of 200,000 topics that do not exist", _metadata_missing),
     Attack("Metadata of one topic of 10,000 partitions, 50 times", _metadata_doubled),
     Attack("ListOffsets by time in 20 batches of 1,300,000 records", _list_offsets_by_time),
+    Attack("ListTransactions with hostile patterns, ids of 30,000 characters", _list_transactions),
     Attack("ListOffsets of one partition 199,000 times", _list_offsets_doubled),
     Attack("ListOffsets of 199,000 partitions", _list_offsets_missing),
     Attack("OffsetForLeaderEpoch of 199,000 partitions", _leader_epochs),

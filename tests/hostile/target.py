@@ -82,8 +82,8 @@ class Target:
         """How many the server has now."""
         return len(list(Path(f"/proc/{self.pid}/fd").iterdir()))
 
-    def client(self) -> "CountingClient":
-        return CountingClient(self)
+    def client(self, client_id: str = "attacker") -> "CountingClient":
+        return CountingClient(self, client_id)
 
     def connect(self) -> socket.socket:
         """A bare connection, closed at the end."""
@@ -124,8 +124,8 @@ class Target:
 class CountingClient(WireClient):
     """Counts what it sends as the attacker's."""
 
-    def __init__(self, target: Target) -> None:
-        super().__init__(target.bootstrap, "attacker")
+    def __init__(self, target: Target, client_id: str) -> None:
+        super().__init__(target.bootstrap, client_id)
         self.socket.settimeout(120)
         self._target = target
 

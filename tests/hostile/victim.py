@@ -1,7 +1,8 @@
 """A well-behaved client in a process of its own, which measures how long the server lets it wait.
 
-`python -m tests.hostile.victim BOOTSTRAP` asks for ApiVersions, commits an offset and produces a record, one after the
-other and again and again. For each line on stdin it prints the longest waits since the last one.
+`python -m tests.hostile.victim BOOTSTRAP` asks for ApiVersions, commits an offset, produces a record, and asks for the
+metadata of many topics, which takes several slices, one after the other and again and again. For each line on stdin it
+prints the longest waits since the last one.
 """
 
 import json
@@ -11,6 +12,7 @@ import time
 from typing import Final
 
 from _wire.messages.api_versions import ApiVersionsRequest
+from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from _wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -21,6 +23,8 @@ from tests.wire_client import WireClient, produce_request
 
 PAUSE_SECONDS: Final = 0.002
 TOPIC: Final = "victim"
+LONG: Final = 1_000
+"""Topics of a request that takes several slices."""
 
 
 def main(bootstrap: str) -> None:
@@ -34,10 +38,13 @@ def main(bootstrap: str) -> None:
             ],
         )
         produce = produce_request(TOPIC, build_batch([(b"key", b"value", [])], timestamp_ms=0))
+        names = [MetadataRequestTopic(name=f"none-{number}") for number in range(LONG)]
+        long_metadata = MetadataRequest(topics=names, allow_auto_topic_creation=False)
         requests = {
             "ApiVersions": (ApiVersionsRequest(), 0),
             "OffsetCommit": (commit, 8),
             "Produce": (produce, 9),
+            "long Metadata": (long_metadata, 12),
         }
         waits = dict.fromkeys(requests, 0.0)
         print("ready", flush=True)

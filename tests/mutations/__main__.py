@@ -23,7 +23,7 @@ CONNECTIONS: Final = ("slow_peers", "connection_rate", "descriptors", "rejection
 TESTS: Final = (
     ("tests/core", "tests/runtime", "tests/audit", "tests/server/handlers", "--ignore=tests/core/assignors"),
     ("tests/simulation/test_histories.py",),
-    ("tests/transactions",),
+    ("tests/transactions", "tests/test_patterns.py"),
     ("tests/log", "tests/explain"),
     tuple(f"tests/server/test_{each}.py" for each in CONNECTIONS),
     ("tests/faults", "tests/testing", *(f"--ignore=tests/testing/{each}.py" for each in ("test_plugin", "test_http"))),

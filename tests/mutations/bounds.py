@@ -21,14 +21,20 @@ MUTANTS: Final = (
     Mutant(
         "long work is done in one turn",
         SLICES,
-        "if seconds() >= until:\n                return False",
-        "if False:\n                return False",
+        "if seconds() >= until:\n                return self._steps is None",
+        "if False:\n                return self._steps is None",
     ),
     Mutant(
         "new work waits for the work that goes on",
         SLICES,
-        "if self.has_time() and work.run(self._new_until):",
-        "if not self._waiting and self.has_time() and work.run(self._new_until):",
+        "        if self._new.by_source:\n",
+        "        if self._new.by_source or self._begun.by_source:\n",
+    ),
+    Mutant(
+        "new work begins before new work that waits",
+        SLICES,
+        "        if self._new.by_source:\n",
+        "        if False:\n",
     ),
     Mutant(
         "all new work of an iteration is begun",
@@ -37,10 +43,40 @@ MUTANTS: Final = (
         "return True",
     ),
     Mutant(
-        "work that goes on takes turns",
+        "work that goes on is ended before the next",
         SLICES,
-        "if not self._waiting[0].run(until):\n                break\n",
-        "if not self._waiting[0].run(until):\n                self._waiting.rotate(-1)\n                break\n",
+        "        queue.append(work)\n",
+        "        queue.appendleft(work)\n",
+    ),
+    Mutant(
+        "connections have turns, not addresses",
+        SLICES,
+        "            self.by_source.move_to_end(source)\n",
+        "            pass\n",
+    ),
+    Mutant(
+        "own work has no share of the time",
+        SLICES,
+        "        if self._own.by_source:\n",
+        "        if self._own.by_source and not self._begun.by_source:\n",
+    ),
+    Mutant(
+        "own work has all of the time",
+        SLICES,
+        "until - TURN_SECONDS / 2 if self._begun.by_source or self._suspended else until",
+        "until",
+    ),
+    Mutant(
+        "work under way holds what it wants",
+        SLICES,
+        "                if held_bytes > held_bytes_max:\n",
+        "                if False:\n",
+    ),
+    Mutant(
+        "suspended work is forgotten",
+        SLICES,
+        "            while self._suspended and self._held.has_room:\n",
+        "            while False:\n",
     ),
     Mutant(
         "cancelled work goes on", SLICES, "        steps, self._steps = self._steps, None\n", "        steps = None\n"

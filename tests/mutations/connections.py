@@ -97,8 +97,8 @@ ACCEPTING_MUTANTS: Final = (
     Mutant(
         "one connection more than max.connections",
         LIMITS,
-        "len(self._accepted) >= self._max else",
-        "len(self._accepted) > self._max else",
+        "return self.most - len(self._accepted)",
+        "return self.most - len(self._accepted) + 1",
     ),
     Mutant(
         "a connection that never began counts for ever",
@@ -115,8 +115,20 @@ ACCEPTING_MUTANTS: Final = (
     Mutant(
         "connections take the last descriptor",
         ACCEPTOR,
-        "if self._descriptors.is_reached(listening.fileno(), self._limits.accepted_count):",
-        "if False:",
+        "return min(room, self._descriptors.room(listening.fileno(), self._limits.accepted_count))",
+        "return room",
+    ),
+    Mutant(
+        "one address takes the last connections",
+        ACCEPTOR,
+        "if room <= self._last_share and",
+        "if False and",
+    ),
+    Mutant(
+        "the last connections are for nobody",
+        ACCEPTOR,
+        "self._limits.accepted_from(address) >= FEW_CONNECTIONS:",
+        "self._limits.accepted_from(address) >= 0:",
     ),
     Mutant(
         "accepting never goes on after a pause",
@@ -226,19 +238,25 @@ TELLING_MUTANTS: Final = (
     Mutant(
         "a suspended process is reported",
         WATCHDOG,
-        "            new = min(new, max(computed, INTERVAL_SECONDS))\n",
+        "            new = min(new, explained)\n",
         "            pass\n",
     ),
     Mutant(
         "a stall that holds the interpreter is not reported",
         WATCHDOG,
-        "max(computed, INTERVAL_SECONDS)",
+        "max(computed + max(loop_waited, own_waited), INTERVAL_SECONDS)",
         "INTERVAL_SECONDS",
+    ),
+    Mutant(
+        "a loop without a processor counts as blocked",
+        WATCHDOG,
+        "        self.without_cpu += min(loop_waited, new)\n",
+        "",
     ),
     Mutant(
         "a stall does not end with a turn",
         WATCHDOG,
-        "            self._stalled = 0.0\n        new",
+        "            self.stalled = self.without_cpu = 0.0\n        new",
         "            pass\n        new",
     ),
 )

@@ -17,7 +17,7 @@ PRODUCERS: Final = "coordinator/broker/producers.py"
 DIRECTORY: Final = "coordinator/broker/producer_directory.py"
 FETCH: Final = "coordinator/broker/fetch.py"
 LOG: Final = "coordinator/log/partition_log.py"
-PATTERN: Final = "coordinator/transactions/pattern.py"
+PATTERN: Final = "coordinator/patterns.py"
 
 COORDINATOR_MUTANTS: Final = (
     Mutant(
@@ -125,8 +125,8 @@ COORDINATOR_MUTANTS: Final = (
     Mutant(
         "a pattern may match the beginning of an id",
         PATTERN,
-        "        return self._final in current\n",
-        "        return True\n",
+        "self._compiled.fullmatch(text)",
+        "self._compiled.match(text)",
     ),
 )
 

@@ -13,11 +13,15 @@ class LogLines:
 
     def __init__(self) -> None:
         self.lines: list[tuple[str, dict[str, Any]]] = []
+        self.problems: list[str] = []
+        """The events from the level warning on."""
 
     def is_enabled_for(self, level: int) -> bool:
         return level >= logging.INFO
 
     def take(self, level: str, event: str, fields: dict[str, Any]) -> None:
+        if level not in ("debug", "info"):
+            self.problems.append(event)
         if level != "debug":
             self.lines.append((event, fields))
 

@@ -13,7 +13,7 @@ import pytest
 import uvloop
 
 from coordinator.config.settings import Config
-from coordinator.server.acceptor import RETRY_SECONDS, Acceptor
+from coordinator.server.acceptor import LAST_SHARE_TAKEN, RETRY_SECONDS, Acceptor
 from coordinator.server.connection import Connection
 from coordinator.server.connection_rate import ConnectionRate
 from coordinator.server.descriptors import DescriptorReserve
@@ -55,11 +55,18 @@ class Server:
         scheduler: Any = None
         self.peers: list[Peer] = []
         self.limits = ConnectionLimits(config, scheduler)
-        self.acceptor = Acceptor(self.limits, ConnectionRate(per_second), descriptors)
+        self.rejected: list[tuple[str, str]] = []
+        self.acceptor = Acceptor(
+            self.limits, ConnectionRate(per_second), descriptors, lambda *rejected: self.rejected.append(rejected)
+        )
         listening = socket.socket()
         listening.bind(("127.0.0.1", 0))
         self.address = listening.getsockname()
         self.acceptor.listen(listening, lambda: cast(Connection, Peer(self)))
+
+    def peer_names(self) -> list[Any]:
+        """The addresses of those that are connected."""
+        return [peer.transport.get_extra_info("peername") for peer in self.peers]
 
     def connect(self) -> socket.socket:
         """A client, which the system connects whether the server accepts or not."""
@@ -167,9 +174,9 @@ class NoReserve(DescriptorReserve):
 
     asked = 0
 
-    def is_reached(self, descriptor: int, connections: int) -> bool:
+    def room(self, descriptor: int, connections: int) -> int:
         self.asked += 1
-        return False
+        return UNLIMITED
 
 
 @LOOPS
@@ -196,6 +203,33 @@ def test_a_process_without_descriptors_goes_on_when_it_has_some_again(run):
 
     reserve = NoReserve()
     play(run, story, descriptors=reserve)
+
+
+@LOOPS
+def test_the_last_tenth_is_for_addresses_that_have_few_connections(run):
+    async def story(server: Server, lines: LogLines) -> None:
+        def connect(address: str) -> socket.socket:
+            return stack.enter_context(
+                socket.create_connection(server.address, DEADLINE_SECONDS, source_address=(address, 0))
+            )
+
+        with ExitStack() as stack:
+            for _ in range(27):
+                connect("127.0.0.1")
+            await until(lambda: len(server.peers) == 27, "nine tenths of 30")
+            loop = asyncio.get_running_loop()
+            assert await loop.run_in_executor(None, closed_by_peer, connect("127.0.0.1"))
+            assert server.rejected == [("127.0.0.1", LAST_SHARE_TAKEN)]
+            others = [connect("127.0.0.2") for _ in range(3)]
+            await until(lambda: len(server.peers) == 30, "the others")
+            waiting = connect("127.0.0.3")
+            await until(lambda: lines.of(PAUSED), "the pause")
+            others[0].close()
+            await until(
+                lambda: len(server.peers) == 30 and waiting.getsockname() in server.peer_names(), "the next one"
+            )
+
+    play(run, story, {"max.connections": "30"})
 
 
 @LOOPS

@@ -81,11 +81,11 @@ def test_the_reserve_is_reached_when_the_others_are_in_use_and_left_again(low_li
     assert reserve.limit == low_limit
     try:
         while not opened or opened[-1] < low_limit - reserve.reserve - 1:
-            assert not reserve.is_reached(0, 0)
+            assert reserve.room(0, 0) > 0
             opened.append(os.open(os.devnull, os.O_RDONLY))
-        assert reserve.is_reached(0, 0)
+        assert reserve.room(0, 0) <= 0
         os.close(opened.pop())
-        assert not reserve.is_reached(0, 0)
+        assert reserve.room(0, 0) > 0
     finally:
         for each in opened:
             os.close(each)
@@ -97,7 +97,7 @@ def test_no_descriptor_at_all_is_the_reserve_too(low_limit):
         with pytest.raises(OSError, match="Too many open files"):
             while True:
                 opened.append(os.open(os.devnull, os.O_RDONLY))
-        assert reserve.is_reached(0, 0)
+        assert reserve.room(0, 0) <= 0
     finally:
         for each in opened:
             os.close(each)
@@ -110,7 +110,7 @@ def test_files_of_the_logs_have_their_own_share(low_limit):
     try:
         while not opened or opened[-1] < low_limit - 2:
             opened.append(os.open(os.devnull, os.O_RDONLY))
-        assert not reserve.is_reached(0, 0)
+        assert reserve.room(0, 0) > 0
     finally:
         for each in opened:
             os.close(each)
@@ -120,10 +120,10 @@ def test_connections_never_have_the_share_of_the_logs(low_limit):
     """However low the numbers of their descriptors are: files may be closed at the moment."""
     reserve = DescriptorReserve()
     most = low_limit - reserve.reserve
-    assert not reserve.is_reached(0, most - 1)
-    assert reserve.is_reached(0, most)
+    assert reserve.room(0, most - 1) == 1
+    assert reserve.room(0, most) == 0
 
 
 def test_without_a_limit_there_is_no_reserve(monkeypatch):
     monkeypatch.setattr(resource, "getrlimit", lambda which: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    assert not DescriptorReserve().is_reached(0, 1 << 20)
+    assert DescriptorReserve().room(0, 1 << 20) > 1 << 20

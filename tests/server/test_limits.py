@@ -125,32 +125,56 @@ def open_files(server: RunningServer) -> int:
     return len(os.listdir(f"/proc/{server.pid}/fd"))
 
 
+def connect_from(server: RunningServer, address: str) -> socket.socket:
+    """A connection from an address of loopback."""
+    host, _, port = server.bootstrap.rpartition(":")
+    return socket.create_connection((host, int(port)), timeout=10, source_address=(address, 0))
+
+
+def client_from(server: RunningServer, address: str) -> WireClient:
+    client = WireClient(server.bootstrap)
+    client.socket.close()
+    client.socket = connect_from(server, address)
+    return client
+
+
 def test_a_flood_of_idle_connections_leaves_the_others_what_they_need(tmp_path):
-    """256 open files, 400 connections that say nothing: half of the files stay free for the log."""
+    """256 open files, 400 connections of one address that say nothing: half of the files stay free for the log."""
     with RunningServer(tmp_path, open_files_max=(256, 256)) as server, WireClient(server.bootstrap) as client:
         client.create_topic("orders")
         member_id = client.join_alone("g")
         before = open_files(server)
         with ExitStack() as stack:
             for _ in range(400):
-                stack.enter_context(WireClient(server.bootstrap))
-            wait_for(lambda: "accepting no connections" in server.log.read_text(), 10, "the pause")
+                stack.enter_context(connect_from(server, "127.0.0.66"))
+            wait_for(lambda: "the last tenth" in server.log.read_text(), 10, "the connections that are closed")
             assert open_files(server) <= 129 + FILES_OF_THE_LOGS
             for number in range(20):
                 client.create_topic(f"orders-{number}", 2)
                 assert client.produce(f"orders-{number}", build_batch([(None, b"x", ())])).error_code == 0
                 assert commit_error(client, "g", member_id) == 0
-            with WireClient(server.bootstrap) as late:
-                sent = late.send(ApiVersionsRequest(), 0)
-                stack.close()
-                assert late.receive(sent).error_code == 0, "it waited in the queue of the system"
+            for _ in range(3):
+                # What a client needs of an address that had no connection.
+                assert is_served(stack.enter_context(client_from(server, "127.0.0.7")))
         with WireClient(server.bootstrap) as another:
             assert is_served(another)
-        wait_for(lambda: "accepting connections again" in server.log.read_text(), 10, "the end of the pause")
         wait_for(lambda: open_files(server) < before + 2 * 40, 10, "the descriptors to come back")
+    assert "Traceback" not in server.log.read_text()
+
+
+def test_floods_of_many_addresses_make_accepting_pause(tmp_path):
+    with RunningServer(tmp_path, open_files_max=(256, 256)) as server, ExitStack() as stack:
+        for number in range(400):
+            stack.enter_context(connect_from(server, f"127.0.{number // 100 + 1}.{number % 100 + 1}"))
+        wait_for(lambda: "accepting no connections" in server.log.read_text(), 10, "the pause")
+        assert open_files(server) <= 129 + FILES_OF_THE_LOGS
+        with WireClient(server.bootstrap) as late:
+            sent = late.send(ApiVersionsRequest(), 0)
+            stack.close()
+            assert late.receive(sent).error_code == 0, "it waited in the queue of the system"
+        wait_for(lambda: "accepting connections again" in server.log.read_text(), 10, "the end of the pause")
     said = [line for line in server.log.read_text().splitlines() if "] accepting" in line]
     assert len(said) == 2
-    assert "Traceback" not in server.log.read_text()
 
 
 def test_more_logs_than_descriptors_are_served(tmp_path):

@@ -310,3 +310,32 @@ def test_an_abandoned_scheduler_does_nothing_more(scene):
     scene.loop.turn()
     scene.clock.advance(10)
     assert scene.calls == [] and scene.loop.alarms == []
+
+
+def test_what_is_due_fires_before_data_is_read(scene):
+    scene.turns.start("due", scene.now_ms + 10)
+    scene.turns.start("later", scene.now_ms + 20)
+    scene.clock.advance(9)
+    scene.turns.fire_due()
+    assert scene.calls == []
+    scene.clock.advance(1)
+    scene.turns.fire_due()
+    assert scene.calls == [("due", scene.now_ms)]
+    scene.loop.turn()
+    assert scene.calls == [("due", scene.now_ms), "end"]
+    assert [alarm.delay_seconds for alarm in scene.loop.alarms] == [0.01]
+
+
+def test_after_a_stall_data_is_read_before_anything_fires(scene):
+    scene.turns.start("due", scene.now_ms + 10)
+    scene.clock.advance(10 + STALL_MS + 1)
+    scene.turns.fire_due()
+    assert scene.calls == []
+
+
+def test_nothing_fires_after_the_end(scene):
+    scene.turns.start("due", scene.now_ms + 10)
+    scene.clock.advance(10)
+    scene.turns.abandon()
+    scene.turns.fire_due()
+    assert scene.calls == []

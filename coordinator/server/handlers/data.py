@@ -129,7 +129,7 @@ class DataHandlers:
     def _fetch(self, request: FetchRequest, call: RequestContext) -> Steps[Any]:
         connection, fetch_service = call.connection, self._node.fetch_service
         fetched = yield from fetch_service.fetch(
-            request, call.api_version, self._node.now_ms(), connection.send_response
+            request, call.api_version, self._node.now_ms(), connection.send_response, call.client_host
         )
         if isinstance(fetched, DelayedFetch):
             connection.on_close = lambda: fetch_service.cancel(fetched)

@@ -26,6 +26,7 @@ from coordinator.core.committed_offsets import TopicPartition
 from coordinator.core.decision import OperationContext
 from coordinator.core.operation import Answer, Operation
 from coordinator.internal_topics import OFFSETS_TOPIC
+from coordinator.patterns import InvalidPattern
 from coordinator.server.dispatch import DEFERRED, DispatchTable
 from coordinator.server.handlers.transactional_writes import go_on
 from coordinator.server.node_context import NodeContext
@@ -34,7 +35,6 @@ from coordinator.transactions import initialization, operations
 from coordinator.transactions.admin import describe_error, list_error, parse_filter
 from coordinator.transactions.decisions import known_error
 from coordinator.transactions.partitions import PartitionErrors, PartitionsRequest
-from coordinator.transactions.pattern import InvalidPattern
 from coordinator.transactions.transaction import EPOCH_BUMP_VERSION
 
 LAST_STABLE_INIT_PRODUCER_ID: Final = 5
@@ -205,11 +205,11 @@ class TransactionHandlers:
     def list_transactions(self, request: ListTransactionsRequest, call: RequestContext) -> Steps[Any]:
         try:
             wanted, unknown = parse_filter(request)
+            if wanted is None:
+                return ListTransactionsResponse(unknown_state_filters=unknown)
+            found = yield from self._node.transactions.list_transactions(wanted, self._node.now_ms())
         except InvalidPattern:
             return ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
-        if wanted is None:
-            return ListTransactionsResponse(unknown_state_filters=unknown)
-        found = yield from self._node.transactions.list_transactions(wanted, self._node.now_ms())
         if isinstance(found, ErrorCode):
             return ListTransactionsResponse(error_code=found)
         return ListTransactionsResponse(unknown_state_filters=unknown, transaction_states=found)

@@ -1,0 +1,54 @@
+"""Regular expressions of clients, matched by RE2 in time that is linear in the length of the text.
+
+Kafka uses RE2/J (KIP-1152 for ListTransactions, KIP-848 for subscriptions); Python's `re` may take exponential time.
+"""
+
+from typing import Final
+
+import re2
+
+PATTERN_LENGTH_MAX: Final = 1_000
+"""Characters. Kafka has no bound; a pattern that somebody writes by hand has a tenth of it."""
+MEMORY_BYTES_MAX: Final = 1 << 20
+"""What RE2 may take for a compiled pattern and for what it remembers while it matches."""
+MATCH_STEPS_MAX: Final = 400_000
+"""Instructions of the pattern times bytes of the text. RE2 takes up to 70 ns for each if its memory does not suffice,
+and a match cannot be interrupted; usually it takes a thousandth of that."""
+
+
+class InvalidPattern(ValueError):
+    """No regular expression of RE2, or one that takes too much. The message is one line."""
+
+
+class Pattern:
+    """A regular expression that a whole text matches or does not."""
+
+    def __init__(self, text: str) -> None:
+        """Raises:
+        InvalidPattern: RE2 does not know it, as references back and looking around, or it is too large.
+        """
+        if len(text) > PATTERN_LENGTH_MAX:
+            raise InvalidPattern(f"the pattern has {len(text)} characters, more than {PATTERN_LENGTH_MAX}")
+        options = re2.Options()
+        options.max_mem = MEMORY_BYTES_MAX
+        options.never_capture = True
+        options.log_errors = False
+        try:
+            self._compiled = re2.compile(text, options)
+        except re2.error as problem:
+            reason = problem.args[0]
+            raise InvalidPattern(
+                reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
+            ) from None
+        self._text_bytes_max = MATCH_STEPS_MAX // self._compiled.programsize
+
+    def matches(self, text: str) -> bool:
+        """Whether the whole text matches.
+
+        Raises:
+            InvalidPattern: the pattern is too complex for a text of this length.
+        """
+        size_bytes = len(text) if text.isascii() else len(text.encode())
+        if size_bytes > self._text_bytes_max:
+            raise InvalidPattern(f"the pattern is too complex for texts of {size_bytes} bytes")
+        return self._compiled.fullmatch(text) is not None
