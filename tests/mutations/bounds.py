@@ -124,7 +124,10 @@ MUTANTS: Final = (
         "a turn handles all that is queued", SHARD, "while self._queue and used < operations_max:", "while self._queue:"
     ),
     Mutant(
-        "an operation over all groups counts as one", SHARD, "1 + self.machine.key_count // KEYS_PER_OPERATION", "1"
+        "an operation over all groups counts as one",
+        SHARD,
+        "used += self.machine.key_count // KEYS_PER_OPERATION",
+        "used += 0",
     ),
     Mutant(
         "what a turn leaves is forgotten",
