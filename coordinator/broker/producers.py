@@ -268,8 +268,24 @@ class ProducerStates:
         self._verifications.pop(producer_id, None)
         self._refused.pop(producer_id, None)
 
+    def check_own_marker(self, marker: Marker) -> ErrorCode:
+        """Check a marker of the transaction coordinator of this node before it is written.
+
+        This coordinator knows the epoch of the producer: what anybody else noted in the partition is no reason to leave
+        records without their marker.
+
+        Returns:
+            INVALID_PRODUCER_EPOCH if a later transaction of the producer is open, so this one has ended; else NONE.
+        """
+        producer = self._producers.get(marker.producer_id)
+        if producer is None or producer.first_offset is None:
+            return ErrorCode.NONE
+        has_epoch_of_its_own = marker.transaction_version >= EPOCH_BUMP_VERSION
+        first_later_epoch = marker.producer_epoch + (0 if has_epoch_of_its_own else 1)
+        return ErrorCode.INVALID_PRODUCER_EPOCH if producer.epoch >= first_later_epoch else ErrorCode.NONE
+
     def check_marker(self, marker: Marker) -> ErrorCode:
-        """Check a marker before it is written.
+        """Check a marker that a client sent, before it is written.
 
         Returns:
             INVALID_PRODUCER_EPOCH if it is of an older transaction than the producer's last one;

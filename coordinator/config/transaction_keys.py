@@ -86,6 +86,13 @@ TRANSACTIONAL_ID_EXPIRATION_MS = ConfigKey(
     1,
     INT32_MAX,
 )
+WRITE_TXN_MARKERS_ENABLE = ConfigKey(
+    "write.txn.markers.enable",
+    False,
+    "Whether clients may end the transactions of others with WriteTxnMarkers. It is an API between brokers, and this "
+    "node writes the markers of its transactions itself, so it is answered CLUSTER_AUTHORIZATION_FAILED, as Kafka "
+    "answers a client without ClusterAction. Kafka has no such setting.",
+)
 ADD_PARTITIONS_TO_TXN_RETRY_BACKOFF_MS = ConfigKey(
     "add.partitions.to.txn.retry.backoff.ms",
     20,

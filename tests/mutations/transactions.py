@@ -138,6 +138,24 @@ PARTITION_MUTANTS: Final = (
         "            if begun is None:\n                return ErrorCode.NONE\n            if False:\n",
     ),
     Mutant(
+        "a coordinator epoch that a client noted keeps the coordinator's marker away",
+        "coordinator/broker/transaction_markers.py",
+        "return self._write(topic, partition, marker, ProducerStates.check_own_marker)",
+        "return self._write(topic, partition, marker, ProducerStates.check_marker)",
+    ),
+    Mutant(
+        "any client may write markers",
+        "coordinator/server/handlers/transactional_writes.py",
+        "        if not self._node.config[WRITE_TXN_MARKERS_ENABLE]:\n",
+        "        if False:\n",
+    ),
+    Mutant(
+        "a marker that cannot be written counts as written",
+        MARKERS,
+        "        if error in SETTLED:\n",
+        "        if error is not None:\n",
+    ),
+    Mutant(
         "a verification outlives the marker",
         PRODUCERS,
         "        if marker.transaction_version < EPOCH_BUMP_VERSION or not is_of_next:\n",

@@ -13,7 +13,8 @@ from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicPr
 from _wire.records import batch_headers, build_batch, parse_batch
 from coordinator.broker.partitions import LEADER_EPOCH
 from coordinator.broker.produce import Verified
-from coordinator.broker.slices import at_once
+from coordinator.broker.producers import Marker
+from coordinator.broker.slices import Steps, at_once
 from coordinator.broker.transaction_markers import MarkerWriter
 from coordinator.config.server_keys import LOG_DIRS
 from coordinator.config.settings import Config
@@ -62,6 +63,8 @@ class World:
         self.settings = {**SETTINGS, **(settings or {})}
         self.fs = MemoryFileSystem()
         self.groups_error = ErrorCode.NONE
+        self.marker_error: ErrorCode | None = None
+        """Why no marker can be written to a data partition; None: they can."""
         self.offset_markers: list[tuple[int, TransactionMarker]] = []
         self._is_requested = False
         self._start()
@@ -90,7 +93,7 @@ class World:
         )
         self.writer = MarkerWriter(broker.partitions, broker.producers, broker.notifier, self.now_ms)
         self.markers = MarkerSender(
-            self.writer.write, self._complete_offsets, broker.slices, broker.wheel, self.now_ms, LEADER_EPOCH
+            self._write_marker, self._complete_offsets, broker.slices, broker.wheel, self.now_ms, LEADER_EPOCH
         )
         self.coordinator = TransactionCoordinator(
             self._shard, broker.wheel, self.markers, self.pending, self.environment, self._request
@@ -101,7 +104,8 @@ class World:
         store = TransactionStore(log, LEADER_EPOCH, self.broker.notifier.mark_appended, 1 << 20)
         assert self.environment.addresses is not None
         created = self.environment.addresses.transactional_ids
-        return Shard(index, TransactionStateMachine(self.broker.wheel, created), store, self.pending)
+        machine = TransactionStateMachine(self.broker.wheel, created, store.batch_bytes_max)
+        return Shard(index, machine, store, self.pending)
 
     def _load(self) -> None:
         count = self.broker.metadata_store.image.partition_count(TRANSACTIONS_TOPIC)
@@ -117,6 +121,11 @@ class World:
         self.fs.heal()
         self._start(self.now_ms())
         self._load()
+
+    def _write_marker(self, topic: str, partition: int, marker: Marker) -> Steps[ErrorCode]:
+        if self.marker_error is not None:
+            return self.marker_error
+        return (yield from self.writer.write_own(topic, partition, marker))
 
     def _complete_offsets(self, partition: int, marker: TransactionMarker, reply: Callable[[ErrorCode], None]) -> None:
         if self.groups_error is ErrorCode.NONE:

@@ -96,7 +96,7 @@ class TransactionHandlers:
             return (yield from self._add_many(request, call, client_version))
         topics = request.v3_and_below_topics
         errors, wanted = yield from self._split_known(topics)
-        if errors or not wanted:
+        if errors:
             return (yield from _added(topics, errors, version))
         asked = PartitionsRequest(
             request.v3_and_below_transactional_id,
@@ -119,7 +119,7 @@ class TransactionHandlers:
         asked: list[tuple[int, PartitionsRequest]] = []
         for position, each in enumerate(request.transactions):
             errors, wanted = yield from self._split_known(each.topics)
-            if errors or not wanted:
+            if errors:
                 results[position] = errors
                 continue
             one = PartitionsRequest(
