@@ -153,6 +153,13 @@ class ProducerDirectory:
         self._logs[log] = None
         self._expire_later(states, now_ms)
 
+    def oldest_transactions(self) -> Iterator[int | None]:
+        """Of each log whose producers are known, the `oldest_transaction_ms`; logs that come meanwhile are left out."""
+        for log_ref in [ref(log) for log in self._logs]:
+            log = log_ref()
+            states = None if log is None else _states_of(log)
+            yield None if states is None else states.oldest_transaction_ms
+
     # --------------------------------------------------------------------------------------------------------- appends
 
     def appended(self, log: PartitionLog, header: BatchHeader, appended_bytes: int, now_ms: int) -> None:

@@ -152,6 +152,14 @@ class ProducerStates:
         """Where the first open transaction begins; None: none is open."""
         return next(iter(self.open.values())).first_offset if self.open else None
 
+    @property
+    def oldest_transaction_ms(self) -> int | None:
+        """The timestamp of the last batch of the transaction that has been open for longest; None: none is open.
+
+        As Kafka's `ProducerStateManager.hasLateTransaction` looks at it.
+        """
+        return self._producers[next(iter(self.open))].last_timestamp_ms if self.open else None
+
     # ---------------------------------------------------------------------------------------------------- data batches
 
     def check(self, batch: BatchHeader, verification: Verification | None = None) -> ErrorCode | AppendedBatch:

@@ -484,7 +484,7 @@ def test_a_transaction_that_can_be_stored_can_be_ended():
         pid = world.initialize(transactional_id).producer_id
         for shard in world.coordinator.shards:
             shard.machine._open_bytes_max = shard_max - BYTES_TO_END
-            shard.store.batch_bytes_max = shard_max
+            shard.store.batch_bytes_max = shard_max  # type: ignore[misc]
             if transactional_id in shard.machine.transactions:
                 known = shard.machine.transactions[transactional_id]
                 shard.machine.transactions[transactional_id] = known._replace(epoch=epoch)

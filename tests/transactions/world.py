@@ -123,6 +123,7 @@ class World:
         self._load()
 
     def _write_marker(self, topic: str, partition: int, marker: Marker) -> Steps[ErrorCode]:
+        yield
         if self.marker_error is not None:
             return self.marker_error
         return (yield from self.writer.write_own(topic, partition, marker))
