@@ -162,8 +162,10 @@ class ProducerDirectory:
 
     # --------------------------------------------------------------------------------------------------------- appends
 
-    def appended(self, log: PartitionLog, header: BatchHeader, appended_bytes: int, now_ms: int) -> None:
-        """A batch of data was appended, before which `appended_bytes` had been appended to the log.
+    def appended(
+        self, log: PartitionLog, header: BatchHeader, appended_bytes: int, now_ms: int, client_host: str = ""
+    ) -> None:
+        """A batch of data of a client was appended, before which `appended_bytes` had been appended to the log.
 
         The producers of a log are followed from its first batch on, so that it need not be read for them later.
         """
@@ -173,7 +175,7 @@ class ProducerDirectory:
         states = _states_of(log)
         if states is not None and states.next_offset == base_offset:
             self._save_if_rolled(log, states, base_offset, now_ms)
-            states.update(header, appended_bytes)
+            states.update(header, appended_bytes, client_host)
             if not self._timer_runs:
                 self._expire_later(states, now_ms)
 

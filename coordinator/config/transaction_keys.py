@@ -30,8 +30,9 @@ PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS = ConfigKey(
 PRODUCER_IDS_PER_PARTITION_MAX = ConfigKey(
     "producer.ids.per.partition.max",
     10_000,
-    "The most idempotent producers that a partition remembers. One more makes it forget the one that has not written "
-    "for the longest time, as if it had expired: a batch that this one sends twice is appended twice. "
+    "The most idempotent producers that a partition remembers. One more makes it forget another, as if that had "
+    "expired: a batch that it sends twice is appended twice. First go producers of the client address that has more "
+    "than its share, those that wrote a single batch before others, the least recent first. "
     "Kafka has no such setting.",
     1,
     INT32_MAX,
