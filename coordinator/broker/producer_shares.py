@@ -1,7 +1,7 @@
 """Which producer a partition forgets when it knows too many: each client address has a share.
 
-Anybody may invent producer ids. One whose producer is forgotten may append a batch twice, so those of a client with more
-than its share go first, and of these the ones that wrote a single batch.
+Anybody may invent producer ids. What a forgotten producer sends twice is appended twice, so the producers of a client
+with more than its share go first, and of these the ones that wrote a single batch.
 
 Kafka remembers all producers until they expire, and has no counterpart.
 """

@@ -16,6 +16,7 @@ MEMBERS: Final = "coordinator/core/members.py"
 RUNTIME: Final = "coordinator/runtime/coordinator_runtime.py"
 SHARD: Final = "coordinator/runtime/shard.py"
 GROUPS: Final = "coordinator/server/handlers/groups.py"
+PORTIONS: Final = "coordinator/server/handlers/portions.py"
 
 MUTANTS: Final = (
     Mutant(
@@ -143,13 +144,13 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a request about many groups ends after a portion",
-        GROUPS,
+        PORTIONS,
         "        self.begin()\n\n    def send_error_response",
         "\n    def send_error_response",
     ),
     Mutant(
         "a response about many groups may be of any size",
-        GROUPS,
+        PORTIONS,
         "if self._response_bytes > self._node.config[SOCKET_REQUEST_MAX_BYTES]:",
         "if False:",
     ),

@@ -36,13 +36,14 @@ from _wire.messages.write_txn_markers import (
 from coordinator.broker.produce import ToVerify, Verified
 from coordinator.broker.producers import Marker, ProducerStates
 from coordinator.broker.slices import Steps, at_once
+from coordinator.config.network_keys import SOCKET_REQUEST_MAX_BYTES
 from coordinator.config.transaction_keys import WRITE_TXN_MARKERS_ENABLE
 from coordinator.core import operations as group_operations
 from coordinator.core.committed_offsets import Producer, TopicPartition, TransactionMarker
 from coordinator.core.decision import OperationContext
 from coordinator.core.transactional_offsets import error_response as offsets_error
 from coordinator.internal_topics import OFFSETS_TOPIC
-from coordinator.server.dispatch import DEFERRED, DispatchTable
+from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 from coordinator.transactions import operations
@@ -64,6 +65,8 @@ UNAVAILABLE: Final = frozenset(
     }
 )
 """The coordinator of the transaction cannot say it now. A producer does not look for another coordinator for these."""
+PRODUCER_BYTES: Final = 33
+"""Of one producer in the response to DescribeProducers, at least."""
 MARKERS_QUEUED_MAX: Final = 200
 """Markers of one request that wait in shards before the next ones are queued: others have their turn between."""
 
@@ -267,27 +270,33 @@ class TransactionalWriteHandlers:
 
     # ------------------------------------------------------------------------------------------------------- producers
 
-    def describe_producers(
-        self, request: DescribeProducersRequest, call: RequestContext
-    ) -> Steps[DescribeProducersResponse]:
+    def describe_producers(self, request: DescribeProducersRequest, call: RequestContext) -> Steps[Any]:
         response = DescribeProducersResponse()
+        producers_left = self._node.config[SOCKET_REQUEST_MAX_BYTES] // PRODUCER_BYTES
         for topic in request.topics:
             partitions = []
             for index in topic.partition_indexes:
-                log = self._node.partitions.locate(topic.name, index)
-                if isinstance(log, ErrorCode):
-                    partitions.append(_unknown_producers(index, log))
-                    continue
-                try:
-                    states = yield from self._node.load_producers(log)
-                except OSError as problem:
-                    self._node.partitions.cannot_read(log, problem)
-                    partitions.append(_unknown_producers(index, ErrorCode.KAFKA_STORAGE_ERROR))
-                    continue
-                active = yield from _described(states)
-                partitions.append(PartitionResponse(partition_index=index, active_producers=active))
+                yield
+                described = yield from self._describe_partition(topic.name, index)
+                partitions.append(described)
+                producers_left -= len(described.active_producers)
+                if producers_left < 0:
+                    call.connection.reject("the response to DescribeProducers is larger than socket.request.max.bytes")
+                    return NO_RESPONSE
             response.topics.append(TopicResponse(name=topic.name, partitions=partitions))
+            yield
         return response
+
+    def _describe_partition(self, topic: str, index: int) -> Steps[PartitionResponse]:
+        log = self._node.partitions.locate(topic, index)
+        if isinstance(log, ErrorCode):
+            return _unknown_producers(index, log)
+        try:
+            states = yield from self._node.load_producers(log)
+        except OSError as problem:
+            self._node.partitions.cannot_read(log, problem)
+            return _unknown_producers(index, ErrorCode.KAFKA_STORAGE_ERROR)
+        return PartitionResponse(partition_index=index, active_producers=(yield from _described(states)))
 
 
 def complete_offsets(
