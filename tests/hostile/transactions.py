@@ -125,8 +125,9 @@ def _end_with_pending_offsets(target: Target, scale: float) -> Iterator[None]:
             ),
             8,
         )
-        for name, producer in producers.items():
-            _end(client, producer, name, committed=name == "one")
+        # The one that committed last ends first: its offsets take the place of those of the other one.
+        for name, producer in reversed(producers.items()):
+            _end(client, producer, name, committed=name == "other")
             _wait_for_completion(client, name)
 
 

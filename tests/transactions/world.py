@@ -28,10 +28,13 @@ from coordinator.server.pending_requests import PendingRequests
 from coordinator.timers.clock import VirtualClock
 from coordinator.transactions import operations
 from coordinator.transactions.coordinator import TransactionCoordinator
+from coordinator.transactions.events import TransactionChanged
 from coordinator.transactions.markers import MarkerSender
 from coordinator.transactions.partitions import PartitionErrors, PartitionsRequest
 from coordinator.transactions.state_machine import TransactionStateMachine
+from coordinator.transactions.states import TransactionState
 from coordinator.transactions.store import TransactionStore
+from coordinator.transactions.stored import records_of
 from coordinator.transactions.transaction import Transaction
 from tests.broker.virtual_broker import DATA, VirtualBroker
 from tests.model.memory_files import MemoryFileSystem
@@ -112,6 +115,18 @@ class World:
         if count:
             self.coordinator.start(count, range(count), self.now_ms())
             self.run()
+
+    def store_used_epochs(self, transactional_id: str, epoch: int) -> None:
+        """Store a producer of this epoch for the transactional id, as after very many transactions; start again."""
+        producer_id = self.broker.metadata_store.allocate_producer_id(self.now_ms())
+        used = Transaction(
+            transactional_id, producer_id, epoch, TIMEOUT_MS, TransactionState.EMPTY, updated_ms=self.now_ms()
+        )
+        shard = self.coordinator.shard_of(transactional_id)
+        problems: list[object] = []
+        shard.store.append([], records_of([TransactionChanged(None, used)]), self.now_ms(), problems.append)
+        assert problems == [None]
+        self.restart()
 
     def restart(self, *, clean: bool = False) -> None:
         """End the node, as by `kill -9` unless `clean`, and start another one on its disk."""
