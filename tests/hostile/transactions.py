@@ -63,10 +63,10 @@ def _begin(client: CountingClient, transactional_id: str) -> InitProducerIdRespo
     return found[-1]
 
 
-def _wide_topics(client: CountingClient, count: int) -> dict[str, int]:
+def _wide_topics(client: CountingClient, prefix: str, count: int) -> dict[str, int]:
     """Topics with so many partitions together: name → partitions."""
     topics = {
-        f"wide-{start}": min(PARTITIONS_OF_TOPIC, count - start) for start in range(0, count, PARTITIONS_OF_TOPIC)
+        f"{prefix}-{start}": min(PARTITIONS_OF_TOPIC, count - start) for start in range(0, count, PARTITIONS_OF_TOPIC)
     }
     for name, partitions in topics.items():
         client.create_topic(name, partitions)
@@ -113,7 +113,7 @@ def _wait_for_completion(client: CountingClient, name: str) -> None:
 def _end_with_pending_offsets(target: Target, scale: float) -> Iterator[None]:
     """Two producers with the same partitions, and all that looks at pending offsets meanwhile."""
     with target.client() as client:
-        topics = _wide_topics(client, int(PENDING * scale))
+        topics = _wide_topics(client, "pending", int(PENDING * scale))
         producers = {name: _begin(client, name) for name in ("one", "other")}
         yield
         for name, producer in producers.items():
@@ -133,8 +133,8 @@ def _end_with_pending_offsets(target: Target, scale: float) -> Iterator[None]:
 
 def _delete_pending_offsets(target: Target, scale: float) -> Iterator[None]:
     with target.client() as client:
-        topics = _wide_topics(client, int(PENDING / 5 * scale))
-        producers = {name: _begin(client, name) for name in ("one", "other")}
+        topics = _wide_topics(client, "deleted", int(PENDING / 5 * scale))
+        producers = {name: _begin(client, name) for name in ("first", "second")}
         for name, producer in producers.items():
             _commit(client, producer, name, topics)
         yield
