@@ -24,6 +24,7 @@ LAYERS: Final = ("core", "runtime", "audit", "server")
 APPLYING: Final = {
     "coordinator/core/classic_group.py": "the methods by which events change members and generations",
     "coordinator/core/committed_offsets.py": "the methods by which events change committed offsets",
+    "coordinator/core/pending_offsets.py": "the part of them that open transactions committed",
     "coordinator/core/group.py": "a new group gets its parts",
     "coordinator/core/events.py": "the events",
     "coordinator/core/offset_events.py": "the events of committed offsets",
@@ -53,7 +54,8 @@ CONTAINER_CHANGES: Final = frozenset({
 })  # fmt: skip
 GROUP_CHANGES: Final = frozenset({
     "add_member", "allow_join_completion", "complete_transaction", "defer_join_completion", "keep_subscriptions",
-    "move_to", "wait_for_join", "put_pending", "remove_member", "request_rebalance", "update_protocols",
+    "move_to", "wait_for_join", "put_pending", "remove_member", "remove_partition", "request_rebalance", "supersede",
+    "update_protocols",
 })  # fmt: skip
 """Methods that change a group and that no other class has."""
 

@@ -92,7 +92,9 @@ class ProduceService:
         self._producers = producers
         self._decompressed_bytes_max = config[PRODUCE_MAX_DECOMPRESSED_BYTES]
 
-    def produce_at_once(self, request: ProduceRequest, api_version: int, now_ms: int) -> ProduceResponse | None:
+    def produce_at_once(
+        self, request: ProduceRequest, api_version: int, now_ms: int, client_host: str = ""
+    ) -> ProduceResponse | None:
         """As `produce`, for the usual request: a single batch without a transaction.
 
         None, with nothing done, when it is another one, or when something has to be read first.
@@ -103,7 +105,8 @@ class ProduceService:
         data = topic.partition_data[0]
         if request.transactional_id is not None or _is_transactional(data):
             return None
-        answer = self._produce_one(request.acks, api_version, self._name(topic, api_version), data, None, now_ms)
+        name = self._name(topic, api_version)
+        answer = self._produce_one(request.acks, api_version, name, data, None, now_ms, client_host)
         return None if answer is None else ProduceResponse(responses=[_topic_response(topic, [answer])])
 
     def produce(
@@ -112,6 +115,7 @@ class ProduceService:
         api_version: int,
         now_ms: int,
         verified: Mapping[tuple[str, int], Verified] = NOTHING_VERIFIED,
+        client_host: str = "",
     ) -> Steps[ProduceResponse]:
         """Append the batch of each partition. Each partition has its own error code in the response.
 
@@ -128,11 +132,13 @@ class ProduceService:
                     answers.append(rejected_partition(data.index, error, NEEDS_TRANSACTIONAL_ID))
                     continue
                 known = None if name is None else verified.get((name, data.index))
-                answer = self._produce_one(request.acks, api_version, name, data, known, now_ms)
+                answer = self._produce_one(request.acks, api_version, name, data, known, now_ms, client_host)
                 if answer is None:
                     assert name is not None
                     answer = yield from self._load_producers(name, data.index, now_ms)
-                    answer = answer or self._produce_one(request.acks, api_version, name, data, known, now_ms)
+                    answer = answer or self._produce_one(
+                        request.acks, api_version, name, data, known, now_ms, client_host
+                    )
                     assert answer is not None
                 answers.append(answer)
                 yield
@@ -188,6 +194,7 @@ class ProduceService:
         data: PartitionProduceData,
         verified: Verified | None,
         now_ms: int,
+        client_host: str,
     ) -> PartitionProduceResponse | None:
         """Append the batch of one partition; None if the producers of its log have to be loaded first."""
         index = data.index
@@ -212,7 +219,7 @@ class ProduceService:
             )
         try:
             header, batch = self._validate(data, api_version, log.config, now_ms)
-            return self._append(log, index, header, batch, verification, now_ms)
+            return self._append(log, index, header, batch, verification, now_ms, client_host)
         except InvalidBatch as problem:
             rejected = rejected_partition(index, problem.error, str(problem), problem.record_errors)
             if problem.names_log_start:
@@ -271,6 +278,7 @@ class ProduceService:
         batch: bytearray,
         verification: Verification | None,
         now_ms: int,
+        client_host: str,
     ) -> PartitionProduceResponse | None:
         """Append a valid batch once and in order; None if the producers of the log have to be loaded first."""
         if has_producer_id(header):
@@ -286,7 +294,7 @@ class ProduceService:
                 return rejected
         appended_bytes = log.appended_bytes
         log_append_time_ms = log.append_batch(header, batch, self._image.leader_epoch, now_ms)
-        self._producers.appended(log, header, appended_bytes, now_ms)
+        self._producers.appended(log, header, appended_bytes, now_ms, client_host)
         self._notifier.mark_appended(log)
         return _appended(index, header.base_offset, log, log_append_time_ms)
 

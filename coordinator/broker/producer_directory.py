@@ -153,10 +153,19 @@ class ProducerDirectory:
         self._logs[log] = None
         self._expire_later(states, now_ms)
 
+    def oldest_transactions(self) -> Iterator[int | None]:
+        """Of each log whose producers are known, the `oldest_transaction_ms`; logs that come meanwhile are left out."""
+        for log_ref in [ref(log) for log in self._logs]:
+            log = log_ref()
+            states = None if log is None else _states_of(log)
+            yield None if states is None else states.oldest_transaction_ms
+
     # --------------------------------------------------------------------------------------------------------- appends
 
-    def appended(self, log: PartitionLog, header: BatchHeader, appended_bytes: int, now_ms: int) -> None:
-        """A batch of data was appended, before which `appended_bytes` had been appended to the log.
+    def appended(
+        self, log: PartitionLog, header: BatchHeader, appended_bytes: int, now_ms: int, client_host: str = ""
+    ) -> None:
+        """A batch of data of a client was appended, before which `appended_bytes` had been appended to the log.
 
         The producers of a log are followed from its first batch on, so that it need not be read for them later.
         """
@@ -166,7 +175,7 @@ class ProducerDirectory:
         states = _states_of(log)
         if states is not None and states.next_offset == base_offset:
             self._save_if_rolled(log, states, base_offset, now_ms)
-            states.update(header, appended_bytes)
+            states.update(header, appended_bytes, client_host)
             if not self._timer_runs:
                 self._expire_later(states, now_ms)
 

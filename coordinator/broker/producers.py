@@ -3,13 +3,13 @@
 Counterpart in Kafka: `ProducerStateManager`, `ProducerAppendInfo`, `VerificationStateEntry`.
 """
 
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from _wire.errors import ErrorCode
 from _wire.records import BatchHeader
+from coordinator.broker.producer_shares import ProducerShares
 from coordinator.config.settings import Config
 from coordinator.config.transaction_keys import PRODUCER_ID_EXPIRATION_MS, PRODUCER_IDS_PER_PARTITION_MAX
 from coordinator.log.producer_snapshot import SnapshotEntry
@@ -134,8 +134,8 @@ class ProducerStates:
 
     def __init__(self, limits: ProducerLimits) -> None:
         self._limits = limits
-        # In the order in which they last wrote.
-        self._producers: OrderedDict[int, ProducerState] = OrderedDict()
+        self._producers: dict[int, ProducerState] = {}
+        self._shares = ProducerShares()
         self.open: dict[int, OpenTransaction] = {}
         """Producer id → its open transaction, in the order of their first offsets."""
         self._verifications: dict[int, Verification] = {}
@@ -151,6 +151,14 @@ class ProducerStates:
     def first_unstable_offset(self) -> int | None:
         """Where the first open transaction begins; None: none is open."""
         return next(iter(self.open.values())).first_offset if self.open else None
+
+    @property
+    def oldest_transaction_ms(self) -> int | None:
+        """The timestamp of the last batch of the transaction that has been open for longest; None: none is open.
+
+        As Kafka's `ProducerStateManager.hasLateTransaction` looks at it.
+        """
+        return self._producers[next(iter(self.open))].last_timestamp_ms if self.open else None
 
     # ---------------------------------------------------------------------------------------------------- data batches
 
@@ -197,11 +205,11 @@ class ProducerStates:
             return ErrorCode.INVALID_TXN_STATE
         return ErrorCode.NONE
 
-    def update(self, batch: BatchHeader, appended_bytes: int = 0) -> None:
+    def update(self, batch: BatchHeader, appended_bytes: int = 0, address: str = "") -> None:
         """Update the state of the producer after its batch was appended.
 
-        `appended_bytes` had been appended to the log before. If there are more producers than are allowed, forget the
-        one that has not written for the longest time, unless it has a transaction open.
+        `appended_bytes` had been appended to the log before; `address` is that of the client. If there are more
+        producers than are allowed, forget one that has no transaction open (`ProducerShares`).
         """
         self.next_offset = batch.last_offset + 1
         producer_id, base_offset = batch.producer_id, batch.base_offset
@@ -222,15 +230,23 @@ class ProducerStates:
             if producer.epoch == batch.producer_epoch:
                 batches = (*producer.batches[1 - BATCHES_REMEMBERED :], appended)
         state = ProducerState(batch.producer_epoch, batch.max_timestamp_ms, batches, first_offset, coordinator_epoch)
-        self._put(producer_id, state)
+        self._put(producer_id, state, address)
 
-    def _put(self, producer_id: int, state: ProducerState) -> None:
+    def _put(self, producer_id: int, state: ProducerState, address: str = "") -> None:
+        is_known = producer_id in self._producers
         self._producers[producer_id] = state
-        self._producers.move_to_end(producer_id)
+        if is_known:
+            self._shares.wrote(producer_id)
+            return
+        self._shares.add(producer_id, address)
         if len(self._producers) > self._limits.producers_max:
-            oldest = next((each for each in self._producers if each not in self.open), None)
-            if oldest is not None:
-                del self._producers[oldest]
+            forgotten = self._shares.first_to_forget(producer_id, self.open)
+            if forgotten is not None:
+                self._remove(forgotten)
+
+    def _remove(self, producer_id: int) -> None:
+        del self._producers[producer_id]
+        self._shares.remove(producer_id)
 
     # ---------------------------------------------------------------------------------------------------- transactions
 
@@ -268,8 +284,24 @@ class ProducerStates:
         self._verifications.pop(producer_id, None)
         self._refused.pop(producer_id, None)
 
+    def check_own_marker(self, marker: Marker) -> ErrorCode:
+        """Check a marker of the transaction coordinator of this node before it is written.
+
+        This coordinator knows the epoch of the producer: what anybody else noted in the partition is no reason to leave
+        records without their marker.
+
+        Returns:
+            INVALID_PRODUCER_EPOCH if a later transaction of the producer is open, so this one has ended; else NONE.
+        """
+        producer = self._producers.get(marker.producer_id)
+        if producer is None or producer.first_offset is None:
+            return ErrorCode.NONE
+        has_epoch_of_its_own = marker.transaction_version >= EPOCH_BUMP_VERSION
+        first_later_epoch = marker.producer_epoch + (0 if has_epoch_of_its_own else 1)
+        return ErrorCode.INVALID_PRODUCER_EPOCH if producer.epoch >= first_later_epoch else ErrorCode.NONE
+
     def check_marker(self, marker: Marker) -> ErrorCode:
-        """Check a marker before it is written.
+        """Check a marker that a client sent, before it is written.
 
         Returns:
             INVALID_PRODUCER_EPOCH if it is of an older transaction than the producer's last one;
@@ -333,7 +365,7 @@ class ProducerStates:
             for producer_id, state in self._producers.items()
             if state.last_timestamp_ms <= latest_ms and state.first_offset is None
         ]:
-            del self._producers[producer_id]
+            self._remove(producer_id)
             self._forget_verification(producer_id)
 
     def snapshot(self) -> list[tuple[int, ProducerState]]:
@@ -345,7 +377,7 @@ class ProducerStates:
         self.next_offset = offset
         latest_ms = now_ms - self._limits.expiration_ms
         open_at: list[tuple[int, int]] = []
-        for entry in entries:
+        for entry in sorted(entries, key=lambda entry: entry.timestamp_ms):
             is_open = entry.first_offset >= 0
             if not is_open and entry.timestamp_ms <= latest_ms:
                 continue

@@ -8,7 +8,7 @@ from _wire.records import build_batch
 from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.producer_directory import ProducerDirectory
-from coordinator.broker.producers import Marker
+from coordinator.broker.producers import Marker, ProducerStates
 from coordinator.broker.slices import Steps
 from coordinator.log.errors import LogAppendError, RecordListTooLarge
 from coordinator.log.segment import PrebuiltBatch
@@ -26,11 +26,23 @@ class MarkerWriter:
         self._notifier = notifier
         self._now_ms = now_ms
 
+    def write_own(self, topic: str, partition: int, marker: Marker) -> Steps[ErrorCode]:
+        """As `write`, for the transaction coordinator of this node.
+
+        INVALID_PRODUCER_EPOCH says that the transaction has ended in the partition before.
+        """
+        return self._write(topic, partition, marker, ProducerStates.check_own_marker)
+
     def write(self, topic: str, partition: int, marker: Marker) -> Steps[ErrorCode]:
         """Append a marker to the log of a partition; return NONE, or why it was not appended.
 
         What has to be read of the log before is read in steps.
         """
+        return self._write(topic, partition, marker, ProducerStates.check_marker)
+
+    def _write(
+        self, topic: str, partition: int, marker: Marker, check: Callable[[ProducerStates, Marker], ErrorCode]
+    ) -> Steps[ErrorCode]:
         log = self._partitions.locate(topic, partition)
         if isinstance(log, ErrorCode):
             return log
@@ -41,7 +53,7 @@ class MarkerWriter:
             states = yield from self._producers.load(log, now_ms)
             if self._partitions.locate(topic, partition) is not log:
                 return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            error = states.check_marker(marker)
+            error = check(states, marker)
             if error is not ErrorCode.NONE:
                 logger.info("marker rejected", log=log.name, error=error.name, marker=marker)
                 return error

@@ -53,6 +53,15 @@ OFFSET_METADATA_MAX_BYTES = ConfigKey(
     0,
     INT32_MAX,
 )
+GROUP_MAX_PENDING_OFFSETS = ConfigKey(
+    "group.max.pending.offsets",
+    100_000,
+    "The maximum number of offsets that open transactions have committed for a group (TxnOffsetCommit), counted by "
+    "producer and partition. A commit of more is answered TRANSACTION_ABORTABLE, before version 4 POLICY_VIOLATION. "
+    "Kafka has no such limit.",
+    1,
+    INT32_MAX,
+)
 OFFSETS_RETENTION_MINUTES = ConfigKey(
     "offsets.retention.minutes",
     7 * 24 * 60,

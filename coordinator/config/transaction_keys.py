@@ -30,8 +30,9 @@ PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS = ConfigKey(
 PRODUCER_IDS_PER_PARTITION_MAX = ConfigKey(
     "producer.ids.per.partition.max",
     10_000,
-    "The most idempotent producers that a partition remembers. One more makes it forget the one that has not written "
-    "for the longest time, as if it had expired: a batch that this one sends twice is appended twice. "
+    "The most idempotent producers that a partition remembers. One more makes it forget another, as if that had "
+    "expired: a batch that it sends twice is appended twice. First go producers of the client address that has more "
+    "than its share, those that wrote a single batch before others, the least recent first. "
     "Kafka has no such setting.",
     1,
     INT32_MAX,
@@ -85,6 +86,13 @@ TRANSACTIONAL_ID_EXPIRATION_MS = ConfigKey(
     "The time in ms after its last change at which a transactional id without an open transaction is forgotten.",
     1,
     INT32_MAX,
+)
+WRITE_TXN_MARKERS_ENABLE = ConfigKey(
+    "write.txn.markers.enable",
+    False,
+    "Whether clients may end the transactions of others with WriteTxnMarkers. It is an API between brokers, and this "
+    "node writes the markers of its transactions itself, so it is answered CLUSTER_AUTHORIZATION_FAILED, as Kafka "
+    "answers a client without ClusterAction. Kafka has no such setting.",
 )
 ADD_PARTITIONS_TO_TXN_RETRY_BACKOFF_MS = ConfigKey(
     "add.partitions.to.txn.retry.backoff.ms",

@@ -55,6 +55,7 @@ cdef class BatchReplay:
     cdef BatchHeader _batch
     cdef int32_t _records_left
     cdef object _producer
+    cdef object _completion             # steps of the marker that is being replayed, or None
     cdef int64_t _end_offset
     cdef readonly int64_t next_offset
 
@@ -70,10 +71,14 @@ cdef class BatchReplay:
         self._end_offset = end_offset
         self._position = 0
         self._batch = None
+        self._completion = None
         self._records_left = 0
 
     def step(self, Py_ssize_t records_max):
         while records_max > 0:
+            if self._completion is not None:
+                records_max -= self._complete_offsets()
+                continue
             records_max -= 1
             if self._records_left > 0:
                 self._records_left -= 1
@@ -152,7 +157,14 @@ cdef class BatchReplay:
         key = None if record.key == NULL else bytes_of(record.key, record.key_bytes)
         value = None if record.value == NULL else bytes_of(record.value, record.value_bytes)
         marker = read_end_txn_marker(Record(offset=self._batch.base_offset, key=key, value=value))
-        self._groups.end_transaction(self._producer, marker.committed)
+        self._completion = self._groups.end_transaction(self._producer, marker.committed)
+        return 0
+
+    cdef Py_ssize_t _complete_offsets(self) except -1:
+        """Take a step of the marker that is being replayed; how many offsets it completed."""
+        for completed in self._completion:
+            return completed
+        self._completion = None
         return 0
 
     cdef int _replay_offset(self, RecordView *record) except -1:

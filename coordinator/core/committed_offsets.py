@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from coordinator.core.offset_records import CommittedOffset
+from coordinator.core.pending_offsets import PendingOffsets
 
 
 class TopicPartition(NamedTuple):
@@ -38,11 +39,8 @@ class CommittedOffsets:
 
     by_topic: dict[str, dict[int, CommittedOffset]] = field(default_factory=dict)
     """Topic → partition → committed offset; no topic without a partition."""
-    pending: dict[tuple[int, TopicPartition], CommittedOffset | None] = field(default_factory=dict)
-    """(producer id, partition) → what an open transaction committed, in the order in which it was appended.
-
-    None: a later commit has replaced it already, so that completing the transaction changes nothing (KIP-447).
-    """
+    pending: PendingOffsets | None = None
+    """The offsets of open transactions; None: there are none."""
 
     # Decisions read these.
 
@@ -51,7 +49,15 @@ class CommittedOffsets:
 
     def has_pending(self, tp: TopicPartition) -> bool:
         """Whether an open transaction committed an offset for the partition."""
-        return bool(self.pending) and any(pending == tp for _, pending in self.pending)
+        return self.pending is not None and tp.partition in self.pending.of_topic(tp.topic)
+
+    def has_any(self, tp: TopicPartition) -> bool:
+        """Whether the partition has a committed offset or a pending one."""
+        return tp.partition in self.by_topic.get(tp.topic, ()) or self.has_pending(tp)
+
+    def pending_of(self, producer_id: int) -> int:
+        """How many offsets the transaction of a producer has pending."""
+        return 0 if self.pending is None else self.pending.count_of(producer_id)
 
     def partitions(self) -> Iterator[TopicPartition]:
         """The partitions with a committed offset."""
@@ -59,7 +65,8 @@ class CommittedOffsets:
 
     def partitions_with_any(self) -> dict[TopicPartition, None]:
         """The partitions with a committed offset or a pending one, each once."""
-        return dict.fromkeys((*self.partitions(), *(tp for _, tp in self.pending)))
+        pending = () if self.pending is None else self.pending.partitions()
+        return dict.fromkeys((*self.partitions(), *(TopicPartition(*tp) for tp in pending)))
 
     # Events change the offsets by these.
 
@@ -70,10 +77,8 @@ class CommittedOffsets:
             self.by_topic[topic] = dict(offsets)
         else:
             known.update(offsets)
-        if self.pending:
-            for producer_id, tp in self.pending:
-                if tp.topic == topic and tp.partition in offsets:
-                    self.pending[producer_id, tp] = None
+        if self.pending is not None:
+            self.pending.supersede(topic, offsets)
 
     def remove(self, tp: TopicPartition) -> None:
         """Remove the committed offset of a partition, and those that transactions have pending for it."""
@@ -82,23 +87,27 @@ class CommittedOffsets:
             offsets.pop(tp.partition, None)
             if not offsets:
                 del self.by_topic[tp.topic]
-        for key in [key for key in self.pending if key[1] == tp]:
-            del self.pending[key]
+        if self.pending is not None:
+            self.pending.remove_partition(tp.topic, tp.partition)
+            self._forget_pending_if_empty()
 
-    def put_pending(self, producer_id: int, tp: TopicPartition, offset: CommittedOffset) -> None:
-        """Keep a transaction's offset until it completes; the order of the keys is that of the appends."""
-        self.pending.pop((producer_id, tp), None)
-        self.pending[producer_id, tp] = offset
+    def put_pending(self, producer_id: int, topic: str, offsets: Mapping[int, CommittedOffset]) -> None:
+        """Keep a transaction's offsets until it completes."""
+        if self.pending is None:
+            self.pending = PendingOffsets()
+        self.pending.put(producer_id, topic, offsets)
 
-    def complete_transaction(self, producer_id: int, committed: bool) -> None:
-        """Commit or drop the pending offsets of a transaction; of two offsets for a partition the later append wins."""
-        earlier: list[tuple[int, TopicPartition]] = []
-        for key, offset in list(self.pending.items()):
-            if key[0] != producer_id:
-                earlier.append(key)
-                continue
-            del self.pending[key]
-            if committed and offset is not None:
-                tp = key[1]
-                self.by_topic.setdefault(tp.topic, {})[tp.partition] = offset
-                self.pending.update(dict.fromkeys(other for other in earlier if other[1] == tp))
+    def complete_transaction(self, producer_id: int, committed: bool, offsets_max: int | None = None) -> None:
+        """Commit or drop the pending offsets of a transaction; of two offsets for a partition the later append wins.
+
+        `offsets_max` limits how many of them; the others stay pending.
+        """
+        if self.pending is None:
+            return
+        for topic, partition, offset in self.pending.complete(producer_id, committed, offsets_max):
+            self.by_topic.setdefault(topic, {})[partition] = offset
+        self._forget_pending_if_empty()
+
+    def _forget_pending_if_empty(self) -> None:
+        if not self.pending:
+            self.pending = None

@@ -196,6 +196,10 @@ class Decision:
     """Stored after the records of the events."""
     keeps_membership: bool = False
     """The events change nothing but committed offsets, so no step of the group can follow from them."""
+    is_partial: bool = False
+    """Over the whole shard: the operation has more to do, and is decided again before any other one of the shard."""
+    weight: int = 0
+    """As how many usual operations its work counts beside the one that it is."""
 
 
 NOTHING: Final = Decision()

@@ -93,8 +93,7 @@ def forget(
     requested_by: Requester | None = None,
 ) -> tuple[Event, ...]:
     """The event that deletes those of `partitions` that have an offset, committed or pending."""
-    known = group.offsets.partitions_with_any()
-    forgotten = tuple(tp for tp in dict.fromkeys(partitions) if tp in known)
+    forgotten = tuple(tp for tp in dict.fromkeys(partitions) if group.offsets.has_any(tp))
     if not forgotten:
         return ()
     deleted = OffsetsDeleted(

@@ -58,21 +58,25 @@ class TransactionalOffsetsCommitted:
 
     def apply(self, group: Group) -> None:
         for topic, committed in self.offsets.items():
-            for partition, offset in committed.items():
-                group.offsets.put_pending(self.producer.producer_id, TopicPartition(topic, partition), offset)
+            group.offsets.put_pending(self.producer.producer_id, topic, committed)
 
 
 @dataclass(slots=True, kw_only=True)
 class TransactionCompleted:
-    """A transaction with pending offsets of the group was committed or aborted."""
+    """A transaction with pending offsets of the group was committed or aborted.
+
+    One with very many of them is completed by several events.
+    """
 
     group_id: str
     at_ms: int
     producer: Producer
     committed: bool
+    offsets_max: int | None = None
+    """How many pending offsets this event completes; None: all that are left."""
 
     def apply(self, group: Group) -> None:
-        group.offsets.complete_transaction(self.producer.producer_id, self.committed)
+        group.offsets.complete_transaction(self.producer.producer_id, self.committed, self.offsets_max)
 
 
 class DeletionCause(Enum):

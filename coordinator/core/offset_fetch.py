@@ -18,11 +18,12 @@ from _wire.messages.offset_fetch import (
     OffsetFetchResponseTopic,
     OffsetFetchResponseTopics,
 )
-from coordinator.core.committed_offsets import CommittedOffsets, TopicPartition
+from coordinator.core.committed_offsets import CommittedOffsets
 from coordinator.core.decision import Decision, OperationContext, Topics, replying
 from coordinator.core.group import Group
 from coordinator.core.offset_records import find_offsets
 from coordinator.core.operation import Answer
+from coordinator.core.pending_offsets import PendingOffsets
 
 NO_OFFSET: Final = -1
 ZOOKEEPER_VERSION: Final = 0
@@ -85,8 +86,8 @@ def fetch(group: Group | None, request: OffsetFetchRequest, context: OperationCo
                 topic.partitions = _failed(
                     [partition.partition_index for partition in topic.partitions], ErrorCode.UNKNOWN_TOPIC_ID
                 )
-    if request.require_stable and offsets.pending:
-        _reject_unstable(offsets, response.topics)
+    if request.require_stable and offsets.pending is not None:
+        _reject_unstable(offsets.pending, response.topics)
     return replying(context, OffsetFetchResponse(groups=[response]))
 
 
@@ -98,11 +99,14 @@ def _all_topics(offsets: CommittedOffsets, topics: Topics) -> list[OffsetFetchRe
     ]
 
 
-def _reject_unstable(offsets: CommittedOffsets, topics: list[OffsetFetchResponseTopics]) -> None:
+def _reject_unstable(pending: PendingOffsets, topics: list[OffsetFetchResponseTopics]) -> None:
     """UNSTABLE_OFFSET_COMMIT for each partition for which a transaction has an offset pending (KIP-447)."""
     for topic in topics:
+        unstable = pending.of_topic(topic.name)
+        if not unstable:
+            continue
         for answer in topic.partitions:
-            if offsets.has_pending(TopicPartition(topic.name, answer.partition_index)):
+            if answer.partition_index in unstable:
                 answer.committed_offset = answer.committed_leader_epoch = NO_OFFSET
                 answer.metadata, answer.error_code = "", ErrorCode.UNSTABLE_OFFSET_COMMIT
 

@@ -6,6 +6,7 @@ from _wire.messages.offset_commit import (
     OffsetCommitResponseTopic,
 )
 from _wire.messages.offset_fetch import OffsetFetchRequestTopics, OffsetFetchResponseTopics
+from _wire.messages.txn_offset_commit import TxnOffsetCommitRequestTopic, TxnOffsetCommitResponseTopic
 
 class CommittedOffset:
     """A group's position in a partition. `expire_timestamp_ms` only for commits with a retention time (v2 to v4)."""
@@ -35,6 +36,11 @@ def accept_offsets(
 
     OFFSET_METADATA_TOO_LARGE for a partition whose metadata has more than `metadata_length_max` UTF-16 code units.
     """
+
+def accept_transactional_offsets(
+    topics: list[TxnOffsetCommitRequestTopic], now_ms: int, metadata_length_max: int
+) -> tuple[dict[str, dict[int, CommittedOffset]], list[TxnOffsetCommitResponseTopic]]:
+    """As `accept_offsets`, of a TxnOffsetCommit."""
 
 def offset_records(
     group_id: str, positions: Mapping[str, Mapping[int, CommittedOffset]]

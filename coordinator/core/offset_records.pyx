@@ -15,6 +15,10 @@ from _wire.messages.offset_commit_record cimport OffsetCommitKey, OffsetCommitVa
 from _wire.messages.offset_fetch cimport (
     OffsetFetchRequestTopics, OffsetFetchResponsePartitions, OffsetFetchResponseTopics,
 )
+from _wire.messages.txn_offset_commit cimport (
+    TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic, TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
 from _wire.primitives cimport (
     Message, Writer, bytes_written, close_writer, open_writer, write_int16,
 )
@@ -114,6 +118,42 @@ def accept_offsets(list topics, int64_t now_ms, expire_timestamp_ms, Py_ssize_t 
         answered_topic.name, answered_topic.topic_id, answered_topic.partitions = topic.name, topic.topic_id, answers
         answered.append(answered_topic)
     return taken, answered
+
+
+def accept_transactional_offsets(list topics, int64_t now_ms, Py_ssize_t metadata_length_max):
+    cdef dict accepted = {}, of_topic
+    cdef list answered = [], answers
+    cdef TxnOffsetCommitRequestTopic topic
+    cdef TxnOffsetCommitRequestPartition partition
+    cdef TxnOffsetCommitResponsePartition answer
+    cdef TxnOffsetCommitResponseTopic answered_topic
+    cdef CommittedOffset offset
+    cdef str metadata
+    for topic in topics:
+        of_topic = accepted.get(topic.name) or {}
+        answers = []
+        for partition in topic.partitions:
+            answer = TxnOffsetCommitResponsePartition.__new__(TxnOffsetCommitResponsePartition)
+            answer.partition_index = partition.partition_index
+            answers.append(answer)
+            metadata = partition.committed_metadata or ""
+            if is_metadata_too_long(metadata, metadata_length_max):
+                answer.error_code = METADATA_TOO_LARGE
+                continue
+            offset = CommittedOffset.__new__(CommittedOffset)
+            offset.offset = partition.committed_offset
+            offset.leader_epoch = partition.committed_leader_epoch
+            offset.metadata = metadata
+            offset.commit_timestamp_ms = now_ms
+            offset.has_expire_timestamp = False
+            offset.expire_timestamp = -1
+            of_topic[partition.partition_index] = offset
+        if of_topic:
+            accepted[topic.name] = of_topic
+        answered_topic = TxnOffsetCommitResponseTopic.__new__(TxnOffsetCommitResponseTopic)
+        answered_topic.name, answered_topic.partitions = topic.name, answers
+        answered.append(answered_topic)
+    return accepted, answered
 
 
 cdef bytes versioned(Writer *w, Message message, int16_t prefix, int16_t version):

@@ -19,6 +19,8 @@ class Scope(Enum):
     """One group: the decision gets the group, or None when there is none of that id."""
     SHARD = auto()
     """All groups of a shard: the decision gets them by group id. Its events may be those of several groups."""
+    TRANSACTION = auto()
+    """As SHARD, but only the groups with pending offsets of the transaction whose marker is the request."""
     PASSED_OVER = auto()
     """One group that an operation over all of them passed over because it was not served; as GROUP."""
 

@@ -50,7 +50,10 @@ FORCE_REBALANCE: Final = Operation("force rebalance", rebalance.force_rebalance)
 TELL_REJECTION: Final = Operation("tell rejection", rejections.tell)
 FORGET_TOPICS: Final = Operation("forget topics", offset_delete.forget_topics, scope=Scope.SHARD)
 COMPLETE_TRANSACTION: Final = Operation(
-    "complete transaction", transactional_offsets.complete, transactional_offsets.completion_error, scope=Scope.SHARD
+    "complete transaction",
+    transactional_offsets.complete,
+    transactional_offsets.completion_error,
+    scope=Scope.TRANSACTION,
 )
 
 OPERATIONS: Final[dict[str, Operation]] = {

@@ -8,7 +8,7 @@ Counterpart in Kafka: `GroupCoordinatorRecordHelpers` and the `replay` methods o
 `OffsetMetadataManager`.
 """
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any, Final
 
 from _wire.embedded import decode_versioned, encode_versioned, prefix_of
@@ -44,6 +44,8 @@ GROUP_METADATA_KEY_TYPE = 2
 GROUP_METADATA_VALUE_VERSION = 3
 NO_TIMEOUT = -1
 """The rebalance timeout of members stored in version 0 of the value, which has no such field."""
+OFFSETS_PER_STEP: Final = 500
+"""Pending offsets that the replay of a marker completes in one step: 0.5 ms."""
 
 StoredRecord = tuple[bytes, bytes | None]
 """Key and value; a null value is a tombstone."""
@@ -195,7 +197,8 @@ class StoredGroups:
     def apply(self, stored: Stored) -> None:
         """Apply what was appended next; see `apply_record` and `end_transaction`."""
         if isinstance(stored, TransactionMarker):
-            self.end_transaction(stored.producer, stored.committed)
+            for _ in self.end_transaction(stored.producer, stored.committed):
+                continue
             return
         for key, value in stored.records:
             self.apply_record(key, value, stored.producer)
@@ -218,11 +221,17 @@ class StoredGroups:
                 return self._apply_group(group_id, value)
         return False
 
-    def end_transaction(self, producer: Producer, committed: bool) -> None:
-        """Apply the marker of a transaction."""
-        for group_id in self._in_transaction.pop(producer.producer_id, ()):
-            if group_id in self.groups:
-                self.groups[group_id].offsets.complete_transaction(producer.producer_id, committed)
+    def end_transaction(self, producer: Producer, committed: bool) -> Iterator[int]:
+        """Apply the marker of a transaction, in steps; each yields how many offsets it completed.
+
+        Nothing else may be applied before the last one.
+        """
+        producer_id = producer.producer_id
+        for group_id in self._in_transaction.pop(producer_id, ()):
+            # A group that was removed meanwhile, and perhaps made again, has none of them.
+            while (group := self.groups.get(group_id)) is not None and (count := group.offsets.pending_of(producer_id)):
+                group.offsets.complete_transaction(producer_id, committed, OFFSETS_PER_STEP)
+                yield min(count, OFFSETS_PER_STEP)
 
     def offsets_of_topic(self, key: bytes) -> tuple[dict[int, CommittedOffset] | None, bool]:
         """The committed offsets, by partition, of the group and topic in the key of an offset; made if necessary.
@@ -234,7 +243,7 @@ class StoredGroups:
         if self._only is not None and group_id not in self._only:
             return None, True
         offsets = self._group(group_id).offsets
-        return offsets.by_topic.setdefault(topic, {}), not offsets.pending
+        return offsets.by_topic.setdefault(topic, {}), offsets.pending is None
 
     def _apply_offset(self, key: bytes, value: bytes | None, producer: Producer | None) -> bool:
         group_id, topic, partition, offset = read_offset_record(key, value)
@@ -247,7 +256,7 @@ class StoredGroups:
             self._group(group_id).offsets.put(topic, {partition: offset})
         else:
             offsets = self._group(group_id).offsets
-            offsets.put_pending(producer.producer_id, TopicPartition(topic, partition), offset)
+            offsets.put_pending(producer.producer_id, topic, {partition: offset})
             self._in_transaction.setdefault(producer.producer_id, {})[group_id] = None
         return offset is None or producer is not None
 

@@ -9,12 +9,11 @@ from typing import Final
 from _wire.errors import NONE, ErrorCode
 from _wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
-    TxnOffsetCommitRequestPartition,
     TxnOffsetCommitResponse,
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
-from coordinator.config.group_keys import OFFSET_METADATA_MAX_BYTES
+from coordinator.config.group_keys import GROUP_MAX_PENDING_OFFSETS, OFFSET_METADATA_MAX_BYTES
 from coordinator.core.committed_offsets import Producer, TransactionMarker
 from coordinator.core.decision import Decision, OperationContext, Reply, replying
 from coordinator.core.error_responses import ErrorForEachPartition
@@ -23,8 +22,17 @@ from coordinator.core.group import Group
 from coordinator.core.members import renewal
 from coordinator.core.offset_commit import check_generation, names_member
 from coordinator.core.offset_events import TransactionalOffsetsCommitted, TransactionCompleted
-from coordinator.core.offset_records import CommittedOffset, is_metadata_too_long
+from coordinator.core.offset_records import CommittedOffset, accept_transactional_offsets
 from coordinator.core.states import EMPTY
+
+KNOWS_ABORTABLE_VERSION: Final = 4
+"""The first version of TxnOffsetCommit whose clients know TRANSACTION_ABORTABLE (KIP-890)."""
+OFFSETS_AT_ONCE: Final = 4_000
+"""Pending offsets of a transaction that are completed before other work of the event loop has its turn: 5 ms."""
+OFFSETS_PER_GROUP: Final = 20
+"""To complete a transaction in a group takes as long as so many of its offsets."""
+OFFSETS_PER_OPERATION: Final = 20
+"""So many pending offsets take as long as a usual operation."""
 
 
 def commit(group: Group | None, request: TxnOffsetCommitRequest, context: OperationContext) -> Decision:
@@ -34,20 +42,11 @@ def commit(group: Group | None, request: TxnOffsetCommitRequest, context: Operat
         error = ErrorCode.POLICY_VIOLATION
     if error is not NONE:
         return replying(context, error_response(request, error, context.api_version))
-    now_ms, longest = context.now_ms, context.config[OFFSET_METADATA_MAX_BYTES]
-    accepted: dict[str, dict[int, CommittedOffset]] = {}
-    response = TxnOffsetCommitResponse()
-    for topic in request.topics:
-        answers = []
-        for each in topic.partitions:
-            verdict = NONE
-            if is_metadata_too_long(each.committed_metadata or "", longest):
-                verdict = ErrorCode.OFFSET_METADATA_TOO_LARGE
-            else:
-                accepted.setdefault(topic.name, {})[each.partition_index] = _committed(each, now_ms)
-            answers.append(_answered(each.partition_index, verdict))
-        response.topics.append(TxnOffsetCommitResponseTopic(name=topic.name, partitions=answers))
-    decision = replying(context, response)
+    now_ms = context.now_ms
+    accepted, answers = accept_transactional_offsets(request.topics, now_ms, context.config[OFFSET_METADATA_MAX_BYTES])
+    if accepted and _is_too_much(group, request.producer_id, accepted, context.config[GROUP_MAX_PENDING_OFFSETS]):
+        return replying(context, error_response(request, _too_much_error(context.api_version), context.api_version))
+    decision = replying(context, TxnOffsetCommitResponse(topics=answers))
     if accepted:
         # As in `offset_commit`, a commit of which nothing is accepted creates no group.
         created: tuple[Event, ...] = ()
@@ -59,15 +58,26 @@ def commit(group: Group | None, request: TxnOffsetCommitRequest, context: Operat
             *created,
             TransactionalOffsetsCommitted(group_id=request.group_id, at_ms=now_ms, producer=producer, offsets=accepted),
         )
+        decision.weight = sum(map(len, accepted.values())) // OFFSETS_PER_OPERATION
     if group is not None:
         decision.sessions = renewal(group.classic, request.member_id)
     return decision
 
 
-def _committed(partition: TxnOffsetCommitRequestPartition, now_ms: int) -> CommittedOffset:
-    return CommittedOffset(
-        partition.committed_offset, partition.committed_leader_epoch, partition.committed_metadata or "", now_ms
-    )
+def _is_too_much(
+    group: Group | None, producer_id: int, accepted: Mapping[str, Mapping[int, CommittedOffset]], offsets_max: int
+) -> bool:
+    """Whether the group would have more pending offsets than `group.max.pending.offsets`."""
+    pending = None if group is None else group.offsets.pending
+    added = sum(map(len, accepted.values()))
+    if pending is None or pending.count + added <= offsets_max:
+        return added > offsets_max
+    return pending.count_with(producer_id, accepted) > offsets_max
+
+
+def _too_much_error(api_version: int) -> ErrorCode:
+    """Once its transaction, or another one, has ended, the producer may commit again."""
+    return ErrorCode.TRANSACTION_ABORTABLE if api_version >= KNOWS_ABORTABLE_VERSION else ErrorCode.POLICY_VIOLATION
 
 
 def _check(group: Group | None, request: TxnOffsetCommitRequest) -> ErrorCode:
@@ -89,17 +99,29 @@ error_response: Final = ErrorForEachPartition(TxnOffsetCommitResponse, TxnOffset
 
 
 def complete(groups: Mapping[str, Group], marker: TransactionMarker, context: OperationContext) -> Decision:
-    """A transaction was committed or aborted: for all groups that have offsets of it pending."""
-    producer_id = marker.producer.producer_id
-    events = tuple(
-        TransactionCompleted(
+    """A transaction was committed or aborted: for the groups that have offsets of it pending.
+
+    Very many offsets take several decisions; the last one stores the marker.
+    """
+    producer_id, left = marker.producer.producer_id, OFFSETS_AT_ONCE
+    events: list[TransactionCompleted] = []
+    for group in groups.values():
+        count = group.offsets.pending_of(producer_id)
+        if not count:
+            continue
+        if left <= 0:
+            return Decision(tuple(events), is_partial=True)
+        completed = TransactionCompleted(
             group_id=group.group_id, at_ms=context.now_ms, producer=marker.producer, committed=marker.committed
         )
-        for group in groups.values()
-        if any(each == producer_id for each, _ in group.offsets.pending)
-    )
+        if count > left:
+            completed.offsets_max = left
+            return Decision((*events, completed), is_partial=True)
+        events.append(completed)
+        left -= count + OFFSETS_PER_GROUP
     replies = () if context.request_id is None else (Reply(context.request_id, NONE),)
-    return Decision(events, replies, marker=marker)
+    weight = (OFFSETS_AT_ONCE - left) // OFFSETS_PER_OPERATION
+    return Decision(tuple(events), replies, marker=marker, weight=weight)
 
 
 def completion_error(marker: TransactionMarker, error: ErrorCode, api_version: int) -> ErrorCode:

@@ -311,6 +311,18 @@ UNCLEANABLE_LOGS = Metric(
     "kafka.log:type=LogCleanerManager,name=uncleanable-partitions-count: Value, per logDirectory",
 )
 
+PARTITIONS_WITH_LATE_TRANSACTIONS = Metric(
+    "kafka_server_replicamanager_partitionswithlatetransactionscount",
+    Kind.GAUGE,
+    "Partitions with a transaction that is open for 5 min longer than `transaction.max.timeout.ms` allows (KIP-664).",
+    (),
+    "kafka.server:type=ReplicaManager,name=PartitionsWithLateTransactionsCount: Value",
+)
+OLDEST_TRANSACTION = Metric(
+    "coordinator_oldest_transaction_seconds",
+    Kind.GAUGE,
+    "The longest time since the last batch of the transaction that has been open for longest in its partition.",
+)
 OFFLINE_LOG_DIRECTORIES = Metric(
     "kafka_log_logmanager_offlinelogdirectorycount",
     Kind.GAUGE,

@@ -12,6 +12,7 @@ from coordinator import __version__
 from coordinator.config.key import ConfigError
 from coordinator.config.metrics_keys import METRICS_GROUPS_ALLOW, METRICS_GROUPS_MAX
 from coordinator.config.settings import Config
+from coordinator.config.transaction_keys import TRANSACTION_MAX_TIMEOUT_MS
 from coordinator.core.offset_events import DeletionCause
 from coordinator.core.states import GroupState
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
@@ -21,6 +22,7 @@ from coordinator.metrics.declarations import Metric
 from coordinator.metrics.group_meter import GroupMeter
 from coordinator.metrics.group_series import group_samples, read_groups
 from coordinator.metrics.histogram import HistogramValue, Samples, histogram_value
+from coordinator.metrics.late_transactions import LateTransactions, find_late_transactions
 from coordinator.metrics.readiness import Readiness, readiness
 from coordinator.metrics.request_meter import TIME_BOUNDS_MS, ListenerMeter, RequestMeter
 from coordinator.metrics.runtime_meter import LoopProbe, RuntimeMeter
@@ -60,6 +62,8 @@ class Measured:
     log_bytes: Callable[[str, int], int]
     transactions: Callable[[], tuple[int, int, int, int]]
     """Transactional ids, open transactions, those whose markers are being written, and how many timed out."""
+    oldest_transactions: Callable[[], Iterator[int | None]]
+    """`ProducerDirectory.oldest_transactions`."""
     now_ms: Callable[[], int]
     compaction: Compaction
     offline_log_directories: Callable[[], int]
@@ -77,6 +81,7 @@ class NodeMetrics:
                 f"{METRICS_GROUPS_ALLOW.name}: it names {len(self._top_groups.allowed)} groups, "
                 f"but {METRICS_GROUPS_MAX.name} is {self._top_groups.groups_max}"
             )
+        self._transaction_timeout_max_ms = config[TRANSACTION_MAX_TIMEOUT_MS]
         self.requests = RequestMeter()
         self.runtime = RuntimeMeter()
         self.groups = GroupMeter(keeps_records=bool(self._top_groups.groups_max))
@@ -108,10 +113,13 @@ class NodeMetrics:
         """The values of all metrics. `pause` is awaited between slices of the work."""
         census = await self._census.take(self._node.now_ms(), pause)
         logs = await self._audit_log_bytes(pause)
+        late = await find_late_transactions(
+            self._node.oldest_transactions, self._transaction_timeout_max_ms, self._node.now_ms(), pause
+        )
         values = [
             *self._of_groups(census),
             *self._of_requests(),
-            *self._of_node(logs),
+            *self._of_node(logs, late),
         ]
         await pause()
         of_top = await read_groups(census.top, self._node.coordinator, self.groups.records, pause)
@@ -170,7 +178,7 @@ class NodeMetrics:
         yield d.OUTGOING_BYTES, [(labels, each.bytes_out) for labels, each in meters]
         yield d.CONNECTIONS_REJECTED, [((name,), each.rejected) for name, each in self.listeners.items()]
 
-    def _of_node(self, audit_log_bytes: int) -> Iterator[tuple[Metric, Samples]]:
+    def _of_node(self, audit_log_bytes: int, late: LateTransactions) -> Iterator[tuple[Metric, Samples]]:
         node, runtime = self._node, self.runtime
         loads_ms = runtime.recent_loads_ms()
         yield d.EVENT_QUEUE_TIME_MS, [((), _times(runtime.queue_times))]
@@ -203,6 +211,8 @@ class NodeMetrics:
             (d.COMPACTED_BYTES, node.compaction.bytes_before),
             (d.COMPACTED_BYTES_KEPT, node.compaction.bytes_after),
             (d.UNCLEANABLE_LOGS, node.compaction.uncleanable),
+            (d.PARTITIONS_WITH_LATE_TRANSACTIONS, late.late_partitions),
+            (d.OLDEST_TRANSACTION, late.oldest_seconds),
             (d.OFFLINE_LOG_DIRECTORIES, node.offline_log_directories()),
         ):
             yield metric, [((), value)]

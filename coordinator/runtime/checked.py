@@ -175,6 +175,10 @@ class CheckedStateMachine(GroupStateMachine):
             stored.append(decision.marker)
         for each in stored:
             self._stored_groups.apply(each)
+        if decision.is_partial:
+            # The marker follows with the last part.
+            for event in decision.events:
+                event.apply(self._stored_groups.groups[event.group_id])
 
     def _check_group(self, group_id: str) -> None:
         group = self.groups.get(group_id)
@@ -299,7 +303,7 @@ def check_offsets(group_id: str, group: Group | None, stored: Group | None) -> N
         return
     for in_memory, in_records in (
         (group.offsets.by_topic, stored.offsets.by_topic),
-        (list(group.offsets.pending.items()), list(stored.offsets.pending.items())),
+        (group.offsets.pending, stored.offsets.pending),
     ):
         if in_memory != in_records:
             raise CheckFailed(f"group {group_id} has offsets {in_memory}, its records say {in_records}")

@@ -10,8 +10,11 @@ from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.decision import NOTHING, Decision, OperationContext, next_deadline_ms
 from coordinator.core.events import Event, GroupCreated, GroupRemoved, PendingMemberAdded
 from coordinator.core.group import Group
+from coordinator.core.groups_in_transaction import GroupsInTransaction, producers_of
 from coordinator.core.members import sessions_of_loaded_group
+from coordinator.core.offset_events import OffsetsDeleted, TransactionalOffsetsCommitted, TransactionCompleted
 from coordinator.core.offset_records import CommittedOffset
+from coordinator.core.operation import Scope
 from coordinator.core.rebalance import advance
 from coordinator.core.states import STABLE, GroupState
 from coordinator.core.stored import StoredGroups, records_of
@@ -25,6 +28,8 @@ from coordinator.runtime.transition_log import log_transition
 
 GROUPS_PER_STEP: Final = 100
 """Loaded groups whose sessions begin in one step: half a millisecond if they have a few members each."""
+
+PENDING_CHANGES: Final = frozenset({TransactionalOffsetsCommitted, TransactionCompleted, OffsetsDeleted})
 
 
 class ClassicGroups(Mapping[str, ClassicGroup]):
@@ -49,6 +54,7 @@ class GroupStateMachine:
     def __init__(self, audit: AuditProjector, sessions: SessionTable, timers: GroupTimers) -> None:
         self.groups: dict[str, Group] = {}
         self.audit = audit
+        self._in_transaction = GroupsInTransaction()
         self._sessions = sessions
         self._timers = timers
         self._loading = StoredGroups()
@@ -66,9 +72,16 @@ class GroupStateMachine:
         return len(self.groups)
 
     def decide(self, queued: QueuedOperation) -> Decision:
-        key = queued.key
-        target = self.groups if key is None else self.groups.get(key)
-        return queued.operation.decide(target, queued.request, queued.context)
+        return queued.operation.decide(self._target(queued), queued.request, queued.context)
+
+    def _target(self, queued: QueuedOperation) -> Group | Mapping[str, Group] | None:
+        """What the operation is about (`Scope`)."""
+        if queued.key is not None:
+            return self.groups.get(queued.key)
+        if queued.operation.scope is Scope.TRANSACTION:
+            producer_id = queued.request.producer.producer_id
+            return self._in_transaction.of(producer_id, self.groups)
+        return self.groups
 
     def decide_too_large(self, queued: QueuedOperation) -> Decision | None:
         decide = queued.operation.too_large
@@ -89,7 +102,10 @@ class GroupStateMachine:
                 self.addresses.member_pending(PendingMember(event.group_id, event.member_id), event.client_host)
             classic = group.classic
             state, generation_id = classic.state, classic.generation_id
-            event.apply(group)
+            if type(event) in PENDING_CHANGES:
+                self._apply_to_pending(event, group)
+            else:
+                event.apply(group)
             self.audit.project(event, classic, state, generation_id, batch.audit)
             if classic.state is not state or classic.generation_id != generation_id:
                 self._state_changed(event, classic, state, batch)
@@ -99,6 +115,17 @@ class GroupStateMachine:
         batch.replies.extend(decision.replies)
         if self.on_applied is not None and decision.events:
             self.on_applied(decision.events)
+
+    def _apply_to_pending(self, event: Event, group: Group) -> None:
+        """Apply an event that may change which transactions have offsets of the group pending."""
+        if isinstance(event, TransactionalOffsetsCommitted):
+            event.apply(group)
+            self._in_transaction.add(event.producer.producer_id, group.group_id)
+            return
+        before = [event.producer.producer_id] if isinstance(event, TransactionCompleted) else producers_of(group)
+        event.apply(group)
+        gone = [producer_id for producer_id in before if not group.offsets.pending_of(producer_id)]
+        self._in_transaction.discard_group(group.group_id, gone)
 
     def _committed_offsets(self, group_id: str) -> Mapping[str, Mapping[int, CommittedOffset]]:
         group = self.groups.get(group_id)
@@ -158,6 +185,7 @@ class GroupStateMachine:
         # Nothing else changes the groups meanwhile.
         for position, group in enumerate(self.groups.values(), 1):
             self._start_sessions(group.classic, now_ms)
+            self._in_transaction.add_group(group)
             if position % GROUPS_PER_STEP == 0:
                 yield
 
@@ -172,7 +200,10 @@ class GroupStateMachine:
         self._sessions.end_all(key)
         self._timers.arm(key, None)
         group = self.groups.pop(key, None)
-        return [] if group is None else _waiting_in(group)
+        if group is None:
+            return []
+        self._in_transaction.discard_group(key, producers_of(group))
+        return _waiting_in(group)
 
     def wake(self, key: str, at_ms: int | None) -> None:
         self._timers.arm(key, at_ms)
@@ -186,6 +217,7 @@ class GroupStateMachine:
         group = self._rebuild.group(key)
         if group is not None:
             self.groups[key] = group
+            self._in_transaction.add_group(group)
             self._start_sessions(group.classic, now_ms)
         batch.audit.extend(self._rebuild.audit(key, now_ms))
 
@@ -198,6 +230,7 @@ class GroupStateMachine:
             self._sessions.end_all(group_id)
             self._timers.arm(group_id, None)
         self.groups, self._loading, self._rebuild = {}, StoredGroups(), None
+        self._in_transaction = GroupsInTransaction()
         self.audit.clear()
         return waiting
 

@@ -13,6 +13,7 @@ from _wire.errors import ErrorCode, MalformedMessage
 from coordinator.core.causes import Cause
 from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply
 from coordinator.core.events import Event
+from coordinator.core.operation import Scope
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.logger import logger
 from coordinator.runtime.batch import AuditWrite, Batch, QueuedOperation, RecordsTooLarge
@@ -106,6 +107,8 @@ class Shard(Generic[Machine]):
         self._appended: Batch | None = None
         self._is_appending = False
         """Whether the store is being called: what it completes meanwhile is not completed later."""
+        self._is_partial = False
+        """Whether the first operation of the queue was decided in part: it comes before any other."""
         self.failed_keys = FailedKeys(partition, machine, store, responses)
         self._failed = self.failed_keys.by_key
 
@@ -122,8 +125,11 @@ class Shard(Generic[Machine]):
 
     @property
     def is_in_flight(self) -> bool:
-        """Whether a batch is being appended; at its end `completed_later` is called."""
-        return self._in_flight is not None
+        """Whether a batch is being appended, at whose end `completed_later` is called, or an operation is under way.
+
+        What is stored is then not what the state machine is.
+        """
+        return self._in_flight is not None or self._is_partial
 
     @property
     def queue_size(self) -> int:
@@ -231,9 +237,14 @@ class Shard(Generic[Machine]):
                 queued = self._queue.popleft()
                 if isinstance(queued, AuditWrite):
                     batch.audit.extend(self.machine.write_audit(queued, now_ms))
-                else:
-                    self._handle(queued, now_ms, batch)
-                    used += 1 if queued.key is not None else 1 + self.machine.key_count // KEYS_PER_OPERATION
+                    continue
+                used += 1 + self._handle(queued, now_ms, batch)
+                if queued.key is None:
+                    if queued.operation.scope is Scope.SHARD:
+                        used += self.machine.key_count // KEYS_PER_OPERATION
+                    if self._is_partial:
+                        self._queue.appendleft(queued)
+                        used = max(used, operations_max)
         except Exception:
             logger.exception("unhandled exception in a batch; reloading the partition", partition=self.partition)
             self._fail_batch(batch)
@@ -295,18 +306,20 @@ class Shard(Generic[Machine]):
             except Exception:
                 logger.exception("unhandled exception while sending a response", partition=self.partition)
 
-    def _handle(self, queued: QueuedOperation, now_ms: int, batch: Batch) -> None:
+    def _handle(self, queued: QueuedOperation, now_ms: int, batch: Batch) -> int:
+        """Handle an operation; returns the weight of its decision."""
         context, key = queued.context, queued.key
         context.now_ms = now_ms
         if key in self._failed:
             self.failed_keys.asked(queued, key, now_ms)
             self._fail(queued, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-            return
+            return 0
         if context.request_id is not None:
             batch.queued.append(queued)
         decided = self._decide(queued, batch)
         if decided is None:
-            return
+            self._is_partial = False
+            return 0
         decision = decided[0]
         if key is None:
             self._apply_to_all(queued, decision, batch)
@@ -316,6 +329,7 @@ class Shard(Generic[Machine]):
             self._fail(queued, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         elif (decision.events and not decision.keeps_membership) or context.request_id is None:
             self._advance(key, context, batch)
+        return decision.weight
 
     def _apply(self, key: str, decided: Decided, now_ms: int, batch: Batch) -> bool:
         """Apply and store a decision about a key; False if that broke an invariant: the key failed."""
@@ -337,7 +351,7 @@ class Shard(Generic[Machine]):
             events.setdefault(event.group_id, []).append(event)
         for key, of_key in events.items():
             # With the marker, as its events say what it does to the key; it is stored once, after all of them.
-            part = Decision(tuple(of_key), marker=decision.marker)
+            part = Decision(tuple(of_key), marker=decision.marker, is_partial=decision.is_partial)
             try:
                 records = self.machine.records(key, part)
                 batch.check(records)
@@ -346,7 +360,11 @@ class Shard(Generic[Machine]):
                 continue
             if self._apply(key, (part, records), context.now_ms, batch):
                 self._advance(key, context, batch)
-        if decision.marker is not None:
+        self._is_partial = decision.is_partial
+        if decision.is_partial:
+            if context.request_id is not None:
+                batch.queued.pop()  # it is in the queue again
+        elif decision.marker is not None:
             batch.store_marker(decision.marker)
         elif context.request_id is None:
             self.failed_keys.missed(queued)
@@ -416,6 +434,7 @@ class Shard(Generic[Machine]):
         """Forget the state, and answer the requests of a batch, those that wait in it and those that are queued."""
         self.failed_keys.clear()
         self.store.drop_held_audit()
+        self._is_partial = False
         waiting = self.machine.unload()
         for queued in batch.queued:
             self._fail(queued, error)

@@ -128,10 +128,11 @@ def make_transaction_coordinator(
             when_durable,
             partitions.is_disk_failure,
         )
-        return Shard(index, TransactionStateMachine(wheel, addresses.transactional_ids), store, pending)
+        machine = TransactionStateMachine(wheel, addresses.transactional_ids, store.batch_bytes_max)
+        return Shard(index, machine, store, pending)
 
     markers = MarkerSender(
-        marker_writer.write,
+        marker_writer.write_own,
         complete,
         slices,
         scheduler,

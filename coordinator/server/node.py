@@ -451,6 +451,7 @@ class Node:
                 leads=partitions.leads,
                 log_bytes=lambda topic, partition: partitions.get(topic, partition).size_bytes,
                 transactions=self.parts.transactions.counts,
+                oldest_transactions=self._producers.oldest_transactions,
                 now_ms=self._clock.now_ms,
                 compaction=self._cleaner.counts,
                 offline_log_directories=lambda: len(self._directories.offline_paths()),

@@ -100,7 +100,7 @@ def _check(transaction: Transaction, request: EndTxnRequest, *, bumps_epoch: boo
     is_complete = state in (COMPLETE_COMMIT, COMPLETE_ABORT)
     if bumps_epoch and is_complete:
         is_current = is_current or is_retry
-    if not is_current:
+    if not is_current or request.producer_epoch >= EPOCH_MAX:
         return ErrorCode.PRODUCER_FENCED
     if state is ONGOING:
         return None
@@ -118,10 +118,11 @@ def _prepared(
     transaction: Transaction, state: TransactionState, client_version: int, next_id: int, now_ms: int
 ) -> Transaction:
     """The outcome is decided. From transaction version 2 on, the markers have the next epoch."""
-    bumps_epoch = client_version >= EPOCH_BUMP_VERSION
+    # A transaction of the last epoch, which an earlier version of this server may have stored, has no later one.
+    bumps_epoch = client_version >= EPOCH_BUMP_VERSION and transaction.epoch < EPOCH_MAX
     return transaction._replace(
         state=state,
-        epoch=min(transaction.epoch + 1, EPOCH_MAX) if bumps_epoch else transaction.epoch,
+        epoch=transaction.epoch + 1 if bumps_epoch else transaction.epoch,
         last_epoch=transaction.epoch if bumps_epoch else transaction.last_epoch,
         previous_producer_id=transaction.producer_id,
         next_producer_id=next_id,
@@ -129,7 +130,7 @@ def _prepared(
         # Without partitions no transaction has begun.
         started_ms=transaction.started_ms if transaction.state is ONGOING else now_ms,
         partitions=transaction.partitions if transaction.state is ONGOING else frozenset(),
-        client_version=client_version,
+        client_version=client_version if bumps_epoch else 0,
     )
 
 
@@ -145,6 +146,9 @@ def abort_timed_out(transaction: Transaction | None, request: None, context: Ope
     """Abort the transaction if it has been open for longer than its timeout (`transaction.timeout.ms`)."""
     if transaction is None or transaction.state is not ONGOING:
         return NOTHING
+    if transaction.started_ms > context.now_ms:
+        # The clock was ahead when it began. It has its whole timeout from now on.
+        return decided(context, None, changed(transaction, transaction._replace(started_ms=context.now_ms)))
     if transaction.started_ms + transaction.timeout_ms >= context.now_ms:
         return NOTHING
     aborted = abort_of_coordinator(transaction, context.now_ms)

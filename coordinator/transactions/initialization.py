@@ -18,12 +18,15 @@ from coordinator.transactions.states import EMPTY, ONGOING, PREPARED
 from coordinator.transactions.transaction import LAST_EPOCH, NO_EPOCH, NO_PRODUCER_ID, NO_TIMESTAMP, Transaction
 
 API: Final = "InitProducerId"
+TRANSACTIONAL_ID_LENGTH_MAX: Final = 1_024
+"""In characters. Kafka takes 32,767 bytes, but Kafka Streams and Flink need less than 200; it is kept for each id."""
 
 
 def prepare(request: InitProducerIdRequest, context: OperationContext) -> InitProducerIdRequest | Answer:
     """What can be answered without the transactional id."""
     error = ErrorCode.NONE
-    if not request.transactional_id or not names_whole_producer(request):
+    transactional_id = request.transactional_id or ""
+    if not 0 < len(transactional_id) <= TRANSACTIONAL_ID_LENGTH_MAX or not names_whole_producer(request):
         error = ErrorCode.INVALID_REQUEST
     elif not 0 < request.transaction_timeout_ms <= context.config[TRANSACTION_MAX_TIMEOUT_MS]:
         error = ErrorCode.INVALID_TRANSACTION_TIMEOUT

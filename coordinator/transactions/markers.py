@@ -23,11 +23,19 @@ SETTLED: Final = frozenset(
     {
         ErrorCode.NONE,
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,  # it was deleted
-        ErrorCode.INVALID_PRODUCER_EPOCH,  # a later transaction has begun there
-        ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+        ErrorCode.INVALID_PRODUCER_EPOCH,  # a later transaction is open there, so that this one has its marker
     }
 )
 """The results after which a partition needs no marker any more."""
+TRANSIENT: Final = frozenset(
+    {
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.KAFKA_STORAGE_ERROR,  # its cause is in the log already
+    }
+)
 
 
 class Timers(Protocol):
@@ -37,7 +45,7 @@ class Timers(Protocol):
 
 
 WriteMarker = Callable[[str, int, Marker], Steps[ErrorCode]]
-"""(topic, partition, marker) → NONE, or why it could not be written (`MarkerWriter.write`)."""
+"""(topic, partition, marker) → NONE, or why it could not be written (`MarkerWriter.write_own`)."""
 
 CompleteOffsets = Callable[[int, TransactionMarker, Callable[[ErrorCode], None]], None]
 """(partition of `__consumer_offsets`, marker, reply): ends the transaction in the groups of the partition."""
@@ -46,7 +54,7 @@ CompleteOffsets = Callable[[int, TransactionMarker, Callable[[ErrorCode], None]]
 class Sending:
     """The markers of one transaction."""
 
-    __slots__ = ("is_writing", "marker", "remaining", "retry_ms", "transaction", "waiting")
+    __slots__ = ("failures", "is_writing", "marker", "remaining", "retry_ms", "transaction", "waiting")
 
     def __init__(self, transaction: Transaction, coordinator_epoch: int) -> None:
         self.transaction = transaction
@@ -62,6 +70,8 @@ class Sending:
         self.waiting: set[TopicPartition] = set()
         """Partitions of `__consumer_offsets` whose reply is awaited."""
         self.retry_ms = RETRY_MS_AT_FIRST
+        self.failures: dict[TopicPartition, ErrorCode] = {}
+        """Partition → why its marker could not be written in the last try."""
 
 
 class MarkerRetryKey(NamedTuple):
@@ -166,6 +176,8 @@ class MarkerSender:
     def _settle(self, sending: Sending, tp: TopicPartition, error: ErrorCode) -> None:
         if error in SETTLED:
             sending.remaining.discard(tp)
+        else:
+            sending.failures[tp] = error
 
     def _check(self, sending: Sending) -> None:
         """Complete the transaction when there is nothing left to write; else try again later."""
@@ -173,6 +185,7 @@ class MarkerSender:
         if sending.is_writing or sending.waiting or self._sending.get(transactional_id) is not sending:
             return
         if sending.remaining:
+            self._log_failures(sending)
             self._timers.start(MarkerRetryKey(sending), self._now_ms() + sending.retry_ms)
             sending.retry_ms = min(sending.retry_ms * 2, RETRY_MS_AT_MOST)
             return
@@ -180,6 +193,24 @@ class MarkerSender:
             self._complete(sending)
         else:
             self._when_durable(lambda _: self._durable(sending))
+
+    def _log_failures(self, sending: Sending) -> None:
+        """Report partitions whose marker cannot be written, at once or, if that often passes, after some seconds."""
+        failures, sending.failures = sending.failures, {}
+        is_late, is_first = sending.retry_ms == RETRY_MS_AT_MOST, sending.retry_ms == RETRY_MS_AT_FIRST
+        if not is_late:
+            failures = {tp: error for tp, error in failures.items() if is_first and error not in TRANSIENT}
+        if not failures:
+            return
+        (topic, partition), error = next(iter(failures.items()))
+        logger.error(
+            "cannot write the markers of a transaction, which does not end until then",
+            transactional_id=sending.transaction.transactional_id,
+            partitions=len(failures),
+            first=f"{topic}-{partition}",
+            error=error.name,
+            retry_ms=sending.retry_ms,
+        )
 
     def _durable(self, sending: Sending) -> None:
         """Complete the transaction. A marker in a log directory that has failed meanwhile is written again later."""

@@ -11,7 +11,7 @@ from coordinator.core.committed_offsets import TopicPartition
 from coordinator.core.decision import Decision, OperationContext
 from coordinator.transactions.decisions import changed, decided
 from coordinator.transactions.states import IDLE, ONGOING, PREPARED
-from coordinator.transactions.transaction import Transaction
+from coordinator.transactions.transaction import EPOCH_MAX, Transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def _check(transaction: Transaction | None, request: PartitionsRequest) -> Error
         return ErrorCode.CONCURRENT_TRANSACTIONS
     if transaction is None or transaction.producer_id != request.producer_id:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
-    if transaction.epoch != request.producer_epoch:
+    if transaction.epoch != request.producer_epoch or request.producer_epoch >= EPOCH_MAX:
         return ErrorCode.PRODUCER_FENCED
     if transaction.state in PREPARED:
         return ErrorCode.CONCURRENT_TRANSACTIONS

@@ -1,19 +1,23 @@
 """The transactional ids of one partition of `__transaction_state`. Counterpart in Kafka: `TransactionStateManager`."""
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
+from coordinator.config.key import INT32_MAX
 from coordinator.core.address_limits import Creations
 from coordinator.core.causes import Cause
 from coordinator.core.decision import NOTHING, Decision, OperationContext
 from coordinator.core.stored_batch import StoredBatch
-from coordinator.runtime.batch import AuditWrite, Batch, QueuedOperation
+from coordinator.runtime.batch import AuditWrite, Batch, QueuedOperation, RecordsTooLarge
 from coordinator.runtime.interfaces import AuditRecord, Store
 from coordinator.timers.wheel import TimerWheel
 from coordinator.transactions.events import TransactionChanged, TransactionEvent
 from coordinator.transactions.states import ONGOING, PREPARED
 from coordinator.transactions.stored import StoredTransactions, records_of
 from coordinator.transactions.transaction import Transaction
+
+BYTES_TO_END: Final = 64
+"""The record of a prepared transaction is larger than that of the open one: it may name two more producer ids."""
 
 
 class WakeKey(NamedTuple):
@@ -25,8 +29,12 @@ class WakeKey(NamedTuple):
 class TransactionStateMachine:
     """Transactions by transactional id."""
 
-    def __init__(self, wheel: TimerWheel, created: Creations | None = None) -> None:
-        """`created` gets to know which transactional ids the clients of each address create."""
+    def __init__(self, wheel: TimerWheel, created: Creations | None = None, batch_bytes_max: int = INT32_MAX) -> None:
+        """`created` gets to know which transactional ids the clients of each address create.
+
+        `batch_bytes_max` is how large a record batch of the log may be.
+        """
+        self._open_bytes_max = batch_bytes_max - BYTES_TO_END
         self._created = created
         self.transactions: dict[str, Transaction] = {}
         self.to_complete: list[Transaction] = []
@@ -57,7 +65,15 @@ class TransactionStateMachine:
         return None
 
     def records(self, key: str, decision: Decision) -> list[StoredBatch]:
-        return records_of(cast("tuple[TransactionEvent, ...]", decision.events))
+        events = cast("tuple[TransactionEvent, ...]", decision.events)
+        records = records_of(events)
+        for event, batch in zip(events, records, strict=True):
+            is_open = isinstance(event, TransactionChanged) and event.after.state is ONGOING
+            if is_open and batch.size_bytes > self._open_bytes_max:
+                raise RecordsTooLarge(
+                    f"a transaction of {batch.size_bytes} bytes, at most {self._open_bytes_max} leave room for its end"
+                )
+        return records
 
     def apply(self, key: str, decision: Decision, now_ms: int, batch: Batch) -> None:
         for event in cast("tuple[TransactionEvent, ...]", decision.events):

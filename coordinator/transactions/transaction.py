@@ -11,6 +11,7 @@ NO_TIMESTAMP: Final = -1
 LAST_EPOCH: Final = 32_766
 """A producer with this epoch or a later one gets another id. One more is left for an abort by the coordinator."""
 EPOCH_MAX: Final = 32_767
+"""No producer ever gets it: it is that of the markers with which the last transaction of a producer id ends."""
 EPOCH_BUMP_VERSION: Final = 2
 """From this version of the client's transactions on, each transaction has an epoch of its own (KIP-890)."""
 

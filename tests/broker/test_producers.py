@@ -1,5 +1,6 @@
 """How long producers are remembered, and how many: time, number, and a log that is damaged."""
 
+import sys
 import tracemalloc
 from typing import Final
 
@@ -38,8 +39,13 @@ def send(
     return ErrorCode(broker.produce("orders", data, partition).error_code)
 
 
-def header_of(producer_id: int, sequence: int = 0) -> BatchHeader:
-    fields = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": sequence}
+def header_of(producer_id: int, sequence: int = 0, *, is_transactional: bool = False) -> BatchHeader:
+    fields = {
+        "producer_id": producer_id,
+        "producer_epoch": 0,
+        "base_sequence": sequence,
+        "is_transactional": is_transactional,
+    }
     return batch_headers(batch(b"value", **fields))[0]
 
 
@@ -127,6 +133,60 @@ def test_one_producer_too_many_takes_the_place_of_the_one_that_is_silent_for_the
     assert send(broker, 4, 0) == NONE
     assert [send(broker, producer_id, 9) for producer_id in (1, 3, 4)] == [GAP] * 3
     assert send(broker, 2, 9) == NONE, "forgotten"
+
+
+def states_of(count: int) -> ProducerStates:
+    return ProducerStates(ProducerLimits(DAY_MS, count))
+
+
+def test_invented_producers_of_one_client_do_not_push_out_those_of_others():
+    states = states_of(100)
+    for sequence in (0, 1):
+        states.update(header_of(1, sequence), address="victim")
+    for producer_id in range(1_000, 2_000):
+        for sequence in (0, 1):
+            states.update(header_of(producer_id, sequence), address="attacker")
+    assert 1 in dict(states.snapshot())
+    assert len(states) == 100
+
+
+def test_producers_that_wrote_one_batch_go_first():
+    states = states_of(10)
+    for sequence in (0, 1):
+        states.update(header_of(1, sequence), address="one")
+    for producer_id in range(100, 200):
+        states.update(header_of(producer_id, 0), address="one")
+    assert list(dict(states.snapshot())) == [1, *range(191, 200)]
+
+
+def test_a_client_with_few_producers_takes_a_place_of_the_one_with_most():
+    states = states_of(10)
+    for producer_id in range(2):
+        states.update(header_of(producer_id, 0), address="few")
+    for producer_id in range(100, 108):
+        states.update(header_of(producer_id, 0), address="many")
+    states.update(header_of(50, 0), address="new")
+    assert sorted(dict(states.snapshot())) == [0, 1, 50, *range(101, 108)]
+
+
+def test_many_open_transactions_do_not_make_each_new_producer_expensive():
+    states = states_of(10)
+    for producer_id in range(5_000):
+        states.update(header_of(producer_id, 0, is_transactional=True))
+    calls = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += 1
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        states.update(header_of(10_000, 0))
+    finally:
+        sys.setprofile(before)
+    assert calls < 200
+    assert len(states.open) == 5_000
 
 
 def test_a_producer_takes_a_kilobyte_at_most():

@@ -96,8 +96,8 @@ def test_what_is_replayed_is_what_each_record_says(batches, records_at_once, bat
         while replay.step(records_at_once):
             continue
     assert contents(replayed) == contents(twin)
-    assert [dict(group.offsets.pending) for group in replayed.groups.values()] == [
-        dict(group.offsets.pending) for group in twin.groups.values()
+    assert [group.offsets.pending for group in replayed.groups.values()] == [
+        group.offsets.pending for group in twin.groups.values()
     ]
     assert replay.next_offset == offset
 

@@ -88,5 +88,5 @@ def test_a_group_that_is_not_there():
 def test_pending_transactional_offsets_are_deleted_too():
     group = group_in(GroupState.EMPTY)
     pending = TopicPartition("pending", 0)
-    group.offsets.put_pending(7, pending, CommittedOffset(1, -1, "", 0))
+    group.offsets.put_pending(7, "pending", {0: CommittedOffset(1, -1, "", 0)})
     assert delete(group, pending) == (ErrorCode.NONE, {pending: ErrorCode.NONE}, (pending,))

@@ -91,7 +91,7 @@ def test_an_expiry_time_of_its_own_wins_over_retention():
 
 def test_what_an_open_transaction_has_a_position_for_stays_and_so_does_the_group():
     group = group_in(GroupState.EMPTY, "consumer", ("t", "held"), state_since_ms=COMMITTED_MS)
-    group.offsets.put_pending(7, TopicPartition("held", 0), position())
+    group.offsets.put_pending(7, "held", {0: position()})
     assert expired(group, COMMITTED_MS + RETENTION_MS) == ((TopicPartition("t", 0),), False)
 
 
@@ -99,7 +99,7 @@ def test_an_empty_group_without_offsets_goes_at_once():
     group = group_with("g", protocol_type="consumer", state_since_ms=COMMITTED_MS)
     (removed,) = expire(group, None, context(COMMITTED_MS, settings=SETTINGS)).events
     assert removed == GroupRemoved(group_id="g", at_ms=COMMITTED_MS, cause=Cause.NO_OFFSETS)
-    group.offsets.put_pending(7, TopicPartition("held", 0), position())
+    group.offsets.put_pending(7, "held", {0: position()})
     assert expire(group, None, context(COMMITTED_MS, settings=SETTINGS)).events == ()
 
 

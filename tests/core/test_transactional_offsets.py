@@ -4,8 +4,13 @@ from hypothesis import strategies as st
 
 from _wire.errors import ErrorCode
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
+from _wire.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
 from coordinator.core import offset_fetch, transactional_offsets
-from coordinator.core.committed_offsets import Producer, TopicPartition, TransactionMarker
+from coordinator.core.committed_offsets import Producer, TransactionMarker
 from coordinator.core.group import Group
 from coordinator.core.offset_events import TransactionCompleted
 from coordinator.core.offset_records import CommittedOffset
@@ -15,7 +20,6 @@ from coordinator.runtime.store import LogStore
 from tests.core.deciding import context
 from tests.simulation.simulation import GROUP_ID, Simulation, replay
 
-WHERE = TopicPartition("t", 0)
 ONE, OTHER = Producer(1, 0), Producer(2, 0)
 
 
@@ -209,10 +213,40 @@ def test_replay_and_load_give_the_same_group():
 def test_a_marker_finds_every_group_of_its_partition(committed):
     groups = {name: Group(name) for name in ("a", "b", "c")}
     for name in ("a", "b"):
-        groups[name].offsets.put_pending(ONE.producer_id, WHERE, CommittedOffset(1, -1, "", 0))
+        groups[name].offsets.put_pending(ONE.producer_id, "t", {0: CommittedOffset(1, -1, "", 0)})
     marker = TransactionMarker(ONE, committed, coordinator_epoch=0)
     decision = transactional_offsets.complete(groups, marker, context(5))
     assert decision.events == tuple(
         TransactionCompleted(group_id=name, at_ms=5, producer=ONE, committed=committed) for name in ("a", "b")
     )
     assert decision.marker == marker
+
+
+def test_a_group_has_so_many_pending_offsets_at_most():
+    limit = {"group.max.pending.offsets": "3"}
+    group = Group(GROUP_ID)
+
+    def ask(producer, *partitions, version=5):
+        asked = [TxnOffsetCommitRequestPartition(partition_index=index, committed_offset=1) for index in partitions]
+        request = TxnOffsetCommitRequest(
+            transactional_id="id",
+            group_id=GROUP_ID,
+            producer_id=producer.producer_id,
+            producer_epoch=0,
+            generation_id=-1,
+            topics=[TxnOffsetCommitRequestTopic(name="t", partitions=asked)],
+        )
+        decision = transactional_offsets.commit(group, request, context(version=version, settings=limit))
+        for event in decision.events:
+            event.apply(group)
+        (reply,) = decision.replies
+        return {ErrorCode(each.error_code) for each in reply.response.topics[0].partitions}
+
+    assert ask(ONE, 0, 1, 2, 3) == {ErrorCode.TRANSACTION_ABORTABLE}
+    assert ask(ONE, 0, 1) == {ErrorCode.NONE}
+    assert ask(OTHER, 0) == {ErrorCode.NONE}
+    assert ask(OTHER, 0, 1) == {ErrorCode.TRANSACTION_ABORTABLE}
+    assert ask(OTHER, 1, version=3) == {ErrorCode.POLICY_VIOLATION}
+    assert ask(ONE, 0, 1) == {ErrorCode.NONE}, "committed again: no more offsets are pending"
+    group.offsets.complete_transaction(ONE.producer_id, True)
+    assert ask(OTHER, 0, 1) == {ErrorCode.NONE}

@@ -20,6 +20,7 @@ SETTINGS = {
     "socket.request.max.bytes": str(FRAME_BYTES_MAX),
     "offsets.topic.num.partitions": "2",
     "max.broker.partitions": "1000",
+    "write.txn.markers.enable": "true",
     "max.groups.per.ip": "1000",
     "max.pending.members.per.ip": "1000",
 }

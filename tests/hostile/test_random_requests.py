@@ -22,6 +22,7 @@ CALLS_OF_A_TURN_MAX = 200_000
 SETTINGS = {
     "socket.request.max.elements": str(ELEMENTS_MAX),
     "max.broker.partitions": "20000",
+    "write.txn.markers.enable": "true",
     "queued.max.request.bytes": "20000000",
     "connections.max.unsent.bytes": "20000000",
     "group.initial.rebalance.delay.ms": "3000",

@@ -196,8 +196,8 @@ MUTANTS: Final = (
     Mutant(
         "snapshots go behind the events of their batch",
         SHARD,
-        "self._queue.appendleft(queued)",
-        "self._queue.append(queued)",
+        "        self._queue.appendleft(queued)\n\n    @property",
+        "        self._queue.append(queued)\n\n    @property",
     ),
     Mutant(
         "a reload does not say that an append failed",

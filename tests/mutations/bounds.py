@@ -16,6 +16,7 @@ MEMBERS: Final = "coordinator/core/members.py"
 RUNTIME: Final = "coordinator/runtime/coordinator_runtime.py"
 SHARD: Final = "coordinator/runtime/shard.py"
 GROUPS: Final = "coordinator/server/handlers/groups.py"
+PORTIONS: Final = "coordinator/server/handlers/portions.py"
 
 MUTANTS: Final = (
     Mutant(
@@ -160,7 +161,10 @@ MUTANTS: Final = (
         "a turn handles all that is queued", SHARD, "while self._queue and used < operations_max:", "while self._queue:"
     ),
     Mutant(
-        "an operation over all groups counts as one", SHARD, "1 + self.machine.key_count // KEYS_PER_OPERATION", "1"
+        "an operation over all groups counts as one",
+        SHARD,
+        "used += self.machine.key_count // KEYS_PER_OPERATION",
+        "used += 0",
     ),
     Mutant(
         "what a turn leaves is forgotten",
@@ -176,13 +180,13 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a request about many groups ends after a portion",
-        GROUPS,
+        PORTIONS,
         "        self.begin()\n\n    def send_error_response",
         "\n    def send_error_response",
     ),
     Mutant(
         "a response about many groups may be of any size",
-        GROUPS,
+        PORTIONS,
         "if self._response_bytes > self._node.config[SOCKET_REQUEST_MAX_BYTES]:",
         "if False:",
     ),

@@ -16,8 +16,8 @@ MUTANTS: Final = (
     Mutant(
         "the checks do not know the end of a transaction",
         "coordinator/runtime/shard.py",
-        "part = Decision(tuple(of_key), marker=decision.marker)",
-        "part = Decision(tuple(of_key))",
+        "part = Decision(tuple(of_key), marker=decision.marker, is_partial=decision.is_partial)",
+        "part = Decision(tuple(of_key), is_partial=decision.is_partial)",
     ),
     Mutant(
         "a decision that changes its group passes the checks",

@@ -186,8 +186,8 @@ REBUILD_MUTANTS: Final = (
     Mutant(
         "a rebuilt group has no sessions",
         STATE_MACHINE,
-        "            self.groups[key] = group\n            self._start_sessions(group.classic, now_ms)\n",
-        "            self.groups[key] = group\n",
+        "            self._start_sessions(group.classic, now_ms)\n        batch",
+        "        batch",
     ),
     Mutant(
         "a rebuilt group keeps the offsets in topics that were deleted meanwhile",

@@ -5,6 +5,7 @@ from typing import Final
 from tests.mutations.mutant import Mutant
 
 GROUPS: Final = "coordinator/server/handlers/groups.py"
+PORTIONS: Final = "coordinator/server/handlers/portions.py"
 ADMIN: Final = "coordinator/core/admin.py"
 OFFSET_FETCH: Final = "coordinator/core/offset_fetch.py"
 DISPATCHER: Final = "coordinator/server/request_dispatcher.py"
@@ -36,9 +37,9 @@ MUTANTS: Final = (
     ),
     Mutant(
         "the groups of a request are answered in the wrong order",
-        GROUPS,
-        "for part_id, (group_id, part) in zip(part_ids, parts, strict=True):",
-        "for part_id, (group_id, part) in zip(part_ids, reversed(parts), strict=True):",
+        PORTIONS,
+        "for part_id, (key, part) in zip(part_ids, parts, strict=True):",
+        "for part_id, (key, part) in zip(part_ids, reversed(parts), strict=True):",
     ),
     Mutant(
         "only the first partitions are listed",
@@ -48,7 +49,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "the parts of a request have no version",
-        GROUPS,
+        PORTIONS,
         "        part_id, context.api_version, context.client_id,",
         "        part_id, 0, context.client_id,",
     ),

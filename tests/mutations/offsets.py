@@ -5,6 +5,7 @@ from typing import Final
 from tests.mutations.mutant import Mutant
 
 COMMITTED_OFFSETS: Final = "coordinator/core/committed_offsets.py"
+PENDING_OFFSETS: Final = "coordinator/core/pending_offsets.py"
 OFFSET_COMMIT: Final = "coordinator/core/offset_commit.py"
 OFFSET_FETCH: Final = "coordinator/core/offset_fetch.py"
 OFFSET_DELETE: Final = "coordinator/core/offset_delete.py"
@@ -16,8 +17,8 @@ COMMITTED_MUTANTS: Final = (
     Mutant(
         "a later commit does not replace the pending offset of a transaction",
         COMMITTED_OFFSETS,
-        "                    self.pending[producer_id, tp] = None\n",
-        "                    pass\n",
+        "            self.pending.supersede(topic, offsets)\n",
+        "            pass\n",
     ),
     Mutant(
         "a topic without committed offsets is kept",
@@ -28,26 +29,45 @@ COMMITTED_MUTANTS: Final = (
     Mutant(
         "a deleted offset comes back with its transaction",
         COMMITTED_OFFSETS,
-        "        for key in [key for key in self.pending if key[1] == tp]:\n",
-        "        for key in [key for key in self.pending if not key]:\n",
+        "            self.pending.remove_partition(tp.topic, tp.partition)\n",
+        "            pass\n",
     ),
     Mutant(
         "an offset committed twice in a transaction keeps its old place",
-        COMMITTED_OFFSETS,
-        "self.pending.pop((producer_id, tp), None)",
-        "self.pending.get((producer_id, tp), None)",
+        PENDING_OFFSETS,
+        "        of_topic.orders.update(zip(offsets, range(first, self.last_order + 1), strict=True))\n",
+        "        for order, partition in enumerate(offsets, first):\n"
+        "            of_topic.orders.setdefault(partition, order)\n",
     ),
     Mutant(
         "the offsets of an aborted transaction count",
-        COMMITTED_OFFSETS,
-        "if committed and offset is not None:",
-        "if offset is not None:",
+        PENDING_OFFSETS,
+        "is_last = committed and not self._is_superseded",
+        "is_last = not self._is_superseded",
     ),
     Mutant(
         "an earlier transaction overwrites the offsets of a later one",
-        COMMITTED_OFFSETS,
-        "self.pending.update(dict.fromkeys(other for other in earlier if other[1] == tp))",
-        "self.pending.update({})",
+        PENDING_OFFSETS,
+        "                    if is_last:\n                        self.superseded",
+        "                    if not is_last:\n                        self.superseded",
+    ),
+    Mutant(
+        "a part of a transaction completes all of it",
+        PENDING_OFFSETS,
+        "left = of_producer.count if offsets_max is None else min(offsets_max, of_producer.count)",
+        "left = of_producer.count",
+    ),
+    Mutant(
+        "the last part of a marker is not stored",
+        TRANSACTIONS,
+        "            return Decision((*events, completed), is_partial=True)\n",
+        "            return Decision((*events, completed), replies=(Reply(context.request_id or 0, NONE),))\n",
+    ),
+    Mutant(
+        "a group may have any number of pending offsets",
+        TRANSACTIONS,
+        "    return pending.count_with(producer_id, accepted) > offsets_max\n",
+        "    return False\n",
     ),
 )
 
@@ -145,8 +165,8 @@ COMMIT_MUTANTS: Final = (
     Mutant(
         "a transaction is completed in groups that have none of its offsets",
         TRANSACTIONS,
-        "        if any(each == producer_id for each, _ in group.offsets.pending)\n",
-        "        if group.offsets.pending\n",
+        "        if not count:\n            continue\n",
+        "        if not group.offsets.pending:\n            continue\n",
     ),
 )
 
@@ -160,8 +180,8 @@ FETCH_AND_DELETE_MUTANTS: Final = (
     Mutant(
         "pending offsets hide committed ones from every reader",
         OFFSET_FETCH,
-        "    if request.require_stable and offsets.pending:\n",
-        "    if offsets.pending:\n",
+        "    if request.require_stable and offsets.pending is not None:\n",
+        "    if offsets.pending is not None:\n",
     ),
     Mutant(
         "OffsetDelete of an empty group id looks for that group",
@@ -196,14 +216,14 @@ FETCH_AND_DELETE_MUTANTS: Final = (
     Mutant(
         "offsets that are not committed are deleted",
         OFFSET_DELETE,
-        "forgotten = tuple(tp for tp in dict.fromkeys(partitions) if tp in known)",
+        "forgotten = tuple(tp for tp in dict.fromkeys(partitions) if group.offsets.has_any(tp))",
         "forgotten = tuple(dict.fromkeys(partitions))",
     ),
     Mutant(
         "an offset that is named twice is deleted twice",
         OFFSET_DELETE,
-        "forgotten = tuple(tp for tp in dict.fromkeys(partitions) if tp in known)",
-        "forgotten = tuple(tp for tp in partitions if tp in known)",
+        "forgotten = tuple(tp for tp in dict.fromkeys(partitions) if group.offsets.has_any(tp))",
+        "forgotten = tuple(tp for tp in partitions if group.offsets.has_any(tp))",
     ),
     Mutant(
         "a load keeps the offsets of a topic that was deleted and created again",

@@ -8,6 +8,7 @@ VALIDATOR: Final = "_wire/batch_validator.pyx"
 FRAMES: Final = "_wire/compressed_frames.pyx"
 PRODUCE: Final = "coordinator/broker/produce.py"
 PRODUCERS: Final = "coordinator/broker/producers.py"
+PRODUCER_SHARES: Final = "coordinator/broker/producer_shares.py"
 DIRECTORY: Final = "coordinator/broker/producer_directory.py"
 
 VALIDATOR_MUTANTS: Final = (
@@ -148,15 +149,27 @@ PRODUCER_MUTANTS: Final = (
     ),
     Mutant(
         "the producer that was first seen the longest time ago is forgotten",
-        PRODUCERS,
-        "        self._producers.move_to_end(producer_id)\n",
-        "",
+        PRODUCER_SHARES,
+        "            share.others.move_to_end(producer_id)\n",
+        "            pass\n",
     ),
     Mutant(
         "the newest of too many producers is forgotten",
-        PRODUCERS,
-        "next((each for each in self._producers if",
-        "next((each for each in reversed(self._producers) if",
+        PRODUCER_SHARES,
+        "                producer_id = next(iter(producers))\n",
+        "                producer_id = next(reversed(producers))\n",
+    ),
+    Mutant(
+        "invented producers push out those of other clients",
+        PRODUCER_SHARES,
+        "            share = max(self._shares.values(), key=len)\n",
+        "            share = min(self._shares.values(), key=len)\n",
+    ),
+    Mutant(
+        "producers that wrote one batch go last",
+        PRODUCER_SHARES,
+        "for producers in (share.single, share.others):",
+        "for producers in (share.others, share.single):",
     ),
     Mutant(
         "a producer expires a millisecond late",

@@ -302,7 +302,7 @@ LOAD_MUTANTS: Final = (
     Mutant(
         "a commit during a transaction does not replace what that has pending",
         "coordinator/core/stored.py",
-        "offsets.by_topic.setdefault(topic, {}), not offsets.pending",
+        "offsets.by_topic.setdefault(topic, {}), offsets.pending is None",
         "offsets.by_topic.setdefault(topic, {}), True",
     ),
     Mutant(

@@ -117,8 +117,8 @@ RECORD_MUTANTS: Final = (
     Mutant(
         "a marker that is read completes no transaction",
         STORED,
-        "                self.groups[group_id].offsets.complete_transaction(producer.producer_id, committed)\n",
-        "                pass\n",
+        "                group.offsets.complete_transaction(producer_id, committed, OFFSETS_PER_STEP)\n",
+        "                break\n",
     ),
 )
 

@@ -47,8 +47,8 @@ COORDINATOR_MUTANTS: Final = (
     Mutant(
         "a producer of an older epoch may add partitions",
         PARTITIONS,
-        "    if transaction.epoch != request.producer_epoch:\n",
-        "    if transaction.epoch < request.producer_epoch:\n",
+        "    if transaction.epoch != request.producer_epoch or",
+        "    if transaction.epoch < request.producer_epoch or",
     ),
     Mutant(
         "partitions may be added while markers are written",
@@ -77,7 +77,7 @@ COORDINATOR_MUTANTS: Final = (
     Mutant(
         "the markers of transaction version 2 keep the epoch",
         END,
-        "        epoch=min(transaction.epoch + 1, EPOCH_MAX) if bumps_epoch else transaction.epoch,\n",
+        "        epoch=transaction.epoch + 1 if bumps_epoch else transaction.epoch,\n",
         "        epoch=transaction.epoch,\n",
     ),
     Mutant(
@@ -136,6 +136,42 @@ PARTITION_MUTANTS: Final = (
         PRODUCERS,
         "            if begun is None or begun is not verification:\n",
         "            if begun is None:\n                return ErrorCode.NONE\n            if False:\n",
+    ),
+    Mutant(
+        "a coordinator epoch that a client noted keeps the coordinator's marker away",
+        "coordinator/broker/transaction_markers.py",
+        "return self._write(topic, partition, marker, ProducerStates.check_own_marker)",
+        "return self._write(topic, partition, marker, ProducerStates.check_marker)",
+    ),
+    Mutant(
+        "any client may write markers",
+        "coordinator/server/handlers/transactional_writes.py",
+        "        if not self._node.config[WRITE_TXN_MARKERS_ENABLE]:\n",
+        "        if False:\n",
+    ),
+    Mutant(
+        "a marker that cannot be written counts as written",
+        MARKERS,
+        "        if error in SETTLED:\n",
+        "        if error is not None:\n",
+    ),
+    Mutant(
+        "the epoch of markers opens a transaction that never ends",
+        "coordinator/transactions/partitions.py",
+        " or request.producer_epoch >= EPOCH_MAX:",
+        ":",
+    ),
+    Mutant(
+        "an open transaction leaves no room for its end",
+        "coordinator/transactions/state_machine.py",
+        "BYTES_TO_END: Final = 64",
+        "BYTES_TO_END: Final = 0",
+    ),
+    Mutant(
+        "a transaction that began in the future never times out",
+        "coordinator/transactions/end.py",
+        "    if transaction.started_ms > context.now_ms:\n",
+        "    if transaction.started_ms < 0:\n",
     ),
     Mutant(
         "a verification outlives the marker",

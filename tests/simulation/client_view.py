@@ -164,8 +164,10 @@ class Ledger:
             where: Position(each.offset, each.metadata, each.expire_timestamp_ms)
             for where, each in committed_offsets(group).items()
         }
-        for (producer_id, where), each in group.offsets.pending.items():
+        pending = group.offsets.pending
+        for (producer_id, (topic, partition)), each in () if pending is None else pending.in_order():
             if each is not None:
+                where = TopicPartition(topic, partition)
                 self._order += 1
                 said = Position(each.offset, each.metadata, each.expire_timestamp_ms, self._order)
                 self.held_back[group_id, producer_id][where] = said

@@ -231,7 +231,7 @@ class SimulatedServer:
         """Queue a request, which is handled at once unless `is_batching`. Returns its id."""
         request_id = self.pending.register(waiting)
         context = OperationContext(request_id, version, name, "/127.0.0.1", self.environment, 0)
-        if operation.scope is Scope.SHARD:
+        if operation.scope in (Scope.SHARD, Scope.TRANSACTION):
             partition = self.coordinator.partition_of(group_id)
             self.coordinator.enqueue_for_shard(operation, partition, request, context)
         else:

@@ -248,20 +248,24 @@ class Simulation(SimulatedServer):
         member_id: str = "",
         instance_id: str | None = None,
         metadata: str = "",
+        group_id: str = GROUP_ID,
+        partition: int = 0,
     ) -> Sent:
-        partition = TxnOffsetCommitRequestPartition(
-            partition_index=0, committed_offset=offset, committed_metadata=metadata
+        asked = TxnOffsetCommitRequestPartition(
+            partition_index=partition, committed_offset=offset, committed_metadata=metadata
         )
         request = TxnOffsetCommitRequest(
-            group_id=GROUP_ID,
+            group_id=group_id,
             producer_id=producer.producer_id,
             producer_epoch=producer.producer_epoch,
             generation_id=generation_id,
             member_id=member_id,
             group_instance_id=instance_id,
-            topics=[TxnOffsetCommitRequestTopic(name="t", partitions=[partition])],
+            topics=[TxnOffsetCommitRequestTopic(name="t", partitions=[asked])],
         )
-        return self._submit(operations.TXN_OFFSET_COMMIT, request, "client", 5)
+        sent = Sent()
+        self.submit(operations.TXN_OFFSET_COMMIT, group_id, request, sent, "client", 5)
+        return sent
 
     def end_transaction(self, producer: Producer, committed: bool = True) -> Sent:
         marker = TransactionMarker(producer, committed, coordinator_epoch=0)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
+from coordinator.transactions.transaction import LAST_EPOCH
 from tests.model.memory_files import ProcessKilled
 from tests.transactions.world import LOST, PARTITIONS, World, offsets, orders
 
@@ -18,8 +19,17 @@ STEPS: Final = 60
 PRODUCERS: Final = 3
 TIMEOUT_MS: Final = 15_000
 SETTLED_MS: Final = 120_000
-SETTINGS: Final = {"log.roll.ms": "5000"}
-"""Segments are rolled often, so that there are snapshots and several transaction indexes."""
+EXPIRATION_MS: Final = 90_000
+SETTINGS: Final = {
+    "log.roll.ms": "5000",
+    "transactional.id.expiration.ms": str(EXPIRATION_MS),
+    "transaction.remove.expired.transaction.cleanup.interval.ms": "20000",
+}
+"""Segments are rolled often, so that there are snapshots and several transaction indexes; unused ids are forgotten."""
+EPOCHS_LEFT: Final = 6
+"""A producer with used epochs has no more than these before its producer id changes."""
+BYTES_OF_AN_END: Final = 450
+"""Written from EndTxn on until the transaction is complete: a kill within them comes between two of its steps."""
 NONE: Final = ErrorCode.NONE
 
 
@@ -135,6 +145,7 @@ class Producer:
                 self.sent.outcome = committed
                 self._next_transaction()
                 if self.bumps_epoch:
+                    self.play.seen["producer ids changed by EndTxn"] += answer.producer_id != self.producer_id
                     self.producer_id, self.epoch = answer.producer_id, answer.producer_epoch
                     self.sequences.clear()
                 return
@@ -153,6 +164,10 @@ class Play:
         self._values = 0
         versions = [self.random.choice((5, 5, 3)) for _ in range(PRODUCERS)]
         self.producers = [Producer(self, f"p{number}", version) for number, version in enumerate(versions)]
+        for producer in self.producers:
+            if self.random.random() < 0.3:
+                self.seen["begins with used epochs"] += 1
+                self.world.store_used_epochs(producer.name, LAST_EPOCH - self.random.randrange(EPOCHS_LEFT))
 
     def next_value(self) -> int:
         self._values += 1
@@ -179,8 +194,11 @@ class Play:
     def run(self, steps: int = STEPS) -> None:
         for _ in range(steps):
             kind = self.random.choices(
-                ("produce", "end", "offsets", "time", "kill", "stop", "full", "groups", "begin again"),
-                (40, 20, 8, 8, 8, 2, 3, 4, 3),
+                (
+                    *("produce", "end", "offsets", "time", "kill", "stop", "full", "groups", "begin again"),
+                    *("killed amid an end", "expiration"),
+                ),
+                (40, 20, 8, 8, 8, 2, 3, 4, 3, 5, 1),
             )[0]
             self.seen[kind] += 1
             producer = self.random.choice(self.producers)
@@ -195,6 +213,13 @@ class Play:
                     self.advance(self.random.randrange(20_000))
                 case "kill":
                     self.world.fs.bytes_until_kill = self.random.randrange(600)
+                case "killed amid an end":
+                    producer.produce()
+                    self.world.fs.bytes_until_kill = self.random.randrange(BYTES_OF_AN_END)
+                    producer.end()
+                    self.advance(1_000)
+                case "expiration":
+                    self.advance(2 * EXPIRATION_MS)
                 case "stop":
                     self.call(lambda: self.world.restart(clean=True))
                 case "full":

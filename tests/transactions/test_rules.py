@@ -3,9 +3,11 @@
 import pytest
 
 from _wire.errors import ErrorCode
+from coordinator.core.committed_offsets import TopicPartition
 from coordinator.transactions import operations
 from coordinator.transactions.end import Completed
 from coordinator.transactions.events import TransactionChanged
+from coordinator.transactions.state_machine import BYTES_TO_END
 from coordinator.transactions.states import TransactionState
 from tests.transactions.world import TIMEOUT_MS, World, offsets, orders
 
@@ -428,3 +430,100 @@ def test_every_state_has_kafkas_name():
         "Dead",
         "PrepareEpochFence",
     ]
+
+
+# ---- transactions that might never end
+
+
+def set_epoch(world: World, epoch: int) -> None:
+    shard = next(each for each in world.coordinator.shards if "t" in each.machine.transactions)
+    shard.machine.transactions["t"] = world.transaction("t")._replace(epoch=epoch)
+
+
+@pytest.mark.parametrize("api_version", [3, 5])
+def test_the_last_epoch_is_the_markers_and_no_producers(world, api_version):
+    pid = world.initialize().producer_id
+    set_epoch(world, 32_767)
+    assert world.add("t", pid, 32_767, orders(0)) == ErrorCode.PRODUCER_FENCED
+    for committed in (True, False):
+        ended = world.end("t", pid, 32_767, committed=committed, api_version=api_version)
+        assert ended.error_code == ErrorCode.PRODUCER_FENCED
+
+
+def test_the_epoch_of_a_timed_out_last_transaction_is_taken_from_nobody(world):
+    pid = world.initialize().producer_id
+    set_epoch(world, 32_766)
+    assert world.produce("t", pid, 32_766, 0, b"lost") == NONE
+    world.advance(2 * TIMEOUT_MS)
+    assert (world.transaction("t").epoch, state(world)) == (32_767, "CompleteAbort")
+    assert world.produce("t", pid, 32_767, 0) == ErrorCode.INVALID_PRODUCER_EPOCH
+    assert world.initialize(producer_id=pid, epoch=32_766).producer_id != pid
+    assert world.visible() == []
+    assert world.log().last_stable_offset == world.log().log_end_offset
+
+
+def test_a_transaction_of_the_last_epoch_from_an_earlier_version_ends(world):
+    pid = world.initialize().producer_id
+    set_epoch(world, 32_766)
+    assert world.produce("t", pid, 32_766, 0, b"lost") == NONE
+    set_epoch(world, 32_767)
+    batch_of_last_epoch = world.produce("t", pid, 32_767, 0, b"more")
+    assert batch_of_last_epoch == ErrorCode.INVALID_PRODUCER_EPOCH
+    world.advance(2 * TIMEOUT_MS)
+    assert state(world) == "CompleteAbort"
+    assert world.log().last_stable_offset == world.log().log_end_offset
+
+
+def test_a_transaction_that_can_be_stored_can_be_ended():
+    """Its record, one byte below the limit, has room for what the record of its end has more."""
+    world = World({"message.max.bytes": "2000", "transaction.state.log.segment.bytes": "1048576"})
+    shard_max = 1_900
+
+    def fill(transactional_id: str, epoch: int) -> int:
+        """Add partitions until no more is accepted; how many were."""
+        pid = world.initialize(transactional_id).producer_id
+        for shard in world.coordinator.shards:
+            shard.machine._open_bytes_max = shard_max - BYTES_TO_END
+            shard.store.batch_bytes_max = shard_max  # type: ignore[misc]
+            if transactional_id in shard.machine.transactions:
+                known = shard.machine.transactions[transactional_id]
+                shard.machine.transactions[transactional_id] = known._replace(epoch=epoch)
+        for number in range(1_000):
+            tp = TopicPartition("orders", number)
+            if world.add(transactional_id, pid, epoch, tp) != NONE:
+                ended = world.end(transactional_id, pid, epoch, committed=False)
+                assert ended.error_code == NONE
+                return number
+        raise AssertionError("there is no limit")
+
+    # Names of all lengths, so that the last record is at each distance from the limit.
+    for padding in range(8):
+        for epoch in (0, 32_766):
+            assert fill("x" * (100 + padding) + str(epoch), epoch) > 300
+
+
+def test_a_transaction_that_began_in_the_future_times_out(world):
+    pid = world.initialize().producer_id
+    world.produce("t", pid, 0, 0, b"lost")
+    shard = next(each for each in world.coordinator.shards if "t" in each.machine.transactions)
+    ahead_ms = world.now_ms() + 365 * 24 * 3600 * 1000
+    shard.machine.transactions["t"] = world.transaction("t")._replace(started_ms=ahead_ms)
+    world.advance(20_000)
+    assert state(world) == "Ongoing"
+    world.restart()
+    world.advance(TIMEOUT_MS)
+    assert state(world) == "CompleteAbort"
+    assert world.visible() == []
+
+
+@pytest.mark.parametrize(("length", "error"), [(1_024, NONE), (1_025, ErrorCode.INVALID_REQUEST)])
+def test_a_transactional_id_has_so_many_characters_at_most(world, length, error):
+    assert world.initialize("é" * length).error_code == error
+
+
+def test_adding_no_partitions_opens_a_transaction_as_on_kafka(world):
+    pid = world.initialize().producer_id
+    assert world.add("t", pid, 0) == {}
+    assert state(world) == "Ongoing"
+    assert world.end("t", pid, 0, committed=True, api_version=3).error_code == NONE
+    assert state(world) == "CompleteCommit"

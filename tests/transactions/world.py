@@ -13,7 +13,8 @@ from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicPr
 from _wire.records import batch_headers, build_batch, parse_batch
 from coordinator.broker.partitions import LEADER_EPOCH
 from coordinator.broker.produce import Verified
-from coordinator.broker.slices import at_once
+from coordinator.broker.producers import Marker
+from coordinator.broker.slices import Steps, at_once
 from coordinator.broker.transaction_markers import MarkerWriter
 from coordinator.config.server_keys import LOG_DIRS
 from coordinator.config.settings import Config
@@ -27,10 +28,13 @@ from coordinator.server.pending_requests import PendingRequests
 from coordinator.timers.clock import VirtualClock
 from coordinator.transactions import operations
 from coordinator.transactions.coordinator import TransactionCoordinator
+from coordinator.transactions.events import TransactionChanged
 from coordinator.transactions.markers import MarkerSender
 from coordinator.transactions.partitions import PartitionErrors, PartitionsRequest
 from coordinator.transactions.state_machine import TransactionStateMachine
+from coordinator.transactions.states import TransactionState
 from coordinator.transactions.store import TransactionStore
+from coordinator.transactions.stored import records_of
 from coordinator.transactions.transaction import Transaction
 from tests.broker.virtual_broker import DATA, VirtualBroker
 from tests.model.memory_files import MemoryFileSystem
@@ -62,6 +66,8 @@ class World:
         self.settings = {**SETTINGS, **(settings or {})}
         self.fs = MemoryFileSystem()
         self.groups_error = ErrorCode.NONE
+        self.marker_error: ErrorCode | None = None
+        """Why no marker can be written to a data partition; None: they can."""
         self.offset_markers: list[tuple[int, TransactionMarker]] = []
         self._is_requested = False
         self._start()
@@ -90,7 +96,7 @@ class World:
         )
         self.writer = MarkerWriter(broker.partitions, broker.producers, broker.notifier, self.now_ms)
         self.markers = MarkerSender(
-            self.writer.write, self._complete_offsets, broker.slices, broker.wheel, self.now_ms, LEADER_EPOCH
+            self._write_marker, self._complete_offsets, broker.slices, broker.wheel, self.now_ms, LEADER_EPOCH
         )
         self.coordinator = TransactionCoordinator(
             self._shard, broker.wheel, self.markers, self.pending, self.environment, self._request
@@ -101,13 +107,26 @@ class World:
         store = TransactionStore(log, LEADER_EPOCH, self.broker.notifier.mark_appended, 1 << 20)
         assert self.environment.addresses is not None
         created = self.environment.addresses.transactional_ids
-        return Shard(index, TransactionStateMachine(self.broker.wheel, created), store, self.pending)
+        machine = TransactionStateMachine(self.broker.wheel, created, store.batch_bytes_max)
+        return Shard(index, machine, store, self.pending)
 
     def _load(self) -> None:
         count = self.broker.metadata_store.image.partition_count(TRANSACTIONS_TOPIC)
         if count:
             self.coordinator.start(count, range(count), self.now_ms())
             self.run()
+
+    def store_used_epochs(self, transactional_id: str, epoch: int) -> None:
+        """Store a producer of this epoch for the transactional id, as after very many transactions; start again."""
+        producer_id = self.broker.metadata_store.allocate_producer_id(self.now_ms())
+        used = Transaction(
+            transactional_id, producer_id, epoch, TIMEOUT_MS, TransactionState.EMPTY, updated_ms=self.now_ms()
+        )
+        shard = self.coordinator.shard_of(transactional_id)
+        problems: list[object] = []
+        shard.store.append([], records_of([TransactionChanged(None, used)]), self.now_ms(), problems.append)
+        assert problems == [None]
+        self.restart()
 
     def restart(self, *, clean: bool = False) -> None:
         """End the node, as by `kill -9` unless `clean`, and start another one on its disk."""
@@ -117,6 +136,12 @@ class World:
         self.fs.heal()
         self._start(self.now_ms())
         self._load()
+
+    def _write_marker(self, topic: str, partition: int, marker: Marker) -> Steps[ErrorCode]:
+        yield
+        if self.marker_error is not None:
+            return self.marker_error
+        return (yield from self.writer.write_own(topic, partition, marker))
 
     def _complete_offsets(self, partition: int, marker: TransactionMarker, reply: Callable[[ErrorCode], None]) -> None:
         if self.groups_error is ErrorCode.NONE:

@@ -68,7 +68,7 @@ class DataHandlers:
     def produce(self, request: ProduceRequest, call: RequestContext) -> Any:
         if self._node.slices.has_time():
             service, now_ms = self._node.produce_service, self._node.now_ms()
-            response = service.produce_at_once(request, call.api_version, now_ms)
+            response = service.produce_at_once(request, call.api_version, now_ms, call.client_host)
             if response is not None:
                 return self._answered(request, call, response)
         return self._produce_in_steps(request, call)
@@ -86,7 +86,7 @@ class DataHandlers:
         self, request: ProduceRequest, call: RequestContext, verified: Mapping[tuple[str, int], Verified]
     ) -> Steps[Any]:
         service, now_ms = self._node.produce_service, self._node.now_ms()
-        response = yield from service.produce(request, call.api_version, now_ms, verified)
+        response = yield from service.produce(request, call.api_version, now_ms, verified, call.client_host)
         return self._answered(request, call, response)
 
     def _answered(self, request: ProduceRequest, call: RequestContext, response: ProduceResponse) -> Any:

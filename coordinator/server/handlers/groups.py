@@ -3,28 +3,19 @@
 This module has no rules about groups; `coordinator/core/operations.py` is the table of them.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from _wire.errors import ErrorCode
-from coordinator.config.network_keys import SOCKET_REQUEST_MAX_BYTES
 from coordinator.core import admin, joining, offset_commit, offset_fetch, operations
-from coordinator.core.decision import OperationContext
 from coordinator.core.operation import Answer, Operation
 from coordinator.core.rejections import RejectedRequest
 from coordinator.server.dispatch import DEFERRED, DispatchTable, Downgrade, ErrorResponse
+from coordinator.server.handlers.portions import Asked, Portions, part_of
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
-
-GROUPS_AT_FIRST: Final = 16
-GROUPS_AT_MOST: Final = 500
-"""Groups of one request that are asked before other requests have their turn: the more, the smaller the responses."""
-SMALL_BYTES: Final = 1 << 16
-LARGE_BYTES: Final = 1 << 20
-"""The responses of a portion: after a small one the next is larger, after a large one it is smaller."""
-PORTION_FACTOR: Final = 4
 
 
 class OneGroup(NamedTuple):
@@ -128,7 +119,13 @@ class GroupHandlers:
             # What nearly every client sends: the response needs no merging.
             self._node.coordinator.enqueue(operation, first[0], first[1], context)
         else:
-            _Portions(self._node, api, context, chain((first, second), parts)).begin()
+            asked = Asked(
+                operation.name,
+                partial(self._node.coordinator.enqueue, operation),
+                lambda group_ids, responses: api.merge(responses),
+                api.merge,
+            )
+            Portions(self._node, asked, context, chain((first, second), parts)).begin()
         return DEFERRED
 
     def _list(self, request: Any, context: RequestContext) -> Any:
@@ -136,66 +133,6 @@ class GroupHandlers:
         shards = self._node.coordinator.shards
         part_ids = self._node.pending.fan_out(request_id, len(shards), admin.merge_listed)
         for part_id, shard in zip(part_ids, shards, strict=True):
-            part = _part_of(context, part_id)
+            part = part_of(context, part_id)
             self._node.coordinator.enqueue_for_shard(operations.LIST_GROUPS, shard.partition, request, part)
         return DEFERRED
-
-
-class _Portions:
-    """A request about many groups, of which a portion is asked at a time, so that others have their turn between."""
-
-    def __init__(
-        self, node: NodeContext, api: ManyGroups, context: RequestContext, parts: Iterator[tuple[str, Any]]
-    ) -> None:
-        self._node = node
-        self._api = api
-        self._context = context
-        self._parts = parts
-        self._responses: list[Any] = []
-        self._response_bytes = 0
-        self._size = GROUPS_AT_FIRST
-        self._has_more = True
-
-    def begin(self) -> None:
-        """Ask the next groups."""
-        parts = list(islice(self._parts, self._size))
-        self._has_more = len(parts) == self._size
-        request_id = self._context.request_id
-        assert request_id is not None
-        pending = self._node.pending
-        if not parts:
-            pending.reply(request_id, self._api.merge(self._responses))
-            return
-        part_ids = pending.fan_out(pending.register(self), len(parts), self._api.merge)
-        for part_id, (group_id, part) in zip(part_ids, parts, strict=True):
-            self._node.coordinator.enqueue(self._api.operation, group_id, part, _part_of(self._context, part_id))
-
-    def send_response(self, response: Any) -> None:
-        """Take the merged responses of one portion."""
-        context = self._context
-        if context.request_id not in self._node.pending.unanswered:
-            return  # the client has disconnected
-        self._responses.append(response)
-        if self._has_more:
-            size_bytes = len(response.encode(context.api_version))
-            self._response_bytes += size_bytes
-            if self._response_bytes > self._node.config[SOCKET_REQUEST_MAX_BYTES]:
-                context.connection.reject(
-                    f"the response to {self._api.operation.name} is larger than socket.request.max.bytes"
-                )
-                return
-            if size_bytes < SMALL_BYTES:
-                self._size = min(self._size * PORTION_FACTOR, GROUPS_AT_MOST)
-            elif size_bytes > LARGE_BYTES:
-                self._size = max(self._size // PORTION_FACTOR, 1)
-        self.begin()
-
-    def send_error_response(self, error: ErrorCode) -> None:
-        """Portions are merged from responses of their own, and never fail as a whole."""
-        raise AssertionError(f"a portion failed with {error.name}")
-
-
-def _part_of(context: RequestContext, part_id: int) -> OperationContext:
-    return OperationContext(
-        part_id, context.api_version, context.client_id, context.client_host, context.environment, 0
-    )

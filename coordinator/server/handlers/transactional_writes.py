@@ -4,8 +4,8 @@ Before a partition takes the first records of a transaction, the coordinator of 
 partition is part of it, or to add it (KIP-890; `AddPartitionsToTxnManager`).
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -26,6 +26,7 @@ from _wire.messages.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 from _wire.messages.write_txn_markers import (
+    WritableTxnMarker,
     WritableTxnMarkerPartitionResult,
     WritableTxnMarkerResult,
     WritableTxnMarkerTopicResult,
@@ -35,6 +36,8 @@ from _wire.messages.write_txn_markers import (
 from coordinator.broker.produce import ToVerify, Verified
 from coordinator.broker.producers import Marker, ProducerStates
 from coordinator.broker.slices import Steps, at_once
+from coordinator.config.network_keys import SOCKET_REQUEST_MAX_BYTES
+from coordinator.config.transaction_keys import WRITE_TXN_MARKERS_ENABLE
 from coordinator.core import operations as group_operations
 from coordinator.core.committed_offsets import Producer, TopicPartition, TransactionMarker
 from coordinator.core.decision import OperationContext
@@ -43,7 +46,7 @@ from coordinator.internal_topics import OFFSETS_TOPIC
 from coordinator.log.errors import InvalidTopicName
 from coordinator.log.names import check_legal_name
 from coordinator.log.partition_log import PartitionLog
-from coordinator.server.dispatch import DEFERRED, DispatchTable
+from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 from coordinator.transactions import operations
@@ -65,6 +68,10 @@ UNAVAILABLE: Final = frozenset(
     }
 )
 """The coordinator of the transaction cannot say it now. A producer does not look for another coordinator for these."""
+PRODUCER_BYTES: Final = 33
+"""Of one producer in the response to DescribeProducers, at least."""
+MARKERS_QUEUED_MAX: Final = 200
+"""Markers of one request that wait in shards before the next ones are queued: others have their turn between."""
 
 Continue = Callable[[ProduceRequest, RequestContext, Mapping[tuple[str, int], Verified]], Steps[Any]]
 
@@ -138,12 +145,8 @@ class TransactionalProduce:
         return error
 
 
-@dataclass(slots=True)
-class _Results:
-    """The results of the partitions of WriteTxnMarkers, and how many are missing."""
-
-    by_marker: list[dict[TopicPartition, ErrorCode]]
-    missing: int
+MarkerResults = list[dict[TopicPartition, ErrorCode]]
+"""For each marker of WriteTxnMarkers: partition → result."""
 
 
 class TransactionalWriteHandlers:
@@ -222,64 +225,69 @@ class TransactionalWriteHandlers:
 
     def write_markers(self, request: WriteTxnMarkersRequest, call: RequestContext) -> Steps[Any]:
         """What the transaction coordinator of another node would send: end transactions in these partitions."""
+        if not self._node.config[WRITE_TXN_MARKERS_ENABLE]:
+            return (yield from _all_markers(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
         wanted: list[tuple[int, TopicPartition]] = []
         for position, each in enumerate(request.markers):
             for topic in each.topics:
                 for index in topic.partition_indexes:
                     wanted.append((position, TopicPartition(topic.name, index)))
                     yield
-        results = _Results([{} for _ in request.markers], len(wanted))
-        if not wanted:
-            return (yield from _markers_response(request, results.by_marker))
+        results: MarkerResults = [{} for _ in request.markers]
+        return (yield from self._write_portion(request, call, iter(wanted), results))
+
+    def _write_portion(
+        self,
+        request: WriteTxnMarkersRequest,
+        call: RequestContext,
+        wanted: Iterator[tuple[int, TopicPartition]],
+        results: MarkerResults,
+    ) -> Steps[Any]:
+        """Write markers, until enough of them are queued in shards; when these are written it goes on with the rest."""
+        queued: list[tuple[int, TopicPartition, TransactionMarker]] = []
+        for position, tp in wanted:
+            marker = _marker_of(request.markers[position])
+            if tp.topic == OFFSETS_TOPIC and marker.is_of_producer:
+                producer = Producer(marker.producer_id, marker.producer_epoch)
+                queued.append((position, tp, TransactionMarker(producer, marker.committed, marker.coordinator_epoch)))
+                if len(queued) == MARKERS_QUEUED_MAX:
+                    break
+            else:
+                results[position][tp] = yield from self._node.marker_writer.write(tp.topic, tp.partition, marker)
+            yield
+        if not queued:
+            return (yield from _markers_response(request, results))
         call.request_id = self._node.pending.register(call.connection)
+        missing = len(queued)
 
         def settle(position: int, tp: TopicPartition, error: ErrorCode) -> None:
-            results.by_marker[position][tp] = error
-            results.missing -= 1
-            if results.missing == 0:
-                go_on(self._node, call, lambda: _markers_response(request, results.by_marker))
+            nonlocal missing
+            results[position][tp] = error
+            missing -= 1
+            if missing == 0:
+                go_on(self._node, call, lambda: self._write_portion(request, call, wanted, results))
 
-        for position, tp in wanted:
-            each = request.markers[position]
-            marker = Marker(
-                each.producer_id,
-                each.producer_epoch,
-                each.transaction_result,
-                each.coordinator_epoch,
-                each.transaction_version,
-            )
-            if tp.topic == OFFSETS_TOPIC and marker.is_of_producer:
-                of_group = TransactionMarker(
-                    Producer(marker.producer_id, marker.producer_epoch), marker.committed, marker.coordinator_epoch
-                )
-                complete_offsets(self._node, tp.partition, of_group, partial(settle, position, tp))
-            else:
-                settle(position, tp, (yield from self._node.marker_writer.write(tp.topic, tp.partition, marker)))
-            yield
+        for position, tp, of_group in queued:
+            complete_offsets(self._node, tp.partition, of_group, partial(settle, position, tp))
         return DEFERRED
 
     # ------------------------------------------------------------------------------------------------------- producers
 
-    def describe_producers(
-        self, request: DescribeProducersRequest, call: RequestContext
-    ) -> Steps[DescribeProducersResponse]:
+    def describe_producers(self, request: DescribeProducersRequest, call: RequestContext) -> Steps[Any]:
         response = DescribeProducersResponse()
+        producers_left = self._node.config[SOCKET_REQUEST_MAX_BYTES] // PRODUCER_BYTES
         for topic in request.topics:
             partitions = []
             for index in topic.partition_indexes:
-                log = self._log_of_producers(topic.name, index)
-                if isinstance(log, ErrorCode):
-                    partitions.append(_unknown_producers(index, log))
-                    continue
-                try:
-                    states = yield from self._node.load_producers(log)
-                except OSError as problem:
-                    self._node.partitions.cannot_read(log, problem)
-                    partitions.append(_unknown_producers(index, ErrorCode.KAFKA_STORAGE_ERROR))
-                    continue
-                active = yield from _described(states)
-                partitions.append(PartitionResponse(partition_index=index, active_producers=active))
+                yield
+                described = yield from self._describe_partition(topic.name, index)
+                partitions.append(described)
+                producers_left -= len(described.active_producers)
+                if producers_left < 0:
+                    call.connection.reject("the response to DescribeProducers is larger than socket.request.max.bytes")
+                    return NO_RESPONSE
             response.topics.append(TopicResponse(name=topic.name, partitions=partitions))
+            yield
         return response
 
     def _log_of_producers(self, topic: str, index: int) -> PartitionLog | ErrorCode:
@@ -290,6 +298,17 @@ class TransactionalWriteHandlers:
             except InvalidTopicName:
                 return ErrorCode.INVALID_TOPIC_EXCEPTION
         return log
+
+    def _describe_partition(self, topic: str, index: int) -> Steps[PartitionResponse]:
+        log = self._log_of_producers(topic, index)
+        if isinstance(log, ErrorCode):
+            return _unknown_producers(index, log)
+        try:
+            states = yield from self._node.load_producers(log)
+        except OSError as problem:
+            self._node.partitions.cannot_read(log, problem)
+            return _unknown_producers(index, ErrorCode.KAFKA_STORAGE_ERROR)
+        return PartitionResponse(partition_index=index, active_producers=(yield from _described(states)))
 
 
 def complete_offsets(
@@ -302,6 +321,12 @@ def complete_offsets(
     request_id = node.pending.register(ReplyTo(reply, lambda error: error))
     context = OperationContext(request_id, 0, "", "", node.coordinator.environment, 0)
     node.coordinator.enqueue_for_shard(group_operations.COMPLETE_TRANSACTION, partition, marker, context)
+
+
+def _marker_of(sent: WritableTxnMarker) -> Marker:
+    return Marker(
+        sent.producer_id, sent.producer_epoch, sent.transaction_result, sent.coordinator_epoch, sent.transaction_version
+    )
 
 
 def _context(call: RequestContext, request_id: int) -> OperationContext:
@@ -387,9 +412,10 @@ def _markers_response(
     return response
 
 
+def _all_markers(request: WriteTxnMarkersRequest, error: ErrorCode) -> Steps[WriteTxnMarkersResponse]:
+    """The same error for each partition of each marker."""
+    return _markers_response(request, [defaultdict(lambda: error) for _ in request.markers])
+
+
 def _markers_error(request: WriteTxnMarkersRequest, error: ErrorCode, api_version: int) -> WriteTxnMarkersResponse:
-    every = [
-        {TopicPartition(topic.name, index): error for topic in marker.topics for index in topic.partition_indexes}
-        for marker in request.markers
-    ]
-    return at_once(_markers_response(request, every))
+    return at_once(_all_markers(request, error))

@@ -3,8 +3,9 @@
 This module has no rules about transactions; `coordinator/transactions/operations.py` is the table of them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import islice
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
@@ -28,6 +29,7 @@ from coordinator.core.operation import Answer, Operation
 from coordinator.internal_topics import OFFSETS_TOPIC
 from coordinator.patterns import InvalidPattern
 from coordinator.server.dispatch import DEFERRED, DispatchTable
+from coordinator.server.handlers.portions import Asked, Portions
 from coordinator.server.handlers.transactional_writes import go_on
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
@@ -44,6 +46,8 @@ MANY_TRANSACTIONS_VERSION: Final = 4
 EPOCH_BUMP_ADD_PARTITIONS: Final = 5
 EPOCH_BUMP_ADD_OFFSETS: Final = 4
 """The first versions that only clients send whose transactions have epochs of their own."""
+TRANSACTIONS_AT_ONCE: Final = 200
+"""Transactions of one AddPartitionsToTxn that are asked about before other requests have their turn."""
 
 
 class TransactionHandlers:
@@ -51,6 +55,9 @@ class TransactionHandlers:
 
     def __init__(self, node: NodeContext) -> None:
         self._node = node
+        self._described = Asked(
+            "DescribeTransactions", self._enqueue_description, _merge_described, _merge_described_portions
+        )
 
     def add_to(self, table: DispatchTable) -> None:
         table.add(
@@ -96,7 +103,7 @@ class TransactionHandlers:
             return (yield from self._add_many(request, call, client_version))
         topics = request.v3_and_below_topics
         errors, wanted = yield from self._split_known(topics)
-        if errors or not wanted:
+        if errors:
             return (yield from _added(topics, errors, version))
         asked = PartitionsRequest(
             request.v3_and_below_transactional_id,
@@ -119,14 +126,25 @@ class TransactionHandlers:
         asked: list[tuple[int, PartitionsRequest]] = []
         for position, each in enumerate(request.transactions):
             errors, wanted = yield from self._split_known(each.topics)
-            if errors or not wanted:
+            if errors:
                 results[position] = errors
                 continue
             one = PartitionsRequest(
                 each.transactional_id, each.producer_id, each.producer_epoch, wanted, client_version, each.verify_only
             )
             asked.append((position, one))
-        missing = len(asked)
+        return (yield from self._add_portion(request, call, iter(asked), results))
+
+    def _add_portion(
+        self,
+        request: AddPartitionsToTxnRequest,
+        call: RequestContext,
+        asked: Iterator[tuple[int, PartitionsRequest]],
+        results: list[PartitionErrors | None],
+    ) -> Steps[Any]:
+        """Ask about some transactions; when these are answered it goes on with the rest."""
+        portion = list(islice(asked, TRANSACTIONS_AT_ONCE))
+        missing = len(portion)
         if not missing:
             return (yield from _added_to_all(request, results, call.api_version))
         call.request_id = self._node.pending.register(call.connection)
@@ -136,12 +154,12 @@ class TransactionHandlers:
             results[position] = errors
             missing -= 1
             if not missing:
-                go_on(self._node, call, lambda: _added_to_all(request, results, call.api_version))
+                go_on(self._node, call, lambda: self._add_portion(request, call, asked, results))
 
-        for position, one in asked:
-            reply = partial(replied, position)
-            self._node.transactions.ask(operations.ADD_PARTITIONS, one.transactional_id, one, reply)
-            yield
+        for position, one in portion:
+            self._node.transactions.ask(
+                operations.ADD_PARTITIONS, one.transactional_id, one, partial(replied, position)
+            )
         return DEFERRED
 
     def _split_known(
@@ -183,24 +201,23 @@ class TransactionHandlers:
 
     # ----------------------------------------------------------------------------------------------------------- admin
 
-    def describe(self, request: DescribeTransactionsRequest, call: RequestContext) -> Steps[Any]:
+    def describe(self, request: DescribeTransactionsRequest, call: RequestContext) -> Any:
         ids = request.transactional_ids
         if not ids:
             return DescribeTransactionsResponse()
-        request_id = call.request_id = self._node.pending.register(call.connection)
-        part_ids = self._node.pending.fan_out(request_id, len(ids), partial(_merge_described, ids))
-        coordinator = self._node.transactions
-        for part_id, transactional_id in zip(part_ids, ids, strict=True):
-            if not transactional_id:
-                invalid = describe_error(transactional_id, ErrorCode.INVALID_REQUEST, 0)
-                self._node.pending.reply(part_id, invalid)
-            elif not coordinator.enqueue(
-                operations.DESCRIBE_TRANSACTIONS, transactional_id, transactional_id, _part_of(call, part_id)
-            ):
-                elsewhere = describe_error(transactional_id, ErrorCode.NOT_COORDINATOR, 0)
-                self._node.pending.reply(part_id, elsewhere)
-            yield
+        call.request_id = self._node.pending.register(call.connection)
+        Portions(self._node, self._described, call, ((each, each) for each in ids)).begin()
         return DEFERRED
+
+    def _enqueue_description(self, transactional_id: str, part: str, context: OperationContext) -> None:
+        error = ErrorCode.INVALID_REQUEST
+        if transactional_id:
+            error = ErrorCode.NOT_COORDINATOR
+            operation = operations.DESCRIBE_TRANSACTIONS
+            if self._node.transactions.enqueue(operation, transactional_id, transactional_id, context):
+                return
+        assert context.request_id is not None
+        self._node.pending.reply(context.request_id, describe_error(transactional_id, error, 0))
 
     def list_transactions(self, request: ListTransactionsRequest, call: RequestContext) -> Steps[Any]:
         try:
@@ -213,10 +230,6 @@ class TransactionHandlers:
         if isinstance(found, ErrorCode):
             return ListTransactionsResponse(error_code=found)
         return ListTransactionsResponse(unknown_state_filters=unknown, transaction_states=found)
-
-
-def _part_of(call: RequestContext, part_id: int) -> OperationContext:
-    return OperationContext(part_id, call.api_version, call.client_id, call.client_host, call.environment, 0)
 
 
 def _by_topic(
@@ -267,6 +280,12 @@ def _merge_described(ids: list[str], parts: list[Any]) -> DescribeTransactionsRe
             describe_error(transactional_id, part, 0) if isinstance(part, ErrorCode) else part
             for transactional_id, part in zip(ids, parts, strict=True)
         ]
+    )
+
+
+def _merge_described_portions(portions: list[DescribeTransactionsResponse]) -> DescribeTransactionsResponse:
+    return DescribeTransactionsResponse(
+        transaction_states=[each for portion in portions for each in portion.transaction_states]
     )
 
 

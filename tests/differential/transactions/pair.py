@@ -28,6 +28,8 @@ SETTINGS: Final = GROUP_SETTINGS | {
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
     "transaction.state.log.num.partitions": "5",
 }
+OUR_SETTINGS: Final = SETTINGS | {"write.txn.markers.enable": "true"}
+"""Kafka without an authorizer takes WriteTxnMarkers of every client."""
 KAFKA_SETTINGS: Final = {
     "broker.session.timeout.ms": "2000",
     "broker.heartbeat.interval.ms": "200",
@@ -96,7 +98,7 @@ def running_pair(folder: Path) -> Iterator[TransactionPair]:
         (folder / each).mkdir(parents=True)
     with (
         RunningKafka(folder / "kafka", SETTINGS | KAFKA_SETTINGS) as kafka,
-        RunningServer(folder / "ours", SETTINGS) as ours,
+        RunningServer(folder / "ours", OUR_SETTINGS) as ours,
     ):
         sides = prepare("Kafka", kafka.bootstrap), prepare("our server", ours.bootstrap)
         for side in sides:

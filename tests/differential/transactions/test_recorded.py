@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from tests.differential.sides import new_prefix, prepare
-from tests.differential.transactions.pair import AT_ONE_TIME, SETTINGS, restart, wait_for_coordinators
+from tests.differential.transactions.pair import AT_ONE_TIME, OUR_SETTINGS, restart, wait_for_coordinators
 from tests.differential.transactions.play import Restarts, Retelling, TransactionPlayer
 from tests.differential.transactions.recording import read, restarts
 from tests.differential.transactions.side import RecordedTransactionSide, TransactionSide
@@ -23,7 +23,7 @@ NAMES: Final = [f"seed {history.seed}" for history in RECORDED]
 @pytest.fixture(scope="module")
 def replayed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, TransactionHistory]]:
     """All of them, played at the same time; those with a restart restart the server together."""
-    with RunningServer(tmp_path_factory.mktemp("transactions"), SETTINGS) as running:
+    with RunningServer(tmp_path_factory.mktemp("transactions"), OUR_SETTINGS) as running:
         yield dict(zip(NAMES, asyncio.run(_replay(running)), strict=True))
 
 
