@@ -45,7 +45,8 @@ async function open(options, report) {
     listen();
     await consumer.connect();
     const wanted = options.pattern ? [new RegExp(options.pattern)] : topics;
-    await consumer.subscribe({ topics: wanted, fromBeginning: true });
+    // One by one, as versions before 2.0 have no `topics`.
+    for (const topic of wanted) await consumer.subscribe({ topic, fromBeginning: true });
     await consumer.run({
       autoCommit: false,
       eachBatchAutoResolve: true,
