@@ -12,6 +12,10 @@ cdef Py_ssize_t TRIGGERS_NAMED_MAX = schema.TRIGGERS_NAMED_MAX
 cdef Py_ssize_t MEMBERS_NAMED_MAX = schema.MEMBERS_NAMED_MAX
 cdef object Trigger = schema.Trigger
 
+# Most groups have nothing of a kind: they share these, and get one of their own before something is added.
+cdef dict NO_ENTRIES = {}
+cdef list NO_ITEMS = []
+
 cdef enum:
     REJECTIONS_MAX = 1000               # kinds of rejections that are counted for a group; clients choose their names
     NEVER = -1
@@ -50,17 +54,10 @@ cdef class GroupAuditState:
     def __init__(self, int64_t seq=0, int64_t created_seq=0):
         self.seq = seq
         self.created_seq = created_seq
-        self.members = {}
-        self.owners = {}
+        self.members = self.owners = self.waited_for = self.topic_counts = self.had = self.rejections = NO_ENTRIES
+        self.triggers = self.never_synced = self.silent = NO_ITEMS
         self.nameable_partitions = PARTITIONS_NAMED_MAX
         self.stored_member_ids = ()
-        self.triggers = []
-        self.waited_for = {}
-        self.never_synced = []
-        self.silent = []
-        self.topic_counts = {}
-        self.had = {}
-        self.rejections = {}
 
     cdef int start_event(self, bint is_never_void) except -1:
         """Number the next event."""
@@ -94,6 +91,10 @@ cdef class GroupAuditState:
     def remember_member(self, member, partitions, int64_t unnamed_partitions):
         cdef str member_id = member.member_id
         cdef tuple owned = tuple(sorted(partitions)) if partitions else ()
+        if self.members is NO_ENTRIES:
+            self.members = {}
+        if owned and self.owners is NO_ENTRIES:
+            self.owners = {}
         self.members[member_id] = KnownMember(member, owned, unnamed_partitions)
         self.nameable_partitions -= len(owned)
         for partition in owned:
@@ -114,15 +115,17 @@ cdef class GroupAuditState:
 
     def note_trigger(self, cause, member, reason, int64_t at_ms):
         if len(self.triggers) < TRIGGERS_NAMED_MAX:
+            if self.triggers is NO_ITEMS:
+                self.triggers = []
             self.triggers.append(Trigger(cause, member, reason, at_ms))
         else:
             self.unnamed_triggers += 1
 
     def note_first_trigger(self, trigger):
-        self.triggers.insert(0, trigger)
+        self.triggers = [trigger, *self.triggers]
 
     def take_triggers(self):
-        triggers, self.triggers = self.triggers, []
+        triggers, self.triggers = self.triggers, NO_ITEMS
         unnamed, self.unnamed_triggers = self.unnamed_triggers, 0
         return triggers, unnamed
 
@@ -153,34 +156,39 @@ cdef class GroupAuditState:
             if rebalance_runs:
                 self.silent_partition_ms += max(self.rebalance_started_ms - <int64_t>last_heard_ms, 0) * partitions
             else:
+                if self.silent is NO_ITEMS:
+                    self.silent = []
                 self.silent.append((last_heard_ms, partitions))
 
     def note_never_synced(self, KnownMember known not None, int64_t generation_id):
         if known.synced_in != generation_id:
+            if self.never_synced is NO_ITEMS:
+                self.never_synced = []
             self.never_synced.append(known.member)
 
     def start_rebalance(self, group, int64_t at_ms):
         self.rebalance_started_ms = at_ms
         for last_heard_ms, partitions in self.silent:
             self.silent_partition_ms += max(at_ms - <int64_t>last_heard_ms, 0) * <int64_t>partitions
-        self.silent = []
-        self.never_synced = []
-        self.waited_for = {}
+        self.silent = self.never_synced = NO_ITEMS
+        self.waited_for = NO_ENTRIES
         for member_id in group.pending_members:
             self.note_pending(member_id)
 
     def note_pending(self, member_id):
         if len(self.waited_for) < MEMBERS_NAMED_MAX:
+            if self.waited_for is NO_ENTRIES:
+                self.waited_for = {}
             self.waited_for[member_id] = None
 
     def take_waited_for(self):
-        waited_for, self.waited_for = self.waited_for, {}
+        waited_for, self.waited_for = self.waited_for, NO_ENTRIES
         return list(waited_for)
 
     def take_never_synced(self, group, int64_t generation_id):
         """Members of the generation that ends, in it or removed from it, without a SyncGroup of theirs."""
         cdef KnownMember known
-        never_synced, self.never_synced = self.never_synced, []
+        never_synced, self.never_synced = list(self.never_synced), NO_ITEMS
         for member in group.members.values():
             known = self.members[member.member_id]
             if known.synced_in != generation_id and not member.is_new:
@@ -189,7 +197,7 @@ cdef class GroupAuditState:
 
     def end_rebalance(self):
         self.silent_partition_ms = self.commits_rejected = 0
-        self.had = {}
+        self.had = NO_ENTRIES
 
     def slowest_to_join(self, int64_t generation_id):
         cdef KnownMember known
@@ -254,6 +262,8 @@ cdef class GroupAuditState:
         self.commits_rejected += 1
 
     def count_rejection(self, tuple rejection not None):
+        if self.rejections is NO_ENTRIES:
+            self.rejections = {}
         cdef int64_t count = self.rejections.pop(rejection, 0) + 1
         if len(self.rejections) == REJECTIONS_MAX:
             del self.rejections[next(iter(self.rejections))]
@@ -306,6 +316,10 @@ cdef class GroupAuditState:
         cdef int64_t kept_count = 0
         cdef set before = set(known.owned)
         cdef list owned = sorted(partitions)
+        if owned and self.owners is NO_ENTRIES:
+            self.owners = {}
+        if self.had is NO_ENTRIES:
+            self.had = {}
         for partition in owned:
             if partition in before:
                 put(kept, partition)

@@ -5,7 +5,7 @@ Counterpart in Kafka: `ClassicGroup`.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from coordinator.core.causes import Cause, Requester
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
@@ -13,6 +13,8 @@ from coordinator.core.states import EMPTY, PREPARING_REBALANCE, GroupState, chec
 
 NO_GENERATION = -1
 NO_MEMBER_ID = ""
+NOBODY: Final[set[str]] = set()
+"""Nobody is added to it: an empty set takes 216 bytes, and groups that only commit offsets need none of their own."""
 
 
 class Protocol(NamedTuple):
@@ -114,8 +116,8 @@ class ClassicGroup:
     """Instance id → member id."""
     pending_members: dict[str, int] = field(default_factory=dict)
     """Member ids handed out with MEMBER_ID_REQUIRED that have not joined yet → session timeout in ms (KIP-394)."""
-    pending_sync: set[str] = field(default_factory=set)
-    """Members of this generation that have not sent SyncGroup."""
+    pending_sync: set[str] = field(default_factory=lambda: NOBODY)
+    """Members of this generation that have not sent SyncGroup. Each generation has a set of its own."""
     sync_deadline_ms: int = 0
     """When those in `pending_sync` are removed."""
     rebalance: Rebalance | None = None

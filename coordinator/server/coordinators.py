@@ -1,6 +1,7 @@
 """Making of the coordinators of a node: that of groups and that of transactions, each with its shards."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from _wire.compression import COMPRESSIONS
@@ -128,7 +129,9 @@ def make_transaction_coordinator(
             when_durable,
             partitions.is_disk_failure,
         )
-        machine = TransactionStateMachine(wheel, addresses.transactional_ids, store.batch_bytes_max)
+        machine = TransactionStateMachine(
+            wheel, addresses.transactional_ids, partial(getattr, store, "batch_bytes_max")
+        )
         return Shard(index, machine, store, pending)
 
     markers = MarkerSender(

@@ -1,6 +1,6 @@
 """The transactional ids of one partition of `__transaction_state`. Counterpart in Kafka: `TransactionStateManager`."""
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple, cast
 
 from coordinator.config.key import INT32_MAX
@@ -29,12 +29,17 @@ class WakeKey(NamedTuple):
 class TransactionStateMachine:
     """Transactions by transactional id."""
 
-    def __init__(self, wheel: TimerWheel, created: Creations | None = None, batch_bytes_max: int = INT32_MAX) -> None:
+    def __init__(
+        self,
+        wheel: TimerWheel,
+        created: Creations | None = None,
+        batch_bytes_max: Callable[[], int] = lambda: INT32_MAX,
+    ) -> None:
         """`created` gets to know which transactional ids the clients of each address create.
 
-        `batch_bytes_max` is how large a record batch of the log may be.
+        `batch_bytes_max` says how large a record batch of the log may be now.
         """
-        self._open_bytes_max = batch_bytes_max - BYTES_TO_END
+        self._batch_bytes_max = batch_bytes_max
         self._created = created
         self.transactions: dict[str, Transaction] = {}
         self.to_complete: list[Transaction] = []
@@ -67,11 +72,12 @@ class TransactionStateMachine:
     def records(self, key: str, decision: Decision) -> list[StoredBatch]:
         events = cast("tuple[TransactionEvent, ...]", decision.events)
         records = records_of(events)
+        open_bytes_max = self._batch_bytes_max() - BYTES_TO_END
         for event, batch in zip(events, records, strict=True):
             is_open = isinstance(event, TransactionChanged) and event.after.state is ONGOING
-            if is_open and batch.size_bytes > self._open_bytes_max:
+            if is_open and batch.size_bytes > open_bytes_max:
                 raise RecordsTooLarge(
-                    f"a transaction of {batch.size_bytes} bytes, at most {self._open_bytes_max} leave room for its end"
+                    f"a transaction of {batch.size_bytes} bytes, at most {open_bytes_max} leave room for its end"
                 )
         return records
 

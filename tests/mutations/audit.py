@@ -202,7 +202,7 @@ MUTANTS: Final = (
     Mutant(
         "a reload does not say that an append failed",
         SHARD,
-        "            self._load_cause = Cause.STORE_FAILED\n",
+        "        self._load_cause = Cause.STORE_FAILED\n",
         "",
     ),
     Mutant(

@@ -181,8 +181,8 @@ ACCEPTING_MUTANTS: Final = (
     Mutant(
         "the reserve of descriptors is not kept",
         DESCRIPTORS,
-        "return probe - self._open_log_files() >= self.limit - self.reserve",
-        "return probe - self._open_log_files() >= self.limit",
+        "return min(room, self.connections_max - (probe - self._open_log_files()))",
+        "return min(room, self.limit - (probe - self._open_log_files()))",
     ),
     Mutant(
         "files of the logs count as connections",
@@ -193,8 +193,8 @@ ACCEPTING_MUTANTS: Final = (
     Mutant(
         "connections take the share of the logs while its files are closed",
         DESCRIPTORS,
-        "if connections >= self.limit - self.reserve:",
-        "if False:",
+        "        if room <= 0:\n            return room\n        try:",
+        "        room = UNBOUNDED\n        try:",
     ),
     Mutant(
         "the probe of a descriptor stays open",
@@ -205,8 +205,8 @@ ACCEPTING_MUTANTS: Final = (
     Mutant(
         "no descriptor at all is not noticed",
         DESCRIPTORS,
-        "            if problem.errno in OUT_OF_DESCRIPTORS:\n                return True\n",
-        "            if problem.errno in OUT_OF_DESCRIPTORS:\n                return False\n",
+        "            if problem.errno in OUT_OF_DESCRIPTORS:\n                return 0\n",
+        "            if problem.errno in OUT_OF_DESCRIPTORS:\n                return room\n",
     ),
     Mutant(
         "IPv4 clients of IPv6 sockets have no overrides",

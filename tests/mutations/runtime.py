@@ -191,8 +191,8 @@ SHARD_MUTANTS: Final = (
     Mutant(
         "a shard is not drained when its append completes later",
         SHARD,
-        "            self.completed_later(self)\n\n    def release(",
-        "            pass\n\n    def release(",
+        "            self.completed_later(self)\n\n    def _append_failed(",
+        "            pass\n\n    def _append_failed(",
     ),
     Mutant(
         "topics count as forgotten while that is in flight",

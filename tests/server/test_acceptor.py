@@ -152,6 +152,7 @@ def test_connections_leave_a_reserve_of_descriptors(run):
     """Each of them takes two here, as its client is in the same process."""
 
     async def story(server: Server, lines: LogLines) -> None:
+        server.acceptor._last_share = 0  # it depends on how many descriptors the tests before this one left open
         clients = []
         while not lines.of(PAUSED):
             clients.append(server.connect())

@@ -29,7 +29,7 @@ from coordinator.config.group_keys import (
 )
 from coordinator.config.key import INT32_MAX, ConfigError, ConfigKey
 from coordinator.config.log_keys import MESSAGE_MAX_BYTES
-from coordinator.config.metrics_keys import ADMIN_LISTENER, METRICS_GROUPS_ALLOW
+from coordinator.config.metrics_keys import ADMIN_ALLOWED_HOSTS, ADMIN_LISTENER, METRICS_GROUPS_ALLOW
 from coordinator.config.network_keys import (
     ADVERTISED_LISTENERS,
     CONNECTIONS_MAX_IDLE_MS,
@@ -50,6 +50,7 @@ UNBOUNDED: Final = {
     LOG_DIRS,
     METADATA_LOG_DIR,
     ADMIN_LISTENER,
+    ADMIN_ALLOWED_HOSTS,
     METRICS_GROUPS_ALLOW,
     MAX_CONNECTIONS_PER_IP_OVERRIDES,
 }

@@ -1,13 +1,15 @@
 """The rules of Kafka 4.3.1's transaction coordinator; the recorded scenarios have its answers on the wire."""
 
+from dataclasses import replace
+
 import pytest
 
 from _wire.errors import ErrorCode
 from coordinator.core.committed_offsets import TopicPartition
+from coordinator.internal_topics import TRANSACTIONS_TOPIC
 from coordinator.transactions import operations
 from coordinator.transactions.end import Completed
 from coordinator.transactions.events import TransactionChanged
-from coordinator.transactions.state_machine import BYTES_TO_END
 from coordinator.transactions.states import TransactionState
 from tests.transactions.world import TIMEOUT_MS, World, offsets, orders
 
@@ -483,8 +485,8 @@ def test_a_transaction_that_can_be_stored_can_be_ended():
         """Add partitions until no more is accepted; how many were."""
         pid = world.initialize(transactional_id).producer_id
         for shard in world.coordinator.shards:
-            shard.machine._open_bytes_max = shard_max - BYTES_TO_END
-            shard.store.batch_bytes_max = shard_max  # type: ignore[misc]
+            log = world.broker.partitions.get(TRANSACTIONS_TOPIC, shard.partition)
+            log.configure(replace(log.config, max_message_bytes=shard_max))
             if transactional_id in shard.machine.transactions:
                 known = shard.machine.transactions[transactional_id]
                 shard.machine.transactions[transactional_id] = known._replace(epoch=epoch)

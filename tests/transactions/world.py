@@ -107,7 +107,7 @@ class World:
         store = TransactionStore(log, LEADER_EPOCH, self.broker.notifier.mark_appended, 1 << 20)
         assert self.environment.addresses is not None
         created = self.environment.addresses.transactional_ids
-        machine = TransactionStateMachine(self.broker.wheel, created, store.batch_bytes_max)
+        machine = TransactionStateMachine(self.broker.wheel, created, partial(getattr, store, "batch_bytes_max"))
         return Shard(index, machine, store, self.pending)
 
     def _load(self) -> None:
