@@ -85,6 +85,7 @@ def test_the_records_of_kafka_are_decoded(tmp_path, topic):
     assert len(found) == len(rows)
     for (key, value), (key_bytes, value_bytes) in zip(found, rows, strict=True):
         decoded = decode_key(key_bytes, topic)
+        assert decoded is not None
         assert list(key) == [type(decoded).NAME]
         assert list(key[type(decoded).NAME]) == list(type(decoded).FIELDS)
         assert isinstance(value, dict) if value_bytes is not None else value is None
