@@ -262,6 +262,12 @@ LOG_MUTANTS: Final = (
         "    cut = ",
     ),
     Mutant(
+        "retention does not follow the wall clock",
+        "coordinator/broker/retention.py",
+        "now_ms if topic.name == AUDIT_TOPIC else self._wall_ms()",
+        "now_ms",
+    ),
+    Mutant(
         "recovery leaves a torn tail",
         RECOVERY,
         "segment.truncate(segment.size_bytes)",
