@@ -78,10 +78,13 @@ class LogCleaner:
         timers: Timers,
         checkpoint: SplitCheckpoint,
         now_ms: Callable[[], int],
+        wall_ms: Callable[[], int],
         thread: CleanerThread | None = None,
         last_stable_offset: Callable[[PartitionLog], int | None] = lambda log: None,
     ) -> None:
-        """`last_stable_offset` says of a log before which offset all transactions are decided; None: it is not known.
+        """`now_ms` is the time of the timers, `wall_ms` that of the records.
+
+        `last_stable_offset` says of a log before which offset all transactions are decided; None: it is not known.
 
         Then a cleaning finds out; but a log is read in vain if nothing new is decided.
         """
@@ -99,6 +102,7 @@ class LogCleaner:
         self._timers = timers
         self._checkpoint = checkpoint
         self._now_ms = now_ms
+        self._wall_ms = wall_ms
         self._thread = thread
         self._last_stable_offset = last_stable_offset
         bytes_per_second = config[LOG_CLEANER_IO_MAX_BYTES_PER_SECOND]
@@ -202,7 +206,7 @@ class LogCleaner:
         stats = self._stats = CleaningStats()
         self._paced_bytes = self._removals_planned = 0
         try:
-            cleaned_to = yield from clean(self._files, target, self._settings, stats, now_ms)
+            cleaned_to = yield from clean(self._files, target, self._settings, stats, self._wall_ms())
         except UncleanableLog as problem:
             self._give_up(log, str(problem))
         except CleaningAborted as problem:
@@ -307,7 +311,7 @@ class LogCleaner:
         stable = self._last_stable_offset(log)
         if stable is None:
             stable = log.log_end_offset
-        target = cleanable_log(log, self._cleaned_to.get(log), stable, now_ms)
+        target = cleanable_log(log, self._cleaned_to.get(log), stable, self._wall_ms())
         return target if target.is_due else None
 
     def _log_to_look_at(self, topic: Topic, partition: int) -> PartitionLog | None:

@@ -6,7 +6,7 @@ own batches in `__consumer_offsets`) is read when somebody needs it.
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from typing import Final, Protocol
@@ -65,7 +65,10 @@ class Timers(Protocol):
 class ProducerDirectory:
     """Log → producer states. The states of a deleted log go with it."""
 
-    def __init__(self, config: Config, timers: Timers) -> None:
+    def __init__(self, config: Config, timers: Timers, now_ms: Callable[[], int], wall_ms: Callable[[], int]) -> None:
+        """`now_ms` is the time of the timers, `wall_ms` that of the records; the methods get the latter."""
+        self._now_ms = now_ms
+        self._wall_ms = wall_ms
         self._limits = ProducerLimits.of(config)
         self._interval_ms = config[PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS]
         self._timers = timers
@@ -120,7 +123,7 @@ class ProducerDirectory:
         if log.topic in TOPICS_WITHOUT_PRODUCERS:
             states = ProducerStates(self._limits)
             states.next_offset = INT64_MAX
-            self._follow(log, states, now_ms)
+            self._follow(log, states)
             return
         if states is None:
             states = ProducerStates(self._limits)
@@ -144,14 +147,14 @@ class ProducerDirectory:
             yield
         states.next_offset = max(states.next_offset, log.log_end_offset)
         if log.open_transactions is None:
-            self._follow(log, states, now_ms)
+            self._follow(log, states)
             if log.segments and first_read < log.segments[-1].base_offset:
-                self._save_snapshot(log, states, now_ms)
+                self._save_snapshot(log, states)
 
-    def _follow(self, log: PartitionLog, states: ProducerStates, now_ms: int) -> None:
+    def _follow(self, log: PartitionLog, states: ProducerStates) -> None:
         log.open_transactions = states
         self._logs[log] = None
-        self._expire_later(states, now_ms)
+        self._expire_later(states)
 
     def oldest_transactions(self) -> Iterator[int | None]:
         """Of each log whose producers are known, the `oldest_transaction_ms`; logs that come meanwhile are left out."""
@@ -171,19 +174,19 @@ class ProducerDirectory:
         """
         base_offset = header.base_offset
         if log.open_transactions is None and base_offset == 0:
-            self._follow(log, ProducerStates(self._limits), now_ms)
+            self._follow(log, ProducerStates(self._limits))
         states = _states_of(log)
         if states is not None and states.next_offset == base_offset:
-            self._save_if_rolled(log, states, base_offset, now_ms)
+            self._save_if_rolled(log, states, base_offset)
             states.update(header, appended_bytes, client_host)
             if not self._timer_runs:
-                self._expire_later(states, now_ms)
+                self._expire_later(states)
 
     def marker_appended(self, log: PartitionLog, marker: Marker, offset: int, now_ms: int) -> None:
         """A marker was appended to a log, whose states had been loaded."""
         states = _states_of(log)
         assert states is not None, log.name
-        self._save_if_rolled(log, states, offset, now_ms)
+        self._save_if_rolled(log, states, offset)
         states.void_verification(marker)
         aborted = states.end_transaction(
             marker.producer_id, marker.producer_epoch, marker.committed, marker.coordinator_epoch, offset, now_ms
@@ -193,18 +196,18 @@ class ProducerDirectory:
 
     # -------------------------------------------------------------------------------------------------------- snapshots
 
-    def _save_if_rolled(self, log: PartitionLog, states: ProducerStates, offset: int, now_ms: int) -> None:
+    def _save_if_rolled(self, log: PartitionLog, states: ProducerStates, offset: int) -> None:
         """Save the states before the first offset of a new segment: a load then reads that segment alone."""
         if offset > 0 and log.segments.items[-1].base_offset == offset:
-            self._save_snapshot(log, states, now_ms)
+            self._save_snapshot(log, states)
 
-    def _save_snapshot(self, log: PartitionLog, states: ProducerStates, now_ms: int) -> None:
+    def _save_snapshot(self, log: PartitionLog, states: ProducerStates) -> None:
         """Save the states as they are now; many are encoded in several turns of the event loop."""
         encoding = producer_snapshot.encode(snapshot_entries(states.snapshot()))
         self._snapshots.append((ref(log), states.next_offset, encoding))
-        self._encode_next(now_ms)
+        self._encode_next()
 
-    def _encode_next(self, now_ms: int) -> None:
+    def _encode_next(self) -> None:
         log_ref, offset, encoding = self._snapshots[0]
         data = next(encoding)
         if data is not None:
@@ -213,7 +216,7 @@ class ProducerDirectory:
             if log is not None:
                 self._store(log, offset, data)
         if self._snapshots:
-            self._timers.start(SnapshotKey(), now_ms + NEXT_TURN_MS)
+            self._timers.start(SnapshotKey(), self._now_ms() + NEXT_TURN_MS)
 
     def _store(self, log: PartitionLog, offset: int, data: bytes, *, flush: bool = False) -> None:
         try:
@@ -241,24 +244,24 @@ class ProducerDirectory:
     def due(self, key: object, now_ms: int) -> None:
         """Forget expired producers if this is the timer for it. Many are done in several turns of the event loop."""
         if isinstance(key, SnapshotKey) and self._snapshots:
-            self._encode_next(now_ms)
+            self._encode_next()
         if not isinstance(key, ExpirationKey):
             return
         self._timer_runs = False
         if not self._to_check:
             self._to_check.extend(ref(log) for log in self._logs)
-        checked = 0
+        checked, wall_ms = 0, self._wall_ms()
         while self._to_check and checked < PRODUCERS_PER_TURN:
             log = self._to_check.popleft()()
             if log is not None and (states := _states_of(log)) is not None:
                 checked += 1 + len(states)
-                states.remove_expired(now_ms)
+                states.remove_expired(wall_ms)
         if any(_states_of(log) for log in self._logs):
             self._start_timer(now_ms + (NEXT_TURN_MS if self._to_check else self._interval_ms))
 
-    def _expire_later(self, states: ProducerStates, now_ms: int) -> None:
+    def _expire_later(self, states: ProducerStates) -> None:
         if not self._timer_runs and len(states):
-            self._start_timer(now_ms + self._interval_ms)
+            self._start_timer(self._now_ms() + self._interval_ms)
 
     def _start_timer(self, deadline_ms: int) -> None:
         self._timer_runs = True

@@ -67,12 +67,15 @@ class Retention:
         config: Config,
         timers: Timers,
         store_start_offsets: Callable[[Callable[[Exception | None], None]], None],
+        wall_ms: Callable[[], int],
         audit_retained_from: RetentionRule = retained_from,
     ) -> None:
         """`store_start_offsets` makes the log start offsets durable, then calls back with None, or with what failed.
 
-        `audit_retained_from` is the rule for the audit topic; for all others it is `retained_from`.
+        `wall_ms` is the time with which those of records and files are compared. `audit_retained_from` is the rule for
+        the audit topic, whose records have the time of the timers; for all others it is `retained_from`.
         """
+        self._wall_ms = wall_ms
         self._audit_retained_from = audit_retained_from
         self._store_start_offsets = store_start_offsets
         self._image = image
@@ -147,16 +150,16 @@ class Retention:
             if current is None or current.topic_id != topic.topic_id:
                 return  # deleted meanwhile
             try:
-                log = self._log_to_check(topic.name, partition, config, now_ms)
+                log = self._log_to_check(topic.name, partition, config)
                 if log is not None:
-                    log.delete_records_before(rule(log, now_ms))
+                    log.delete_records_before(rule(log, now_ms if topic.name == AUDIT_TOPIC else self._wall_ms()))
                     if log.has_segments_to_delete:
                         shrunk.append(log)
             except OSError as problem:
                 _report(f"{topic.name}-{partition}", problem)
             yield
 
-    def _log_to_check(self, topic: str, partition: int, config: LogConfig, now_ms: int) -> PartitionLog | None:
+    def _log_to_check(self, topic: str, partition: int, config: LogConfig) -> PartitionLog | None:
         """The log of a partition. One that nobody uses is only opened if segments seem to be due.
 
         Its records are taken to be as old as their file, because their timestamps are not known.
@@ -164,7 +167,7 @@ class Retention:
         if not self._partitions.leads(topic, partition):
             return None
         log = self._partitions.open_log(topic, partition)
-        if log is None and is_due(self._partitions.stored_segments(topic, partition), config, now_ms):
+        if log is None and is_due(self._partitions.stored_segments(topic, partition), config, self._wall_ms()):
             return self._partitions.get(topic, partition)
         return log
 

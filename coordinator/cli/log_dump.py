@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import click
 
-from _wire.embedded import decode_key, decode_value
+from _wire.embedded import decode_key, decode_value, prefix_of
 from _wire.errors import MalformedMessage
 from _wire.messages import RECORD_MODULES
-from _wire.primitives import Message
+from _wire.primitives import Struct
 from _wire.records import BatchHeader, Record, parse_records
 from coordinator.cli.terminal import INTERRUPTED
 from coordinator.log.config import INT64_MAX, LogConfig
@@ -24,6 +24,8 @@ from coordinator.log.verify import stored_partitions
 from coordinator.printable import printable
 
 BYTES_SHOWN: Final = 200
+UNKNOWN_RECORD_TYPE: Final = "unknownRecordType"
+"""The field that takes the place of the key's name if no format of the topic has the type of a record."""
 
 
 @click.command("dump")
@@ -38,8 +40,8 @@ def command(
 ) -> None:
     """Print the batches and records of logs.
 
-    Records of __consumer_offsets and __cluster_metadata are decoded. Nothing is written and nothing locked, so a server
-    may run.
+    Records of __consumer_offsets, __transaction_state and __cluster_metadata are decoded. Nothing is written or
+    locked, so a server may run.
     """
     if topic is None and (partition is not None or offset):
         raise click.UsageError("--partition and --offset need --topic")
@@ -176,22 +178,31 @@ def _batch_json(key: tuple[str, int], position: int, header: BatchHeader, record
 
 def decoded(topic: str, header: BatchHeader, record: Record) -> tuple[Any, Any]:
     """Key and value of a record: fields as a dict where the format is known, else text; None where there is none."""
+    text = _text_or_none(record.key), _text_or_none(record.value)
+    if topic == METADATA_LOG:
+        try:
+            value = json.loads(record.value or b"null")
+            return None, printable(value) if isinstance(value, str) else value
+        except (ValueError, RecursionError):
+            return text
+    if topic not in RECORD_MODULES or header.is_control or record.key is None:
+        return text
     try:
-        if topic == METADATA_LOG:
-            return None, json.loads(record.value or b"null")
-        if topic in RECORD_MODULES and not header.is_control and record.key is not None:
-            key = decode_key(record.key, topic)
-            if key is not None:
-                value = None if record.value is None else fields_of(decode_value(key, record.value))
-                return {type(key).NAME: fields_of(key)}, value
-    except (MalformedMessage, ValueError):
-        pass  # shown as it is
-    return _text_or_none(record.key), _text_or_none(record.value)
+        key = decode_key(record.key, topic)
+    except MalformedMessage:
+        return text
+    if key is None:
+        return {UNKNOWN_RECORD_TYPE: prefix_of(record.key), "key": text[0]}, text[1]
+    try:
+        value = None if record.value is None else fields_of(decode_value(key, record.value))
+    except MalformedMessage:
+        value = text[1]
+    return {type(key).NAME: fields_of(key)}, value
 
 
 def fields_of(message: Any) -> Any:
     """A message as dicts, lists, texts and numbers."""
-    if isinstance(message, Message):
+    if isinstance(message, Struct):
         return {name: fields_of(getattr(message, name)) for name in type(message).FIELDS}
     if isinstance(message, list | tuple):
         return [fields_of(each) for each in message]

@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from _wire.records import BATCH_HEADER_BYTES, BatchHeader, CorruptBatch, batch_headers
-from coordinator.log.batch_header import INT32_MAX, LENGTH_END, MAGIC_POSITION, RECORD_FORMAT
+from coordinator.log.batch_header import INT32_MAX, LENGTH_END, MAGIC_POSITION, OFFSET_BYTES, RECORD_FORMAT
 from coordinator.logger import logger
 
 INCOMPLETE: Final = "the file ends within a batch"
 SEARCH_BYTES: Final = 1 << 20
 SEARCHED_AT_MOST_BYTES: Final = 256 << 20
 """How far behind a damaged batch the next good one is looked for."""
+
+SIGNS_OF_A_BATCH: Final = 2
+"""How many of base offset, length and format have to be right in the header of a batch that was damaged."""
 
 
 class DamagedOffsets(CorruptBatch):
@@ -73,6 +76,9 @@ class LogFile(Protocol):
 
     base_offset: int
     log_path: Path
+
+    @property
+    def max_message_bytes(self) -> int: ...
 
     def read_exactly(self, position: int, size: int) -> bytes: ...
 
@@ -137,6 +143,39 @@ def scan(
         position, expected, after_damage = damaged_end, expected if found else next_offset, True
     if pending is not None:
         yield pending
+
+
+def is_unacknowledged(file: LogFile, damage: Damage) -> bool:
+    """Whether damaged bytes at the end of a log hold no acknowledged batch, if all that was written is still there.
+
+    An append is acknowledged after its last byte was written, with each `log.flush.policy`. So a file that ends within
+    a batch, and zeros of no more than one batch (`max.message.bytes`), are an append that was interrupted. A whole
+    batch that was damaged later still has most of its header. Other bytes were never a batch.
+
+    Raises:
+        OSError: the bytes cannot be read.
+    """
+    if damage.why == INCOMPLETE:
+        return True
+    if damage.size_bytes > SEARCHED_AT_MOST_BYTES:
+        return False  # a good batch may follow, which nobody has looked for
+    if damage.size_bytes <= file.max_message_bytes and not any(file.read_exactly(damage.position, damage.size_bytes)):
+        return True
+    return not _has_batch_header(file, damage)
+
+
+def _has_batch_header(file: LogFile, damage: Damage) -> bool:
+    """Whether damaged bytes begin as a batch does, though one of the fields that say so may be damaged as well."""
+    if damage.size_bytes < BATCH_HEADER_BYTES:
+        return False
+    head = file.read_exactly(damage.position, BATCH_HEADER_BYTES)
+    size = LENGTH_END + int.from_bytes(head[OFFSET_BYTES:LENGTH_END], "big", signed=True)
+    signs = (
+        int.from_bytes(head[:OFFSET_BYTES], "big", signed=True) == damage.first_offset,
+        size == damage.size_bytes,
+        head[MAGIC_POSITION] == RECORD_FORMAT,
+    )
+    return sum(signs) >= SIGNS_OF_A_BATCH
 
 
 def _problem(file: LogFile, header: BatchHeader, expected: int, next_base_offset: int, gap: bool) -> str:

@@ -4,9 +4,12 @@ import fcntl
 import os
 import shutil
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
-from coordinator.log.open_files import DiskFile, OpenFiles
+from coordinator.log.open_files import FILE_MODE, DiskFile, OpenFiles
+
+DIRECTORY_MODE: Final = 0o750
+"""The permissions of directories that are created, those above them as well. The umask may restrict them further."""
 
 
 class OpenFile(Protocol):
@@ -110,7 +113,7 @@ class DiskFileLock:
     """
 
     def __init__(self, path: Path) -> None:
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -146,7 +149,10 @@ class DiskFileSystem:
         return sorted(os.listdir(directory))
 
     def make_directory(self, path: Path) -> None:
-        path.mkdir(parents=True, exist_ok=True)
+        # `mkdir(parents=True)` would use the mode for the last directory only.
+        missing = [each for each in path.parents if not each.exists()]
+        for each in (*reversed(missing), path):
+            each.mkdir(DIRECTORY_MODE, exist_ok=True)
 
     def modified_ms(self, path: Path) -> int:
         return path.stat().st_mtime_ns // 1_000_000

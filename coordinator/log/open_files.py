@@ -15,6 +15,8 @@ CLOSED: Final = -1
 CLOSED_WHEN_NONE_IS_LEFT: Final = 16
 """Files that are closed when the process has no descriptor left, although it has fewer open than it may."""
 OUT_OF_DESCRIPTORS: Final = (errno.EMFILE, errno.ENFILE)
+FILE_MODE: Final = 0o640
+"""The permissions of files that are created: others may not read the records. The umask may restrict them further."""
 
 _sync = getattr(os, "fdatasync", os.fsync)
 """fdatasync(2), where there is one: the data and the size, but not the times of the file."""
@@ -56,7 +58,7 @@ class DiskFile:
         return self._descriptor
 
     def _open_descriptor(self, flags: int) -> int:
-        return os.open(self._path, flags, 0o644)
+        return os.open(self._path, flags, FILE_MODE)
 
     def _used(self) -> int:
         self.was_used = True

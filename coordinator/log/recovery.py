@@ -4,7 +4,7 @@ After a clean shutdown the index files are trusted. Otherwise all batches from t
 fsync covered the records before it; later ones may be torn or missing. The log is cut at the first batch above the
 recovery point that is not whole. What lies below it, or was there at a clean shutdown, is never cut: bytes that are
 damaged stay in the file, and reads go around them. If the system has run since, nothing that was written is missing,
-flushed or not, so only an incomplete batch at the end is cut (`Loss`).
+flushed or not, so only bytes at the end that cannot hold an acknowledged batch are cut (`Loss`, `is_unacknowledged`).
 
 Above the recovery point there may be no gap between the offsets of two segments, because a lost end of a file looks
 like that. Therefore a cleaning keeps the last batch of each segment, if necessary without its records.
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from coordinator.log.batch_header import INT32_MAX
 from coordinator.log.config import INT64_MAX, LogConfig
-from coordinator.log.damage import INCOMPLETE, Damage, scan
+from coordinator.log.damage import Damage, is_unacknowledged, scan
 from coordinator.log.files import FileSystem
 from coordinator.log.segment import Segment
 from coordinator.log.segment_files import DELETED_SUFFIX, remove_segment_files, segment_path
@@ -63,16 +63,7 @@ class Durable:
         """Whether bytes that are no batch were one, so that they may not be cut off. `end` is that of the log."""
         if damage.first_offset < self.recovery_point or self.loss is Loss.NOTHING:
             return True
-        return self.everything and not (damage.end == end and _is_torn(damage, segment))
-
-
-def _is_torn(damage: Damage, segment: Segment) -> bool:
-    """Whether the bytes look like the begin of a write that did not come to its end."""
-    if damage.why == INCOMPLETE:
-        return True
-    if damage.size_bytes > segment.max_message_bytes:
-        return False
-    return not any(segment.read_exactly(damage.position, damage.size_bytes))
+        return self.everything and not (damage.end == end and is_unacknowledged(segment, damage))
 
 
 def load_segments(

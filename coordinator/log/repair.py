@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from coordinator.log.config import INT64_MAX, LogConfig
-from coordinator.log.damage import INCOMPLETE, Damage, scan
+from coordinator.log.damage import Damage, is_unacknowledged, scan
 from coordinator.log.directory import LogDirectory
 from coordinator.log.files import FileSystem
 from coordinator.log.names import METADATA_LOG, folder_name
@@ -16,6 +16,8 @@ from coordinator.log.segment_files import segment_path
 from coordinator.log.verify import DAMAGED_FOLDER, SegmentCheck, Totals
 
 COPIED_AT_ONCE_BYTES: Final = 1 << 20
+COPY_DEPTH: Final = 3
+"""How many directories may be new, or have a new entry, above a copy: that of the log, `damaged`, the data folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,8 @@ class Repaired:
 def damages_of(fs: FileSystem, folder: Path, *, clean: bool) -> Iterator[Damage]:
     """Yield the damage of all segments of a log.
 
-    An incomplete batch at its end is none unless the last stop was `clean`: then it is an append that was interrupted.
+    Bytes at its end that cannot hold an acknowledged batch are none unless the last stop was `clean`: the start cuts
+    them.
 
     Raises:
         OSError: a file cannot be read.
@@ -44,8 +47,10 @@ def damages_of(fs: FileSystem, folder: Path, *, clean: bool) -> Iterator[Damage]
             highest = INT64_MAX if is_last else bases[number + 1]
             found = scan(segment, 0, end, base_offset, next_base_offset=highest, may_have_gaps=not is_last)
             for item in found:
-                is_torn = isinstance(item, Damage) and is_last and item.end == end and item.why == INCOMPLETE
-                if isinstance(item, Damage) and (clean or not is_torn):
+                if not isinstance(item, Damage):
+                    continue
+                is_cut = not clean and is_last and item.end == end and is_unacknowledged(segment, item)
+                if not is_cut:
                     yield item
         finally:
             segment.close()
@@ -55,8 +60,8 @@ def repair_log(fs: FileSystem, root: Path, topic: str, partition: int, *, clean:
     """Copy damaged bytes to `damaged/`, cut them out, and begin a new segment with the batch after them.
 
     The last damage of a log goes first, so the files before it keep their names. The indexes are rebuilt when the log
-    is opened. A crash leaves both the old bytes and their copy, or a log that can be repaired again. `clean`: the last
-    stop was.
+    is opened. A crash or a power loss leaves both the old bytes and their copy, or a log that can be repaired again.
+    `clean`: the last stop was.
 
     Raises:
         OSError: a file cannot be read or written.
@@ -80,20 +85,22 @@ def _set_aside(fs: FileSystem, damage: Damage, copy: Path | None) -> None:
     if copy is not None:
         fs.make_directory(copy.parent)
         _copy(fs, damage.path, damage.position, damage.end, copy)
-        fs.flush_directory(copy.parent)
+        for parent in list(copy.parents)[:COPY_DEPTH]:
+            fs.flush_directory(parent)
     rest = segment_path(folder, damage.next_offset, ".log")
     if not fs.exists(rest):
         temporary = rest.with_name(rest.name + ".repaired")
         _copy(fs, damage.path, damage.end, size, temporary)
         fs.rename(temporary, rest)
+    remove_indexes(fs, damage.path)
+    # The truncation may become durable at any time from here on, so the names have to be durable before it.
+    fs.flush_directory(folder)
     cut = fs.open(damage.path)
     try:
         cut.truncate(damage.position)
         cut.flush()
     finally:
         cut.close()
-    remove_indexes(fs, damage.path)
-    fs.flush_directory(folder)
 
 
 def wrong_indexes(fs: FileSystem, root: Path, topic: str, partition: int) -> list[Path]:

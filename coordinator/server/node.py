@@ -69,8 +69,9 @@ from coordinator.server.rejection_log import RejectionLog
 from coordinator.server.request_dispatcher import RequestDispatcher
 from coordinator.server.slow_peers import SlowPeers
 from coordinator.server.throttling import Throttling
+from coordinator.server.wall_clock import WallClockWatch
 from coordinator.timers.clock import Clock
-from coordinator.timers.system_clock import SystemClock
+from coordinator.timers.system_clock import SystemClock, wall_clock_ms
 from coordinator.timers.wheel import TimerWheel
 from coordinator.transactions.coordinator import TransactionCoordinator
 from coordinator.transactions.partition_adder import PartitionAdder
@@ -120,6 +121,7 @@ class Node:
         self._leadership = leadership or SingleNode(config[NODE_ID])
         self._clock: Clock = SystemClock() if testing is None else testing.clock
         loop = asyncio.get_running_loop()
+        self._wall_ms: Callable[[], int] = wall_clock_ms if testing is None else testing.clock.now_ms
         self._wheel = TimerWheel(self._clock.now_ms())
         self.scheduler = LoopScheduler(loop, self._wheel, self._clock.now_ms)
         self._slices = Slices(loop.call_soon)
@@ -169,7 +171,7 @@ class Node:
         logger.info("serving", bootstrap=self.bootstrap, **admin, data=",".join(map(str, self._directories.paths)))
 
     async def _start(self, config: Config) -> None:
-        now_ms, wheel, slices = self._clock.now_ms, self._wheel, self._slices
+        now_ms, wall_ms, wheel, slices = self._clock.now_ms, self._wall_ms, self._wheel, self._slices
         notifier = AppendNotifier(self.scheduler.request_iteration)
         metadata = MetadataStore(self._directories.open_metadata_log(LogConfig()), lambda: uuid.uuid4().bytes)
         self._compact_metadata(metadata, slices)
@@ -184,14 +186,14 @@ class Node:
             None if self._metrics is None else self._metrics.drain_meter(self.scheduler.request_iteration)
         )
         self._start_groups(partitions, environment, notifier, pending, sessions, wheel)
-        self._producers = producers = ProducerDirectory(config, self.scheduler)
+        self._producers = producers = ProducerDirectory(config, self.scheduler, now_ms, wall_ms)
 
         def load_producers(log: PartitionLog) -> Steps[ProducerStates]:
-            return producers.load(log, now_ms())
+            return producers.load(log, wall_ms())
 
         # Connections that know no session leave every heartbeat to the core.
         quick_sessions = sessions if self._testing is None else SessionTable(wheel, 0)
-        marker_writer = MarkerWriter(partitions, producers, notifier, now_ms)
+        marker_writer = MarkerWriter(partitions, producers, notifier, wall_ms)
         transactions = make_transaction_coordinator(
             partitions,
             environment,
@@ -228,6 +230,7 @@ class Node:
             pending=pending,
             throttling=Throttling(config, metadata.image, quick_sessions, self.scheduler, now_ms),
             now_ms=now_ms,
+            wall_ms=wall_ms,
             start_transactions=partial(self._start_transactions, partitions, transactions),
         )
         self._schedule(self.parts, notifier)
@@ -346,7 +349,9 @@ class Node:
         flusher, groups = self._flusher, self._coordinator
         audit = AuditRetention(groups.shards, groups.audit.request_snapshots, flusher.request_flush)
         store_start_offsets = flusher.store_log_start_offsets
-        retention = Retention(image, partitions, self._config, self.scheduler, store_start_offsets, audit.retained_from)
+        retention = Retention(
+            image, partitions, self._config, self.scheduler, store_start_offsets, self._wall_ms, audit.retained_from
+        )
         retention.start(self._clock.now_ms())
         self.scheduler.on_due(retention.due)
 
@@ -357,7 +362,9 @@ class Node:
         limits = ConnectionLimits(config, self.scheduler)
         slow_peers = SlowPeers(config, self.scheduler, now_ms)
         self._rejections = RejectionLog(self.scheduler, now_ms)
-        for due in (limits.due, slow_peers.due, self._rejections.due, parts.throttling.due):
+        wall_clock = WallClockWatch(self.scheduler, now_ms, self._wall_ms)
+        wall_clock.start()
+        for due in (limits.due, slow_peers.due, self._rejections.due, parts.throttling.due, wall_clock.due):
             self.scheduler.on_due(due)
         self.dispatcher = RequestDispatcher(
             self.table,
@@ -418,6 +425,7 @@ class Node:
             self.scheduler,
             self._directories.checkpoint(CLEANER_OFFSETS),
             self._clock.now_ms,
+            self._wall_ms,
             thread,
             lambda log: log.last_stable_offset,
         )

@@ -33,7 +33,10 @@ def _not_serving(handler: Handler, request: Any, call: RequestContext) -> None:
 
 @dataclass(slots=True)
 class NodeContext:
-    """`now_ms` is milliseconds since the epoch, never going back."""
+    """`now_ms` is the time of deadlines, in milliseconds since the epoch; it never goes back.
+
+    `wall_ms` is what the system's clock shows: the time of records. It follows when that clock is set.
+    """
 
     config: Config
     cluster_id: str
@@ -56,6 +59,7 @@ class NodeContext:
     pending: PendingRequests
     throttling: Throttling
     now_ms: Callable[[], int]
+    wall_ms: Callable[[], int]
     start_transactions: Callable[[], None]
     """Begins to coordinate transactions if `__transaction_state` exists and it was not done yet."""
     resume: Callable[[Handler, Any, RequestContext], None] = _not_serving

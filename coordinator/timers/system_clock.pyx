@@ -3,9 +3,10 @@
 import time
 
 from libc.stdint cimport int64_t
-from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
+from posix.time cimport CLOCK_MONOTONIC, CLOCK_REALTIME, clock_gettime, timespec
 
 cdef enum:
+    MS_PER_SECOND = 1_000
     NANOSECONDS_PER_MS = 1_000_000
     NANOSECONDS_PER_SECOND = 1_000_000_000
 
@@ -14,6 +15,12 @@ cdef inline int64_t monotonic_ns() noexcept:
     cdef timespec now
     clock_gettime(CLOCK_MONOTONIC, &now)
     return now.tv_sec * <int64_t>NANOSECONDS_PER_SECOND + now.tv_nsec
+
+
+def wall_clock_ms():
+    cdef timespec now
+    clock_gettime(CLOCK_REALTIME, &now)
+    return now.tv_sec * <int64_t>MS_PER_SECOND + now.tv_nsec // NANOSECONDS_PER_MS
 
 
 cdef class SystemClock:

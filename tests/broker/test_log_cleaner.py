@@ -31,7 +31,9 @@ class CleaningBroker(VirtualBroker):
     def __init__(self, settings=None, fs=None):
         super().__init__(SETTINGS | (settings or {}), fs)
         config = Config(SETTINGS | (settings or {}))
-        self.retention = Retention(self.image, self.partitions, config, self.wheel, self.store_start_offsets)
+        self.retention = Retention(
+            self.image, self.partitions, config, self.wheel, self.store_start_offsets, self.wall_ms
+        )
         self.stable: dict[str, int] = {}
         self.cleaner = LogCleaner(
             self.fs,
@@ -41,6 +43,7 @@ class CleaningBroker(VirtualBroker):
             self.wheel,
             self._directories.checkpoint(CLEANER_OFFSETS),
             self.clock.now_ms,
+            self.wall_ms,
             last_stable_offset=lambda log: self.stable.get(log.name),
         )
         self.cleaner.start()

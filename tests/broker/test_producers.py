@@ -287,3 +287,23 @@ def test_a_log_that_cannot_be_read_is_not_reported_as_a_sequence_error():
     write(broker, 2)
     del broker.fs.content(LOG_FILE)[100:]
     assert send(broker, 7, 0) == ErrorCode.KAFKA_STORAGE_ERROR
+
+
+# ---- the wall clock
+
+
+@pytest.mark.parametrize("step_ms", [-DAY_MS, DAY_MS])
+def test_a_step_of_the_wall_clock_moves_no_timer(step_ms):
+    """A step forward makes the producers as old as their records say; a step back keeps them longer."""
+    broker = made()
+    assert send(broker, 7, 0) == NONE
+    states = broker.producers.states_of(broker.partitions.get("orders", 0), broker.wall_ms())
+    states.update(header_of(8))
+    due_ms = broker.wheel.next_deadline_ms()
+    broker.wall_ahead_ms = step_ms
+    broker.advance(CHECK_MS)
+    assert broker.clock.now_ms() >= due_ms
+    assert len(states) == (0 if step_ms > 0 else 2)
+    assert send(broker, 9, 0, partition=0) == (NONE if step_ms > 0 else ErrorCode.INVALID_TIMESTAMP)
+    if step_ms < 0:
+        assert broker.wheel.next_deadline_ms() == broker.clock.now_ms() + CHECK_MS

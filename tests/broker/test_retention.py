@@ -24,7 +24,9 @@ class RetainingBroker(VirtualBroker):
     def __init__(self, settings=None, fs=None, **rules):
         super().__init__(settings, fs)
         config = Config(settings or {})
-        self.retention = Retention(self.image, self.partitions, config, self.wheel, self.store_offsets, **rules)
+        self.retention = Retention(
+            self.image, self.partitions, config, self.wheel, self.store_offsets, self.wall_ms, **rules
+        )
         self.retention.start(self.clock.now_ms())
         self.turns = 0
 
@@ -248,3 +250,24 @@ def test_a_log_that_nobody_opened_stays_closed_until_its_files_are_old(broker, m
 )
 def test_the_look_at_a_closed_log(stored, config, due):
     assert is_due(stored, config, START_MS + 1_000) is due
+
+
+# ---- the wall clock
+
+
+def test_records_are_as_old_as_the_wall_clock_says(broker):
+    create(broker, "t")
+    log = broker.fill("t", 5)
+    broker.wall_ahead_ms = 61 * MINUTE_MS
+    broker.advance(INTERVAL_MS)
+    assert log.log_start_offset == 5
+
+
+def test_after_a_step_back_checks_go_on_and_records_stay_until_they_are_old(broker):
+    create(broker, "t")
+    log = broker.fill("t", 5)
+    broker.wall_ahead_ms = -60 * MINUTE_MS
+    broker.advance(115 * MINUTE_MS)
+    assert log.log_start_offset == 0
+    broker.advance(INTERVAL_MS + 6 * MINUTE_MS)
+    assert log.log_start_offset == 5

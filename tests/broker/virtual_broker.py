@@ -40,6 +40,8 @@ class VirtualBroker:
     def __init__(self, settings: Mapping[str, str] | None = None, fs: MemoryFileSystem | None = None) -> None:
         self.fs = fs or MemoryFileSystem()
         self.clock = VirtualClock(START_MS)
+        self.wall_ahead_ms = 0
+        """How far the wall clock was set forward since the start."""
         self.wheel = TimerWheel(START_MS)
         self.iterations_requested = 0
         ids = count(1)
@@ -57,7 +59,7 @@ class VirtualBroker:
         )
         self.topics = Topics(metadata, self.partitions, config)
         self.notifier = AppendNotifier(self._request_iteration)
-        self.producers = ProducerDirectory(config, self.wheel)
+        self.producers = ProducerDirectory(config, self.wheel, self.clock.now_ms, self.wall_ms)
         self.fetch_service = FetchService(
             metadata.image, self.partitions, self.notifier, self.wheel, self.slices, config[FETCH_MAX_BYTES], self.load
         )
@@ -68,7 +70,7 @@ class VirtualBroker:
 
     def load(self, log: PartitionLog) -> Steps[ProducerStates]:
         """Read the producer states of a log."""
-        return self.producers.load(log, self.clock.now_ms())
+        return self.producers.load(log, self.wall_ms())
 
     def _request_iteration(self) -> None:
         self.iterations_requested += 1
@@ -88,6 +90,9 @@ class VirtualBroker:
             callbacks, self._callbacks = self._callbacks, []
             for callback in callbacks:
                 callback()
+
+    def wall_ms(self) -> int:
+        return self.clock.now_ms() + self.wall_ahead_ms
 
     def advance(self, ms: int) -> None:
         """Let time pass; expire the fetches and the producers that are due."""
@@ -110,7 +115,7 @@ class VirtualBroker:
         request = ProduceRequest(
             topic_data=[TopicProduceData(name=topic, partition_data=[data])], **({"acks": -1} | fields)
         )
-        service, now_ms = self.produce_service, self.clock.now_ms()
+        service, now_ms = self.produce_service, self.wall_ms()
         response = service.produce_at_once(request, api_version, now_ms)
         if response is None:
             response = at_once(service.produce(request, api_version, now_ms))

@@ -211,6 +211,57 @@ def test_a_damaged_batch_and_all_after_it_are_truncated(open_log):
     assert everything(again) == [str(offset) for offset in range(again.log_end_offset)]
 
 
+NEVER_A_BATCH = {
+    "a negative length": b"\x00" * 8 + b"\xff" * 92,
+    "a short length": b"\x7f" * 8 + struct.pack(">i", 3) + b"\xa5" * 88,
+    "a length within the file": b"\x7f" * 8 + struct.pack(">i", 70) + b"\x02" * 188,
+    "text": b"log line of another program\n" * 20,
+    "fewer bytes than a header": b"\xff" * 40,
+    "only the format is right": b"\xff" * 16 + b"\x02" + b"\xff" * 100,
+    "only the base offset is right": struct.pack(">q", 3) + b"\xff" * 100,
+    "more than a batch may have": b"\xa5\xff" * 600_000,
+    "zeros": bytes(500),
+}
+
+
+@pytest.mark.parametrize("tail", NEVER_A_BATCH.values(), ids=NEVER_A_BATCH)
+def test_bytes_behind_the_last_batch_that_never_were_one_are_cut_after_a_kill(open_log, tail):
+    log = filled(open_log(), 3)
+    whole = log.size_bytes
+    with log_file(log).open("ab") as file:
+        file.write(tail)
+    with capture_logs() as lines:
+        again = open_log(killed=True)
+    assert [(line["log_level"], line["position"], line["bytes"], line["offset"]) for line in lines] == [
+        ("warning", whole, len(tail), 3)
+    ]
+    assert (again.log_end_offset, again.size_bytes, again.read(3, 1_000)) == (3, whole, b"")
+    assert log_file(log).stat().st_size == whole
+    again.append(batch("next"), leader_epoch=0, now_ms=0)
+    assert everything(again) == ["0", "1", "2", "next"]
+    assert len(again.segments) == 1
+
+
+LAST_OFFSET_DELTA_BYTE = 26
+
+
+@pytest.mark.parametrize("first_byte", [*range(8, 12), *range(16, 69)])
+def test_a_damaged_last_batch_is_kept_after_a_kill(open_log, first_byte):
+    """It was appended completely, so it may have been acknowledged: its offset is not used again."""
+    log = filled(open_log(), 3)
+    content = bytearray(log_file(log).read_bytes())
+    content[2 * 69 + first_byte] ^= 0x80 if first_byte == 8 else 1
+    if 8 < first_byte < 12:
+        content[2 * 69 + 11] = 57 - first_byte  # shorter: a length beyond the end is an append that was interrupted
+        content[2 * 69 + 9 : 2 * 69 + 11] = bytes(2)
+    log_file(log).write_bytes(content)
+    again = open_log(killed=True)
+    assert again.log_end_offset == (4 if first_byte == LAST_OFFSET_DELTA_BYTE else 3)
+    with pytest.raises(CorruptBatch, match=r"offsets? 2 .*cannot be read"):
+        again.read(2, 1_000)
+    assert log_file(log).read_bytes() == bytes(content)
+
+
 def test_a_batch_whose_offset_goes_back_ends_the_log(open_log):
     log = filled(open_log(), 3)
     with log_file(log).open("ab") as file:

@@ -250,6 +250,24 @@ LOG_MUTANTS: Final = (
         "",
     ),
     Mutant(
+        "bytes that never were a batch are kept at the end of a log",
+        "coordinator/log/damage.py",
+        "return not _has_batch_header(file, damage)",
+        "return False",
+    ),
+    Mutant(
+        "a repair cuts before the names of its files are durable",
+        "coordinator/log/repair.py",
+        "    fs.flush_directory(folder)\n    cut = ",
+        "    cut = ",
+    ),
+    Mutant(
+        "retention does not follow the wall clock",
+        "coordinator/broker/retention.py",
+        "now_ms if topic.name == AUDIT_TOPIC else self._wall_ms()",
+        "now_ms",
+    ),
+    Mutant(
         "recovery leaves a torn tail",
         RECOVERY,
         "segment.truncate(segment.size_bytes)",

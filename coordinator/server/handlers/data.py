@@ -67,7 +67,7 @@ class DataHandlers:
 
     def produce(self, request: ProduceRequest, call: RequestContext) -> Any:
         if self._node.slices.has_time():
-            service, now_ms = self._node.produce_service, self._node.now_ms()
+            service, now_ms = self._node.produce_service, self._node.wall_ms()
             response = service.produce_at_once(request, call.api_version, now_ms, call.client_host)
             if response is not None:
                 return self._answered(request, call, response)
@@ -75,7 +75,7 @@ class DataHandlers:
 
     def _produce_in_steps(self, request: ProduceRequest, call: RequestContext) -> Steps[Any]:
         if request.transactional_id is not None:
-            service, now_ms = self._node.produce_service, self._node.now_ms()
+            service, now_ms = self._node.produce_service, self._node.wall_ms()
             to_verify = yield from service.to_verify(request, call.api_version, now_ms)
             if to_verify:
                 TransactionalProduce(self._node, request, call, to_verify).ask(self._produce)
@@ -85,7 +85,7 @@ class DataHandlers:
     def _produce(
         self, request: ProduceRequest, call: RequestContext, verified: Mapping[tuple[str, int], Verified]
     ) -> Steps[Any]:
-        service, now_ms = self._node.produce_service, self._node.now_ms()
+        service, now_ms = self._node.produce_service, self._node.wall_ms()
         response = yield from service.produce(request, call.api_version, now_ms, verified, call.client_host)
         return self._answered(request, call, response)
 

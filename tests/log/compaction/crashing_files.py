@@ -80,9 +80,12 @@ class CrashingFiles(memory_files.MemoryFileSystem):
         """What another process finds."""
         return self._copy(self._files, {})
 
-    def after_power_loss(self, state: int) -> "CrashingFiles":
-        """What is found with the names of one of `states_after_power_loss`."""
-        return self._copy(self._named_since_flush[state], self.flushed)
+    def after_power_loss(self, state: int, *, writes_are_kept: bool = False) -> "CrashingFiles":
+        """What is found with the names of one of `states_after_power_loss`.
+
+        With `writes_are_kept`, the system has written the content of all files by itself before.
+        """
+        return self._copy(self._named_since_flush[state], {} if writes_are_kept else self.flushed)
 
     def _copy(self, names: Names, flushed: dict[int, bytes]) -> "CrashingFiles":
         copy = CrashingFiles()
