@@ -83,6 +83,9 @@ LOADED_BEFORE_LISTENING_SECONDS: Final = 0.5
 """How long clients cannot connect yet while groups are loaded; what takes longer goes on beside their requests."""
 FILES_OF_A_RECOVERY: Final = 64
 """How many files each thread has open that recovers logs; no other logs are open at that time."""
+COMPRESSION_THREADS: Final = 2
+"""Batches of topics with a `compression.type` that are compressed again at a time, each in up to
+`produce.max.decompressed.bytes` and the memory of its compression."""
 DRAIN_SECONDS: Final = 2
 """How long a stop waits for responses to be sent."""
 
@@ -149,7 +152,9 @@ class Node:
         self._directories = LogDirectories.open(
             config.log_directories(), metadata_path, node_id=config[NODE_ID], fs=files
         )
-        self._disk_threads = DiskThreads(asyncio.get_running_loop().call_soon_threadsafe)
+        deliver = asyncio.get_running_loop().call_soon_threadsafe
+        self._disk_threads = DiskThreads(deliver)
+        self._compression_threads = DiskThreads(deliver, COMPRESSION_THREADS, name="compression")
         try:
             if config[ADMIN_LISTENER]:
                 self._admin, self._metrics = bind_admin(config, self._log_lines_dropped)
@@ -160,6 +165,7 @@ class Node:
                 self._admin.close()
             self._abandon_work()
             self._disk_threads.stop()
+            self._compression_threads.stop()
             # Nothing is served yet: a start that fails, as on an address in use, does not cost the next one a recovery.
             self._directories.close_unused()
             raise
@@ -215,6 +221,7 @@ class Node:
             partitions=partitions,
             topics=topics,
             produce_service=ProduceService(metadata.image, partitions, notifier, config, producers),
+            compression_threads=self._compression_threads,
             slices=slices,
             fetch_service=FetchService(
                 metadata.image, partitions, notifier, self.scheduler, slices, config[FETCH_MAX_BYTES], load_producers
@@ -469,6 +476,7 @@ class Node:
             connection.close()
         self._cleaner.stop_thread()
         self._disk_threads.stop(wait=False)
+        self._compression_threads.stop(wait=False)
         self._directories.close(clean=False)
 
     def _abandon_work(self) -> None:
@@ -509,6 +517,7 @@ class Node:
         self._rejections.tell()
         await asyncio.get_running_loop().run_in_executor(None, self._cleaner.stop_thread)
         self._cleaner.close()
+        self._compression_threads.stop(wait=False)
         failure = self._disk_threads.stop()
         if isinstance(failure, LogFlushError):
             self._directories.close(clean=False)

@@ -14,6 +14,7 @@ from coordinator.broker.topics import Topics
 from coordinator.broker.transaction_markers import MarkerWriter
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config
+from coordinator.log.disk_threads import DiskThreads
 from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.leadership import Leadership
@@ -44,6 +45,8 @@ class NodeContext:
     partitions: Partitions
     topics: Topics
     produce_service: ProduceService
+    compression_threads: DiskThreads
+    """For the batches that are compressed again."""
     slices: Slices
     fetch_service: FetchService
     coordinator: GroupCoordinator
