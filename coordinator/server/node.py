@@ -23,6 +23,7 @@ from coordinator.broker.partitions import Partitions
 from coordinator.broker.produce import ProduceService
 from coordinator.broker.producer_directory import ProducerDirectory
 from coordinator.broker.producers import ProducerStates
+from coordinator.broker.recompression_threads import RUNNING_MAX, RecompressionThreads
 from coordinator.broker.retention import Retention
 from coordinator.broker.slices import Slices, Steps
 from coordinator.broker.strays import set_aside_if_stray
@@ -83,9 +84,6 @@ LOADED_BEFORE_LISTENING_SECONDS: Final = 0.5
 """How long clients cannot connect yet while groups are loaded; what takes longer goes on beside their requests."""
 FILES_OF_A_RECOVERY: Final = 64
 """How many files each thread has open that recovers logs; no other logs are open at that time."""
-COMPRESSION_THREADS: Final = 2
-"""Batches of topics with a `compression.type` that are compressed again at a time, each in up to
-`produce.max.decompressed.bytes` and the memory of its compression."""
 DRAIN_SECONDS: Final = 2
 """How long a stop waits for responses to be sent."""
 
@@ -154,7 +152,7 @@ class Node:
         )
         deliver = asyncio.get_running_loop().call_soon_threadsafe
         self._disk_threads = DiskThreads(deliver)
-        self._compression_threads = DiskThreads(deliver, COMPRESSION_THREADS, name="compression")
+        self._compression_threads = DiskThreads(deliver, RUNNING_MAX, name="compression")
         try:
             if config[ADMIN_LISTENER]:
                 self._admin, self._metrics = bind_admin(config, self._log_lines_dropped)
@@ -221,7 +219,7 @@ class Node:
             partitions=partitions,
             topics=topics,
             produce_service=ProduceService(metadata.image, partitions, notifier, config, producers),
-            compression_threads=self._compression_threads,
+            recompression_threads=RecompressionThreads(self._compression_threads),
             slices=slices,
             fetch_service=FetchService(
                 metadata.image, partitions, notifier, self.scheduler, slices, config[FETCH_MAX_BYTES], load_producers

@@ -9,12 +9,12 @@ from coordinator.broker.log_flusher import LogFlusher
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.produce import ProduceService
 from coordinator.broker.producers import ProducerStates
+from coordinator.broker.recompression_threads import RecompressionThreads
 from coordinator.broker.slices import Slices, Steps
 from coordinator.broker.topics import Topics
 from coordinator.broker.transaction_markers import MarkerWriter
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config
-from coordinator.log.disk_threads import DiskThreads
 from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.leadership import Leadership
@@ -45,8 +45,7 @@ class NodeContext:
     partitions: Partitions
     topics: Topics
     produce_service: ProduceService
-    compression_threads: DiskThreads
-    """For the batches that are compressed again."""
+    recompression_threads: RecompressionThreads
     slices: Slices
     fetch_service: FetchService
     coordinator: GroupCoordinator

@@ -237,6 +237,12 @@ RECOMPRESSION_MUTANTS: Final = (
         "recompressed, answer = answer, None",
     ),
     Mutant(
+        "an address with many batches is compressed for until it has none",
+        "coordinator/broker/recompression_threads.py",
+        "            self._waiting[source] = queue\n",
+        "            self._waiting[source] = queue\n            self._waiting.move_to_end(source, last=False)\n",
+    ),
+    Mutant(
         "large batches are compressed again in the event loop",
         RECOMPRESSION,
         "        if len(self._batch) - BATCH_HEADER_BYTES > bytes_max:\n",

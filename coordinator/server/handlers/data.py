@@ -1,6 +1,6 @@
 """Produce, Fetch, ListOffsets, OffsetForLeaderEpoch: the data plane."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
@@ -28,6 +28,7 @@ from coordinator.broker.list_offsets import list_offsets
 from coordinator.broker.list_offsets import rejected_partition as rejected_list_offsets
 from coordinator.broker.produce import NOTHING_VERIFIED, ProduceSteps, Verified
 from coordinator.broker.produce import rejected_partition as rejected_produce
+from coordinator.broker.recompression import Recompression
 from coordinator.broker.slices import Steps
 from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.log.partition_log import PartitionLog
@@ -99,13 +100,22 @@ class DataHandlers:
             except StopIteration as end:
                 return self._answered(request, call, end.value)
             if recompression is not None:
-                call.request_id = self._node.pending.register(call.connection)
-                self._node.compression_threads.run(
-                    (recompression.run,),
-                    lambda _: go_on(self._node, call, lambda: self._append_in_steps(request, call, steps)),
-                )
+                self._recompress(recompression, call, lambda: self._append_in_steps(request, call, steps))
                 return DEFERRED
             yield
+
+    def _recompress(
+        self, recompression: Recompression, call: RequestContext, go_on_with: Callable[[], Steps[Any]]
+    ) -> None:
+        """Defer the request until the batch is compressed again."""
+        node = self._node
+        request_id = call.request_id = node.pending.register(call.connection)
+        node.recompression_threads.run(
+            recompression,
+            call.client_host,
+            lambda: request_id in node.pending.unanswered,
+            lambda: go_on(node, call, go_on_with),
+        )
 
     def _answered(self, request: ProduceRequest, call: RequestContext, response: ProduceResponse) -> Any:
         if request.acks != 0:
