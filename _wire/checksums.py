@@ -3,6 +3,6 @@
 from crc32c import crc32c
 
 
-def checksum(data: bytes) -> int:
+def checksum(data: bytes | memoryview) -> int:
     """Return the CRC-32C of the bytes."""
     return crc32c(data)

@@ -1,7 +1,9 @@
 """The four compressions of record batches, as Kafka's Java client frames them.
 
 The codecs are cramjam's, but zstd is decompressed by zstandard: it keeps its context, whose making takes longer than a
-batch. What comes out of a decompression is bounded by the caller, whatever the compressed bytes say about their size.
+batch. zstd with a level is zstandard's too: it adapts its memory to the size of the data. LZ4 with a level is lz4's, as
+cramjam has one speed only. What comes out of a decompression is bounded by the caller, whatever the compressed bytes
+say about their size.
 """
 
 import mmap
@@ -10,6 +12,7 @@ from collections.abc import Callable
 from typing import Final
 
 import cramjam
+import lz4.block
 import zstandard
 
 from _wire.compressed_frames import lz4_single_block, short_xxh32, zstd_window_bytes
@@ -28,6 +31,10 @@ LZ4_FRAME_HEADER = LZ4_MAGIC + b"\x60\x40\x82"
 LZ4_BLOCK_BYTES = 64 * 1024
 LZ4_STORED_BLOCK = 0x8000_0000
 LZ4_CONTENT_SIZE_FLAG = 0x08
+
+GZIP_LEVEL_DEFAULT: Final = 6
+LZ4_LEVEL_DEFAULT: Final = 9
+"""Of Kafka, and not one of high compression (Lz4BlockOutputStream.java)."""
 
 SNAPPY_RATIO_MAX = 32  # a copy of 64 bytes takes three: more than this much is not in a block
 
@@ -48,7 +55,7 @@ class DecompressedTooLarge(BadCompression):
     """The content exceeds the limit."""
 
 
-def compress(compression: str, data: bytes | memoryview) -> bytes:
+def compress(compression: str, data: bytes | bytearray | memoryview) -> bytes:
     """Compress bytes.
 
     Raises:
@@ -57,6 +64,20 @@ def compress(compression: str, data: bytes | memoryview) -> bytes:
     if compression not in _COMPRESSORS:
         raise ValueError(f"compression is one of {', '.join(_COMPRESSORS)}, not {compression!r}")
     return _COMPRESSORS[compression](data)
+
+
+def compress_at_level(compression: str, data: bytes | bytearray | memoryview, level: int) -> bytes:
+    """Compress bytes, where `level` is a value of Kafka's `compression.*.level`; snappy has none. May run in a thread.
+
+    As with Kafka, -1 is the default of gzip, and the default of LZ4 is its fast compressor, not its high compression.
+    """
+    if compression == "gzip":
+        return bytes(cramjam.gzip.compress(data, level=GZIP_LEVEL_DEFAULT if level == -1 else level))
+    if compression == "zstd":
+        return zstandard.ZstdCompressor(level=level).compress(data)
+    if compression == "lz4" and level != LZ4_LEVEL_DEFAULT:
+        return _compress_lz4_high(data, level)
+    return compress(compression, data)
 
 
 def decompress(compression: str, data: bytes | memoryview, limit_bytes: int) -> bytes | bytearray | memoryview:
@@ -115,7 +136,7 @@ def repair_lz4_header(data: bytes | memoryview) -> bytes:
     return bytes(data[:descriptor_end]) + bytes((checksum,)) + bytes(data[descriptor_end + 1 :])
 
 
-def _compress_snappy(data: bytes | memoryview) -> bytes:
+def _compress_snappy(data: bytes | bytearray | memoryview) -> bytes:
     parts = [XERIAL_HEADER]
     for start in range(0, len(data), XERIAL_BLOCK_BYTES):
         block = bytes(cramjam.snappy.compress_raw(data[start : start + XERIAL_BLOCK_BYTES]))
@@ -142,15 +163,30 @@ def _decompress_snappy(data: bytes | memoryview, out: bytearray | memoryview) ->
         raise BadCompression(str(problem)) from None
 
 
-def _compress_lz4(data: bytes | memoryview) -> bytes:
+def _compress_lz4(data: bytes | bytearray | memoryview) -> bytes:
+    out = bytearray(cramjam.lz4.compress_block_bound(memoryview(data)[:LZ4_BLOCK_BYTES]))
+
+    def compress_block(plain: memoryview) -> bytes:
+        return bytes(out[: cramjam.lz4.compress_block_into(plain, out, store_size=False)])
+
+    return _lz4_frame(data, compress_block)
+
+
+def _compress_lz4_high(data: bytes | bytearray | memoryview, level: int) -> bytes:
+    def compress_block(plain: memoryview) -> bytes:
+        return bytes(lz4.block.compress(plain, mode="high_compression", compression=level, store_size=False))
+
+    return _lz4_frame(data, compress_block)
+
+
+def _lz4_frame(data: bytes | bytearray | memoryview, compress_block: Callable[[memoryview], bytes]) -> bytes:
     view = memoryview(data)
     parts: list[bytes | memoryview] = [LZ4_FRAME_HEADER]
-    out = bytearray(cramjam.lz4.compress_block_bound(view[:LZ4_BLOCK_BYTES]))
     for start in range(0, len(view), LZ4_BLOCK_BYTES):
         plain = view[start : start + LZ4_BLOCK_BYTES]
-        size = cramjam.lz4.compress_block_into(plain, out, store_size=False)
-        if size < len(plain):
-            parts += (struct.pack("<I", size), bytes(out[:size]))
+        block = compress_block(plain)
+        if len(block) < len(plain):
+            parts += (struct.pack("<I", len(block)), block)
         else:
             parts += (struct.pack("<I", len(plain) | LZ4_STORED_BLOCK), plain)
     parts.append(b"\x00\x00\x00\x00")
@@ -218,7 +254,7 @@ def _scratch(size: int) -> memoryview:
     return _SCRATCH[0][:size]
 
 
-_COMPRESSORS: dict[str, Callable[[bytes | memoryview], bytes]] = {
+_COMPRESSORS: dict[str, Callable[[bytes | bytearray | memoryview], bytes]] = {
     "none": bytes,
     "gzip": lambda data: bytes(cramjam.gzip.compress(data)),
     "snappy": _compress_snappy,

@@ -22,7 +22,7 @@ ANYTHING: Final = None
 ALLOWED: Final[dict[str, frozenset[str] | None]] = {
     layer: None if allowed is ANYTHING else frozenset(allowed.split())
     for layer, allowed in {
-        "_wire": "crc32c cramjam zstandard",
+        "_wire": "crc32c cramjam lz4 zstandard",
         "coordinator.timers": "",
         "coordinator.config": "",
         "coordinator.core": "_wire coordinator.config",

@@ -1,8 +1,9 @@
 """A client of nothing but our messages on one blocking socket: what is sent, and when, is up to the test."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
-from _wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from _wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from _wire.messages.delete_topics import DeleteTopicsRequest
 from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from _wire.messages.heartbeat import HeartbeatRequest
@@ -29,9 +30,10 @@ class WireClient(WireConnection):
         except ConnectionResetError:
             return True
 
-    def create_topic(self, name: str, partitions: int = 1) -> bytes:
+    def create_topic(self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> bytes:
         """Make a topic; its id."""
-        topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
+        own = [CreatableTopicConfig(name=key, value=value) for key, value in (configs or {}).items()]
+        topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, configs=own)
         (result,) = self.request(CreateTopicsRequest(topics=[topic], timeout_ms=5000), 7).topics
         assert result.error_code == 0, result
         topic_id: bytes = result.topic_id

@@ -20,14 +20,15 @@ from coordinator.broker.topic_config_keys import (
     RETENTION_MS,
     SEGMENT_BYTES,
     SEGMENT_MS,
+    TOPIC_COMPRESSION_TYPE,
 )
 from coordinator.config.key import SEGMENT_BYTES_MIN
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 
 FIXED: Final[dict[str, dict[str, str]]] = {
-    OFFSETS_TOPIC: {CLEANUP_POLICY.name: "compact"},
-    TRANSACTIONS_TOPIC: {CLEANUP_POLICY.name: "compact"},
-    AUDIT_TOPIC: {CLEANUP_POLICY.name: "delete"},
+    OFFSETS_TOPIC: {CLEANUP_POLICY.name: "compact", TOPIC_COMPRESSION_TYPE.name: "producer"},
+    TRANSACTIONS_TOPIC: {CLEANUP_POLICY.name: "compact", TOPIC_COMPRESSION_TYPE.name: "uncompressed"},
+    AUDIT_TOPIC: {CLEANUP_POLICY.name: "delete", TOPIC_COMPRESSION_TYPE.name: "producer"},
 }
 """Configs of internal topics that have one value only."""
 

@@ -1,7 +1,7 @@
 """Produce: append batches to logs."""
 
-from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Generator, Iterable, Mapping
+from typing import Any, Final, NamedTuple, TypeVar
 
 from _wire.errors import ErrorCode
 from _wire.messages.produce import (
@@ -26,6 +26,7 @@ from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.producer_directory import ProducerDirectory
 from coordinator.broker.producers import AppendedBatch, ProducerStates, Verification, has_producer_id
+from coordinator.broker.recompression import Recompression
 from coordinator.broker.slices import Steps
 from coordinator.config.key import INT64_MAX
 from coordinator.config.server_keys import PRODUCE_MAX_DECOMPRESSED_BYTES
@@ -35,6 +36,10 @@ from coordinator.log.config import LogConfig
 from coordinator.log.errors import LogAppendError, RecordListTooLarge
 from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage
+
+T = TypeVar("T")
+ProduceSteps = Generator[Recompression | None, Any, T]
+"""Steps of work, which wait where they yield a Recompression."""
 
 NO_OFFSET = -1
 MAGIC_BYTE: Final = 16
@@ -97,7 +102,7 @@ class ProduceService:
     ) -> ProduceResponse | None:
         """As `produce`, for the usual request: a single batch without a transaction.
 
-        None, with nothing done, when it is another one, or when something has to be read first.
+        None, with nothing done, when it is another one, or when something has to be read or compressed first.
         """
         if len(request.topic_data) != 1 or len(request.topic_data[0].partition_data) != 1:
             return None
@@ -107,7 +112,9 @@ class ProduceService:
             return None
         name = self._name(topic, api_version)
         answer = self._produce_one(request.acks, api_version, name, data, None, now_ms, client_host)
-        return None if answer is None else ProduceResponse(responses=[_topic_response(topic, [answer])])
+        if not isinstance(answer, PartitionProduceResponse):
+            return None
+        return ProduceResponse(responses=[_topic_response(topic, [answer])])
 
     def produce(
         self,
@@ -116,9 +123,10 @@ class ProduceService:
         now_ms: int,
         verified: Mapping[tuple[str, int], Verified] = NOTHING_VERIFIED,
         client_host: str = "",
-    ) -> Steps[ProduceResponse]:
+    ) -> ProduceSteps[ProduceResponse]:
         """Append the batch of each partition. Each partition has its own error code in the response.
 
+        A yielded Recompression has to run, in any thread, before the next step. There is one at a time.
         `verified` has what the transaction coordinator answered about the partitions of `to_verify`.
         """
         response = ProduceResponse()
@@ -133,15 +141,19 @@ class ProduceService:
                     continue
                 known = None if name is None else verified.get((name, data.index))
                 answer = self._produce_one(request.acks, api_version, name, data, known, now_ms, client_host)
-                if answer is None:
+                recompressed = None
+                while not isinstance(answer, PartitionProduceResponse):
                     assert name is not None
-                    answer = yield from self._load_producers(name, data.index, now_ms)
+                    if isinstance(answer, Recompression):
+                        yield answer
+                        recompressed, answer = answer, self._changed(name, data.index, answer.log)
+                    else:
+                        answer = yield from self._load_producers(name, data.index, now_ms)
                     answer = answer or self._produce_one(
-                        request.acks, api_version, name, data, known, now_ms, client_host
+                        request.acks, api_version, name, data, known, now_ms, client_host, recompressed
                     )
-                    assert answer is not None
                 answers.append(answer)
-                yield
+                yield None
             response.responses.append(_topic_response(topic, answers))
         return response
 
@@ -195,8 +207,12 @@ class ProduceService:
         verified: Verified | None,
         now_ms: int,
         client_host: str,
-    ) -> PartitionProduceResponse | None:
-        """Append the batch of one partition; None if the producers of its log have to be loaded first."""
+        recompressed: Recompression | None = None,
+    ) -> PartitionProduceResponse | Recompression | None:
+        """Append the batch of one partition, or the one that was `recompressed` before.
+
+        A Recompression if that has to run first; None if the producers of the log have to be loaded first.
+        """
         index = data.index
         if topic is None:
             return rejected_partition(index, ErrorCode.UNKNOWN_TOPIC_ID)
@@ -218,7 +234,16 @@ class ProduceService:
                 index, ErrorCode.INVALID_TOPIC_EXCEPTION, f"only the coordinator may write to {topic}"
             )
         try:
-            header, batch = self._validate(data, api_version, log.config, now_ms)
+            if recompressed is not None:
+                header, batch = recompressed.result()
+            else:
+                header, batch = self._validate(data, api_version, log.config, now_ms)
+                target = log.config.compression
+                if target is not None and target.compression != header.compression:
+                    recompression = Recompression(log, header, batch, target, self._decompressed_bytes_max)
+                    if not recompression.run_if_small():
+                        return recompression
+                    header, batch = recompression.result()
             return self._append(log, index, header, batch, verification, now_ms, client_host)
         except InvalidBatch as problem:
             rejected = rejected_partition(index, problem.error, str(problem), problem.record_errors)
@@ -265,6 +290,10 @@ class ProduceService:
             self._partitions.cannot_read(log, problem)
             why = f"cannot read the producer state of {log.name}"
             return rejected_partition(partition, ErrorCode.KAFKA_STORAGE_ERROR, why)
+        return self._changed(topic, partition, log)
+
+    def _changed(self, topic: str, partition: int, log: PartitionLog) -> PartitionProduceResponse | None:
+        """Return an answer if the log is not that of the partition any more."""
         if self._partitions.locate(topic, partition) is log:
             return None
         # A topic of the same name may have been created meanwhile, which is not the one that was asked for.

@@ -1,7 +1,6 @@
 """The configs of topics, each declared here once (TopicConfig.java)."""
 
 import re
-from collections.abc import Callable
 from typing import Final
 
 from coordinator.broker.topic_config_key import (
@@ -19,6 +18,10 @@ from coordinator.config.cleaner_keys import (
 )
 from coordinator.config.key import INT64_MAX, SEGMENT_BYTES_MIN
 from coordinator.config.log_keys import (
+    COMPRESSION_GZIP_LEVEL,
+    COMPRESSION_LZ4_LEVEL,
+    COMPRESSION_TYPE,
+    COMPRESSION_ZSTD_LEVEL,
     LOG_FLUSH_INTERVAL_MESSAGES,
     LOG_FLUSH_INTERVAL_MS,
     LOG_INDEX_INTERVAL_BYTES,
@@ -37,16 +40,6 @@ from coordinator.config.log_keys import (
 )
 
 THROTTLED_REPLICAS: Final = re.compile(r"\*|([0-9]+:[0-9]+(,[0-9]+:[0-9]+)*)?")
-
-
-def _only(allowed: str, why: str) -> Callable[[str, str], None]:
-    """A check for a config that is known to Kafka, and of which only one value can be honoured here."""
-
-    def check(name: str, text: str) -> None:
-        if text != allowed:
-            raise InvalidTopicConfig(f"Invalid value {text} for configuration {name}: {why}")
-
-    return check
 
 
 def _no_tiered_storage(name: str, text: str) -> None:
@@ -74,7 +67,6 @@ def _gzip_level(name: str, text: str) -> None:
 
 BOOLEAN, STRING, INT, LONG, DOUBLE_TYPE, LIST = ConfigType
 ONE_NODE: Final = " Without effect: there is one node."
-NO_RECOMPRESSION: Final = " Without effect: batches are stored as the producer compressed them."
 NO_TIERS: Final = " Without effect: there is no tiered storage."
 
 CLEANUP_POLICY = TopicConfigKey(
@@ -168,6 +160,42 @@ MESSAGE_TIMESTAMP_AFTER_MAX_MS = TopicConfigKey(
     0,
     broker=(BrokerDefault(LOG_MESSAGE_TIMESTAMP_AFTER_MAX_MS),),
 )
+TOPIC_COMPRESSION_TYPE = TopicConfigKey(
+    "compression.type",
+    STRING,
+    "producer",
+    "The compression of the batches. `producer` keeps that of the producer; with any other value, batches of another "
+    "compression are compressed again before they are stored.",
+    one_of=COMPRESSION_TYPE.one_of,
+    broker=(BrokerDefault(COMPRESSION_TYPE),),
+)
+TOPIC_GZIP_LEVEL = TopicConfigKey(
+    "compression.gzip.level",
+    INT,
+    "-1",
+    "The level of gzip, if that is the `compression.type`: 1 to 9, or -1 for its default.",
+    broker=(BrokerDefault(COMPRESSION_GZIP_LEVEL),),
+    check=_gzip_level,
+)
+TOPIC_LZ4_LEVEL = TopicConfigKey(
+    "compression.lz4.level",
+    INT,
+    "9",
+    "The level of LZ4, if that is the `compression.type`. As on Kafka, 9 is the fast compressor and any other value "
+    "one of high compression.",
+    1,
+    17,
+    broker=(BrokerDefault(COMPRESSION_LZ4_LEVEL),),
+)
+TOPIC_ZSTD_LEVEL = TopicConfigKey(
+    "compression.zstd.level",
+    INT,
+    "3",
+    "The level of zstd, if that is the `compression.type`.",
+    -131072,
+    22,
+    broker=(BrokerDefault(COMPRESSION_ZSTD_LEVEL),),
+)
 FILE_DELETE_DELAY_MS = TopicConfigKey(
     "file.delete.delay.ms",
     LONG,
@@ -237,6 +265,10 @@ HONOURED: Final = (
     FLUSH_MS,
     INDEX_INTERVAL_BYTES,
     MAX_MESSAGE_BYTES,
+    TOPIC_COMPRESSION_TYPE,
+    TOPIC_GZIP_LEVEL,
+    TOPIC_LZ4_LEVEL,
+    TOPIC_ZSTD_LEVEL,
     MESSAGE_TIMESTAMP_TYPE,
     MESSAGE_TIMESTAMP_BEFORE_MAX_MS,
     MESSAGE_TIMESTAMP_AFTER_MAX_MS,
@@ -249,19 +281,6 @@ HONOURED: Final = (
 """Logs and producers notice these."""
 
 WITHOUT_EFFECT: Final = (
-    TopicConfigKey(
-        "compression.type",
-        STRING,
-        "producer",
-        "The compression of the batches. Only `producer` is possible: they are stored as the producer compressed them.",
-        one_of=("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
-        check=_only(
-            "producer", "this server stores batches as the producer compressed them; only 'producer' is possible"
-        ),
-    ),
-    TopicConfigKey("compression.gzip.level", INT, "-1", "The level of gzip." + NO_RECOMPRESSION, check=_gzip_level),
-    TopicConfigKey("compression.lz4.level", INT, "9", "The level of lz4." + NO_RECOMPRESSION, 1, 17),
-    TopicConfigKey("compression.zstd.level", INT, "3", "The level of zstd." + NO_RECOMPRESSION, -131072, 22),
     TopicConfigKey(
         "segment.jitter.ms",
         LONG,

@@ -5,7 +5,7 @@ What a topic does not set itself comes from the settings of the broker (LogConfi
 
 from collections.abc import Mapping
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from coordinator.broker.internal_topic_configs import FIXED, check_internal
 from coordinator.broker.topic_config_key import BrokerDefault, InvalidTopicConfig, TopicConfigKey
@@ -30,13 +30,17 @@ from coordinator.broker.topic_config_keys import (
     SEGMENT_BYTES,
     SEGMENT_INDEX_BYTES,
     SEGMENT_MS,
+    TOPIC_COMPRESSION_TYPE,
+    TOPIC_GZIP_LEVEL,
+    TOPIC_LZ4_LEVEL,
+    TOPIC_ZSTD_LEVEL,
 )
 from coordinator.config.group_keys import OFFSETS_TOPIC_SEGMENT_BYTES
 from coordinator.config.key import INT64_MAX
 from coordinator.config.settings import Config
 from coordinator.config.transaction_keys import TRANSACTION_STATE_LOG_SEGMENT_BYTES
 from coordinator.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from coordinator.log.config import LogConfig
+from coordinator.log.config import LogConfig, TargetCompression
 
 
 class ConfigSource(IntEnum):
@@ -119,6 +123,10 @@ def origins(key: TopicConfigKey, topic: str, configs: Mapping[str, str], config:
     return [*found, Origin(last.key.name, ConfigSource.DEFAULT, text, default)]
 
 
+LEVELS: Final = {"gzip": TOPIC_GZIP_LEVEL, "lz4": TOPIC_LZ4_LEVEL, "zstd": TOPIC_ZSTD_LEVEL}
+"""compression.type → the config with its level."""
+
+
 def log_config(topic: str, configs: Mapping[str, str], config: Config) -> LogConfig:
     """The settings of the logs of a topic. Configs that are not valid count as not set."""
     own = valid_configs(configs, topic)
@@ -129,12 +137,18 @@ def log_config(topic: str, configs: Mapping[str, str], config: Config) -> LogCon
     policy = frozenset(value(CLEANUP_POLICY))
     # What is not finished cannot be compacted (LogConfig.maxSegmentMs).
     segment_ms_max = value(MAX_COMPACTION_LAG_MS) if "compact" in policy else INT64_MAX
+    compression_type, compression = value(TOPIC_COMPRESSION_TYPE), None
+    if compression_type != "producer":
+        name = "none" if compression_type == "uncompressed" else compression_type
+        level = value(LEVELS[name]) if name in LEVELS else 0
+        compression = TargetCompression(name, level)
     return LogConfig(
         segment_bytes=value(SEGMENT_BYTES),
         segment_ms=min(value(SEGMENT_MS), segment_ms_max),
         segment_index_bytes=value(SEGMENT_INDEX_BYTES),
         index_interval_bytes=value(INDEX_INTERVAL_BYTES),
         max_message_bytes=value(MAX_MESSAGE_BYTES),
+        compression=compression,
         message_timestamp_type=value(MESSAGE_TIMESTAMP_TYPE),
         timestamp_before_max_ms=value(MESSAGE_TIMESTAMP_BEFORE_MAX_MS),
         timestamp_after_max_ms=value(MESSAGE_TIMESTAMP_AFTER_MAX_MS),

@@ -9,6 +9,31 @@ MESSAGE_MAX_BYTES = ConfigKey(
     0,
     INT32_MAX,
 )
+COMPRESSION_TYPE = ConfigKey(
+    "compression.type",
+    "producer",
+    "The compression of the batches of a topic: `producer` stores them as the producer compressed them; with any "
+    "other value, batches of another compression are compressed again before they are stored.",
+    one_of=("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
+)
+COMPRESSION_GZIP_LEVEL = ConfigKey(
+    "compression.gzip.level",
+    -1,
+    "The level of gzip if `compression.type` is `gzip`: 1 to 9, or -1 for its default.",
+    -1,
+    9,
+)
+COMPRESSION_LZ4_LEVEL = ConfigKey(
+    "compression.lz4.level",
+    9,
+    "The level of LZ4 if `compression.type` is `lz4`. As on Kafka, 9 is the fast compressor and any other value one of "
+    "high compression.",
+    1,
+    17,
+)
+COMPRESSION_ZSTD_LEVEL = ConfigKey(
+    "compression.zstd.level", 3, "The level of zstd if `compression.type` is `zstd`.", -131072, 22
+)
 LOG_SEGMENT_BYTES = ConfigKey(
     "log.segment.bytes", 1_073_741_824, "The maximum size of a log segment in bytes.", SEGMENT_BYTES_MIN, INT32_MAX
 )

@@ -19,7 +19,12 @@ from coordinator.config import (
 from coordinator.config.cleaner_keys import LOG_CLEANER_MAX_COMPACTION_LAG_MS, LOG_CLEANER_MIN_COMPACTION_LAG_MS
 from coordinator.config.group_keys import GROUP_MAX_SESSION_TIMEOUT_MS, GROUP_MIN_SESSION_TIMEOUT_MS
 from coordinator.config.key import ConfigError, ConfigKey
-from coordinator.config.log_keys import LOG_RETENTION_HOURS, LOG_RETENTION_MINUTES, LOG_RETENTION_MS
+from coordinator.config.log_keys import (
+    COMPRESSION_GZIP_LEVEL,
+    LOG_RETENTION_HOURS,
+    LOG_RETENTION_MINUTES,
+    LOG_RETENTION_MS,
+)
 from coordinator.config.server_keys import LOG_DIRS
 
 T = TypeVar("T")
@@ -71,6 +76,8 @@ class Config:
         for retention in (LOG_RETENTION_HOURS, LOG_RETENTION_MINUTES, LOG_RETENTION_MS):
             if self[retention] == 0:
                 raise ConfigError(f"{retention.name}=0: must be -1 or at least 1")
+        if self[COMPRESSION_GZIP_LEVEL] == 0:
+            raise ConfigError(f"{COMPRESSION_GZIP_LEVEL.name}=0: must be -1 or at least 1")
 
     def __getitem__(self, key: ConfigKey[T]) -> T:
         value: T = self._values[key]

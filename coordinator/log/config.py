@@ -1,8 +1,18 @@
 """The settings of one log, with the names of Kafka's topic configs."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 INT64_MAX = 2**63 - 1
+
+
+class TargetCompression(NamedTuple):
+    """The compression that a topic has for its batches: `compression.type`, and the `compression.*.level` of it."""
+
+    compression: str
+    """One of `_wire.compression.COMPRESSIONS`."""
+    level: int
+    """0 where the compression has no levels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +24,7 @@ class LogConfig:
     segment_index_bytes: int = 10 << 20  # segment.index.bytes
     index_interval_bytes: int = 4_096  # index.interval.bytes
     max_message_bytes: int = 1_048_588  # max.message.bytes: of a batch after compression
+    compression: TargetCompression | None = None  # compression.type; None: `producer`, batches stay as they came
     message_timestamp_type: str = "CreateTime"  # message.timestamp.type: or LogAppendTime
     timestamp_before_max_ms: int = INT64_MAX  # message.timestamp.before.max.ms
     timestamp_after_max_ms: int = 3_600_000  # message.timestamp.after.max.ms

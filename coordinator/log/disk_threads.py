@@ -1,4 +1,4 @@
-"""Threads that wait for the disk, so that the event loop does not."""
+"""Threads that wait for the disk, or compute without Python's lock, so that the event loop does not."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -17,11 +17,13 @@ THREADS: Final = 16
 class DiskThreads:
     """Runs work in threads. They are started when they are first needed."""
 
-    def __init__(self, deliver: Callable[[Callable[[], None]], object], threads: int = THREADS) -> None:
+    def __init__(
+        self, deliver: Callable[[Callable[[], None]], object], threads: int = THREADS, *, name: str = "disk"
+    ) -> None:
         """`deliver` is called in a thread, and calls back in the event loop (`loop.call_soon_threadsafe`)."""
         self._deliver = deliver
         self._count = threads
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="disk")
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self._is_stopped = False
         self._undelivered: Exception | None = None
 

@@ -23,6 +23,7 @@ from coordinator.broker.partitions import Partitions
 from coordinator.broker.produce import ProduceService
 from coordinator.broker.producer_directory import ProducerDirectory
 from coordinator.broker.producers import ProducerStates
+from coordinator.broker.recompression_threads import RUNNING_MAX, RecompressionThreads
 from coordinator.broker.retention import Retention
 from coordinator.broker.slices import Slices, Steps
 from coordinator.broker.strays import set_aside_if_stray
@@ -151,7 +152,9 @@ class Node:
         self._directories = LogDirectories.open(
             config.log_directories(), metadata_path, node_id=config[NODE_ID], fs=files
         )
-        self._disk_threads = DiskThreads(asyncio.get_running_loop().call_soon_threadsafe)
+        deliver = asyncio.get_running_loop().call_soon_threadsafe
+        self._disk_threads = DiskThreads(deliver)
+        self._compression_threads = DiskThreads(deliver, RUNNING_MAX, name="compression")
         try:
             if config[ADMIN_LISTENER]:
                 self._admin, self._metrics = bind_admin(config, self._log_lines_dropped)
@@ -162,6 +165,7 @@ class Node:
                 self._admin.close()
             self._abandon_work()
             self._disk_threads.stop()
+            self._compression_threads.stop()
             # Nothing is served yet: a start that fails, as on an address in use, does not cost the next one a recovery.
             self._directories.close_unused()
             raise
@@ -217,6 +221,7 @@ class Node:
             partitions=partitions,
             topics=topics,
             produce_service=ProduceService(metadata.image, partitions, notifier, config, producers),
+            recompression_threads=RecompressionThreads(self._compression_threads),
             slices=slices,
             fetch_service=FetchService(
                 metadata.image, partitions, notifier, self.scheduler, slices, config[FETCH_MAX_BYTES], load_producers
@@ -477,6 +482,7 @@ class Node:
             connection.close()
         self._cleaner.stop_thread()
         self._disk_threads.stop(wait=False)
+        self._compression_threads.stop(wait=False)
         self._directories.close(clean=False)
 
     def _abandon_work(self) -> None:
@@ -517,6 +523,7 @@ class Node:
         self._rejections.tell()
         await asyncio.get_running_loop().run_in_executor(None, self._cleaner.stop_thread)
         self._cleaner.close()
+        self._compression_threads.stop(wait=False)
         failure = self._disk_threads.stop()
         if isinstance(failure, LogFlushError):
             self._directories.close(clean=False)

@@ -9,6 +9,7 @@ from coordinator.broker.log_flusher import LogFlusher
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.produce import ProduceService
 from coordinator.broker.producers import ProducerStates
+from coordinator.broker.recompression_threads import RecompressionThreads
 from coordinator.broker.slices import Slices, Steps
 from coordinator.broker.topics import Topics
 from coordinator.broker.transaction_markers import MarkerWriter
@@ -47,6 +48,7 @@ class NodeContext:
     partitions: Partitions
     topics: Topics
     produce_service: ProduceService
+    recompression_threads: RecompressionThreads
     slices: Slices
     fetch_service: FetchService
     coordinator: GroupCoordinator

@@ -150,17 +150,14 @@ def test_what_kafka_refuses_is_refused_with_its_message(name, text, message):
         ("leader.replication.throttled.replicas", "0:1"),
         ("leader.replication.throttled.replicas", "*"),
         ("compression.type", "producer"),
+        ("compression.type", "uncompressed"),
+        ("compression.type", "lz4"),
+        ("compression.lz4.level", "17"),
         ("min.cleanable.dirty.ratio", "1e-1"),
     ],
 )
 def test_what_kafka_accepts_is_accepted(name, text):
     assert validate({name: text}) == {name: text.strip()}
-
-
-@pytest.mark.parametrize(("name", "text"), [("compression.type", "lz4")])
-def test_what_is_known_but_would_not_be_honoured_is_refused(name, text):
-    with pytest.raises(InvalidTopicConfig, match="possible"):
-        validate({name: text})
 
 
 def test_values_have_a_limit():
@@ -258,6 +255,27 @@ def test_a_topic_sets_what_its_logs_do():
         file_delete_delay_ms=10,
         cleanup_policy=frozenset({"compact", "delete"}),
     )
+
+
+@pytest.mark.parametrize(
+    ("own", "broker", "expected"),
+    [
+        ({"compression.type": "producer"}, {"compression.type": "lz4"}, None),
+        ({"compression.type": "uncompressed"}, {}, ("none", 0)),
+        ({"compression.type": "snappy"}, {}, ("snappy", 0)),
+        ({"compression.type": "gzip"}, {}, ("gzip", -1)),
+        ({"compression.type": "lz4", "compression.zstd.level": "5"}, {}, ("lz4", 9)),
+        ({"compression.type": "zstd", "compression.zstd.level": "5"}, {"compression.zstd.level": "6"}, ("zstd", 5)),
+        ({}, {"compression.type": "gzip", "compression.gzip.level": "9"}, ("gzip", 9)),
+        ({"compression.lz4.level": "3"}, {"compression.type": "lz4"}, ("lz4", 3)),
+    ],
+)
+def test_the_compression_of_a_topic_and_its_level(own, broker, expected):
+    assert log_config("t", own, Config(broker)).compression == expected
+
+
+def test_internal_topics_have_no_compression_of_the_broker():
+    assert log_config(OFFSETS_TOPIC, {}, Config({"compression.type": "gzip"})).compression is None
 
 
 @pytest.mark.parametrize(

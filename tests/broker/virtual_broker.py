@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from _wire.messages.fetch import FetchResponse
 from _wire.messages.produce import PartitionProduceData, PartitionProduceResponse, ProduceRequest, TopicProduceData
@@ -12,7 +12,7 @@ from _wire.records import build_batch, parse_records
 from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.fetch import DelayedFetch, FetchService, FetchTimeoutKey
 from coordinator.broker.partitions import Partitions
-from coordinator.broker.produce import ProduceService
+from coordinator.broker.produce import ProduceService, ProduceSteps
 from coordinator.broker.producer_directory import ProducerDirectory
 from coordinator.broker.producers import ProducerStates
 from coordinator.broker.slices import Slices, Steps, at_once
@@ -28,6 +28,8 @@ from coordinator.metadata.store import MetadataStore
 from coordinator.timers.clock import VirtualClock
 from coordinator.timers.wheel import TimerWheel
 from tests.model.memory_files import MemoryFileSystem
+
+T = TypeVar("T")
 
 BY_NAME: Final = 11
 START_MS: Final = 1_700_000_000_000
@@ -75,9 +77,9 @@ class VirtualBroker:
     def _request_iteration(self) -> None:
         self.iterations_requested += 1
 
-    def create_topic(self, name: str, partitions: int = 1) -> bytes:
+    def create_topic(self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> bytes:
         """Returns the id of the topic."""
-        return self.topics.create(name, partitions, 1, {}, self.clock.now_ms()).topic_id
+        return self.topics.create(name, partitions, 1, dict(configs or {}), self.clock.now_ms()).topic_id
 
     def end_iteration(self) -> None:
         """What the scheduler does at the end of a loop iteration."""
@@ -118,13 +120,25 @@ class VirtualBroker:
         service, now_ms = self.produce_service, self.wall_ms()
         response = service.produce_at_once(request, api_version, now_ms)
         if response is None:
-            response = at_once(service.produce(request, api_version, now_ms))
+            response = recompressing(service.produce(request, api_version, now_ms))
         ((answer,),) = (each.partition_responses for each in response.responses)
         assert answer.index == partition
         return answer
 
     def fetch(self, request: Any, api_version: int = BY_NAME) -> "Fetched":
         return Fetched(self, request, api_version)
+
+
+def recompressing(steps: ProduceSteps[T]) -> T:
+    """Do the steps without a break, and what they wait for at once."""
+    while True:
+        try:
+            recompression = next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        if recompression is not None:
+            recompression.run()
 
 
 class Fetched:

@@ -37,6 +37,8 @@ TESTS: Final = (
         "tests/server/test_bounds.py",
         "tests/broker/test_produce_rules.py",
         "tests/broker/test_produce_service.py",
+        "tests/broker/test_recompression.py",
+        "tests/broker/test_recompression_threads.py",
         "tests/broker/test_producers.py",
         "tests/wire/test_batch_validator.py",
         "tests/wire/test_compressed_frames.py",

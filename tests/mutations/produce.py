@@ -7,6 +7,7 @@ from tests.mutations.mutant import Mutant
 VALIDATOR: Final = "_wire/batch_validator.pyx"
 FRAMES: Final = "_wire/compressed_frames.pyx"
 PRODUCE: Final = "coordinator/broker/produce.py"
+RECOMPRESSION: Final = "coordinator/broker/recompression.py"
 PRODUCERS: Final = "coordinator/broker/producers.py"
 PRODUCER_SHARES: Final = "coordinator/broker/producer_shares.py"
 DIRECTORY: Final = "coordinator/broker/producer_directory.py"
@@ -210,4 +211,43 @@ PRODUCER_MUTANTS: Final = (
     ),
 )
 
-MUTANTS: Final = (*VALIDATOR_MUTANTS, *PRODUCER_MUTANTS)
+RECOMPRESSION_MUTANTS: Final = (
+    Mutant(
+        "a batch that has the compression of its topic is compressed again",
+        PRODUCE,
+        "                if target is not None and target.compression != header.compression:\n",
+        "                if target is not None:\n",
+    ),
+    Mutant(
+        "a recompressed batch may be larger than max.message.bytes",
+        RECOMPRESSION,
+        "        if size_bytes > self._batch_bytes_max:\n",
+        "        if False:\n",
+    ),
+    Mutant(
+        "a recompressed batch is not transactional any more",
+        RECOMPRESSION,
+        " | self._header.is_transactional * TRANSACTIONAL_FLAG\n",
+        "\n",
+    ),
+    Mutant(
+        "a recompressed batch is appended to a topic that was created meanwhile",
+        PRODUCE,
+        "recompressed, answer = answer, self._changed(name, data.index, answer.log)",
+        "recompressed, answer = answer, None",
+    ),
+    Mutant(
+        "an address with many batches is compressed for until it has none",
+        "coordinator/broker/recompression_threads.py",
+        "            self._waiting[source] = queue\n",
+        "            self._waiting[source] = queue\n            self._waiting.move_to_end(source, last=False)\n",
+    ),
+    Mutant(
+        "large batches are compressed again in the event loop",
+        RECOMPRESSION,
+        "        if len(self._batch) - BATCH_HEADER_BYTES > bytes_max:\n",
+        "        if False:\n",
+    ),
+)
+
+MUTANTS: Final = (*VALIDATOR_MUTANTS, *PRODUCER_MUTANTS, *RECOMPRESSION_MUTANTS)

@@ -1,6 +1,6 @@
 """Produce, Fetch, ListOffsets, OffsetForLeaderEpoch: the data plane."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
@@ -26,13 +26,14 @@ from coordinator.broker.fetch import TOPIC_ID_VERSION, DelayedFetch, failed_part
 from coordinator.broker.leader_epochs import NO_EPOCH, epoch_error
 from coordinator.broker.list_offsets import list_offsets
 from coordinator.broker.list_offsets import rejected_partition as rejected_list_offsets
-from coordinator.broker.produce import NOTHING_VERIFIED, Verified
+from coordinator.broker.produce import NOTHING_VERIFIED, ProduceSteps, Verified
 from coordinator.broker.produce import rejected_partition as rejected_produce
+from coordinator.broker.recompression import Recompression
 from coordinator.broker.slices import Steps
 from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.log.partition_log import PartitionLog
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable
-from coordinator.server.handlers.transactional_writes import TransactionalProduce
+from coordinator.server.handlers.transactional_writes import TransactionalProduce, go_on
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 
@@ -86,8 +87,35 @@ class DataHandlers:
         self, request: ProduceRequest, call: RequestContext, verified: Mapping[tuple[str, int], Verified]
     ) -> Steps[Any]:
         service, now_ms = self._node.produce_service, self._node.wall_ms()
-        response = yield from service.produce(request, call.api_version, now_ms, verified, call.client_host)
-        return self._answered(request, call, response)
+        steps = service.produce(request, call.api_version, now_ms, verified, call.client_host)
+        return (yield from self._append_in_steps(request, call, steps))
+
+    def _append_in_steps(
+        self, request: ProduceRequest, call: RequestContext, steps: ProduceSteps[ProduceResponse]
+    ) -> Steps[Any]:
+        """Append what can be appended; while a batch is compressed again in a thread, the request is deferred."""
+        while True:
+            try:
+                recompression = next(steps)
+            except StopIteration as end:
+                return self._answered(request, call, end.value)
+            if recompression is not None:
+                self._recompress(recompression, call, lambda: self._append_in_steps(request, call, steps))
+                return DEFERRED
+            yield
+
+    def _recompress(
+        self, recompression: Recompression, call: RequestContext, go_on_with: Callable[[], Steps[Any]]
+    ) -> None:
+        """Defer the request until the batch is compressed again."""
+        node = self._node
+        request_id = call.request_id = node.pending.register(call.connection)
+        node.recompression_threads.run(
+            recompression,
+            call.client_host,
+            lambda: request_id in node.pending.unanswered,
+            lambda: go_on(node, call, go_on_with),
+        )
 
     def _answered(self, request: ProduceRequest, call: RequestContext, response: ProduceResponse) -> Any:
         if request.acks != 0:

@@ -356,6 +356,6 @@ def test_a_config_of_an_internal_topic_that_would_make_commits_fail_is_refused(c
         error, message = change
         assert error == ErrorCode.INVALID_CONFIG
         assert "must be at least 1048588 for the internal topic __consumer_offsets" in message
-    assert client.own("__consumer_offsets") == {"cleanup.policy": "compact"}
+    assert client.own("__consumer_offsets") == {"cleanup.policy": "compact", "compression.type": "producer"}
     assert client.alter(TOPIC, "__consumer_offsets", ("max.message.bytes", SET, "2000000"))[0] == ErrorCode.NONE
     assert client.own("__consumer_offsets")["max.message.bytes"] == "2000000"
