@@ -81,7 +81,7 @@ class TransactionNames(Names):
         if name == "PartitionData" and message.aborted_transactions:
             said["aborted_transactions"] = self._needed(definition, message, version)
         if getattr(message, "topic", "") == OFFSETS_TOPIC:
-            # Which they are, and whether two groups share one, depends on the names of the groups, which differ each time.
+            # Which they are, and whether groups share one, depends on the names of the groups, which differ each time.
             said["partitions"] = ["of a group"] if said["partitions"] else []
         if definition.name in VERIFIED and said.get("error_code") == ErrorCode.TRANSACTION_ABORTABLE:
             said["error_code"] = ErrorCode.INVALID_TXN_STATE.value
