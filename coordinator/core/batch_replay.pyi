@@ -1,7 +1,10 @@
 from coordinator.core.stored import StoredGroups
 
 class BatchReplay:
-    """Applies the batches of `__consumer_offsets` to groups, in their order and in steps."""
+    """Applies the batches of `__consumer_offsets` to groups, in their order and in steps.
+
+    The metadata of groups is decoded at the end, by `StoredGroups.decode_groups`.
+    """
 
     def __init__(self, groups: StoredGroups, next_offset: int = 0) -> None:
         """`next_offset`: no batch may begin before it."""

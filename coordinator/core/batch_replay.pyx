@@ -147,7 +147,7 @@ cdef class BatchReplay:
                 return self._replay_offset(&record)
         key = b"" if record.key == NULL else bytes_of(record.key, record.key_bytes)
         value = None if record.value == NULL else bytes_of(record.value, record.value_bytes)
-        if self._groups.apply_record(key, value, self._producer):
+        if self._groups.replay_record(key, value, self._producer):
             self._offsets.clear()
         return 0
 

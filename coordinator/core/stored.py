@@ -191,6 +191,8 @@ class StoredGroups:
         """`only` are the groups whose records count; None: those of all."""
         self.groups: dict[str, Group] = {}
         self._only = only
+        self._undecoded: dict[str, bytes] = {}
+        """Group id → the value of its last record that `replay_record` got."""
         self._in_transaction: dict[int, dict[str, None]] = {}
         """Producer id → ids of the groups that had offsets pending in its transaction."""
 
@@ -220,6 +222,34 @@ class StoredGroups:
             if self._only is None or group_id in self._only:
                 return self._apply_group(group_id, value)
         return False
+
+    def replay_record(self, key: bytes, value: bytes | None, producer: Producer | None) -> bool:
+        """As `apply_record`, but the metadata of a group is only kept: `decode_groups` decodes the last one of each.
+
+        A log has the metadata of all generations until it is compacted, and those of a large group are large. That of
+        an earlier generation is neither decoded nor checked.
+        """
+        if not is_group_key(key):
+            return self.apply_record(key, value, producer)
+        group_id = decode_versioned(GroupMetadataKey, key).group
+        if self._only is not None and group_id not in self._only:
+            return False
+        if value is None:
+            return self._apply_group(group_id, None)
+        self._group(group_id)
+        self._undecoded[group_id] = value
+        return False
+
+    def decode_groups(self) -> Iterator[None]:
+        """Decode what `replay_record` has kept, a group in each step.
+
+        Raises:
+            MalformedMessage: the metadata of a group cannot be read.
+        """
+        while self._undecoded:
+            group_id, value = self._undecoded.popitem()
+            self._apply_group(group_id, value)
+            yield
 
     def end_transaction(self, producer: Producer, committed: bool) -> Iterator[int]:
         """Apply the marker of a transaction, in steps; each yields how many offsets it completed.
@@ -261,6 +291,7 @@ class StoredGroups:
         return offset is None or producer is not None
 
     def _apply_group(self, group_id: str, value: bytes | None) -> bool:
+        self._undecoded.pop(group_id, None)
         if value is None:
             return self.groups.pop(group_id, None) is not None
         self._group(group_id).classic = load_group(group_id, decode_versioned(GroupMetadataValue, value))

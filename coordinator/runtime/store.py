@@ -157,7 +157,7 @@ class LogStore:
     def replay(self, groups: StoredGroups, from_offset: int = 0) -> Iterator[None]:
         """Read the batches and markers of `__consumer_offsets` from an offset on, in order.
 
-        A step is some hundred records, or the read of `load_bytes`.
+        A step is some hundred records, the read of `load_bytes`, or the metadata of a group.
 
         Raises:
             StoreError: the log cannot be read.
@@ -175,6 +175,7 @@ class LogStore:
                 if replay.next_offset <= offset:
                     raise StoreError("there is no batch")
                 offset = replay.next_offset
+            yield from groups.decode_groups()
         except (OSError, MalformedMessage) as problem:
             raise StoreError(f"{log.name}, records from offset {replay.next_offset} on: {problem}") from problem
 

@@ -268,6 +268,12 @@ LOG_MUTANTS: Final = (
         "now_ms",
     ),
     Mutant(
+        "a group that was deleted comes back with its metadata at the end of a load",
+        "coordinator/core/stored.py",
+        "        self._undecoded.pop(group_id, None)\n",
+        "",
+    ),
+    Mutant(
         "recovery leaves a torn tail",
         RECOVERY,
         "segment.truncate(segment.size_bytes)",

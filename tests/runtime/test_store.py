@@ -7,7 +7,10 @@ from typing import Any, Final
 import pytest
 from crc32c import crc32c
 
+from _wire.embedded import encode_versioned
+from _wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue
 from _wire.records import BATCH_HEADER_BYTES, batch_headers, build_batch
+from coordinator.core import stored
 from coordinator.core.committed_offsets import Producer, TransactionMarker
 from coordinator.core.stored import StoredGroups
 from coordinator.core.stored_batch import StoredBatch
@@ -292,6 +295,45 @@ def test_a_control_batch_that_compaction_has_emptied_is_passed_over(stage):
     groups = StoredGroups()
     list(stage.store.replay(groups))
     assert groups.groups == {}
+
+
+# ---- the metadata of groups
+
+
+def metadata(group, generation):
+    key, value = GroupMetadataKey(group=group), GroupMetadataValue(protocol_type="consumer", generation=generation)
+    return encode_versioned(key, 2), encode_versioned(value, 3)
+
+
+def test_only_the_last_metadata_of_a_group_is_decoded(stage, monkeypatch):
+    decoded = []
+    load_group = stored.load_group
+
+    def load(group_id, value):
+        decoded.append((group_id, value.generation))
+        return load_group(group_id, value)
+
+    monkeypatch.setattr(stored, "load_group", load)
+    deleted = (metadata("b", 0)[0], None)
+    for generation in range(50):
+        stage.append([], [StoredBatch(None, [metadata("a", generation), metadata("b", generation)])])
+    stage.append([], [StoredBatch(None, [deleted, metadata("c", 7)])])
+    groups = StoredGroups()
+    steps = len(list(stage.store.replay(groups)))
+    assert sorted(decoded) == [("a", 49), ("c", 7)]
+    assert {group_id: group.classic.generation_id for group_id, group in groups.groups.items()} == {"a": 49, "c": 7}
+    assert steps >= len(decoded) + 1, "each of them is a step of its own"
+
+
+def test_metadata_that_cannot_be_read_counts_if_it_is_the_last(stage):
+    damaged = (metadata("a", 1)[0], b"\0\3damaged")
+    stage.append([], [StoredBatch(None, [damaged])])
+    with pytest.raises(StoreError, match="__consumer_offsets-0"):
+        list(stage.store.replay(StoredGroups()))
+    stage.append([], [StoredBatch(None, [metadata("a", 2)])])
+    groups = StoredGroups()
+    list(stage.store.replay(groups))
+    assert groups.groups["a"].classic.generation_id == 2
 
 
 # ---- where a start reads the audit from
