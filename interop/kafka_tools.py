@@ -53,8 +53,15 @@ def commands(scratch: Path) -> list[Tool]:
     features = f"{TOOLS}.FeatureCommand"
     reassign, cluster = f"{TOOLS}.reassign.ReassignPartitionsCommand", f"{TOOLS}.ClusterTool"
     return [
-        Tool("kafka-topics", topics, f"{by} --create --partitions 3 --config retention.ms=90000000", "Created"),
-        Tool("kafka-topics", topics, f"{by} --describe", r"PartitionCount: 3.*retention.ms=90000000"),
+        Tool(
+            "kafka-topics",
+            topics,
+            f"{by} --create --partitions 3 --config retention.ms=90000000 --config compression.type=lz4",
+            "Created",
+        ),
+        Tool(
+            "kafka-topics", topics, f"{by} --describe", r"PartitionCount: 3.*compression.type=lz4,retention.ms=90000000"
+        ),
         Tool("kafka-topics", topics, f"{by} --alter --partitions 4", r"\A\Z"),
         Tool("kafka-topics", topics, f"{at} --list", r"(?m)^tool$"),
         Tool(

@@ -39,7 +39,7 @@ from coordinator.metadata.image import MetadataImage
 
 T = TypeVar("T")
 ProduceSteps = Generator[Recompression | None, Any, T]
-"""Steps of work, which wait where they yield a Recompression."""
+"""Steps of work, which wait where they yield a Recompression; they go on when the time in ms is sent to them."""
 
 NO_OFFSET = -1
 MAGIC_BYTE: Final = 16
@@ -126,7 +126,8 @@ class ProduceService:
     ) -> ProduceSteps[ProduceResponse]:
         """Append the batch of each partition. Each partition has its own error code in the response.
 
-        A yielded Recompression has to run, in any thread, before the next step. There is one at a time.
+        A yielded Recompression has to run, in any thread, before the next step, to which the time in ms is then sent.
+        There is one at a time.
         `verified` has what the transaction coordinator answered about the partitions of `to_verify`.
         """
         response = ProduceResponse()
@@ -145,7 +146,7 @@ class ProduceService:
                 while not isinstance(answer, PartitionProduceResponse):
                     assert name is not None
                     if isinstance(answer, Recompression):
-                        yield answer
+                        now_ms = yield answer
                         recompressed, answer = answer, self._changed(name, data.index, answer.log)
                     else:
                         answer = yield from self._load_producers(name, data.index, now_ms)

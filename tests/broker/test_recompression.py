@@ -73,7 +73,7 @@ def test_a_large_batch_is_compressed_again_by_another_thread():
     recompression = awaited(steps)
     with ThreadPoolExecutor(1) as thread:
         thread.submit(recompression.run).result()
-    assert errors(recompressing(steps)) == [ErrorCode.NONE]
+    assert errors(recompressing(steps, START_MS)) == [ErrorCode.NONE]
     (record,) = parse_records(broker.fetch(fetch_request("orders", 0, max_bytes=1 << 22)).partition.records)
     assert record.value == parse_records(large(1))[0].value
 
@@ -82,12 +82,14 @@ def test_of_many_partitions_one_batch_at_a_time_is_kept():
     broker = VirtualBroker()
     broker.create_topic("orders", 3, {"compression.type": "zstd"})
     steps = steps_of(broker, large(1), large(2), large(3))
+    recompression = awaited(steps)
     for appended in range(3):
-        recompression = awaited(steps)
         ends = [broker.partitions.get("orders", index).log_end_offset for index in range(3)]
         assert ends == [1] * appended + [0] * (3 - appended)
         recompression.run()
-    assert errors(recompressing(steps)) == [ErrorCode.NONE] * 3
+        if appended < 2:
+            recompression = steps.send(START_MS) or awaited(steps)
+    assert errors(recompressing(steps, START_MS)) == [ErrorCode.NONE] * 3
 
 
 def test_a_topic_that_is_created_again_meanwhile_gets_nothing():
@@ -98,7 +100,7 @@ def test_a_topic_that_is_created_again_meanwhile_gets_nothing():
     broker.topics.delete(["orders"], START_MS)
     broker.create_topic("orders")
     recompression.run()
-    assert errors(recompressing(steps)) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+    assert errors(recompressing(steps, START_MS)) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
     assert broker.partitions.get("orders", 0).log_end_offset == 0
 
 
@@ -109,8 +111,19 @@ def test_batches_of_other_producers_may_come_between():
     recompression = awaited(steps)
     assert broker.produce("orders", large(2, 100)).base_offset == 0
     recompression.run()
-    response = recompressing(steps)
+    response = recompressing(steps, START_MS)
     assert response.responses[0].partition_responses[0].base_offset == 1
+
+
+def test_the_append_time_is_that_after_the_compression():
+    broker = VirtualBroker()
+    broker.create_topic("orders", configs={"compression.type": "gzip", "message.timestamp.type": "LogAppendTime"})
+    steps = steps_of(broker, large(1))
+    awaited(steps).run()
+    broker.advance(1000)
+    assert broker.produce("orders", large(2, 100)).log_append_time_ms == START_MS + 1000
+    response = recompressing(steps, START_MS + 1001)
+    assert response.responses[0].partition_responses[0].log_append_time_ms == START_MS + 1001
 
 
 def test_an_idempotent_batch_that_was_appended_meanwhile_is_not_appended_again():
@@ -120,7 +133,9 @@ def test_an_idempotent_batch_that_was_appended_meanwhile_is_not_appended_again()
     first, second = steps_of(broker, batch), steps_of(broker, batch)
     for steps in (first, second):
         awaited(steps).run()
-    offsets = [recompressing(each).responses[0].partition_responses[0].base_offset for each in (first, second)]
+    offsets = [
+        recompressing(each, START_MS).responses[0].partition_responses[0].base_offset for each in (first, second)
+    ]
     assert offsets == [0, 0]
     assert broker.partitions.get("orders", 0).log_end_offset == 1
 
@@ -133,7 +148,7 @@ def test_compressed_zeros_are_neither_decompressed_in_the_event_loop_nor_kept():
     steps = steps_of(broker, bomb)
     recompression = awaited(steps)
     recompression.run()
-    assert errors(recompressing(steps)) == [ErrorCode.MESSAGE_TOO_LARGE]
+    assert errors(recompressing(steps, START_MS)) == [ErrorCode.MESSAGE_TOO_LARGE]
     assert broker.partitions.get("orders", 0).log_end_offset == 0
 
 
@@ -149,7 +164,7 @@ def test_what_fails_in_the_thread_fails_the_request(monkeypatch):
     monkeypatch.setattr("coordinator.broker.recompression.compress_at_level", fail)
     recompression.run()
     with pytest.raises(MemoryError):
-        recompressing(steps)
+        recompressing(steps, START_MS)
 
 
 @pytest.mark.parametrize(

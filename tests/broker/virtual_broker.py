@@ -129,16 +129,18 @@ class VirtualBroker:
         return Fetched(self, request, api_version)
 
 
-def recompressing(steps: ProduceSteps[T]) -> T:
-    """Do the steps without a break, and what they wait for at once."""
+def recompressing(steps: ProduceSteps[T], resumed_ms: int | None = None) -> T:
+    """Do the steps without a break, and what they wait for at once. `resumed_ms`: they waited for it already."""
     while True:
         try:
-            recompression = next(steps)
+            recompression = steps.send(resumed_ms)
         except StopIteration as end:
             result: T = end.value
             return result
+        resumed_ms = None
         if recompression is not None:
             recompression.run()
+            resumed_ms = START_MS
 
 
 class Fetched:

@@ -91,17 +91,27 @@ class DataHandlers:
         return (yield from self._append_in_steps(request, call, steps))
 
     def _append_in_steps(
-        self, request: ProduceRequest, call: RequestContext, steps: ProduceSteps[ProduceResponse]
+        self,
+        request: ProduceRequest,
+        call: RequestContext,
+        steps: ProduceSteps[ProduceResponse],
+        resumed_ms: int | None = None,
     ) -> Steps[Any]:
-        """Append what can be appended; while a batch is compressed again in a thread, the request is deferred."""
+        """Append what can be appended; while a batch is compressed again in a thread, the request is deferred.
+
+        `resumed_ms` is the time after that.
+        """
         while True:
             try:
-                recompression = next(steps)
+                recompression = steps.send(resumed_ms)
             except StopIteration as end:
                 return self._answered(request, call, end.value)
             if recompression is not None:
-                self._recompress(recompression, call, lambda: self._append_in_steps(request, call, steps))
+                self._recompress(
+                    recompression, call, lambda: self._append_in_steps(request, call, steps, self._node.now_ms())
+                )
                 return DEFERRED
+            resumed_ms = None
             yield
 
     def _recompress(
