@@ -108,7 +108,7 @@ class DataHandlers:
                 return self._answered(request, call, end.value)
             if recompression is not None:
                 self._recompress(
-                    recompression, call, lambda: self._append_in_steps(request, call, steps, self._node.now_ms())
+                    recompression, call, lambda: self._append_in_steps(request, call, steps, self._node.wall_ms())
                 )
                 return DEFERRED
             resumed_ms = None
