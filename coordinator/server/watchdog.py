@@ -106,23 +106,26 @@ class Watchdog:
         meter = StallMeter(self._clocks(own_task))
         reported_seconds = 0.0
         while not self._stopping.wait(INTERVAL_SECONDS):
+            # First of all: the loop may go on while the clocks are read.
+            is_late = self._now() - self._turned_at > STALL_SECONDS
+            stack = stack_of(sys._current_frames().get(self._loop_thread)) if is_late else ""
             meter.look(self._turned_at, self._clocks(own_task))
             if meter.suspended > STALL_SECONDS:
                 logger.warning(f"process was suspended for {meter.suspended:.1f} s")
             if meter.stalled < reported_seconds:
                 logger.warning("event loop resumed", after_seconds=round(reported_seconds, 1))
                 reported_seconds = 0.0
-            elif meter.stalled > STALL_SECONDS:
+            elif meter.stalled > STALL_SECONDS and is_late:
                 if not reported_seconds:
-                    self._report(meter)
+                    _report(meter, stack)
                 reported_seconds = meter.stalled
 
-    def _report(self, meter: StallMeter) -> None:
-        stack = stack_of(sys._current_frames().get(self._loop_thread))
-        if meter.without_cpu > meter.stalled / 2:
-            logger.warning(f"event loop did not get CPU for {meter.without_cpu:.1f} of {meter.stalled:.1f} s", at=stack)
-        else:
-            logger.warning(f"event loop blocked for {meter.stalled:.1f} s", at=stack)
+
+def _report(meter: StallMeter, stack: str) -> None:
+    if meter.without_cpu > meter.stalled / 2:
+        logger.warning(f"event loop did not get CPU for {meter.without_cpu:.1f} of {meter.stalled:.1f} s", at=stack)
+    else:
+        logger.warning(f"event loop blocked for {meter.stalled:.1f} s", at=stack)
 
 
 def waited_seconds(task: int) -> float:
