@@ -14,8 +14,9 @@ GROUP_AUDIT_LINGER_MS = ConfigKey(
     "group.audit.linger.ms",
     5,
     "How long events that change nothing in __consumer_offsets wait for others, in ms, so that they share a compressed "
-    "batch of the audit topic, which takes 10 to 20 % fewer bytes. A kill within that time loses them with what they "
-    "report, a rebalance in its join phase for one. 0: each is written at once. Kafka has no such setting.",
+    "batch of the audit topic, which takes 10 to 20 % fewer bytes. A kill within that time loses them: "
+    "changes of groups are lost with them, but a request that was rejected is then not reported. "
+    "0: each is written at once. Kafka has no such setting.",
     0,
     1000,
 )
