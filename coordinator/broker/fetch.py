@@ -200,7 +200,8 @@ class FetchService:
             name = self._name(topic, api_version)
             partition_responses = []
             for wanted in partitions:
-                yield size_bytes + min(max(wanted.partition_max_bytes, 0), left_bytes)
+                most_bytes = wanted.partition_max_bytes
+                yield size_bytes + (left_bytes if most_bytes > left_bytes else most_bytes if most_bytes > 0 else 0)
                 log = None if name is None else self._partitions.locate(name, wanted.partition)
                 if is_committed and isinstance(log, PartitionLog) and log.last_stable_offset is None:
                     yield from self._read_transactions(log)
@@ -257,7 +258,8 @@ class FetchService:
     ) -> PartitionData:
         """Read the batches of one partition. The first one of a response is complete even above the limits (KIP-74)."""
         current_epoch = self._image.leader_epoch
-        if wanted.current_leader_epoch != current_epoch or wanted.last_fetched_epoch > current_epoch:
+        claimed = wanted.current_leader_epoch
+        if (claimed != current_epoch and claimed >= 0) or wanted.last_fetched_epoch > current_epoch:
             error = self._epoch_error(wanted)
             if error is not ErrorCode.NONE:
                 return failed_partition(wanted.partition, error, was_read=True)
