@@ -116,7 +116,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
     def _drained(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
         if shard.store.held_audit:
             self.audit.held(shard, now_ms)
-        writes_snapshots = shard.machine.audit.is_checkpoint_due or self.audit.is_writing
+        writes_snapshots = shard.machine.audit.is_checkpoint_due or self.audit.writing
         if (writes_snapshots or self._deleted_topics.partitions) and shard.is_idle:
             if shard.partition in self._deleted_topics.partitions:
                 self._deleted_topics.forgotten(shard.partition)
