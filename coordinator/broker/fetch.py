@@ -195,7 +195,7 @@ class FetchService:
         response = FetchResponse()
         left_bytes = min(request.max_bytes, self._max_bytes)
         is_committed = request.isolation_level == READ_COMMITTED
-        size_bytes, failed = 0, not any(topic.partitions for topic in request.topics)
+        size_bytes, failed, asks_nothing = 0, False, True
         for topic, partitions in _once_each(request.topics):
             name = self._name(topic, api_version)
             partition_responses = []
@@ -214,12 +214,12 @@ class FetchService:
                     data = _unknown_partition(name, wanted, was_delayed)
                 taken = len(data.records or b"")
                 size_bytes, left_bytes = size_bytes + taken, max(left_bytes - taken, 0)
-                failed = failed or data.error_code != ErrorCode.NONE
+                failed, asks_nothing = failed or data.error_code != ErrorCode.NONE, False
                 partition_responses.append(data)
             response.responses.append(
                 FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id, partitions=partition_responses)
             )
-        return response, size_bytes, failed
+        return response, size_bytes, failed or asks_nothing
 
     def _read_transactions(self, log: PartitionLog) -> Steps[None]:
         """Read what is not known yet of the transactions in a log. If that fails, its fetch does, too."""
