@@ -39,7 +39,7 @@ class SessionTimeouts(Protocol):
         """When the member's session was last renewed, in wall-clock milliseconds; None: not since it began."""
 
 
-def _no_producer_ids(now_ms: int) -> int:
+def _no_producer_ids(now_ms: int) -> int | None:
     raise LookupError("nobody allocates producer ids here")
 
 
@@ -56,8 +56,8 @@ class Environment(NamedTuple):
     filled_size: int | None = None
     addresses: AddressLimits | None = None
     """How much the clients of one address may create; None: without a limit."""
-    new_producer_id: Callable[[int], int] = _no_producer_ids
-    """(now in ms) → a producer id that was never used."""
+    new_producer_id: Callable[[int], int | None] = _no_producer_ids
+    """(now in ms) → a producer id that was never used; None: there will be one in a moment."""
 
     def may_create_group(self, client_host: str) -> bool:
         return self.addresses is None or self.addresses.may_create_group(client_host)
