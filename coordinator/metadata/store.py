@@ -73,6 +73,7 @@ class MetadataStore:
 
         Raises:
             MetadataError: the log or a record cannot be read.
+            LogFlushError: an fsync of what a killed process has left failed.
         """
         self.image = MetadataImage()
         self._log = log
@@ -89,6 +90,8 @@ class MetadataStore:
                     self._replay(record)
         except (MalformedMessage, OSError) as problem:
             raise MetadataError(f"{METADATA_LOG} cannot be read: {problem}; {WHAT_TO_DO}") from None
+        # After a kill there may be changes that no flush has covered. Clients are about to see them.
+        log.flush()
         self.latest_image: Final = self.image.copy()
         """The image with all changes that were appended. Who answers from it waits: `when_committed`."""
         self._commits = MetadataCommits(log, self.image.apply, self._committed)
