@@ -13,7 +13,7 @@ from coordinator.metadata import commits
 from coordinator.metadata.compaction import AtOnce, MetadataCompaction
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.records import QuotaRecord
-from coordinator.metadata.store import MetadataStore, NewTopic
+from coordinator.metadata.store import NewTopic
 from tests.metadata.held_threads import HeldThreads
 from tests.metadata.test_store import NOW_MS, Disk
 
@@ -327,9 +327,7 @@ def test_a_snapshot_has_the_changes_that_are_not_committed_yet():
         running.store.remove_topics([f"topic-{number}"], NOW_MS)
         running.threads.end_all()
     snapshots = HeldThreads()
-    compaction = MetadataCompaction(
-        running.store, disk.files, 1, AtOnce(), snapshots.as_threads, lambda: NOW_MS
-    )
+    compaction = MetadataCompaction(running.store, disk.files, 1, AtOnce(), snapshots.as_threads, lambda: NOW_MS)
     running.create("in-flight")
     compaction.check()
     running.create("after")
