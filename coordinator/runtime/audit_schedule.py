@@ -17,6 +17,7 @@ from coordinator.runtime.interfaces import AuditRecord
 from coordinator.runtime.shard import Shard
 from coordinator.runtime.timer_keys import AuditCheckpointFileKey, AuditSnapshotKey, CommitReportKey, HeldAuditKey
 from coordinator.timers.wheel import TimerWheel
+from coordinator.wall_time import ONE_CLOCK, WallTime
 
 SNAPSHOT_INTERVAL_MS_MAX: Final = 7 * 24 * 3600 * 1000 // 2
 """The longest time between two snapshots of a live group: half of Kafka's default of `retention.ms`."""
@@ -55,6 +56,7 @@ class AuditSchedule:
         checkpoints: AuditCheckpoints,
         submit: Callable[[Shard[GroupStateMachine], AuditWrite], None],
         mark_dirty: Callable[[Shard[GroupStateMachine]], None],
+        wall: WallTime = ONE_CLOCK,
     ) -> None:
         """`submit` queues a write before all others of a shard. `mark_dirty` has a shard drained."""
         self._wheel = wheel
@@ -62,6 +64,7 @@ class AuditSchedule:
         """The interval of the reports."""
         self._linger_ms = config[GROUP_AUDIT_LINGER_MS]
         self._mark_dirty = mark_dirty
+        self._wall = wall
         self._checkpoints = checkpoints
         self._submit = submit
         self._reports: dict[int, CommitReport] = {}
@@ -168,7 +171,8 @@ class AuditSchedule:
 
     def _want_snapshots_by_age(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
         """Request snapshots if they would be due before the next check, which is one interval later."""
-        if shard.machine.audit.checkpoint_ms + snapshot_interval_ms(shard) <= now_ms + self._interval_ms:
+        next_check_ms = self._wall.at(now_ms) + self._interval_ms
+        if shard.machine.audit.checkpoint_ms + snapshot_interval_ms(shard) <= next_check_ms:
             self._want_snapshots(shard, now_ms)
 
     def _want_snapshots(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:

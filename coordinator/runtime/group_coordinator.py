@@ -71,7 +71,9 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         self._deleted_topics = DeletedTopics(environment.topics.names)
         self._checks: dict[int, int] = {}
         """Partition → number on the wheel of its next check of the age of offsets."""
-        self.audit = AuditSchedule(wheel, environment.config, checkpoints, self._submit_first, self._mark_dirty)
+        self.audit = AuditSchedule(
+            wheel, environment.config, checkpoints, self._submit_first, self._mark_dirty, environment.wall
+        )
         self._announcement: CoordinatorEvent | None = None
         """To be written when the first partition is loaded."""
         self._serve(shards)

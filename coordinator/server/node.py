@@ -77,6 +77,7 @@ from coordinator.timers.system_clock import SystemClock, wall_clock_ms
 from coordinator.timers.wheel import TimerWheel
 from coordinator.transactions.coordinator import TransactionCoordinator
 from coordinator.transactions.partition_adder import PartitionAdder
+from coordinator.wall_time import WallTime
 
 if TYPE_CHECKING:
     from coordinator.admin.port import AdminPort
@@ -124,8 +125,10 @@ class Node:
         self._clock: Clock = SystemClock() if testing is None else testing.clock
         loop = asyncio.get_running_loop()
         self._wall_ms: Callable[[], int] = wall_clock_ms if testing is None else testing.clock.now_ms
+        self._wall = WallTime(self._clock.now_ms, self._wall_ms)
         self._wheel = TimerWheel(self._clock.now_ms())
         self.scheduler = LoopScheduler(loop, self._wheel, self._clock.now_ms)
+        self._wall_clock = WallClockWatch(self.scheduler, self._wall)
         self._slices = Slices(loop.call_soon)
         self.failure: asyncio.Future[LogError] = loop.create_future()
         """Done when the process must end without a stop.
@@ -292,6 +295,7 @@ class Node:
             _new_id,
             addresses=AddressLimits(self._config),
             new_producer_id=producer_ids.allocate,
+            wall=self._wall,
         )
 
     def _start_groups(
@@ -343,6 +347,7 @@ class Node:
         """What is done at the end of an iteration of the loop, in this order, and when timers are due."""
         scheduler, meter = self.scheduler, self._drain_meter
         drain = parts.coordinator.drain
+        scheduler.on_iteration_end(self._wall_clock.check)
         scheduler.on_iteration_end(parts.transactions.drain)
         scheduler.on_iteration_end(drain if meter is None else meter.timed(drain))
         scheduler.on_iteration_end(parts.flusher.commit)
@@ -358,12 +363,15 @@ class Node:
 
     def _start_retention(self, image: MetadataImage, partitions: Partitions) -> None:
         flusher, groups = self._flusher, self._coordinator
-        audit = AuditRetention(groups.shards, groups.audit.request_snapshots, flusher.request_flush)
+        now_ms = self._clock.now_ms
+        audit = AuditRetention(
+            groups.shards, lambda shard: groups.audit.request_snapshots(shard, now_ms()), flusher.request_flush
+        )
         store_start_offsets = flusher.store_log_start_offsets
         retention = Retention(
             image, partitions, self._config, self.scheduler, store_start_offsets, self._wall_ms, audit.retained_from
         )
-        retention.start(self._clock.now_ms())
+        retention.start(now_ms())
         self.scheduler.on_due(retention.due)
 
     def _make_listeners(self, parts: NodeContext, environment: Environment, sessions: SessionTable) -> None:
@@ -373,10 +381,9 @@ class Node:
         limits = ConnectionLimits(config, self.scheduler)
         slow_peers = SlowPeers(config, self.scheduler, now_ms)
         self._rejections = RejectionLog(self.scheduler, now_ms)
-        wall_clock = WallClockWatch(self.scheduler, now_ms, self._wall_ms)
         if self._testing is None:  # a test has one clock for both
-            wall_clock.start()
-        for due in (limits.due, slow_peers.due, self._rejections.due, parts.throttling.due, wall_clock.due):
+            self._wall_clock.start(now_ms())
+        for due in (limits.due, slow_peers.due, self._rejections.due, parts.throttling.due, self._wall_clock.due):
             self.scheduler.on_due(due)
         self.dispatcher = RequestDispatcher(
             self.table,
@@ -473,6 +480,7 @@ class Node:
                 transactions=self.parts.transactions.counts,
                 oldest_transactions=self._producers.oldest_transactions,
                 now_ms=self._clock.now_ms,
+                wall_ms=self._wall_ms,
                 compaction=self._cleaner.counts,
                 offline_log_directories=lambda: len(self._directories.offline_paths()),
             )

@@ -147,14 +147,14 @@ COMMIT_MUTANTS: Final = (
     Mutant(
         "a large retention time overflows",
         OFFSET_COMMIT,
-        "return min(max(now_ms + retention_time_ms, 0), INT64_MAX)",
-        "return max(now_ms + retention_time_ms, 0)",
+        "return min(max(committed_ms + retention_time_ms, 0), INT64_MAX)",
+        "return max(committed_ms + retention_time_ms, 0)",
     ),
     Mutant(
         "a retention time before the epoch is stored",
         OFFSET_COMMIT,
-        "return min(max(now_ms + retention_time_ms, 0), INT64_MAX)",
-        "return min(now_ms + retention_time_ms, INT64_MAX)",
+        "return min(max(committed_ms + retention_time_ms, 0), INT64_MAX)",
+        "return min(committed_ms + retention_time_ms, INT64_MAX)",
     ),
     Mutant(
         "a transactional commit of which nothing is accepted creates a group",
@@ -240,14 +240,14 @@ FETCH_AND_DELETE_MUTANTS: Final = (
     Mutant(
         "offsets expire a moment late",
         OFFSET_EXPIRY,
-        "return now_ms - since_ms >= retention_ms",
-        "return now_ms - since_ms > retention_ms",
+        "return wall_ms - since_ms >= retention_ms",
+        "return wall_ms - since_ms > retention_ms",
     ),
     Mutant(
         "offsets with a retention time of their own expire a moment late",
         OFFSET_EXPIRY,
-        "return now_ms >= offset.expire_timestamp_ms",
-        "return now_ms > offset.expire_timestamp_ms",
+        "return wall_ms >= offset.expire_timestamp_ms",
+        "return wall_ms > offset.expire_timestamp_ms",
     ),
     Mutant(
         "offsets age while their group has members",
