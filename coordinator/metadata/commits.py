@@ -16,7 +16,7 @@ from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
 from coordinator.metadata.records import MetadataRecord
 
-RECORDS_AT_ONCE: Final = 200
+RECORDS_AT_ONCE: Final = 100
 """Records that are applied, and calls that are made, in one iteration of the event loop, unless one change has more."""
 
 

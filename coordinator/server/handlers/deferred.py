@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from coordinator.broker.slices import Steps
 from coordinator.server.dispatch import DEFERRED
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
@@ -32,6 +33,10 @@ def answer_when_committed(node: NodeContext, call: RequestContext, response: Any
     """
     if not node.metadata.is_pending:
         return response
-    request_id = call.request_id = node.pending.register(call.connection)
-    node.metadata.when_committed(partial(node.pending.reply, request_id, response))
-    return DEFERRED
+    return go_on_when_committed(node, call, lambda: _in_turn(response))
+
+
+def _in_turn(response: Any) -> Steps[Any]:
+    """As steps, so that it is encoded when its client has its turn: many may have waited for the same flush."""
+    yield
+    return response
