@@ -60,7 +60,8 @@ def prepare(request: OffsetCommitRequest, context: OperationContext) -> KnownTop
 
 
 def error_response(prepared: KnownTopics, error: ErrorCode, api_version: int) -> OffsetCommitResponse:
-    return _with_rejected(request_error(prepared, error, api_version), prepared.rejected)
+    response: OffsetCommitResponse = request_error(prepared, error, api_version)
+    return _with_rejected(response, prepared.rejected) if prepared.rejected else response
 
 
 def _rejected(index: int, error: ErrorCode) -> OffsetCommitResponsePartition:
@@ -83,9 +84,12 @@ def commit(group: Group | None, prepared: KnownTopics, context: OperationContext
         # Also when a rebalance rejects it, which is part of the protocol: it is counted as what the rebalance cost.
         told = () if group is None else (rejection(group, "OffsetCommit", request, error, context),)
         return Decision(told, rejected, keeps_membership=True)
-    expire_ms = _expire_timestamp_ms(request.retention_time_ms, at_ms)
+    retention_ms = request.retention_time_ms
+    expire_ms = None if retention_ms == NO_RETENTION_TIME else _expire_timestamp_ms(retention_ms, at_ms)
     accepted, answered = accept_offsets(prepared.topics, at_ms, expire_ms, context.config[OFFSET_METADATA_MAX_BYTES])
-    response = _with_rejected(OffsetCommitResponse(topics=answered), prepared.rejected)
+    response = OffsetCommitResponse(topics=answered)
+    if prepared.rejected:
+        response = _with_rejected(response, prepared.rejected)
     replies = (Reply(context.request_id, response),)
     if group is not None:
         sessions = renewal(group.classic, request.member_id)
@@ -149,10 +153,8 @@ def check_generation(
     return error
 
 
-def _expire_timestamp_ms(retention_time_ms: int, committed_ms: int) -> int | None:
-    """When the offsets of a commit expire by its own retention time (v2 to v4); None when it has none (-1)."""
-    if retention_time_ms == NO_RETENTION_TIME:
-        return None
+def _expire_timestamp_ms(retention_time_ms: int, committed_ms: int) -> int:
+    """When the offsets of a commit expire by its own retention time (v2 to v4)."""
     return min(max(committed_ms + retention_time_ms, 0), INT64_MAX)
 
 
@@ -197,8 +199,6 @@ def _add_topics(
 
 def _with_rejected(response: OffsetCommitResponse, rejected: list[OffsetCommitResponseTopic]) -> OffsetCommitResponse:
     """What was rejected before the group was asked comes first; only then are topics merged, as on Kafka."""
-    if not rejected:
-        return response
     topics: dict[object, OffsetCommitResponseTopic] = {}
     _add_topics(topics, rejected)
     _add_topics(topics, response.topics)

@@ -76,12 +76,12 @@ class GroupStateMachine:
         return len(self.groups)
 
     def decide(self, queued: QueuedOperation) -> Decision:
-        return queued.operation.decide(self._target(queued), queued.request, queued.context)
+        key = queued.key
+        target = self._target_of_all(queued) if key is None else self.groups.get(key)
+        return queued.operation.decide(target, queued.request, queued.context)
 
-    def _target(self, queued: QueuedOperation) -> Group | Mapping[str, Group] | None:
-        """What the operation is about (`Scope`)."""
-        if queued.key is not None:
-            return self.groups.get(queued.key)
+    def _target_of_all(self, queued: QueuedOperation) -> Mapping[str, Group]:
+        """What an operation over the whole shard is about (`Scope`)."""
         if queued.operation.scope is Scope.TRANSACTION:
             producer_id = queued.request.producer.producer_id
             return self._in_transaction.of(producer_id, self.groups)

@@ -72,7 +72,7 @@ class LogStore:
         self._audit_compression = audit_compression
         self._audit_chain = audit_chain
         self._is_lingering = is_lingering
-        self._held: list[AuditRecord] = []
+        self.held_audit: list[AuditRecord] = []
         """Audit records that are not appended yet. A kill loses them, and what they report of the groups with them."""
         self._meter = meter
         self._when_durable = when_durable
@@ -87,7 +87,8 @@ class LogStore:
     def batch_bytes_max(self) -> int:
         """`max.message.bytes` of `__consumer_offsets`, or the size of a segment if that is smaller."""
         config = self._offsets.config
-        return min(config.max_message_bytes, config.segment_bytes)
+        message, segment = config.max_message_bytes, config.segment_bytes
+        return message if message < segment else segment
 
     def append(
         self,
@@ -101,34 +102,30 @@ class LogStore:
         The audit comes first. So the audit may have events of a batch that then fails (a load voids them), but it never
         lacks events that are stored.
         """
-        if self._held or (self._is_lingering and not stored):
-            self._held += audit
-            if not stored and len(self._held) < HELD_MAX:
+        if self.held_audit or (self._is_lingering and not stored):
+            self.held_audit += audit
+            if not stored and len(self.held_audit) < HELD_MAX:
                 completed(None)
                 return
-            audit, self._held = self._held, []
+            audit, self.held_audit = self.held_audit, []
         problem = self._append(audit, stored, now_ms)
         if self._when_durable is None or problem is not None:
             completed(problem)
         else:
             self._when_durable(completed)
 
-    @property
-    def holds_audit(self) -> bool:
-        return bool(self._held)
-
     def write_held_audit(self, now_ms: int) -> None:
-        audit, self._held = self._held, []
+        audit, self.held_audit = self.held_audit, []
         if audit and (problem := self._append(audit, (), now_ms)) is not None:
             raise problem
 
     def drop_held_audit(self) -> None:
-        self._held = []
+        self.held_audit = []
 
     def _append(self, audit: list[AuditRecord], stored: Sequence[Stored], now_ms: int) -> StoreError | None:
         """Write to both logs; return what failed."""
         problem: StoreError | None = None
-        at_ms = self._wall.at(now_ms)
+        at_ms = now_ms + self._wall.step_ms
         if self._meter is not None:
             self._meter.begin()
         try:

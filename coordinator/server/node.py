@@ -71,7 +71,7 @@ from coordinator.server.rejection_log import RejectionLog
 from coordinator.server.request_dispatcher import RequestDispatcher
 from coordinator.server.slow_peers import SlowPeers
 from coordinator.server.throttling import Throttling
-from coordinator.server.wall_clock import WallClockWatch
+from coordinator.server.wall_clock import WallClockWatch, log_step
 from coordinator.timers.clock import Clock
 from coordinator.timers.system_clock import SystemClock, wall_clock_ms
 from coordinator.timers.wheel import TimerWheel
@@ -125,7 +125,7 @@ class Node:
         self._clock: Clock = SystemClock() if testing is None else testing.clock
         loop = asyncio.get_running_loop()
         self._wall_ms: Callable[[], int] = wall_clock_ms if testing is None else testing.clock.now_ms
-        self._wall = WallTime(self._clock.now_ms, self._wall_ms)
+        self._wall = WallTime(self._wall_ms, log_step)
         self._wheel = TimerWheel(self._clock.now_ms())
         self.scheduler = LoopScheduler(loop, self._wheel, self._clock.now_ms)
         self._wall_clock = WallClockWatch(self.scheduler, self._wall)
@@ -347,7 +347,7 @@ class Node:
         """What is done at the end of an iteration of the loop, in this order, and when timers are due."""
         scheduler, meter = self.scheduler, self._drain_meter
         drain = parts.coordinator.drain
-        scheduler.on_iteration_end(self._wall_clock.check)
+        scheduler.on_iteration_end(self._wall.follow)
         scheduler.on_iteration_end(parts.transactions.drain)
         scheduler.on_iteration_end(drain if meter is None else meter.timed(drain))
         scheduler.on_iteration_end(parts.flusher.commit)

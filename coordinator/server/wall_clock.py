@@ -1,4 +1,4 @@
-"""Logs that the wall clock of the system was set, or that the system was suspended."""
+"""Follows the wall clock while no requests come, and logs that it was set or that the system was suspended."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -16,8 +16,12 @@ class WallClockKey:
     """The timer of the next check."""
 
 
+def log_step(step_ms: int) -> None:
+    logger.warning(STEP_LINE, step_ms=step_ms)
+
+
 class WallClockWatch:
-    """Lets the time of records and events follow the wall clock: before operations are handled, and while none come."""
+    """Has the wall clock followed at least every `CHECK_INTERVAL_MS`."""
 
     def __init__(self, scheduler: LoopScheduler, wall: WallTime) -> None:
         self._scheduler = scheduler
@@ -27,14 +31,8 @@ class WallClockWatch:
         """Start the timer of the next check."""
         self._scheduler.start(WallClockKey(), now_ms + CHECK_INTERVAL_MS)
 
-    def check(self, now_ms: int) -> None:
-        """Follow the wall clock, and log a step since the last check."""
-        step_ms = self._wall.check()
-        if step_ms:
-            logger.warning(STEP_LINE, step_ms=step_ms)
-
     def due(self, key: object, now_ms: int) -> None:
         """Check, if this is the timer for it."""
         if isinstance(key, WallClockKey):
-            self.check(now_ms)
+            self._wall.follow(now_ms)
             self.start(now_ms)

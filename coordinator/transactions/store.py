@@ -61,7 +61,7 @@ class TransactionStore:
     ) -> None:
         """Append at once: the log is on this node. Transactions have no audit."""
         problem: StoreError | None = None
-        at_ms = self._wall.at(now_ms)
+        at_ms = now_ms + self._wall.step_ms
         built: list[PrebuiltBatch] = []
         offset = self._log.log_end_offset
         try:
@@ -128,9 +128,7 @@ class TransactionStore:
     def audit_retention_ms(self) -> int:
         return -1
 
-    @property
-    def holds_audit(self) -> bool:
-        return False
+    held_audit: Sequence[AuditRecord] = ()
 
     def write_held_audit(self, now_ms: int) -> None:
         return

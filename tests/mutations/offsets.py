@@ -99,8 +99,8 @@ COMMIT_MUTANTS: Final = (
     Mutant(
         "an error of the group hides that partitions do not exist",
         OFFSET_COMMIT,
-        "return _with_rejected(request_error(prepared, error, api_version), prepared.rejected)",
-        "return request_error(prepared, error, api_version)",
+        "return _with_rejected(response, prepared.rejected) if prepared.rejected else response",
+        "return response",
     ),
     Mutant(
         "an unknown group is reported before version 9 of OffsetCommit",
@@ -141,8 +141,8 @@ COMMIT_MUTANTS: Final = (
     Mutant(
         "a commit without a retention time expires at once",
         OFFSET_COMMIT,
-        "    if retention_time_ms == NO_RETENTION_TIME:\n",
-        "    if retention_time_ms < NO_RETENTION_TIME:\n",
+        "None if retention_ms == NO_RETENTION_TIME else",
+        "None if retention_ms < NO_RETENTION_TIME else",
     ),
     Mutant(
         "a large retention time overflows",

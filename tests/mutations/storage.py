@@ -152,8 +152,8 @@ STORE_MUTANTS: Final = (
     Mutant(
         "the log takes batches that are larger than a segment",
         STORE,
-        "min(config.max_message_bytes, config.segment_bytes)",
-        "config.max_message_bytes",
+        "return message if message < segment else segment",
+        "return message",
     ),
     Mutant(
         "batches of one drain that exceed a segment are written in one piece",

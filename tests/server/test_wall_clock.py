@@ -22,7 +22,7 @@ from _wire.records import Record, build_batch, parse_records
 from coordinator.audit.schema import decode_event
 from coordinator.core.offset_records import is_offset_key, read_offset_record
 from coordinator.core.partitioning import partition_for
-from coordinator.server.wall_clock import CHECK_INTERVAL_MS, STEP_LINE, WallClockWatch
+from coordinator.server.wall_clock import CHECK_INTERVAL_MS, STEP_LINE, WallClockWatch, log_step
 from coordinator.wall_time import STEP_MS, WallTime
 from tests.server.log_lines import LogLines, log_lines
 from tests.server.manual_scheduler import ManualScheduler
@@ -47,7 +47,7 @@ class Clocks:
         self.ahead_ms = 0
         self.scheduler = ManualScheduler()
         now_ms = self.scheduler.now_ms
-        self.wall = WallTime(now_ms, lambda: now_ms() + self.ahead_ms)
+        self.wall = WallTime(lambda: now_ms() + self.ahead_ms, log_step)
         watch = WallClockWatch(self.scheduler.as_loop_scheduler, self.wall)
         self.scheduler.on_due(watch.due)
         watch.start(now_ms())

@@ -100,7 +100,7 @@ class SimulatedServer:
         self.log_config = log_config or LogConfig()
         self.clock = VirtualClock(START_MS)
         self.wall_ahead_ms = 0
-        self.wall = WallTime(self.clock.now_ms, lambda: self.clock.now_ms() + self.wall_ahead_ms)
+        self.wall = WallTime(lambda: self.clock.now_ms() + self.wall_ahead_ms)
         self.disk = MemoryFileSystem()
         self.is_batching = False
         self.topics = AnyTopics()
@@ -177,7 +177,7 @@ class SimulatedServer:
     def set_wall_clock(self, ahead_ms: int) -> None:
         """Let it be so far ahead of the clock of the deadlines."""
         self.wall_ahead_ms = ahead_ms
-        self.wall.check()
+        self.wall.follow(self.now_ms)
 
     def flush(self) -> None:
         """What was appended survives a power loss from now on."""
