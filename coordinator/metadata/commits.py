@@ -35,6 +35,10 @@ def _nothing() -> None:
     """Nobody has to know."""
 
 
+def _flush_error(problem: Exception) -> LogFlushError:
+    return problem if isinstance(problem, LogFlushError) else LogFlushError(str(problem))
+
+
 def _raise(problem: LogFlushError) -> None:
     raise problem
 
@@ -58,6 +62,8 @@ class MetadataCommits:
         """Changes of the flush that is under way, or has ended, that are not applied yet; None: there is no flush."""
         self._is_starting = False
         self._is_abandoned = False
+        self._failure: Exception | None = None
+        """What a flush in a thread has raised; perhaps it was not reported yet."""
 
     def run_in(
         self,
@@ -102,6 +108,9 @@ class MetadataCommits:
             LogFlushError: an fsync failed.
         """
         if self.is_pending and not self._is_abandoned:
+            if self._failure is not None:
+                # A second fsync may succeed, and say nothing of what the first one has lost.
+                raise _flush_error(self._failure)
             self._log.flush()
             self._committing = (self._committing or deque()) + self._appended
             self._appended, self._call_soon = deque(), None
@@ -123,9 +132,17 @@ class MetadataCommits:
             while self._appended and self._committing is None:
                 self._committing, self._appended = self._appended, deque()
                 flush = self._log.start_flush()
-                self._threads.run([] if flush is None else [flush.run], partial(self._flushed, flush))
+                self._threads.run([] if flush is None else [partial(self._run, flush)], partial(self._flushed, flush))
         finally:
             self._is_starting = False
+
+    def _run(self, flush: Flush) -> None:
+        """The work of a thread."""
+        try:
+            flush.run()
+        except Exception as problem:
+            self._failure = problem
+            raise
 
     def _flushed(self, flush: Flush | None, problem: Exception | None) -> None:
         if self._is_abandoned:
@@ -135,7 +152,7 @@ class MetadataCommits:
             if flush is not None:
                 flush.let_go()
             self.abandon()
-            self._on_flush_failure(problem if isinstance(problem, LogFlushError) else LogFlushError(str(problem)))
+            self._on_flush_failure(_flush_error(problem))
         else:
             if flush is not None:
                 self._log.finish_flush(flush)

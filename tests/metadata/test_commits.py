@@ -245,6 +245,18 @@ def test_a_clean_stop_commits_what_is_under_way(running):
     assert (running.calls, running.threads.begun) == (["waited: flushing,appended"], 1)
 
 
+def test_a_stop_is_not_clean_when_a_flush_has_failed_that_was_not_reported_yet(running, monkeypatch):
+    def fail(flush: object) -> None:
+        raise LogFlushError("the medium is gone")
+
+    running.create("orders")
+    with monkeypatch.context() as context, pytest.raises(LogFlushError):
+        context.setattr("coordinator.log.flush.Flush.run", fail)
+        running.threads.work()
+    with pytest.raises(LogFlushError, match="the medium is gone"):
+        running.store.finish()
+
+
 def test_nothing_happens_after_a_kill(running):
     running.create("orders")
     running.store.when_committed(running.note("waited"))
