@@ -1,4 +1,7 @@
-"""The time that people and records are told. Compiled, because each iteration of the event loop follows the wall clock."""
+"""The time that people and records are told.
+
+Compiled, because each iteration of the event loop follows the wall clock.
+"""
 
 from libc.stdint cimport int64_t
 

@@ -40,7 +40,7 @@ class SessionTimeouts(Protocol):
         """When the member's session was last renewed, in the time of deadlines; None: not since it began."""
 
 
-def _no_producer_ids(now_ms: int) -> int:
+def _no_producer_ids(now_ms: int) -> int | None:
     raise LookupError("nobody allocates producer ids here")
 
 
@@ -57,8 +57,8 @@ class Environment(NamedTuple):
     filled_size: int | None = None
     addresses: AddressLimits | None = None
     """How much the clients of one address may create; None: without a limit."""
-    new_producer_id: Callable[[int], int] = _no_producer_ids
-    """(now in ms) → a producer id that was never used."""
+    new_producer_id: Callable[[int], int | None] = _no_producer_ids
+    """(now in ms) → a producer id that was never used; None: there will be one in a moment."""
     wall: WallTime = ONE_CLOCK
     """What is stamped on records and events."""
 

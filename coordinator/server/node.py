@@ -51,6 +51,7 @@ from coordinator.logger import logger
 from coordinator.metadata.compaction import AtOnce, MetadataCompaction
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.leadership import Leadership, SingleNode
+from coordinator.metadata.producer_ids import ProducerIds
 from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.audit_checkpoints import AuditCheckpoints
 from coordinator.runtime.audit_retention import AuditRetention
@@ -180,7 +181,10 @@ class Node:
     async def _start(self, config: Config) -> None:
         now_ms, wall_ms, wheel, slices = self._clock.now_ms, self._wall_ms, self._wheel, self._slices
         notifier = AppendNotifier(self.scheduler.request_iteration)
-        metadata = MetadataStore(self._directories.open_metadata_log(LogConfig()), lambda: uuid.uuid4().bytes)
+        self._metadata = metadata = MetadataStore(
+            self._directories.open_metadata_log(LogConfig()), lambda: uuid.uuid4().bytes
+        )
+        producer_ids = ProducerIds(metadata)
         self._compact_metadata(metadata, slices)
         partitions, failures = self._open_partitions(metadata, notifier, slices)
         await self._recover_large_logs(partitions)
@@ -188,7 +192,7 @@ class Node:
         topics.create_internal_topics(now_ms())
         pending = PendingRequests()
         sessions = SessionTable(wheel, random.SystemRandom().getrandbits(64))
-        environment = self._make_environment(metadata, sessions)
+        environment = self._make_environment(metadata.image, producer_ids, sessions)
         self._drain_meter = (
             None if self._metrics is None else self._metrics.drain_meter(self.scheduler.request_iteration)
         )
@@ -220,6 +224,7 @@ class Node:
             cluster_id=self._directories.cluster_id,
             metadata=metadata,
             image=metadata.image,
+            producer_ids=producer_ids,
             leadership=self._leadership,
             partitions=partitions,
             topics=topics,
@@ -248,6 +253,7 @@ class Node:
         self._load_groups(partitions)
         self.parts.start_transactions()
         self._make_listeners(self.parts, environment, quick_sessions)
+        self._commit_metadata_in_threads(metadata)
         await self._load_before_listening(now_ms)
         await self._listeners.open()
         if self._admin is not None and self._metrics is not None:
@@ -281,14 +287,14 @@ class Node:
     def _when_durable(self) -> Callable[[Callable[[None], None]], None] | None:
         return self._flusher.when_durable if self._flusher.is_durable_only else None
 
-    def _make_environment(self, metadata: MetadataStore, sessions: SessionTable) -> Environment:
+    def _make_environment(self, image: MetadataImage, producer_ids: ProducerIds, sessions: SessionTable) -> Environment:
         return Environment(
             self._config,
-            metadata.image,
+            image,
             sessions,
             _new_id,
             addresses=AddressLimits(self._config),
-            new_producer_id=partial(self._new_producer_id, metadata),
+            new_producer_id=producer_ids.allocate,
             wall=self._wall,
         )
 
@@ -420,6 +426,13 @@ class Node:
         # A disk in memory is not safe for several threads.
         metadata.on_change = compaction(slices, self._disk_threads if self._testing is None else InLine()).check
 
+    def _commit_metadata_in_threads(self, metadata: MetadataStore) -> None:
+        """Before clients come: from now on no fsync of the metadata log is in the event loop."""
+        if self._testing is None:
+            metadata.commit_in(self._disk_threads, asyncio.get_running_loop().call_soon, self._fail)
+        else:  # a disk in memory is not safe for several threads
+            metadata.commit_in(InLine(), None, self._fail)
+
     async def _load_before_listening(self, now_ms: Callable[[], int]) -> None:
         """Give short loads the time to end, so that nobody who comes at once is told to try again later."""
         until = monotonic() + LOADED_BEFORE_LISTENING_SECONDS
@@ -444,13 +457,6 @@ class Node:
         )
         self._cleaner.start()
         self.scheduler.on_due(self._cleaner.due)
-
-    def _new_producer_id(self, metadata: MetadataStore, now_ms: int) -> int:
-        try:
-            return metadata.allocate_producer_id(now_ms)
-        except LogFlushError as problem:
-            self._fail(problem)
-            raise
 
     def _measure(
         self,
@@ -490,6 +496,7 @@ class Node:
         for connection in list(self.dispatcher.connections):
             connection.close()
         self._cleaner.stop_thread()
+        self._metadata.abandon()
         self._disk_threads.stop(wait=False)
         self._compression_threads.stop(wait=False)
         self._directories.close(clean=False)
@@ -534,9 +541,13 @@ class Node:
         self._cleaner.close()
         self._compression_threads.stop(wait=False)
         failure = self._disk_threads.stop()
-        if isinstance(failure, LogFlushError):
+        try:
+            if isinstance(failure, LogFlushError):
+                raise failure
+            self._metadata.finish()
+        except LogFlushError:
             self._directories.close(clean=False)
-            raise failure
+            raise
         self._flusher.finish()
         self._coordinator.stop(self._clock.now_ms(), stopped)
         # What is still being loaded or deleted must not go on in logs that are closed.

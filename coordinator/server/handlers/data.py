@@ -33,7 +33,8 @@ from coordinator.broker.slices import Steps
 from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.log.partition_log import PartitionLog
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable
-from coordinator.server.handlers.transactional_writes import TransactionalProduce, go_on
+from coordinator.server.handlers.deferred import go_on
+from coordinator.server.handlers.transactional_writes import TransactionalProduce
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 
