@@ -122,6 +122,7 @@ class SimulatedServer:
         self.topics = AnyTopics()
         """All other topics exist."""
         self.turns = 0
+        self.starts = 0
         self.recovery_points: dict[tuple[str, int], int] = {}
         self._ids = count(1)
         self.slice_clock = SliceClock(steps_per_slice)
@@ -129,6 +130,7 @@ class SimulatedServer:
 
     def start(self, *, clean: bool = False) -> None:
         """A server on whatever is on the disk; `clean` after a stop that flushed everything."""
+        self.starts += 1
         self.is_batching = False
         self.pending = PendingRequests()
         self.wheel = TimerWheel(self.now_ms)
@@ -188,7 +190,7 @@ class SimulatedServer:
         return LogStore(*logs, 0, lambda log: None, checkpoints=self.checkpoints, wall=self.wall)
 
     def make_projector(self, partition: int) -> AuditProjector:
-        return AuditProjector(node_id=1)
+        return AuditProjector(node_id=1, coordinator_epoch=self.starts)
 
     def set_wall_clock(self, ahead_ms: int) -> None:
         """Let it be so far ahead of the clock of the deadlines."""
