@@ -90,6 +90,11 @@ def _ignore(result: object) -> None:
     """The result of cancelled work."""
 
 
+def _raise(problem: Exception) -> None:
+    """A defect of the server, which the event loop logs."""
+    raise problem
+
+
 class _Rotation:
     """Work that waits for its turn: each address in turn, and of each address each request in turn."""
 
@@ -176,6 +181,11 @@ class Slices:
             self._new.add(work)
         self._request_turn()
         return work
+
+    def later(self, steps: Steps[None], source: str) -> None:
+        """Do work that nobody waits for, from the next iteration on. It must not fail."""
+        self._begun.add(SlicedWork(steps, _ignore, _raise, source))
+        self._request_turn()
 
     def stop(self) -> None:
         """Before the logs are closed: nothing goes on or begins from now on, and nobody is told."""
