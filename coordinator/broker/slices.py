@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
+K = TypeVar("K")
 
 seconds: Callable[[], float] = perf_counter
 """The clock of the slices. A test replaces it to count work instead of time."""
@@ -29,6 +30,8 @@ address that hold much, only the oldest goes on."""
 MUCH_BYTES: Final = 1 << 20
 """Work that holds no more is not counted: a Fetch of one partition with the default limits of Kafka's clients."""
 UNBOUNDED_BYTES: Final = 1 << 62
+MERGED_AT_ONCE: Final = 500
+"""Elements of a request that are looked at in one step of `merge`: about as many as a client sends."""
 
 
 class SlicedWork:
@@ -295,6 +298,14 @@ class _HeldBytes:
             del works[work]
             if not works:
                 del self._by_source[work.source]
+
+
+def merge(into: dict[K, T], elements: list[T], key_of: Callable[[T], K]) -> Steps[None]:
+    """Put elements into a dict by their key, in steps where they are very many. Of a key the last one counts."""
+    for start in range(0, len(elements), MERGED_AT_ONCE):
+        if start:
+            yield
+        into.update((key_of(each), each) for each in elements[start : start + MERGED_AT_ONCE])
 
 
 def at_once(steps: Steps[T]) -> T:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from coordinator.server.node import Node
 
 CANNOT_START = 2
-GARBAGE_THRESHOLDS = (20_000, 5, 1_000)
-"""A collection of the middle generation looks at 100,000 new objects, which takes about 5 ms."""
+GARBAGE_THRESHOLDS = (4_000, 5, 5_000)
+"""A collection of the middle generation looks at 24,000 new objects, which takes up to 10 ms."""
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 KEPT_BYTES = 64 << 20
 """How much freed memory at the end of the heap is kept."""

@@ -145,7 +145,8 @@ class TransactionalProduce:
         return error
 
 
-MarkerResults = list[dict[TopicPartition, ErrorCode]]
+MarkerResults = dict[int, dict[TopicPartition, ErrorCode]]
+"""Position of the marker in its request → errors of its partitions."""
 """For each marker of WriteTxnMarkers: partition → result."""
 
 
@@ -233,7 +234,7 @@ class TransactionalWriteHandlers:
                 for index in topic.partition_indexes:
                     wanted.append((position, TopicPartition(topic.name, index)))
                     yield
-        results: MarkerResults = [{} for _ in request.markers]
+        results: MarkerResults = defaultdict(dict)
         return (yield from self._write_portion(request, call, iter(wanted), results))
 
     def _write_portion(
@@ -256,7 +257,7 @@ class TransactionalWriteHandlers:
                 results[position][tp] = yield from self._node.marker_writer.write(tp.topic, tp.partition, marker)
             yield
         if not queued:
-            return (yield from _markers_response(request, results))
+            return (yield from _markers_response(request, lambda position, tp: results[position][tp]))
         call.request_id = self._node.pending.register(call.connection)
         missing = len(queued)
 
@@ -396,15 +397,16 @@ def _producers_error(
 
 
 def _markers_response(
-    request: WriteTxnMarkersRequest, results: Iterable[Mapping[TopicPartition, ErrorCode]]
+    request: WriteTxnMarkersRequest, error_of: Callable[[int, TopicPartition], ErrorCode]
 ) -> Steps[WriteTxnMarkersResponse]:
+    """`error_of` gets the position of a marker in the request, and a partition."""
     response = WriteTxnMarkersResponse()
-    for marker, errors in zip(request.markers, results, strict=True):
+    for position, marker in enumerate(request.markers):
         of_marker = WritableTxnMarkerResult(producer_id=marker.producer_id)
         for topic in marker.topics:
             partitions = []
             for index in topic.partition_indexes:
-                error = errors[TopicPartition(topic.name, index)]
+                error = error_of(position, TopicPartition(topic.name, index))
                 partitions.append(WritableTxnMarkerPartitionResult(partition_index=index, error_code=error))
                 yield
             of_marker.topics.append(WritableTxnMarkerTopicResult(name=topic.name, partitions=partitions))
@@ -414,7 +416,7 @@ def _markers_response(
 
 def _all_markers(request: WriteTxnMarkersRequest, error: ErrorCode) -> Steps[WriteTxnMarkersResponse]:
     """The same error for each partition of each marker."""
-    return _markers_response(request, [defaultdict(lambda: error) for _ in request.markers])
+    return _markers_response(request, repeat(_SameError(error), len(request.markers)))
 
 
 def _markers_error(request: WriteTxnMarkersRequest, error: ErrorCode, api_version: int) -> WriteTxnMarkersResponse:
