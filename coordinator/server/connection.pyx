@@ -220,7 +220,7 @@ cdef class Connection:
         self.buffer_apart(frame, apart)
         if self.meter is not None:
             self.meter.requests.count_errors(self.call.route.api.key, response)
-        self.dispatcher.release(self, [response])
+        self.release([response])
         self.finish()
 
     def reject_response(self, problem):
@@ -257,7 +257,11 @@ cdef class Connection:
         if self.is_long:
             self.is_long = False
             messages, self.call.request = [self.call.request], None
-            self.dispatcher.release(self, messages)
+            self.release(messages)
+
+    def release(self, list messages not None):
+        """Free messages with very many elements in steps, as far as nobody else holds them in the next iteration."""
+        self.dispatcher.release(self.client_host, messages)
 
     def mute(self, unmuting):
         """Handle no further request until `unmute` (KIP-219). `unmuting` is called if the client disconnects before."""

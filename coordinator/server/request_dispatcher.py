@@ -10,6 +10,7 @@ from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import RequestHeader, decode_request_header
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.release import Release
+from coordinator.broker.pauses import Pause, in_steps
 from coordinator.broker.slices import Slices, Steps
 from coordinator.broker.storage_errors import StorageErrors
 from coordinator.config.network_keys import SOCKET_REQUEST_MAX_ELEMENTS
@@ -21,7 +22,7 @@ from coordinator.server.descriptors import OUT_OF_DESCRIPTORS
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable, Handler, Route
 from coordinator.server.handlers.cluster import ClusterHandlers
 from coordinator.server.limits import ConnectionLimits
-from coordinator.server.long_messages import Pause, TooLong, in_steps, not_in_steps
+from coordinator.server.long_messages import TooLong, not_in_steps
 from coordinator.server.pending_requests import PendingRequests
 from coordinator.server.rejection_log import RejectionLog
 from coordinator.server.request_context import RequestContext
@@ -167,9 +168,9 @@ class RequestDispatcher:
         if work is not None:
             connection.on_close = work.cancel
 
-    def release(self, connection: Connection, messages: list[Any]) -> None:
-        """Free messages with very many elements in steps, as far as nobody holds them in the next iteration."""
-        self._slices.later(in_steps(partial(_release, messages)), connection.client_host)
+    def release(self, client_host: str, messages: list[Any]) -> None:
+        """Free messages with very many elements in steps, as far as nobody else holds them in the next iteration."""
+        self._slices.later(in_steps(partial(_release, messages)), client_host)
 
     def handle(self, handler: Handler, request: Any, call: RequestContext) -> None:
         """Call a handler, and send its response if there is one already."""

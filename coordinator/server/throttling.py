@@ -14,6 +14,7 @@ from _wire.errors import ErrorCode
 from _wire.headers import encode_response
 from _wire.messages.fetch import FetchRequest, FetchResponse
 from _wire.messages.produce import ProduceRequest
+from coordinator.broker.pauses import Pause
 from coordinator.broker.slices import Steps
 from coordinator.broker.topics import TopicError
 from coordinator.config.settings import Config
@@ -22,7 +23,6 @@ from coordinator.quotas.usage import QuotaUsage
 from coordinator.runtime.sessions import SessionTable
 from coordinator.server.connection import Connection
 from coordinator.server.dispatch import Handler
-from coordinator.server.long_messages import Pause
 from coordinator.server.loop_scheduler import LoopScheduler
 from coordinator.server.request_context import RequestContext
 

@@ -78,6 +78,8 @@ class Portions:
             self._response_bytes += size_bytes
             if self._response_bytes > self._node.config[SOCKET_REQUEST_MAX_BYTES]:
                 context.connection.reject(f"the response to {self._asked.api} is larger than socket.request.max.bytes")
+                messages, self._response = [self._response], None
+                context.connection.release(messages)
                 return
             if size_bytes < SMALL_BYTES:
                 self._size = min(self._size * PORTION_FACTOR, KEYS_AT_MOST)

@@ -416,7 +416,7 @@ def _markers_response(
 
 def _all_markers(request: WriteTxnMarkersRequest, error: ErrorCode) -> Steps[WriteTxnMarkersResponse]:
     """The same error for each partition of each marker."""
-    return _markers_response(request, repeat(_SameError(error), len(request.markers)))
+    return _markers_response(request, lambda position, tp: error)
 
 
 def _markers_error(request: WriteTxnMarkersRequest, error: ErrorCode, api_version: int) -> WriteTxnMarkersResponse:
