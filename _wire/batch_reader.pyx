@@ -20,7 +20,7 @@ from _wire.primitives cimport (
 )
 
 from _wire.batches import CorruptBatch
-from _wire.compression import BadCompression, decompress, decompress_to_scratch, repair_lz4_header
+from _wire.compression import SCRATCH_BYTES, BadCompression, decompress, decompress_to_scratch, repair_lz4_header
 from _wire.errors import MalformedMessage
 
 cdef extern from "Python.h":
@@ -125,10 +125,9 @@ cdef bint search_batch(
     if header.attributes & COMPRESSION_MASK == 0:
         return search_records(header, records, size, timestamp_ms, from_offset, latest, pause, found)
     compressed = PyMemoryView_FromMemory(<char *>records, size, PyBUF_READ)
-    if pause is None:
-        plain = decompress_to_scratch(header.compression, compressed, DECOMPRESSED_BYTES_MAX)
-    else:
-        plain = decompress(header.compression, compressed, DECOMPRESSED_BYTES_MAX)    # others use the scratch meanwhile
+    plain = decompress_to_scratch(header.compression, compressed, DECOMPRESSED_BYTES_MAX)
+    if pause is not None and len(plain) <= SCRATCH_BYTES:
+        plain = bytes(plain)                        # others use the scratch during a pause; what is larger has its own
     PyObject_GetBuffer(plain, &view, PyBUF_SIMPLE)
     try:
         return search_records(
