@@ -94,7 +94,9 @@ class RunningServer:
             soft, hard = self._open_files_max
             command = ["/bin/sh", "-c", f'ulimit -Sn {soft} && ulimit -Hn {hard} && exec "$@"', "sh", *command]
         with self.log.open("ab") as log:
-            process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, **self._environment})
+            process = subprocess.Popen(
+                command, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, **self._environment}
+            )
         self._process = process
         wait_for(lambda: ready.exists() or process.poll() is not None, START_SECONDS, "the server to be ready")
         assert process.poll() is None, self.log.read_text()

@@ -147,6 +147,8 @@ def _find(log: PartitionLog, timestamp: int, end_offset: int) -> Steps[tuple[int
         return log.log_start_offset, -1
     if timestamp < MAX_TIMESTAMP:
         return NOTHING_FOUND
-    search = partial(max_timestamp, log) if timestamp == MAX_TIMESTAMP else partial(offset_for_timestamp, log, timestamp)
+    search = (
+        partial(max_timestamp, log) if timestamp == MAX_TIMESTAMP else partial(offset_for_timestamp, log, timestamp)
+    )
     found = yield from in_steps(search)
     return NOTHING_FOUND if found is None or found.offset >= end_offset else (found.offset, found.timestamp_ms)

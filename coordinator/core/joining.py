@@ -95,9 +95,7 @@ def join(group: Group | None, request: JoinGroupRequest, context: OperationConte
             return _reject(context, ErrorCode.POLICY_VIOLATION, request.member_id)
         decision = _join(ClassicGroup(request.group_id), request, context)
         created = GroupCreated(group_id=request.group_id, at_ms=context.now_ms, client_host=context.client_host)
-        return Decision(
-            (created, *decision.events), decision.replies, decision.sessions, weight=NEW_GROUP_OPERATIONS
-        )
+        return Decision((created, *decision.events), decision.replies, decision.sessions, weight=NEW_GROUP_OPERATIONS)
     decision = _join(group.classic, request, context)
     for reply in decision.replies:
         if reply.request_id == context.request_id and isinstance(reply.response, JoinGroupResponse):

@@ -269,10 +269,9 @@ class Shard(Generic[Machine]):
 
     def _note_files(self, batch: Batch) -> None:
         """Note whether this append is the first one to one of the logs, which has no files before."""
-        makes_audit = bool(batch.audit) and not self.store.audit_end_offset
-        makes_offsets = bool(batch.stored) and not self.store.offsets_end_offset
-        self.made_files = makes_audit or makes_offsets
-        self.has_files = self.store.audit_end_offset > 0 and self.store.offsets_end_offset > 0
+        has_audit, has_offsets = self.store.audit_end_offset > 0, self.store.offsets_end_offset > 0
+        self.made_files = bool(batch.audit and not has_audit) or bool(batch.stored and not has_offsets)
+        self.has_files = bool(has_audit or batch.audit) and bool(has_offsets or batch.stored)
 
     def _serve_rebuilt(self, now_ms: int, batch: Batch) -> None:
         """Serve the keys that were rebuilt since the last batch; what they missed comes before all other operations."""

@@ -32,6 +32,8 @@ from coordinator.server.throttling import Charge, Throttling
 DESCRIPTORS_TOLD_EVERY_SECONDS: Final = 1.0
 CLIENT_ID_CHARACTERS_MAX: Final = 1_024
 """What counts of a client id. It is part of member ids, which are kept several times, and may have 32 KiB."""
+BYTES_OF_LONG_REQUEST: Final = 16
+"""What a request with very many elements takes for each byte of it, decoded and with its response: 10 to 35."""
 
 
 class RequestDispatcher:
@@ -143,6 +145,7 @@ class RequestDispatcher:
         def decode(pause: Pause) -> Any:
             return call.route.decode(frame, call.api_version, body_start, False, self._elements_max, pause)
 
+        yield len(frame) * BYTES_OF_LONG_REQUEST
         steps = in_steps(decode)
         try:
             call.request = yield from (steps if charge is None else charge.measured(steps))

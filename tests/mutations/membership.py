@@ -25,8 +25,8 @@ JOIN_MUTANTS: Final = (
     Mutant(
         "a first join that is rejected creates no group",
         JOINING,
-        "return Decision((created, *decision.events), decision.replies, decision.sessions)",
-        "return Decision((created, *decision.events) if decision.events else (), decision.replies, decision.sessions)",
+        "(created, *decision.events), decision.replies, decision.sessions, weight",
+        "(created, *decision.events) if decision.events else (), decision.replies, decision.sessions, weight",
     ),
     Mutant(
         "a group in PreparingRebalance takes one member too many",

@@ -60,7 +60,9 @@ def numbers(count):
 
 
 MANY = pytest.mark.parametrize(
-    ("make", "version"), [(names, 5), (structs, 5), (nested, 1), (numbers, 8)], ids=["names", "structs", "nested", "ints"]
+    ("make", "version"),
+    [(names, 5), (structs, 5), (nested, 1), (numbers, 8)],
+    ids=["names", "structs", "nested", "ints"],
 )
 
 
@@ -136,7 +138,10 @@ def test_a_response_may_change_while_it_is_paused():
 def test_a_search_by_time_finds_the_same_with_pauses(compression):
     records = [Record(offset=number, timestamp_ms=1_000 + (number == 11_000)) for number in range(12_000)]
     batch = build_batch(records, compression=compression)
-    for search in (lambda *pause: find_timestamp(batch, 1_001, 0, *pause), lambda *pause: find_max_timestamp(batch, *pause)):
+    for search in (
+        lambda *pause: find_timestamp(batch, 1_001, 0, *pause),
+        lambda *pause: find_max_timestamp(batch, *pause),
+    ):
         pause = Pause()
         assert search(pause) == search() == (11_000, 1_001, -1)
         assert pause.calls > 10
@@ -168,7 +173,9 @@ def test_freeing_leaves_what_others_hold():
     Release(Pause()).run(messages)
     assert [each.group_id for each in of_response] == ["0", "1", "2"]
     assert held.group_id == "1"
-    request = WriteTxnMarkersRequest(markers=[WritableTxnMarker(topics=[WritableTxnMarkerTopic(partition_indexes=[5])])])
+    request = WriteTxnMarkersRequest(
+        markers=[WritableTxnMarker(topics=[WritableTxnMarkerTopic(partition_indexes=[5])])]
+    )
     topics = request.markers[0].topics
     Release(Pause()).run([request])
     assert request.markers[0].topics is topics
