@@ -10,9 +10,9 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int16_t, int32_t, uint8_t, uint32_t
 
 from _wire.primitives cimport (
-    ELEMENTS_AT_FIRST, Reader, Writer, at, bytes_written, check_version, close_reader, close_writer, decode_utf8, finish_writer,
-    open_message_writer, open_reader, read_int16, read_int32, read_string_length, reserve, skip_tags, store_uint32,
-    take, write_int16, write_int32, write_nullable_string, write_uvarint,
+    ELEMENTS_AT_FIRST, Reader, Writer, at, bytes_written, check_version, close_reader, close_writer, decode_utf8,
+    finish_writer, open_message_writer, open_reader, read_int16, read_int32, read_string_length, reserve, skip_tags,
+    store_uint32, take, write_int16, write_int32, write_nullable_string, write_uvarint,
 )
 
 from _wire.messages import FLEXIBLE_FROM

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 CANNOT_START = 2
 GARBAGE_THRESHOLDS = (2_000, 5, 10_000)
-"""A collection of the middle generation looks at 12,000 new objects, which takes 5 ms, and 20 ms if each is a list of 50."""
+"""A collection of the middle generation looks at 12,000 new objects: 5 ms, or 20 if each is a list of 50."""
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 KEPT_BYTES = 64 << 20
 """How much freed memory at the end of the heap is kept."""

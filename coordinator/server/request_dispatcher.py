@@ -112,9 +112,10 @@ class RequestDispatcher:
             if route is None or not route.min_version <= version <= route.max_version:
                 self._reject_unsupported(connection, header, route)
                 return
-            request: Any = route.decode(frame, version, body_start, False, self._elements_max, not_in_steps)
-        except TooLong:
-            request = None
+            try:
+                request: Any = route.decode(frame, version, body_start, False, self._elements_max, not_in_steps)
+            except TooLong:
+                request = None
         except MalformedMessage as problem:
             connection.reject(str(problem))
             return

@@ -1,6 +1,7 @@
 """Work that pauses: its steps, its result, its failure, and its end before its time."""
 
 import threading
+from functools import partial
 
 import pytest
 
@@ -48,7 +49,7 @@ def test_two_works_pause_in_turns():
             seen.append(name)
             pause()
 
-    works = [in_steps(lambda pause, name=name: work(name, pause)) for name in "ab"]
+    works = [in_steps(partial(work, name)) for name in "ab"]
     for _ in range(3):
         for each in works:
             next(each)

@@ -1,8 +1,8 @@
 """`make hostile`: each attack against a fresh server, and the table of what everybody else noticed.
 
-A wait is what a well-behaved client noticed, by the clock. A turn is the longest of the server's event loop, in processor
-time, which other programs on the machine do not change. SCALE (1) makes all attacks smaller, ONLY (a regular expression)
-selects some.
+A wait is what a well-behaved client noticed, by the clock. A turn is the longest of the server's event loop, in
+processor time, which other programs on the machine hardly change. SCALE (1) makes all attacks smaller, ONLY (a regular
+expression) selects some.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The turns of a server's event loop, measured in processor time, which other processes on the machine do not change."""
+"""The turns of a server's event loop, in processor time, which other processes on the machine hardly change."""
 
 import mmap
 import struct

@@ -1,4 +1,4 @@
-"""Requests and responses with very many elements: decoded, encoded and freed in steps, between which others are served."""
+"""Requests and responses with very many elements are decoded, encoded and freed in steps; others are served between."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -34,7 +34,7 @@ STEPS_AT_LEAST = (MEMBERS - 5_000) // 500
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[InProcessServer]:
-    """Whoever looks at the clock of the slices finds that a slice has passed: each step of long work has its own turn."""
+    """Who looks at the clock of the slices finds that a slice has passed: each step of long work has its own turn."""
     with InProcessServer({"max.broker.partitions": "20000"}) as running:
         readings = count()
         monkeypatch.setattr(slices, "seconds", lambda: next(readings) * slices.TURN_SECONDS)

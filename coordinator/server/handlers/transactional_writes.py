@@ -5,7 +5,7 @@ partition is part of it, or to add it (KIP-890; `AddPartitionsToTxnManager`).
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
