@@ -38,10 +38,11 @@ class DirectoryAssignment:
 
         A partition of the audit is where that of the groups is: without one of them, the other is of no use.
         """
-        free = _Free(self._image.partitions_by_directory, self._directories)
+        image = self._store.latest_image
+        free = _Free(image.partitions_by_directory, self._directories)
         placed = []
         for topic in topics:
-            groups = self._image.topics.get(OFFSETS_TOPIC)
+            groups = image.topics.get(OFFSETS_TOPIC)
             if topic.name == AUDIT_TOPIC and groups is not None and groups.partitions == topic.partitions:
                 placed.append(list(groups.directories))
             else:

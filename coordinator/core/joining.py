@@ -11,6 +11,7 @@ from coordinator.config.group_keys import GROUP_MAX_SESSION_TIMEOUT_MS, GROUP_MA
 from coordinator.core import static_members
 from coordinator.core.causes import Cause
 from coordinator.core.classic_group import NO_GENERATION, NO_MEMBER_ID, ClassicGroup, Member, Protocol
+from coordinator.core.consumer_protocol import revokes
 from coordinator.core.decision import (
     NOTHING,
     Decision,
@@ -46,6 +47,9 @@ MEMBER_ID_BYTES_MAX: Final = 2**15 - 1
 
 NEW_GROUP_OPERATIONS: Final = 5
 """To create a group with its first member takes as long as so many other operations."""
+
+PARTITIONS_READ_MAX: Final = 10_000
+"""Of a leader that owns more, it is not found out whether it rejoins because the generation took some of them."""
 
 NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 5 * 60 * 1000
 """How long a member may wait for its first generation (Kafka's `classicGroupNewMemberJoinTimeoutMs`).
@@ -94,7 +98,7 @@ def join(group: Group | None, request: JoinGroupRequest, context: OperationConte
         if not context.environment.may_create_group(context.client_host):
             return _reject(context, ErrorCode.POLICY_VIOLATION, request.member_id)
         decision = _join(ClassicGroup(request.group_id), request, context)
-        created = GroupCreated(group_id=request.group_id, at_ms=context.now_ms, client_host=context.client_host)
+        created = GroupCreated(group_id=request.group_id, at_ms=context.wall_ms, client_host=context.client_host)
         return Decision((created, *decision.events), decision.replies, decision.sessions, weight=NEW_GROUP_OPERATIONS)
     decision = _join(group.classic, request, context)
     for reply in decision.replies:
@@ -173,7 +177,7 @@ def _reject_and_remove(
         reason = reason_of(request.reason)
         event: Event = MemberRemoved(
             group_id=group.group_id,
-            at_ms=context.now_ms,
+            at_ms=context.wall_ms,
             member_id=member_id,
             cause=cause,
             reason=reason,
@@ -181,7 +185,7 @@ def _reject_and_remove(
         )
     elif member_id in group.pending_members:
         event = PendingMemberRemoved(
-            group_id=group.group_id, at_ms=context.now_ms, member_id=member_id, cause=cause, found_no_room=True
+            group_id=group.group_id, at_ms=context.wall_ms, member_id=member_id, cause=cause, found_no_room=True
         )
     else:
         return rejected
@@ -204,7 +208,7 @@ def _join_new(group: ClassicGroup, request: JoinGroupRequest, context: Operation
     timeout_ms = request.session_timeout_ms
     added = PendingMemberAdded(
         group_id=group.group_id,
-        at_ms=context.now_ms,
+        at_ms=context.wall_ms,
         member_id=member_id,
         session_timeout_ms=timeout_ms,
         client_host=context.client_host,
@@ -248,7 +252,7 @@ def _add(group: ClassicGroup, request: JoinGroupRequest, context: OperationConte
     assert context.request_id is not None
     joined = MemberJoined(
         group_id=group.group_id,
-        at_ms=context.now_ms,
+        at_ms=context.wall_ms,
         member_id=member_id,
         group_instance_id=request.group_instance_id,
         client_id=context.client_id,
@@ -280,11 +284,11 @@ def _rejoin(
     cause = Cause.MEMBER_REJOINED
     if changed and is_another_subscription(group.protocol_type, member.protocols, protocols):
         cause = Cause.METADATA_CHANGED
-    elif group.leader == member.member_id:
+    elif group.leader == member.member_id and not _has_revoked(group, member):
         cause = Cause.LEADER_REJOINED
     rejoined = MemberRejoined(
         group_id=group.group_id,
-        at_ms=context.now_ms,
+        at_ms=context.wall_ms,
         member_id=request.member_id,
         session_timeout_ms=request.session_timeout_ms,
         rebalance_timeout_ms=rebalance_timeout_ms(request, context),
@@ -296,6 +300,12 @@ def _rejoin(
         client_software_version=context.client_software_version,
     )
     return Decision((rejoined,))
+
+
+def _has_revoked(group: ClassicGroup, member: Member) -> bool:
+    """Whether the generation took partitions from a member, which rejoins for the next one to assign them (KIP-429)."""
+    metadata = member.metadata_for(group.protocol_name)
+    return group.state is STABLE and revokes(group.protocol_type, metadata, member.assignment, PARTITIONS_READ_MAX)
 
 
 def current_generation(group: ClassicGroup, member: Member, context: OperationContext, with_members: bool) -> Decision:
