@@ -276,6 +276,17 @@ def test_topics_that_changed_are_named(changes, said):
     assert headline.isprintable()
 
 
+@pytest.mark.parametrize(("now", "said"), [(4, "with 4 partitions,"), (2, "with 2 partitions instead of 4,")])
+def test_a_topic_that_was_created_again_is_said_to_be_another_one(now, said):
+    group = Consumers().group_of("a", "b")
+    group.join(next(name for name, each in group.ids.items() if each == group.sim.group.leader))
+    history = group.history()
+    generation = history.latest
+    assert generation is not None
+    generation.topic_changes, generation.recreated_topics = {"orders": [4, now]}, ["orders"]
+    assert f"topic orders was deleted and created again {said}" in tell(history, generation).headline
+
+
 @pytest.mark.parametrize("cause", Cause)
 def test_every_cause_has_words(cause):
     group = Consumers().group_of("a")
