@@ -175,8 +175,8 @@ MUTANTS: Final = (
     Mutant(
         "nothing goes on after a full turn",
         RUNTIME,
-        "            if left <= 0:\n                self._request_iteration()\n                return\n",
-        "            if left <= 0:\n                return\n",
+        "            self._dirty = {**deferred, **self._dirty}\n            self._request_iteration()\n",
+        "            self._dirty = {**deferred, **self._dirty}\n",
     ),
     Mutant(
         "a request about many groups ends after a portion",
