@@ -4,7 +4,7 @@ As long as a server has only ever had one directory, nothing is stored. See docs
 """
 
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from heapq import heapify, heapreplace
 from itertools import chain
 from pathlib import Path
@@ -72,6 +72,25 @@ class DirectoryAssignment:
         pairs = zip(topics, settled, strict=True)
         moved = {topic.name: ids for topic, ids in pairs if ids != list(topic.directories)}
         self._store.assign_directories(moved, known, now_ms)
+
+    def assign(self, moved: Mapping[tuple[str, int], str], now_ms: int, done: Callable[[], None]) -> None:
+        """Store that partitions belong to other directories: (topic, partition) → id. Deleted ones are left out.
+
+        `done` is called when that is on stable storage.
+
+        Raises:
+            LogAppendError: the change cannot be stored; nothing has changed.
+            LogFlushError: an fsync failed.
+        """
+        by_topic: dict[str, list[str]] = {}
+        for (name, partition), directory_id in moved.items():
+            topic = self._image.topics.get(name)
+            if topic is not None and partition < topic.partitions:
+                ids = by_topic.setdefault(name, [topic.directory_id(each) for each in range(topic.partitions)])
+                ids[partition] = directory_id
+        changed = {name: ids for name, ids in by_topic.items() if ids != list(self._image.topics[name].directories)}
+        self._store.assign_directories(changed, self._image.log_directories, now_ms)
+        done()
 
     def _found(self, topic: Topic) -> list[str]:
         """The ids of the directories in which the partitions are, or belong if they are not on disk; empty: none."""
