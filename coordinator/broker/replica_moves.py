@@ -64,7 +64,7 @@ class Move:
         self.final_portions = 0
         self.rest_bytes = REST_BYTES
         self.noted = (0, 0)
-        """The end and the start of the log as the checkpoints of the target have them."""
+        """The end and the start of the log in the checkpoints of the target: so much of the copy is safe."""
 
     @property
     def key(self) -> TopicPartition:
@@ -169,6 +169,11 @@ class ReplicaMoves:
             if move.future is not None and not move.is_over:
                 lag = max(move.log.log_end_offset - move.future.end_offset, 0)
                 yield FutureReplica(*move.key, move.future.size_bytes, lag)
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether a move is under way, or may still be taken back by a power loss."""
+        return bool(self._moves or self._ending or self._to_assign)
 
     def go_on(self) -> None:
         """At a start: begin again with the moves that the last process did not end."""
@@ -320,13 +325,15 @@ class ReplicaMoves:
         self._timers.start(MoveKey(move), deadline_after(self._now_ms(), pause_ms))
 
     def _advance(self, move: Move) -> None:
-        """Copy the next portion, or begin with the end."""
+        """Copy the next portion, or begin with the end if little is missing."""
         if self._ended_elsewhere(move):
             return
+        portion = None
         try:
             if move.future is None:
                 self._make_future(move)  # somebody may have written to it
-            portion = None if move.future is None else move.future.next_portion(self._portion_bytes)
+            if move.future is not None and move.future.lag_bytes > min(REST_BYTES, self._portion_bytes):
+                portion = move.future.next_portion(self._portion_bytes)
         except OSError as problem:
             self._failed(move, problem)
             return
@@ -384,8 +391,8 @@ class ReplicaMoves:
         except OSError as problem:
             self._failed(move, problem)
             return
-        if portion is None:
-            self._flush(move, move.future)
+        if portion is None or portion.is_last:
+            self._flush(move, move.future, portion)
         else:
             self._copy(move, portion, self._copied_more)
 
@@ -393,18 +400,26 @@ class ReplicaMoves:
         if self._has_copied(move, portion, problem):
             self._finish(move)
 
-    def _flush(self, move: Move, future: FutureLog) -> None:
+    def _flush(self, move: Move, future: FutureLog, portion: Portion | None) -> None:
+        """Copy the last portion, then make all of the copy safe."""
         log = move.log
         move.noted = log.log_end_offset, log.log_start_offset
         move.target.note(*move.key, *move.noted)
         make_safe, write_checkpoints = future.flush(), move.target.prepare_checkpoints()
 
         def run() -> None:
+            if portion is not None:
+                portion.run()
             make_safe()
             write_checkpoints()
 
+        def done(problem: Exception | None) -> None:
+            if portion is not None:
+                future.copied(portion, problem)
+            self._flushed(move, future, problem)
+
         move.is_busy = True
-        self._threads.run([run], partial(self._flushed, move, future))
+        self._threads.run([run], done)
 
     def _flushed(self, move: Move, future: FutureLog, problem: Exception | None) -> None:
         move.is_busy = False
@@ -454,6 +469,9 @@ class ReplicaMoves:
             is_complete = move.future is None or move.future.copy_rest(move.rest_bytes)
         except CopyFailed as problem:
             self._failed(move, problem.problem, is_read=problem.is_read)
+            return
+        except OSError as problem:
+            self._failed(move, problem)
             return
         if is_complete:
             self._switch(move)

@@ -20,6 +20,8 @@ from coordinator.log.source_metadata import SOURCE_METADATA
 
 READ_BYTES: Final = 1 << 20
 """How much is read at a time."""
+PORTIONS_AT_ONCE: Final = 3
+"""More than one, as a segment may have been replaced."""
 SEGMENTS_PER_PORTION: Final = 64
 """A portion has no more segments, however small they are."""
 
@@ -79,18 +81,23 @@ class _Part:
 class Portion:
     """Bytes that are copied together. `run` may be called in another thread."""
 
-    def __init__(self, fs: FileSystem, folder: Path, removed: Sequence[int], parts: Sequence[_Part]) -> None:
+    def __init__(
+        self, fs: FileSystem, folder: Path, removed: Sequence[int], parts: Sequence[_Part], is_last: bool
+    ) -> None:
         self._fs = fs
         self._folder = folder
         self._removed = removed
         self.parts = parts
+        self.is_last = is_last
+        """Whether nothing was missing besides when this was planned."""
+        self.has_flushed = False
 
     @property
     def size_bytes(self) -> int:
         """How much of log files is copied."""
         return sum(part.end - part.start for part in self.parts)
 
-    def run(self) -> None:
+    def run(self, *, flush: bool = True) -> None:
         """Copy, and flush what has come to its end.
 
         Raises:
@@ -105,8 +112,9 @@ class Portion:
             _copy_bytes(part.copy, part.start, part.end)
             if part.start == 0 or part.is_finished:
                 part.index_bytes = tuple([_copy_file(self._fs, path, self._folder) for path in part.indexes])
-            if part.is_finished:
+            if part.is_finished and flush:
                 _written(part.copy.file.flush)
+        self.has_flushed = flush
 
 
 def _copy_bytes(copy: SegmentCopy, start: int, end: int) -> None:
@@ -198,25 +206,28 @@ class FutureLog:
         for each in removed:
             each.file.close()
         parts: list[_Part] = []
-        left = bytes_max
+        left, is_last = bytes_max, True
         for segment in segments:
-            if left <= 0 or len(parts) == SEGMENTS_PER_PORTION:
-                break
             is_finished = segment is not segments[-1]
             if self._is_copied(segment, is_finished):
                 continue
+            # The file of a segment that was replaced may have the same name. It is removed before this one is made.
+            is_blocked = segment not in self._copies and any(
+                each.segment.base_offset == segment.base_offset for each in removed
+            )
+            if left <= 0 or len(parts) == SEGMENTS_PER_PORTION or is_blocked:
+                is_last = False
+                break
             copy = self._copies.get(segment)
             if copy is None:
-                # The file of a segment that was replaced may have the same name. It is removed before this one is made.
-                if any(each.segment.base_offset == segment.base_offset for each in removed):
-                    break
                 copy = self._copies[segment] = SegmentCopy(segment, self._fs.open(self.folder / segment.log_path.name))
             end = min(segment.size_bytes, copy.copied_bytes + left)
             left -= end - copy.copied_bytes
-            parts.append(_Part(copy, end, is_finished and end == segment.size_bytes))
+            is_last = end == segment.size_bytes
+            parts.append(_Part(copy, end, is_finished and is_last))
         if not parts and not removed:
             return None
-        return Portion(self._fs, self.folder, [each.segment.base_offset for each in removed], parts)
+        return Portion(self._fs, self.folder, [each.segment.base_offset for each in removed], parts, is_last)
 
     def _is_copied(self, segment: Segment, is_finished: bool) -> bool:
         copy = self._copies.get(segment)
@@ -230,7 +241,7 @@ class FutureLog:
             part.let_go()
             if problem is None:
                 part.copy.copied_bytes = part.end
-                part.copy.is_flushed = part.is_finished
+                part.copy.is_flushed = part.is_finished and portion.has_flushed
                 if part.is_finished:
                     part.copy.index_bytes = part.index_bytes
 
@@ -280,17 +291,23 @@ class FutureLog:
 
         Raises:
             CopyFailed: a file cannot be read or written.
+            OSError: a file cannot be opened.
         """
-        segments = self.log.segments.items
         if self.log.snapshots_saved != self._snapshots_saved or self.lag_bytes > bytes_max:
             return False
-        if set(self._copies) != set(segments) or not all(self._is_copied(each, True) for each in segments[:-1]):
-            return False
-        if segments:
-            active = self._copies[segments[-1]]
-            _copy_bytes(active, active.copied_bytes, active.segment.size_bytes)
-            active.copied_bytes = active.segment.size_bytes
-        return True
+        for _ in range(PORTIONS_AT_ONCE):
+            portion = self.next_portion(bytes_max)
+            if portion is None:
+                return True
+            problem: CopyFailed | None = None
+            try:
+                portion.run(flush=False)
+            except CopyFailed as failed:
+                problem = failed
+                raise
+            finally:
+                self.copied(portion, problem)
+        return False
 
     def copies(self) -> list[SegmentCopy]:
         """The copies of all segments of the log, in order, when nothing is missing. They are the log's from then on."""
