@@ -107,7 +107,7 @@ def operations_of_a_move(settings: Mapping[str, str]) -> int:
     return play.fs.operations
 
 
-@pytest.mark.parametrize("settings", [{}, ALWAYS], ids=["interval", "always"])
+@pytest.mark.parametrize("settings", [{}, ALWAYS], ids=["page-cache", "always"])
 def test_a_crash_at_any_operation_leaves_one_whole_log(settings):
     operations = operations_of_a_move(settings)
     assert operations > 60
