@@ -206,6 +206,10 @@ class LogFlusher:
         if not self._dirty:
             self._suspend_waiting()
 
+    def is_suspended(self, log: PartitionLog) -> bool:
+        """Whether a log is not flushed, or will soon not be."""
+        return log in self._suspensions
+
     def resume(self, log: PartitionLog) -> None:
         """End the suspension of a log, also one that has not begun; what was to be flushed meanwhile is."""
         self._suspensions.pop(log, None)

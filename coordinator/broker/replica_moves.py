@@ -339,8 +339,8 @@ class ReplicaMoves:
             return
         if portion is not None:
             self._copy(move, portion, self._copied)
-        elif self._is_cleaning(move.log) or move.key in self._ending:
-            self._later(move, RETRY_MS)
+        elif self._is_cleaning(move.log) or move.key in self._ending or self._flusher.is_suspended(move.log):
+            self._later(move, RETRY_MS)  # also when a move that was given up has not noticed yet
         else:
             move.is_suspended, move.final_portions = True, 0
             self._flusher.suspend(move.log, partial(self._finish, move))

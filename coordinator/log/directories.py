@@ -235,7 +235,7 @@ class LogDirectories:
             try:
                 self._fs.rename(future.folder, target.root / log.name)
             except OSError:
-                self._rename_back(discarded[0], log)
+                self._rename_back(discarded[0], log, source)
                 raise
         former = log.moved_to(target.root, [] if future is None else future.copies())
         source.release(*key)
@@ -243,12 +243,13 @@ class LogDirectories:
         self._homes[key] = target
         return discarded, former
 
-    def _rename_back(self, discarded: Path, log: PartitionLog) -> None:
+    def _rename_back(self, discarded: Path, log: PartitionLog, source: LogDirectory) -> None:
         try:
             self._fs.rename(discarded, log.folder)
         except OSError:
             # What would be appended to these files, nobody would find again.
             log.close()
+            source.release(log.topic, log.partition)
             raise
 
     def move_ended(self, log: PartitionLog, source: LogDirectory) -> Callable[[], None]:

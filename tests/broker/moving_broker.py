@@ -131,6 +131,13 @@ class MovingBroker(Broker):
         assert directory is not None
         return directory.root
 
+    def assigned_ids(self, topic: str = "t") -> list[str]:
+        return list(self.image.topics[topic].directories)
+
+    def id_of(self, root: Path) -> str:
+        (found,) = [key for key, path in self.image.log_directories.items() if path == str(root)]
+        return found
+
     def futures(self, root: Path) -> list[FutureReplica]:
         directory = self.partitions.directory(root)
         return [] if directory is None else list(self.moves.futures_in(directory))
