@@ -3,6 +3,7 @@
 import errno
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from _wire.errors import ErrorCode
 from coordinator.broker.directory_failures import DirectoryFailures
 from coordinator.log.checkpoints import LOG_START_OFFSETS, RECOVERY_POINTS, read_checkpoint
 from coordinator.log.errors import LogAppendError
+from coordinator.log.files import OpenFile
 from coordinator.log.memory_files import MemoryFileSystem
 from coordinator.log.segment import Segment
 from coordinator.log.segment_files import SWAP_SUFFIX
@@ -33,7 +35,7 @@ class FaultyDisks(MemoryFileSystem):
             raise OSError(errno.EACCES, os.strerror(errno.EACCES), str(path))
         super().rename(path, target)
 
-    def open(self, path: Path):  # type: ignore[no-untyped-def]
+    def open(self, path: Path) -> OpenFile:
         if any(part in str(path) for part in self.full):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
         return super().open(path)
@@ -350,7 +352,7 @@ def test_a_log_that_cannot_be_renamed_back_is_not_written_any_more(broker, fs):
         else:
             renamed(path, target)
 
-    fs.rename = rename  # type: ignore[method-assign]
+    fs.rename = rename
     log = broker.log()
     for _ in range(10):
         broker.step()
@@ -457,7 +459,7 @@ def test_a_flush_that_is_wanted_during_the_end_of_a_move_comes_after_it(fs):
     durable: list[int] = []
     for number in range(1, 40):
         broker.put(f"value-{number}")
-        broker.flusher.when_durable(lambda _, number=number: durable.append(number))
+        broker.flusher.when_durable(partial(lambda which, _: durable.append(which), number))
         broker.flusher.request_flush(broker.log())
         broker.step()
     broker.settle()

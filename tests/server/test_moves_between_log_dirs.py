@@ -168,3 +168,121 @@ def test_clients_write_while_a_partition_moves_to_and_fro(tmp_path, policy):
         server.kill()
         server.start()
         check_all(server.bootstrap, "t", writers)
+
+
+def committed_offset(client: WireClient, group: str) -> int:
+    request = OffsetFetchRequest(
+        group_id=group, topics=[OffsetFetchRequestTopic(name="t", partition_indexes=[0])], require_stable=False
+    )
+    (topic,) = client.request(request, 7).topics
+    (partition,) = topic.partitions
+    offset: int = partition.committed_offset
+    return offset
+
+
+def commit(client: WireClient, group: str, offset: int) -> int:
+    partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=offset, committed_metadata="")
+    topics = [OffsetCommitRequestTopic(name="t", partitions=[partition])]
+    (topic,) = client.request(OffsetCommitRequest(group_id=group, topics=topics), 7).topics
+    error: int = topic.partitions[0].error_code
+    return error
+
+
+def test_a_group_commits_while_its_partition_moves(tmp_path):
+    settings = SETTINGS | {"offsets.topic.segment.bytes": "1048576", "log.cleaner.backoff.ms": "20"}
+    with RunningServer(tmp_path, settings, log_dirs=("a", "b")) as server:
+        with WireClient(server.bootstrap) as client:
+            client.create_topic("t")
+            member = client.join_alone("with a member")
+            offset = 0
+            for _ in range(4):
+                (target,) = [path for path in server.log_dirs if path != home(client, "__consumer_offsets")]
+                assert alter(client, target, "__consumer_offsets", 0) == [ErrorCode.NONE]
+                assert alter(client, target, "__group_audit", 0) == [ErrorCode.NONE]
+                while home(client, "__consumer_offsets") != target or home(client, "__group_audit") != target:
+                    offset += 1
+                    assert commit(client, "simple", offset) == ErrorCode.NONE
+                    assert client.heartbeat_error("with a member", member) == ErrorCode.NONE
+            assert committed_offset(client, "simple") == offset > 4
+        server.kill()
+        server.start()
+        with WireClient(server.bootstrap) as client:
+            wait_for(lambda: committed_offset(client, "simple") == offset, 10, "the committed offset")
+            assert client.heartbeat_error("with a member", member) == ErrorCode.NONE
+            assert home(client, "__consumer_offsets") == target
+
+
+def filled(client: WireClient, megabytes: int = 4) -> None:
+    client.create_topic("t", 1, {"segment.bytes": "1048576"})
+    for _ in range(megabytes * 4):
+        assert client.produce("t", build_batch([(None, bytes(250_000), ())])).error_code == ErrorCode.NONE
+
+
+def test_a_slow_move_is_described_given_up_and_begun_again(tmp_path):
+    with RunningServer(tmp_path, SETTINGS | SLOW, log_dirs=("a", "b", "c")) as server:
+        with WireClient(server.bootstrap) as client:
+            filled(client)
+            a = home(client, "t")
+            b, c = (path for path in server.log_dirs if path != a)
+            size_bytes = described(client, "t")[a].partition_size
+            assert (alter(client, b, "t", 0), list(described(client, "t"))) == ([ErrorCode.NONE], sorted((a, b)))
+            future = wait_for(
+                lambda: [
+                    each for each in described(client, "t").values() if each.is_future_key and each.offset_lag < 16
+                ],
+                10,
+                "a part of the copy",
+            )[0]
+            assert 0 < future.partition_size < size_bytes
+            assert 0 < future.offset_lag < 16
+            assert alter(client, c, "t", 0, version=1) == [ErrorCode.NONE]
+            assert sorted(described(client, "t")) == sorted((a, c))
+            assert alter(client, a, "t", 0) == [ErrorCode.NONE]
+            assert list(described(client, "t")) == [a]
+            wait_for(lambda: folders(server, "t-0") == [a / "t-0"], 10, "the removal of the copies")
+            assert alter(client, b, "t", 0) == [ErrorCode.NONE]
+        server.kill()
+        assert {path.parent for path in folders(server, "t-0")} == {a, b}
+        server.start()
+        with WireClient(server.bootstrap) as client:
+            assert sorted(described(client, "t")) == sorted((a, b)), "the next start goes on"
+            assert client.produce("t", build_batch([(None, b"last", ())])).base_offset == 16
+        assert server.stop() == 0
+        (copy,) = [path for path in folders(server, "t-0") if path.parent == b]
+        assert sorted(path.name for path in copy.iterdir()) == ["partition.metadata", "source.metadata"]
+        server.start()
+        with WireClient(server.bootstrap) as client:
+            wait_until_moved(client, "t", b)
+            assert folders(server, "t-0")[-1] == b / "t-0"
+            assert client.produce("t", build_batch([(None, b"last", ())])).base_offset == 17
+        assert len(consumed(server.bootstrap, "t", "read_uncommitted")) == 18
+
+
+def test_a_topic_is_deleted_while_it_moves(tmp_path):
+    with (
+        RunningServer(tmp_path, SETTINGS | SLOW, log_dirs=("a", "b")) as server,
+        WireClient(server.bootstrap) as client,
+    ):
+        filled(client)
+        (target,) = [path for path in server.log_dirs if path != home(client, "t")]
+        assert alter(client, target, "t", 0) == [ErrorCode.NONE]
+        client.delete_topic("t")
+        assert described(client, "t") == {}
+        wait_for(lambda: folders(server, "t-0") == [], 10, "the removal of all folders")
+
+
+def test_a_partition_that_is_listed_twice_goes_to_the_last_directory(tmp_path):
+    with RunningServer(tmp_path, SETTINGS, log_dirs=("a", "b")) as server, WireClient(server.bootstrap) as client:
+        client.create_topic("t", 2)
+        a, b = server.log_dirs
+        topics = [AlterReplicaLogDirTopic(name="t", partitions=[0, 1, 0])]
+        none = [AlterReplicaLogDirTopic(name="t", partitions=[])]
+        wanted = [
+            AlterReplicaLogDir(path=str(path), topics=each)
+            for path, each in ((a, topics), (b, topics), (b, topics), (Path("nowhere"), none), (a, []))
+        ]
+        (result,) = client.request(AlterReplicaLogDirsRequest(dirs=wanted), 2).results
+        assert [(each.partition_index, each.error_code) for each in result.partitions] == [(0, 0), (1, 0)]
+        for partition in (0, 1):
+            wait_until_moved(client, "t", b, partition)
+        assert client.request(AlterReplicaLogDirsRequest(dirs=[]), 2).results == []
