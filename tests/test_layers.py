@@ -12,6 +12,7 @@ FREE_TO_ALL: Final = (
     "coordinator",
     "coordinator.internal_topics",
     "coordinator.deadlines",
+    "coordinator.wall_time",
     "coordinator.printable",
     "coordinator.logger",
 )
@@ -59,6 +60,7 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.http_guard": "",
         "coordinator.internal_topics": "",
         "coordinator.deadlines": "",
+        "coordinator.wall_time": "",
         "coordinator.printable": "",
         "coordinator.logger": "structlog",
     }.items()

@@ -221,7 +221,7 @@ cdef class GroupAuditState:
         return max(known.came_ms - self.rebalance_started_ms, 0) if known.came_for == generation_id else None
 
     cdef object sync_ms(self, KnownMember known, int64_t generation_id):
-        return known.synced_at_ms - self.generation_started_ms if known.synced_in == generation_id else None
+        return max(known.synced_at_ms - self.generation_started_ms, 0) if known.synced_in == generation_id else None
 
     def subscribed_topics(self):
         cdef KnownMember known

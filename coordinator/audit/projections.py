@@ -86,7 +86,12 @@ def _note_join(
 
 
 def _since_rebalance(event: events.Event, state: GroupAuditState, before: GroupState) -> int | None:
-    return event.at_ms - state.rebalance_started_ms if before is PREPARING_REBALANCE else None
+    return _ms_between(state.rebalance_started_ms, event.at_ms) if before is PREPARING_REBALANCE else None
+
+
+def _ms_between(start_ms: int, end_ms: int) -> int:
+    """The time between two events; 0 if the wall clock was set back between them."""
+    return max(end_ms - start_ms, 0)
 
 
 def _removed(
@@ -170,7 +175,7 @@ def _superseded(
         return None
     never_synced, unnamed = state.take_never_synced(group, group.generation_id)
     return {
-        "rebalance_ms": event.at_ms - state.rebalance_started_ms,
+        "rebalance_ms": _ms_between(state.rebalance_started_ms, event.at_ms),
         "never_synced": never_synced,
         "unnamed_members": unnamed,
     }
@@ -209,7 +214,7 @@ def _generation_started(
         "protocol_name": event.protocol_name,
         "leader": event.leader,
         "members": len(group.members),
-        "join_ms": event.at_ms - state.rebalance_started_ms,
+        "join_ms": _ms_between(state.rebalance_started_ms, event.at_ms),
         "triggers": triggers,
         "unnamed_triggers": unnamed_triggers,
         "pending_members": state.take_waited_for(),
@@ -228,8 +233,8 @@ def _assigned(
 def _stable(
     event: events.GenerationStable, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields:
-    join_ms = state.generation_started_ms - state.rebalance_started_ms
-    sync_ms = event.at_ms - state.generation_started_ms
+    join_ms = _ms_between(state.rebalance_started_ms, state.generation_started_ms)
+    sync_ms = _ms_between(state.generation_started_ms, event.at_ms)
     rebalance_ms = join_ms + sync_ms
     is_consumer = group.protocol_type == CONSUMER_PROTOCOL_TYPE
     moved_needed = state.moved_needed(group) if is_consumer else None
@@ -262,7 +267,7 @@ def _emptied(
     state.end_rebalance()
     state.topic_counts = {}
     return {
-        "rebalance_ms": event.at_ms - state.rebalance_started_ms,
+        "rebalance_ms": _ms_between(state.rebalance_started_ms, event.at_ms),
         "triggers": triggers,
         "unnamed_triggers": unnamed_triggers,
     }
@@ -297,7 +302,8 @@ DELETION_CAUSES: Final = {
 def _offsets_reset(
     event: offset_events.OffsetsReset, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields | None:
-    is_going_on = state.reset_by == event.requested_by and event.at_ms - state.reset_ms < schema.RESET_APART_MS
+    apart_ms = _ms_between(state.reset_ms, event.at_ms)
+    is_going_on = state.reset_by == event.requested_by and apart_ms < schema.RESET_APART_MS
     state.reset_by, state.reset_ms = event.requested_by, event.at_ms
     if is_going_on and not any(now < before for of_topic in event.partitions.values() for _, before, now in of_topic):
         return None

@@ -38,10 +38,11 @@ class DirectoryAssignment:
 
         A partition of the audit is where that of the groups is: without one of them, the other is of no use.
         """
-        free = _Free(self._image.partitions_by_directory, self._directories)
+        image = self._store.latest_image
+        free = _Free(image.partitions_by_directory, self._directories)
         placed = []
         for topic in topics:
-            groups = self._image.topics.get(OFFSETS_TOPIC)
+            groups = image.topics.get(OFFSETS_TOPIC)
             if topic.name == AUDIT_TOPIC and groups is not None and groups.partitions == topic.partitions:
                 placed.append(list(groups.directories))
             else:
@@ -79,18 +80,18 @@ class DirectoryAssignment:
         `done` is called when that is on stable storage.
 
         Raises:
-            LogAppendError: the change cannot be stored; nothing has changed.
-            LogFlushError: an fsync failed.
+            LogAppendError: the change cannot be stored; of several topics, only some may have changed.
         """
+        topics = self._store.latest_image.topics
         by_topic: dict[str, list[str]] = {}
         for (name, partition), directory_id in moved.items():
-            topic = self._image.topics.get(name)
+            topic = topics.get(name)
             if topic is not None and partition < topic.partitions:
                 ids = by_topic.setdefault(name, [topic.directory_id(each) for each in range(topic.partitions)])
                 ids[partition] = directory_id
-        changed = {name: ids for name, ids in by_topic.items() if ids != list(self._image.topics[name].directories)}
-        self._store.assign_directories(changed, self._image.log_directories, now_ms)
-        done()
+        changed = {name: ids for name, ids in by_topic.items() if ids != list(topics[name].directories)}
+        self._store.assign_directories(changed, self._store.latest_image.log_directories, now_ms)
+        self._store.when_committed(done)
 
     def _found(self, topic: Topic) -> list[str]:
         """The ids of the directories in which the partitions are, or belong if they are not on disk; empty: none."""

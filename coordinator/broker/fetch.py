@@ -195,12 +195,13 @@ class FetchService:
         response = FetchResponse()
         left_bytes = min(request.max_bytes, self._max_bytes)
         is_committed = request.isolation_level == READ_COMMITTED
-        size_bytes, failed = 0, not any(topic.partitions for topic in request.topics)
+        size_bytes, failed, asks_nothing = 0, False, True
         for topic, partitions in _once_each(request.topics):
             name = self._name(topic, api_version)
             partition_responses = []
             for wanted in partitions:
-                yield size_bytes + min(max(wanted.partition_max_bytes, 0), left_bytes)
+                most_bytes = wanted.partition_max_bytes
+                yield size_bytes + (left_bytes if most_bytes > left_bytes else most_bytes if most_bytes > 0 else 0)
                 log = None if name is None else self._partitions.locate(name, wanted.partition)
                 if is_committed and isinstance(log, PartitionLog) and log.last_stable_offset is None:
                     yield from self._read_transactions(log)
@@ -213,12 +214,12 @@ class FetchService:
                     data = _unknown_partition(name, wanted, was_delayed)
                 taken = len(data.records or b"")
                 size_bytes, left_bytes = size_bytes + taken, max(left_bytes - taken, 0)
-                failed = failed or data.error_code != ErrorCode.NONE
+                failed, asks_nothing = failed or data.error_code != ErrorCode.NONE, False
                 partition_responses.append(data)
             response.responses.append(
                 FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id, partitions=partition_responses)
             )
-        return response, size_bytes, failed
+        return response, size_bytes, failed or asks_nothing
 
     def _read_transactions(self, log: PartitionLog) -> Steps[None]:
         """Read what is not known yet of the transactions in a log. If that fails, its fetch does, too."""
@@ -257,7 +258,8 @@ class FetchService:
     ) -> PartitionData:
         """Read the batches of one partition. The first one of a response is complete even above the limits (KIP-74)."""
         current_epoch = self._image.leader_epoch
-        if wanted.current_leader_epoch != current_epoch or wanted.last_fetched_epoch > current_epoch:
+        claimed = wanted.current_leader_epoch
+        if (claimed != current_epoch and claimed >= 0) or wanted.last_fetched_epoch > current_epoch:
             error = self._epoch_error(wanted)
             if error is not ErrorCode.NONE:
                 return failed_partition(wanted.partition, error, was_read=True)

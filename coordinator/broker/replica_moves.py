@@ -27,7 +27,7 @@ from coordinator.log.checkpoints import TopicPartition
 from coordinator.log.directories import LogDirectories
 from coordinator.log.directory import LogDirectory
 from coordinator.log.disk_threads import DiskThreads, InLine
-from coordinator.log.errors import LogAppendError, LogFlushError
+from coordinator.log.errors import LogAppendError
 from coordinator.log.future_log import CopyFailed, FutureLog, Portion
 from coordinator.log.names import FILE_NAME_LENGTH_MAX, future_folder_name
 from coordinator.log.partition_log import PartitionLog
@@ -50,8 +50,12 @@ ANY_ID: Final = "0" * 32
 class Move:
     """A partition on its way to another directory."""
 
-    def __init__(self, log: PartitionLog, target: LogDirectory, began_ms: int) -> None:
+    def __init__(
+        self, log: PartitionLog, topic_id: bytes, source: LogDirectory, target: LogDirectory, began_ms: int
+    ) -> None:
         self.log = log
+        self.topic_id = topic_id
+        self.source = source
         self.target = target
         self.began_ms = began_ms
         self.future: FutureLog | None = None
@@ -103,13 +107,12 @@ class ReplicaMoves:
         timers: Timers,
         call_soon: Callable[[Callable[[], None]], object],
         now_ms: Callable[[], int],
-        on_flush_failure: Callable[[LogFlushError], None],
         bytes_per_second: int,
     ) -> None:
         """`is_cleaning` says of a log whether it is being compacted.
 
-        `call_soon` calls back in the next iteration of the event loop; `on_flush_failure` stops the process.
-        `bytes_per_second` bounds what all moves copy together (replica.alter.log.dirs.io.max.bytes.per.second).
+        `call_soon` calls back in the next iteration of the event loop. `bytes_per_second` bounds what all moves copy
+        together (replica.alter.log.dirs.io.max.bytes.per.second).
         """
         self._image = image
         self._directories = directories
@@ -122,7 +125,6 @@ class ReplicaMoves:
         self._timers = timers
         self._call_soon = call_soon
         self._now_ms = now_ms
-        self._on_flush_failure = on_flush_failure
         self._portion_bytes = max(min(PORTION_BYTES, bytes_per_second), 1)
         self._pace = Pace(bytes_per_second, lambda: now_ms() / 1000)
         self._moves: dict[TopicPartition, Move] = {}
@@ -210,7 +212,9 @@ class ReplicaMoves:
     # ---------------------------------------------------------------------------------------------------- begin and end
 
     def _begin(self, log: PartitionLog, target: LogDirectory) -> bool:
-        move = Move(log, target, self._now_ms())
+        source = self._directories.home(log.topic, log.partition)
+        assert source is not None, log.name
+        move = Move(log, self._image.topics[log.topic].topic_id, source, target, self._now_ms())
         try:
             self._make_future(move)
         except OSError as problem:
@@ -225,11 +229,10 @@ class ReplicaMoves:
 
     def _make_future(self, move: Move) -> None:
         """Make the folder of the copy, if the log has one."""
-        log, topic = move.log, self._image.topics[move.log.topic]
+        log = move.log
         if self._directories.files.is_directory(log.folder):
-            source = self._directories.home(log.topic, log.partition)
-            assert source is not None, log.name
-            folder = move.target.make_future_folder(log.topic, log.partition, topic.topic_id, source.directory_id)
+            source_id = move.source.directory_id
+            folder = move.target.make_future_folder(log.topic, log.partition, move.topic_id, source_id)
             move.future = FutureLog(self._directories.files, log, folder)
 
     def _cancel(self, move: Move) -> None:
@@ -265,8 +268,11 @@ class ReplicaMoves:
 
     def _assign_home(self, move: Move) -> None:
         """After a move that did not come to its end: store where the partition is, if that was changed already."""
-        home, topic = self._directories.home(*move.key), self._image.topics.get(move.log.topic)
-        if home is not None and topic is not None and topic.directory_id(move.log.partition) != home.directory_id:
+        topic = self._image.topics.get(move.log.topic)
+        if topic is None or topic.topic_id != move.topic_id:
+            return
+        home = self._directories.home(*move.key) or move.source
+        if topic.directory_id(move.log.partition) != home.directory_id:
             self._assign(move.key, home.directory_id, lambda: None)
 
     def _remove(self, directory: LogDirectory, folder: Path) -> None:
@@ -308,8 +314,7 @@ class ReplicaMoves:
             return True
         if not move.is_over and (move.log.is_closed or move.target not in self._directories.online):
             self._end(move)
-            if not move.log.is_closed:
-                self._assign_home(move)
+            self._assign_home(move)
         if move.is_over:
             self._let_go(move)
         return move.is_over
@@ -447,8 +452,6 @@ class ReplicaMoves:
                 self._now_ms(),
                 partial(_call_all, [done for _, done in assigned.values()]),
             )
-        except LogFlushError as problem:
-            self._on_flush_failure(problem)
         except LogAppendError as problem:
             # The partitions stay where they are. What `_assign_home` was to store, the next start finds.
             for key in assigned:
@@ -492,8 +495,7 @@ class ReplicaMoves:
 
     def _switch(self, move: Move) -> None:
         """Let the log go on with the copy. All of it is there."""
-        log, future, source = move.log, move.future, self._directories.home(*move.key)
-        assert source is not None, log.name
+        log, future = move.log, move.future
         try:
             discarded, former = self._directories.move_log(log, move.target, future)
         except OSError as problem:
@@ -515,7 +517,7 @@ class ReplicaMoves:
         )
         if discarded:
             self._ending[move.key] = discarded[0]
-            ended = self._directories.move_ended(log, source)
+            ended = self._directories.move_ended(log, move.source)
             self._threads.run([ended], partial(self._made_safe, move.key, discarded[0]))
 
     def _made_safe(self, key: TopicPartition, former_folder: Path, problem: Exception | None) -> None:

@@ -73,7 +73,7 @@ class Retention:
         """`store_start_offsets` makes the log start offsets durable, then calls back with None, or with what failed.
 
         `wall_ms` is the time with which those of records and files are compared. `audit_retained_from` is the rule for
-        the audit topic, whose records have the time of the timers; for all others it is `retained_from`.
+        the audit topic; for all others it is `retained_from`.
         """
         self._wall_ms = wall_ms
         self._audit_retained_from = audit_retained_from
@@ -120,7 +120,7 @@ class Retention:
         for topic in list(self._image.topics.values()):
             yield
             if topic.name not in INTERNAL_TOPICS:
-                yield from self._check_topic(topic, now_ms, shrunk)
+                yield from self._check_topic(topic, shrunk)
         if shrunk:
             self._store_start_offsets(partial(self._start_offsets_stored, shrunk, now_ms))
         else:
@@ -142,7 +142,7 @@ class Retention:
             yield from self._delete_segments(log, now_ms)
         self._check_later(now_ms)
 
-    def _check_topic(self, topic: Topic, now_ms: int, shrunk: list[PartitionLog]) -> Iterator[None]:
+    def _check_topic(self, topic: Topic, shrunk: list[PartitionLog]) -> Iterator[None]:
         config = self._partitions.log_config(topic)
         rule = self._audit_retained_from if topic.name == AUDIT_TOPIC else retained_from
         for partition in range(topic.partitions):
@@ -152,7 +152,7 @@ class Retention:
             try:
                 log = self._log_to_check(topic.name, partition, config)
                 if log is not None:
-                    log.delete_records_before(rule(log, now_ms if topic.name == AUDIT_TOPIC else self._wall_ms()))
+                    log.delete_records_before(rule(log, self._wall_ms()))
                     if log.has_segments_to_delete:
                         shrunk.append(log)
             except OSError as problem:

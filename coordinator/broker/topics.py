@@ -48,7 +48,11 @@ class Plan:
 
 
 class Topics:
-    """Creates, enlarges and deletes topics. A change is durable before the client gets a response."""
+    """Creates, enlarges and deletes topics.
+
+    Each change is checked against the latest image, and appended; it is in the image when it is durable. Who answers
+    a client waits for that (`MetadataStore.when_committed`), also with an error.
+    """
 
     def __init__(self, store: MetadataStore, partitions: Partitions, config: Config) -> None:
         self._store = store
@@ -62,7 +66,7 @@ class Topics:
         number as its offsets.
         """
         count = self._config[OFFSETS_TOPIC_NUM_PARTITIONS]
-        topics = self._store.image.topics
+        topics = self._store.latest_image.topics
         if OFFSETS_TOPIC not in topics:
             self._store.create_topic(OFFSETS_TOPIC, count, {"cleanup.policy": "compact"}, now_ms)
         if AUDIT_TOPIC not in topics:
@@ -71,7 +75,7 @@ class Topics:
 
     def create_transactions_topic(self, now_ms: int) -> None:
         """Create the topic of the transaction log, if it does not exist."""
-        if TRANSACTIONS_TOPIC not in self._store.image.topics:
+        if TRANSACTIONS_TOPIC not in self._store.latest_image.topics:
             count = self._config[TRANSACTION_STATE_LOG_NUM_PARTITIONS]
             self._store.create_topic(TRANSACTIONS_TOPIC, count, {"cleanup.policy": "compact"}, now_ms)
 
@@ -86,7 +90,7 @@ class Topics:
         plan = Plan()
         self.plan(plan, name, partitions, replication_factor, configs)
         self.create_planned(plan, now_ms)
-        return self._store.image.topics[name]
+        return self._store.latest_image.topics[name]
 
     def plan(
         self,
@@ -105,7 +109,7 @@ class Topics:
             TopicError: the name, a config or a number is not allowed, the topic exists, or a quota is exceeded.
         """
         _check_name(name)
-        image, key = self._store.image, collision_key(name)
+        image, key = self._store.latest_image, collision_key(name)
         same = image.names_by_collision_key.get(key) or plan.names_by_collision_key.get(key)
         if same == name:
             raise TopicError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
@@ -141,7 +145,7 @@ class Topics:
             )
 
     def create_planned(self, plan: Plan, now_ms: int) -> None:
-        """Create the topics of a plan with one flush. Nothing may have changed since they were planned."""
+        """Create the topics of a plan. Nothing may have changed since they were planned."""
         self._store.create_topics(plan.topics, now_ms)
 
     def create_automatically(self, names: Iterable[str], now_ms: int) -> None:
@@ -151,6 +155,8 @@ class Topics:
         """
         plan = Plan()
         for name in names:
+            if name in self._store.latest_image.topics:
+                continue  # somebody else is creating it
             if name == TRANSACTIONS_TOPIC:
                 self.create_transactions_topic(now_ms)
                 continue
@@ -175,7 +181,7 @@ class Topics:
         Raises:
             TopicError: the topic does not exist, or cannot have this number of partitions.
         """
-        topic = self._store.image.topics.get(name)
+        topic = self._store.latest_image.topics.get(name)
         if topic is None:
             unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             raise TopicError(unknown, unknown.description)
@@ -193,7 +199,7 @@ class Topics:
             )
         if partitions > PARTITIONS_AT_MOST:
             raise TopicError(ErrorCode.INVALID_PARTITIONS, f"A topic has at most {PARTITIONS_AT_MOST} partitions.")
-        self._check_room(name, self._store.image.partitions - topic.partitions + partitions)
+        self._check_room(name, self._store.latest_image.partitions - topic.partitions + partitions)
 
     def config_change(
         self, name: str, change: Callable[[Mapping[str, str]], Mapping[str, str | None]]
@@ -204,7 +210,7 @@ class Topics:
             TopicError: the topic does not exist, or a config is not allowed; `change` may raise it, too.
         """
         _check_name(name)
-        topic = self._store.image.topics.get(name)
+        topic = self._store.latest_image.topics.get(name)
         if topic is None:
             raise TopicError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
         try:
@@ -213,10 +219,13 @@ class Topics:
             raise TopicError(ErrorCode.INVALID_CONFIG, str(problem)) from None
 
     def change_configs(self, changes: Mapping[str, dict[str, str]], now_ms: int) -> None:
-        """Give topics the configs that `config_change` returned, with one flush. Open logs use them at once."""
-        self._store.change_topic_configs(changes, now_ms)
-        for name in changes:
-            self._partitions.configs_changed(name)
+        """Give topics the configs that `config_change` returned. Open logs use them as soon as they are durable."""
+
+        def applied() -> None:
+            for name in changes:
+                self._partitions.configs_changed(name)
+
+        self._store.change_topic_configs(changes, now_ms, applied)
 
     def check_deletion(self, name: str) -> None:
         """Check that a topic can be deleted.
@@ -224,17 +233,24 @@ class Topics:
         Raises:
             TopicError: the topic does not exist, or only the coordinator may write to it.
         """
-        if name not in self._store.image.topics:
+        if name not in self._store.latest_image.topics:
             raise TopicError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic '{name}' does not exist.")
         if name in READ_ONLY_TOPICS:
             raise TopicError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' is internal and cannot be deleted.")
 
-    def delete(self, names: Sequence[str], now_ms: int) -> None:
-        """Delete topics, each of which `check_deletion` allows, with one flush; their records go in slices after it."""
-        topics = [self._store.image.topics[name] for name in names]
-        self._store.remove_topics(names, now_ms)
-        for topic in topics:
-            self._partitions.delete_logs(topic)
+    def delete(self, names: Sequence[str], now_ms: int, deleted: Callable[[], None] = lambda: None) -> None:
+        """Delete topics, each of which `check_deletion` allows.
+
+        When that is durable their records go, in slices, and `deleted` is called.
+        """
+        topics = [self._store.latest_image.topics[name] for name in names]
+
+        def applied() -> None:
+            for topic in topics:
+                self._partitions.delete_logs(topic)
+            deleted()
+
+        self._store.remove_topics(names, now_ms, applied)
 
 
 def _check_name(name: str) -> None:

@@ -160,7 +160,7 @@ def delete(group: Group | None, request: DeleteGroupsRequest, context: Operation
         return replying(context, delete_error(request, ErrorCode.NON_EMPTY_GROUP, context.api_version))
     decision = replying(context, delete_error(request, NONE, context.api_version))
     removed = GroupRemoved(
-        group_id=group.group_id, at_ms=context.now_ms, cause=Cause.ADMIN, requested_by=context.requester
+        group_id=group.group_id, at_ms=context.wall_ms, cause=Cause.ADMIN, requested_by=context.requester
     )
     decision.events = (*forget_all(group, context), removed)
     decision.sessions = sessions_of_pending_members(group.classic)

@@ -11,6 +11,7 @@ from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.committed_offsets import TransactionMarker
 from coordinator.core.events import Event
 from coordinator.core.states import COMPLETING_REBALANCE, STABLE
+from coordinator.wall_time import ONE_CLOCK, WallTime
 
 
 class Topics(Protocol):
@@ -36,10 +37,10 @@ class SessionTimeouts(Protocol):
         """Whether the member's session has run out, or never was."""
 
     def last_renewed_ms(self, group_id: str, member_id: str) -> int | None:
-        """When the member's session was last renewed, in wall-clock milliseconds; None: not since it began."""
+        """When the member's session was last renewed, in the time of deadlines; None: not since it began."""
 
 
-def _no_producer_ids(now_ms: int) -> int:
+def _no_producer_ids(now_ms: int) -> int | None:
     raise LookupError("nobody allocates producer ids here")
 
 
@@ -56,8 +57,10 @@ class Environment(NamedTuple):
     filled_size: int | None = None
     addresses: AddressLimits | None = None
     """How much the clients of one address may create; None: without a limit."""
-    new_producer_id: Callable[[int], int] = _no_producer_ids
-    """(now in ms) → a producer id that was never used."""
+    new_producer_id: Callable[[int], int | None] = _no_producer_ids
+    """(now in ms) → a producer id that was never used; None: there will be one in a moment."""
+    wall: WallTime = ONE_CLOCK
+    """What is stamped on records and events."""
 
     def may_create_group(self, client_host: str) -> bool:
         return self.addresses is None or self.addresses.may_create_group(client_host)
@@ -71,7 +74,7 @@ class OperationContext:
     """Who asks for an operation, in which version, and when it is decided.
 
     `request_id` is the address of the reply; None if no reply is needed. `now_ms` is set when the operation is
-    taken from its queue: milliseconds since the epoch.
+    taken from its queue: the time of deadlines, in milliseconds.
     """
 
     request_id: int | None
@@ -80,6 +83,11 @@ class OperationContext:
     client_host: str
     environment: Environment
     now_ms: int
+
+    @property
+    def wall_ms(self) -> int:
+        """The time that is stamped on events, offsets and groups: wall-clock milliseconds since the epoch."""
+        return self.now_ms + self.environment.wall.step_ms
 
     @property
     def config(self) -> Config:

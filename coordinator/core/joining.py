@@ -91,7 +91,7 @@ def join(group: Group | None, request: JoinGroupRequest, context: OperationConte
         if not context.environment.may_create_group(context.client_host):
             return _reject(context, ErrorCode.POLICY_VIOLATION, request.member_id)
         decision = _join(ClassicGroup(request.group_id), request, context)
-        created = GroupCreated(group_id=request.group_id, at_ms=context.now_ms, client_host=context.client_host)
+        created = GroupCreated(group_id=request.group_id, at_ms=context.wall_ms, client_host=context.client_host)
         return Decision((created, *decision.events), decision.replies, decision.sessions)
     decision = _join(group.classic, request, context)
     for reply in decision.replies:
@@ -170,7 +170,7 @@ def _reject_and_remove(
         reason = reason_of(request.reason)
         event: Event = MemberRemoved(
             group_id=group.group_id,
-            at_ms=context.now_ms,
+            at_ms=context.wall_ms,
             member_id=member_id,
             cause=cause,
             reason=reason,
@@ -178,7 +178,7 @@ def _reject_and_remove(
         )
     elif member_id in group.pending_members:
         event = PendingMemberRemoved(
-            group_id=group.group_id, at_ms=context.now_ms, member_id=member_id, cause=cause, found_no_room=True
+            group_id=group.group_id, at_ms=context.wall_ms, member_id=member_id, cause=cause, found_no_room=True
         )
     else:
         return rejected
@@ -201,7 +201,7 @@ def _join_new(group: ClassicGroup, request: JoinGroupRequest, context: Operation
     timeout_ms = request.session_timeout_ms
     added = PendingMemberAdded(
         group_id=group.group_id,
-        at_ms=context.now_ms,
+        at_ms=context.wall_ms,
         member_id=member_id,
         session_timeout_ms=timeout_ms,
         client_host=context.client_host,
@@ -245,7 +245,7 @@ def _add(group: ClassicGroup, request: JoinGroupRequest, context: OperationConte
     assert context.request_id is not None
     joined = MemberJoined(
         group_id=group.group_id,
-        at_ms=context.now_ms,
+        at_ms=context.wall_ms,
         member_id=member_id,
         group_instance_id=request.group_instance_id,
         client_id=context.client_id,
@@ -281,7 +281,7 @@ def _rejoin(
         cause = Cause.LEADER_REJOINED
     rejoined = MemberRejoined(
         group_id=group.group_id,
-        at_ms=context.now_ms,
+        at_ms=context.wall_ms,
         member_id=request.member_id,
         session_timeout_ms=request.session_timeout_ms,
         rebalance_timeout_ms=rebalance_timeout_ms(request, context),

@@ -81,16 +81,16 @@ def sync(group: Group | None, request: SyncGroupRequest, context: OperationConte
     if classic.state is STABLE:
         decision = replying(context, _assigned(classic, member.assignment))
         if request.member_id in classic.pending_sync:
-            decision.events = (_synced(classic, request, context.now_ms, None),)
+            decision.events = (_synced(classic, request, context.wall_ms, None),)
         return decision
-    synced = _synced(classic, request, context.now_ms, context.request_id)
+    synced = _synced(classic, request, context.wall_ms, context.request_id)
     if request.member_id != classic.leader:
         return Decision((synced,))
     return _assign(classic, synced, {each.member_id: each.assignment for each in request.assignments})
 
 
-def _synced(group: ClassicGroup, request: SyncGroupRequest, now_ms: int, request_id: int | None) -> MemberSynced:
-    return MemberSynced(group_id=group.group_id, at_ms=now_ms, member_id=request.member_id, request_id=request_id)
+def _synced(group: ClassicGroup, request: SyncGroupRequest, at_ms: int, request_id: int | None) -> MemberSynced:
+    return MemberSynced(group_id=group.group_id, at_ms=at_ms, member_id=request.member_id, request_id=request_id)
 
 
 def reject_assignment(group: Group | None, request: SyncGroupRequest, context: OperationContext) -> Decision:
@@ -105,7 +105,7 @@ def reject_assignment(group: Group | None, request: SyncGroupRequest, context: O
             decision.replies += (Reply(member.awaiting_sync, error),)
         if member.awaiting_sync is not None or member.member_id == request.member_id:
             renewed.append(SessionRenewed(member.member_id, member.session_timeout_ms))
-    decision.events = (AssignmentRejected(group_id=group.group_id, at_ms=context.now_ms, member_id=request.member_id),)
+    decision.events = (AssignmentRejected(group_id=group.group_id, at_ms=context.wall_ms, member_id=request.member_id),)
     decision.sessions = tuple(renewed)
     return decision
 
@@ -129,15 +129,15 @@ def _assign(group: ClassicGroup, synced: MemberSynced, assignments: dict[str, by
     events: list[Event] = [synced]
     replies: list[Reply] = []
     renewed: list[SessionChange] = []
-    now_ms = synced.at_ms
+    at_ms = synced.at_ms
     for member in group.members.values():
         assignment = assignments.get(member.member_id, b"")
-        events.append(MemberAssigned(group.group_id, now_ms, member.member_id, assignment))
+        events.append(MemberAssigned(group.group_id, at_ms, member.member_id, assignment))
         request_id = synced.request_id if member.member_id == synced.member_id else member.awaiting_sync
         if request_id is not None:
             replies.append(Reply(request_id, _assigned(group, assignment)))
             renewed.append(SessionRenewed(member.member_id, member.session_timeout_ms))
-    events.append(GenerationStable(group_id=group.group_id, at_ms=now_ms, generation_id=group.generation_id))
+    events.append(GenerationStable(group_id=group.group_id, at_ms=at_ms, generation_id=group.generation_id))
     return Decision(tuple(events), tuple(replies), tuple(renewed))
 
 
@@ -244,7 +244,7 @@ def _departure(group: ClassicGroup, member_id: str, reason: str, context: Operat
         requester = context.requester
         return MemberRemoved(
             group_id=group.group_id,
-            at_ms=context.now_ms,
+            at_ms=context.wall_ms,
             member_id=member_id,
             cause=Cause.MEMBER_LEFT,
             reason=reason,
@@ -252,7 +252,7 @@ def _departure(group: ClassicGroup, member_id: str, reason: str, context: Operat
         )
     return PendingMemberRemoved(
         group_id=group.group_id,
-        at_ms=context.now_ms,
+        at_ms=context.wall_ms,
         member_id=member_id,
         cause=Cause.MEMBER_LEFT,
         client_id=context.client_id,
@@ -303,7 +303,7 @@ def expire_session(group: Group | None, request: SessionExpired, context: Operat
     ended: tuple[SessionChange, ...] = (SessionEnded(member_id),)
     if member_id in group.classic.pending_members:
         expired = PendingMemberRemoved(
-            group_id=group.group_id, at_ms=context.now_ms, member_id=member_id, cause=request.cause
+            group_id=group.group_id, at_ms=context.wall_ms, member_id=member_id, cause=request.cause
         )
         return Decision((expired,), sessions=ended)
     member = group.classic.members.get(member_id)
@@ -314,7 +314,7 @@ def expire_session(group: Group | None, request: SessionExpired, context: Operat
         return NOTHING
     removed = MemberRemoved(
         group_id=group.group_id,
-        at_ms=context.now_ms,
+        at_ms=context.wall_ms,
         member_id=member_id,
         cause=request.cause,
         reason=request.reason,
@@ -328,14 +328,15 @@ def give_up_pending(group: Group | None, member_id: str, context: OperationConte
     if group is None or member_id not in group.classic.pending_members:
         return NOTHING
     cause = Cause.TOO_MANY_PENDING_MEMBERS
-    removed = PendingMemberRemoved(group_id=group.group_id, at_ms=context.now_ms, member_id=member_id, cause=cause)
+    removed = PendingMemberRemoved(group_id=group.group_id, at_ms=context.wall_ms, member_id=member_id, cause=cause)
     return Decision((removed,), sessions=(SessionEnded(member_id),))
 
 
 def last_heard_ms(group_id: str, member: Member, context: OperationContext) -> int | None:
-    """When the member's last request came; None: not since its group was loaded."""
+    """When the member's last request came, in wall-clock milliseconds; None: not since its group was loaded."""
     renewed_ms = context.environment.sessions.last_renewed_ms(group_id, member.member_id)
-    return max(filter(None, (renewed_ms, member.joined_ms)), default=None)
+    heard_ms = None if renewed_ms is None else context.environment.wall.at(renewed_ms)
+    return max(filter(None, (heard_ms, member.joined_ms)), default=None)
 
 
 def sessions_of_loaded_group(group: ClassicGroup) -> list[SessionStarted]:

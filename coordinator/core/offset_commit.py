@@ -60,7 +60,8 @@ def prepare(request: OffsetCommitRequest, context: OperationContext) -> KnownTop
 
 
 def error_response(prepared: KnownTopics, error: ErrorCode, api_version: int) -> OffsetCommitResponse:
-    return _with_rejected(request_error(prepared, error, api_version), prepared.rejected)
+    response: OffsetCommitResponse = request_error(prepared, error, api_version)
+    return _with_rejected(response, prepared.rejected) if prepared.rejected else response
 
 
 def _rejected(index: int, error: ErrorCode) -> OffsetCommitResponsePartition:
@@ -73,7 +74,7 @@ request_error: Final = ErrorForEachPartition(OffsetCommitResponse, OffsetCommitR
 
 def commit(group: Group | None, prepared: KnownTopics, context: OperationContext) -> Decision:
     """A partition whose metadata text is too long is rejected by itself."""
-    request, now_ms = prepared.request, context.now_ms
+    request, at_ms = prepared.request, context.wall_ms
     assert context.request_id is not None
     error = _check(group, request, context.api_version)
     if group is None and error is NONE and not context.environment.may_create_group(context.client_host):
@@ -83,15 +84,18 @@ def commit(group: Group | None, prepared: KnownTopics, context: OperationContext
         # Also when a rebalance rejects it, which is part of the protocol: it is counted as what the rebalance cost.
         told = () if group is None else (rejection(group, "OffsetCommit", request, error, context),)
         return Decision(told, rejected, keeps_membership=True)
-    expire_ms = _expire_timestamp_ms(request.retention_time_ms, now_ms)
-    accepted, answered = accept_offsets(prepared.topics, now_ms, expire_ms, context.config[OFFSET_METADATA_MAX_BYTES])
-    response = _with_rejected(OffsetCommitResponse(topics=answered), prepared.rejected)
+    retention_ms = request.retention_time_ms
+    expire_ms = None if retention_ms == NO_RETENTION_TIME else _expire_timestamp_ms(retention_ms, at_ms)
+    accepted, answered = accept_offsets(prepared.topics, at_ms, expire_ms, context.config[OFFSET_METADATA_MAX_BYTES])
+    response = OffsetCommitResponse(topics=answered)
+    if prepared.rejected:
+        response = _with_rejected(response, prepared.rejected)
     replies = (Reply(context.request_id, response),)
     if group is not None:
         sessions = renewal(group.classic, request.member_id)
         events: tuple[Event, ...] = ()
         if accepted:
-            events = (OffsetsCommitted(group.group_id, now_ms, accepted, request.member_id),)
+            events = (OffsetsCommitted(group.group_id, at_ms, accepted, request.member_id),)
             if group.classic.state is EMPTY and group.classic.generation_id:
                 events = (_reset(group, accepted, context), *events)
         return Decision(events, replies, sessions, keeps_membership=True)
@@ -99,8 +103,8 @@ def commit(group: Group | None, prepared: KnownTopics, context: OperationContext
         # A commit of which nothing is accepted creates no group.
         return Decision((), replies)
     group_id = request.group_id
-    created = GroupCreated(group_id=group_id, at_ms=now_ms, client_host=context.client_host)
-    return Decision((created, OffsetsCommitted(group_id, now_ms, accepted)), replies)
+    created = GroupCreated(group_id=group_id, at_ms=at_ms, client_host=context.client_host)
+    return Decision((created, OffsetsCommitted(group_id, at_ms, accepted)), replies)
 
 
 def _reset(group: Group, accepted: dict[str, dict[int, CommittedOffset]], context: OperationContext) -> OffsetsReset:
@@ -112,7 +116,7 @@ def _reset(group: Group, accepted: dict[str, dict[int, CommittedOffset]], contex
             [index, known[index].offset if index in known else -1, offset.offset] for index, offset in offsets.items()
         ]
     return OffsetsReset(
-        group_id=group.group_id, at_ms=context.now_ms, requested_by=context.requester, partitions=partitions
+        group_id=group.group_id, at_ms=context.wall_ms, requested_by=context.requester, partitions=partitions
     )
 
 
@@ -149,11 +153,9 @@ def check_generation(
     return error
 
 
-def _expire_timestamp_ms(retention_time_ms: int, now_ms: int) -> int | None:
-    """When the offsets of a commit expire by its own retention time (v2 to v4); None when it has none (-1)."""
-    if retention_time_ms == NO_RETENTION_TIME:
-        return None
-    return min(max(now_ms + retention_time_ms, 0), INT64_MAX)
+def _expire_timestamp_ms(retention_time_ms: int, committed_ms: int) -> int:
+    """When the offsets of a commit expire by its own retention time (v2 to v4)."""
+    return min(max(committed_ms + retention_time_ms, 0), INT64_MAX)
 
 
 def _split_known(
@@ -197,8 +199,6 @@ def _add_topics(
 
 def _with_rejected(response: OffsetCommitResponse, rejected: list[OffsetCommitResponseTopic]) -> OffsetCommitResponse:
     """What was rejected before the group was asked comes first; only then are topics merged, as on Kafka."""
-    if not rejected:
-        return response
     topics: dict[object, OffsetCommitResponseTopic] = {}
     _add_topics(topics, rejected)
     _add_topics(topics, response.topics)

@@ -54,7 +54,7 @@ def delete(group: Group | None, request: OffsetDeleteRequest, context: Operation
             deleted += (TopicPartition(topic.name, index) for index in existing)
         answered.append(OffsetDeleteResponseTopic(name=topic.name, partitions=_answers(existing, verdict)))
     decision = replying(context, OffsetDeleteResponse(topics=_merge(unknown, answered)))
-    decision.events = forget(group, deleted, context.now_ms, DeletionCause.REQUESTED, context.requester)
+    decision.events = forget(group, deleted, context.wall_ms, DeletionCause.REQUESTED, context.requester)
     return decision
 
 
@@ -88,7 +88,7 @@ def _check(group: Group | None, request: OffsetDeleteRequest) -> ErrorCode:
 def forget(
     group: Group,
     partitions: Iterable[TopicPartition],
-    now_ms: int,
+    at_ms: int,
     cause: DeletionCause,
     requested_by: Requester | None = None,
 ) -> tuple[Event, ...]:
@@ -97,7 +97,7 @@ def forget(
     if not forgotten:
         return ()
     deleted = OffsetsDeleted(
-        group_id=group.group_id, at_ms=now_ms, cause=cause, partitions=forgotten, requested_by=requested_by
+        group_id=group.group_id, at_ms=at_ms, cause=cause, partitions=forgotten, requested_by=requested_by
     )
     return (deleted,)
 
@@ -105,7 +105,7 @@ def forget(
 def forget_all(group: Group, context: OperationContext) -> tuple[Event, ...]:
     """The event that deletes all offsets of the group, before an administrator's request removes the group."""
     partitions = group.offsets.partitions_with_any()
-    return forget(group, partitions, context.now_ms, DeletionCause.GROUP_REMOVED, context.requester)
+    return forget(group, partitions, context.wall_ms, DeletionCause.GROUP_REMOVED, context.requester)
 
 
 class GoneTopics(NamedTuple):
@@ -124,5 +124,5 @@ def forget_topics(groups: Mapping[str, Group], gone: GoneTopics, context: Operat
     events: list[Event] = []
     for group in groups.values():
         forgotten = [tp for tp in group.offsets.partitions_with_any() if gone.has(tp.topic)]
-        events += forget(group, forgotten, context.now_ms, DeletionCause.TOPIC_DELETED)
+        events += forget(group, forgotten, context.wall_ms, DeletionCause.TOPIC_DELETED)
     return Decision(tuple(events))

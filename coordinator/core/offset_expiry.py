@@ -22,18 +22,18 @@ def expire(group: Group | None, request: None, context: OperationContext) -> Dec
     """Expire the offsets that are too old by now; called every `offsets.retention.check.interval.ms`."""
     if group is None:
         return NOTHING
-    now_ms = context.now_ms
-    expired = _expired(group, now_ms, context.config[OFFSETS_RETENTION_MINUTES] * MS_PER_MINUTE)
+    wall_ms = context.wall_ms
+    expired = _expired(group, wall_ms, context.config[OFFSETS_RETENTION_MINUTES] * MS_PER_MINUTE)
     events: list[Event] = []
     if expired:
         events.append(
-            OffsetsDeleted(group_id=group.group_id, at_ms=now_ms, cause=DeletionCause.EXPIRED, partitions=expired)
+            OffsetsDeleted(group_id=group.group_id, at_ms=wall_ms, cause=DeletionCause.EXPIRED, partitions=expired)
         )
     left = sum(map(len, group.offsets.by_topic.values())) - len(expired)
     if group.classic.state is not EMPTY or left or group.offsets.pending:
         return Decision(tuple(events))
     cause = Cause.OFFSETS_EXPIRED if expired else Cause.NO_OFFSETS
-    removed = GroupRemoved(group_id=group.group_id, at_ms=now_ms, cause=cause)
+    removed = GroupRemoved(group_id=group.group_id, at_ms=wall_ms, cause=cause)
     return Decision((*events, removed), sessions=sessions_of_pending_members(group.classic))
 
 
@@ -42,7 +42,7 @@ def sessions_of_pending_members(group: ClassicGroup) -> tuple[SessionEnded, ...]
     return tuple(SessionEnded(member_id) for member_id in group.pending_members)
 
 
-def _expired(group: Group, now_ms: int, retention_ms: int) -> tuple[TopicPartition, ...]:
+def _expired(group: Group, wall_ms: int, retention_ms: int) -> tuple[TopicPartition, ...]:
     if not group.offsets.by_topic or not _ages(group.classic):
         return ()
     topics = subscribed_topics(group.classic)
@@ -51,7 +51,7 @@ def _expired(group: Group, now_ms: int, retention_ms: int) -> tuple[TopicPartiti
         for topic, offsets in group.offsets.by_topic.items()
         if not is_subscribed(group.classic, topics, topic)
         for tp, offset in ((TopicPartition(topic, index), offset) for index, offset in offsets.items())
-        if _is_over(group.classic, offset, now_ms, retention_ms) and not group.offsets.has_pending(tp)
+        if _is_over(group.classic, offset, wall_ms, retention_ms) and not group.offsets.has_pending(tp)
     )
 
 
@@ -62,12 +62,12 @@ def _ages(group: ClassicGroup) -> bool:
     return group.state is STABLE and group.protocol_type == CONSUMER_PROTOCOL_TYPE
 
 
-def _is_over(group: ClassicGroup, offset: CommittedOffset, now_ms: int, retention_ms: int) -> bool:
+def _is_over(group: ClassicGroup, offset: CommittedOffset, wall_ms: int, retention_ms: int) -> bool:
     """Its own expiry time takes precedence. Else age counts from the commit, or from when the group became Empty."""
     if offset.expire_timestamp_ms is not None:
-        return now_ms >= offset.expire_timestamp_ms
+        return wall_ms >= offset.expire_timestamp_ms
     since_ms = offset.commit_timestamp_ms
     emptied = group.protocol_type is not None and group.state is EMPTY
     if emptied and group.state_since_ms is not None:
         since_ms = group.state_since_ms
-    return now_ms - since_ms >= retention_ms
+    return wall_ms - since_ms >= retention_ms

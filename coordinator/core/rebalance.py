@@ -67,7 +67,7 @@ def _start_rebalance(group: ClassicGroup, reason: RebalanceReason, context: Oper
     now_ms = context.now_ms
     started = RebalanceStarted(
         group_id=group.group_id,
-        at_ms=now_ms,
+        at_ms=context.wall_ms,
         rebalance_reason=reason,
         deadline_ms=now_ms + delay_ms,
         from_empty=from_empty,
@@ -117,15 +117,17 @@ def _advance_join_phase(group: ClassicGroup, rebalance: Rebalance, context: Oper
     if rebalance.new_member_came and rebalance.remaining_delay_ms:
         delay_ms = min(rebalance.delay_ms, rebalance.remaining_delay_ms)
         left_ms = max(rebalance.remaining_delay_ms - rebalance.delay_ms, 0)
-        return Decision((_extended(group, now_ms, delay_ms, left_ms),))
+        return Decision((_extended(group, context, delay_ms, left_ms),))
     return _complete_join(group, context)
 
 
-def _extended(group: ClassicGroup, now_ms: int, delay_ms: int, remaining_delay_ms: int) -> JoinPhaseExtended:
+def _extended(
+    group: ClassicGroup, context: OperationContext, delay_ms: int, remaining_delay_ms: int
+) -> JoinPhaseExtended:
     return JoinPhaseExtended(
         group_id=group.group_id,
-        at_ms=now_ms,
-        deadline_ms=now_ms + delay_ms,
+        at_ms=context.wall_ms,
+        deadline_ms=context.now_ms + delay_ms,
         delay_ms=delay_ms,
         remaining_delay_ms=remaining_delay_ms,
     )
@@ -133,35 +135,34 @@ def _extended(group: ClassicGroup, now_ms: int, delay_ms: int, remaining_delay_m
 
 def _complete_join(group: ClassicGroup, context: OperationContext) -> Decision:
     """Remove dynamic members that have not rejoined; the others are the next generation."""
-    now_ms = context.now_ms
     if group.awaiting_join_count == len(group.members) > 0:
         members = list(group.members.values())
-        return _start_generation(group, NOTHING, members, members, now_ms)
+        return _start_generation(group, NOTHING, members, members, context)
     late = {m.member_id for m in group.members.values() if m.awaiting_join is None and m.group_instance_id is None}
     removed = _removals(group, late, Cause.REBALANCE_TIMEOUT, context)
     staying = [member for member in group.members.values() if member.member_id not in late]
     joined = [member for member in staying if member.awaiting_join is not None]
     if not staying:
-        emptied = GroupEmptied(group_id=group.group_id, at_ms=now_ms, generation_id=group.generation_id + 1)
+        emptied = GroupEmptied(group_id=group.group_id, at_ms=context.wall_ms, generation_id=group.generation_id + 1)
         return Decision((*removed.events, emptied), sessions=removed.sessions)
     if not joined:
         timeout_ms = max(JOIN_EXTENSION_MS_MIN, *(member.rebalance_timeout_ms for member in staying))
-        extended = _extended(group, now_ms, timeout_ms, 0)
+        extended = _extended(group, context, timeout_ms, 0)
         return Decision((*removed.events, extended), sessions=removed.sessions)
-    return _start_generation(group, removed, staying, joined, now_ms)
+    return _start_generation(group, removed, staying, joined, context)
 
 
 def _start_generation(
-    group: ClassicGroup, removed: Decision, staying: list[Member], joined: list[Member], now_ms: int
+    group: ClassicGroup, removed: Decision, staying: list[Member], joined: list[Member], context: OperationContext
 ) -> Decision:
     leader = next((member for member in joined if member.member_id == group.leader), joined[0])
     started = GenerationStarted(
         group_id=group.group_id,
-        at_ms=now_ms,
+        at_ms=context.wall_ms,
         generation_id=group.generation_id + 1,
         protocol_name=select_protocol(staying),
         leader=leader.member_id,
-        sync_deadline_ms=now_ms + max(member.rebalance_timeout_ms for member in staying),
+        sync_deadline_ms=context.now_ms + max(member.rebalance_timeout_ms for member in staying),
     )
     replies = []
     for member in joined:
@@ -213,7 +214,7 @@ def _removals(group: ClassicGroup, member_ids: set[str], cause: Cause, context: 
     removed = tuple(
         MemberRemoved(
             group_id=group.group_id,
-            at_ms=context.now_ms,
+            at_ms=context.wall_ms,
             member_id=member.member_id,
             cause=cause,
             reason="",

@@ -56,7 +56,7 @@ def rejection(
     is_fenced = error is ErrorCode.FENCED_INSTANCE_ID and request.group_instance_id is not None
     return RequestRejected(
         group_id=group.group_id,
-        at_ms=context.now_ms,
+        at_ms=context.wall_ms,
         api=api,
         error=error,
         member_id=request.member_id,

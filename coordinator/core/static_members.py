@@ -35,7 +35,7 @@ def replace(group: ClassicGroup, request: JoinGroupRequest, context: OperationCo
     at_once = group.state is STABLE and select_protocol(_with(group, old, member)) == group.protocol_name
     replaced = StaticMemberReplaced(
         group_id=group.group_id,
-        at_ms=context.now_ms,
+        at_ms=context.wall_ms,
         group_instance_id=request.group_instance_id,
         old_member_id=old.member_id,
         new_member_id=new_member_id,

@@ -42,8 +42,8 @@ def commit(group: Group | None, request: TxnOffsetCommitRequest, context: Operat
         error = ErrorCode.POLICY_VIOLATION
     if error is not NONE:
         return replying(context, error_response(request, error, context.api_version))
-    now_ms = context.now_ms
-    accepted, answers = accept_transactional_offsets(request.topics, now_ms, context.config[OFFSET_METADATA_MAX_BYTES])
+    at_ms = context.wall_ms
+    accepted, answers = accept_transactional_offsets(request.topics, at_ms, context.config[OFFSET_METADATA_MAX_BYTES])
     if accepted and _is_too_much(group, request.producer_id, accepted, context.config[GROUP_MAX_PENDING_OFFSETS]):
         return replying(context, error_response(request, _too_much_error(context.api_version), context.api_version))
     decision = replying(context, TxnOffsetCommitResponse(topics=answers))
@@ -52,11 +52,11 @@ def commit(group: Group | None, request: TxnOffsetCommitRequest, context: Operat
         created: tuple[Event, ...] = ()
         if group is None:
             host = context.client_host
-            created = (GroupCreated(group_id=request.group_id, at_ms=now_ms, client_host=host),)
+            created = (GroupCreated(group_id=request.group_id, at_ms=at_ms, client_host=host),)
         producer = Producer(request.producer_id, request.producer_epoch)
         decision.events = (
             *created,
-            TransactionalOffsetsCommitted(group_id=request.group_id, at_ms=now_ms, producer=producer, offsets=accepted),
+            TransactionalOffsetsCommitted(group_id=request.group_id, at_ms=at_ms, producer=producer, offsets=accepted),
         )
         decision.weight = sum(map(len, accepted.values())) // OFFSETS_PER_OPERATION
     if group is not None:
@@ -112,7 +112,7 @@ def complete(groups: Mapping[str, Group], marker: TransactionMarker, context: Op
         if left <= 0:
             return Decision(tuple(events), is_partial=True)
         completed = TransactionCompleted(
-            group_id=group.group_id, at_ms=context.now_ms, producer=marker.producer, committed=marker.committed
+            group_id=group.group_id, at_ms=context.wall_ms, producer=marker.producer, committed=marker.committed
         )
         if count > left:
             completed.offsets_max = left

@@ -15,6 +15,7 @@ from coordinator.audit.schema import (
     Trigger,
 )
 from coordinator.core.causes import Cause
+from coordinator.explain.owners import Absence, Taken
 
 CHANGES_KEPT_MAX: Final = 10_000
 """The largest number of joins, of removals and of replacements that are kept of one generation."""
@@ -51,6 +52,12 @@ class Removal:
     last_joined_ms: int | None = None
     last_committed_ms: int | None = None
     requested_by: Requester | None = None
+
+    @property
+    def stopped_ms(self) -> int:
+        """When it consumed for the last time, as far as that is known."""
+        is_silent = self.cause is not Cause.MEMBER_LEFT and self.last_heard_ms is not None
+        return min(self.last_heard_ms or 0, self.at_ms) if is_silent else self.at_ms
 
     @property
     def silent_ms(self) -> int | None:
@@ -168,6 +175,14 @@ class Generation:
     """Offset commits that were counted since it became stable."""
     first_commit_ms: int | None = None
     last_commit_ms: int | None = None
+    absences: list[Absence] = field(default_factory=list)
+    """What had no owner until this generation."""
+    without_owner: int = 0
+    """Partitions that had an owner until its rebalance, and have none in it."""
+    tries: int = 1
+    """The rebalances since the group was stable; those before this one did not become stable."""
+    began_ms: int | None = None
+    """When the first of them started."""
     has_gap: bool = False
     """Events between its first and its last one are missing."""
     is_void: bool = False
@@ -183,6 +198,16 @@ class Generation:
         return self.rebalance_started_ms if self.rebalance_started_ms is not None else self.ended_ms
 
     @property
+    def disturbed_ms(self) -> int:
+        """Since when the group was not stable."""
+        return self.began_ms or self.rebalance_started_ms or 0
+
+    @property
+    def partitions_in_all(self) -> int | None:
+        """The partitions of the group, assigned or not yet; None: not known."""
+        return None if self.partitions is None else self.partitions + self.without_owner
+
+    @property
     def moved_needlessly(self) -> int | None:
         """Partitions that moved although another balanced assignment would have left them; None: not known."""
         if self.partitions_moved is None or self.partitions_moved_needed is None:
@@ -193,13 +218,6 @@ class Generation:
     def late_members(self) -> list[Removal]:
         """The members that were removed because the rebalance waited for them in vain."""
         return [each for each in self.changes.removed if each.cause in CAME_TOO_LATE]
-
-    @property
-    def unowned_partitions(self) -> int | None:
-        """How many partitions had no owner during the rebalance, on average; None: not known."""
-        if self.unowned_partition_ms is None or self.rebalance_ms is None:
-            return None
-        return round(self.unowned_partition_ms / self.rebalance_ms) if self.rebalance_ms else 0
 
     def owners(self) -> dict[str, dict[int, str]]:
         """Topic → partition → member id, as this generation assigned them."""
@@ -219,6 +237,17 @@ class Generation:
         self.commits_rejected, self.lag_after = event.commits_rejected, event.lag
         if event.slowest_member is not None:
             self.slowest_sync = event.slowest_member, event.slowest_sync_ms
+
+    def count_owners(self, taken: Taken, without_owner: int) -> None:
+        """Fill in what the owners of the partitions tell; the coordinator's own figures are of one rebalance only."""
+        began_ms = self.disturbed_ms
+        self.partitions_moved, self.absences, self.without_owner = taken.moved, taken.absences, without_owner
+        self.silent_partition_ms = sum(
+            each.partitions * max(0, min(began_ms, each.assigned_ms) - each.stopped_ms) for each in self.absences
+        )
+        self.unowned_partition_ms = sum(
+            each.partitions * (each.assigned_ms - max(each.stopped_ms, began_ms)) for each in self.absences
+        )
 
     def be_superseded(self, event: RebalanceSuperseded) -> None:
         self.outcome, self.ended_ms = Outcome.SUPERSEDED, event.time_ms

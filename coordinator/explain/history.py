@@ -18,6 +18,7 @@ from coordinator.explain.generation import (
     Removal,
     Replacement,
 )
+from coordinator.explain.owners import Owners, is_cooperative
 
 GENERATIONS_KEPT: Final = 1_000
 NOTES_KEPT: Final = 1_000
@@ -34,7 +35,13 @@ class GroupHistory:
     Keeps the newest `generations_max` generations and `NOTES_KEPT` of all other lists.
     """
 
-    def __init__(self, group_id: str, generations_max: int = GENERATIONS_KEPT, changes: Changes | None = None) -> None:
+    def __init__(
+        self,
+        group_id: str,
+        generations_max: int = GENERATIONS_KEPT,
+        changes: Changes | None = None,
+        owners: Owners | None = None,
+    ) -> None:
         self.group_id = group_id
         self.generations: deque[Generation] = deque(maxlen=generations_max)
         """Oldest first, those that were cut short or superseded too."""
@@ -58,6 +65,7 @@ class GroupHistory:
         """The end of the last interval in which offsets were committed."""
         self.pending_changes = changes or Changes()
         """Who came and who went since the last rebalance began."""
+        self.owners = owners or Owners()
 
     @classmethod
     def of(cls, group_id: str, events: Iterable[AuditEvent], generations_max: int = GENERATIONS_KEPT) -> Self:
@@ -81,7 +89,8 @@ class GroupHistory:
         return True
 
     def pass_over(self, seq: int, time_ms: int) -> None:
-        """Take an event for applied that changes nothing that is asked of this history."""
+        """Take an event for applied that changes nothing that is asked of this history but the owners of partitions."""
+        self.owners.forget()
         self.last_seq, self.last_ms = max(seq, self.last_seq), time_ms
 
     # ---- questions
@@ -122,12 +131,14 @@ class GroupHistory:
         elif event.seq != self.last_seq + 1 and not (begins and self.state == "Dead"):
             self.gaps.append(Gap(self.last_seq + 1, event.seq - 1, event.time_ms))
             self.pending_changes = Changes()
+            self.owners.forget()
             if self.latest is not None and self.latest.is_open:
                 self.latest.has_gap = True
         if event.created_seq != self.created_seq:
             self._close(Outcome.UNKNOWN, None)
             self.members.clear()
             self.pending_changes = Changes()
+            self.owners = Owners(is_known=begins)
             self.created_seq = event.created_seq
 
     def _open(self, event: AuditEvent, generation_id: int) -> Generation:
@@ -180,6 +191,9 @@ class GroupHistory:
         if known is None:
             known = self.members[event.member.member_id] = KnownMember(event.member)
         known.joined_ms, known.subscribed_topics = event.time_ms, tuple(event.subscribed_topics)
+        stable = self.latest_stable
+        if stable is None or not is_cooperative(stable.protocol_name):
+            self.owners.gave_up(event.member.member_id, event.time_ms)
         self._note_join(event.member, event.join_ms, event.time_ms)
 
     def _note_join(self, member: MemberRef, join_ms: int | None, at_ms: int) -> None:
@@ -204,6 +218,7 @@ class GroupHistory:
             event.last_committed_ms,
             event.requested_by,
         )
+        self.owners.gave_up(event.member.member_id, removal.stopped_ms)
         pending = self._pending
         pending.add(pending.removed, removal)
         if self._joining is not None:
@@ -215,6 +230,9 @@ class GroupHistory:
         old_member = known.member
         known.member, known.joined_ms = event.member, event.time_ms
         known.subscribed_topics = tuple(event.subscribed_topics) or known.subscribed_topics
+        self.owners.replaced(event.old_member_id, event.member)
+        if event.state != STABLE:
+            self.owners.gave_up(event.member.member_id, event.time_ms)  # the new process has nothing yet
         change = Replacement(
             event.member,
             event.old_member_id,
@@ -249,6 +267,9 @@ class GroupHistory:
         generation.topic_changes = dict(event.topic_changes)
         generation.member_count = event.members
         generation.lag_before = event.lag
+        generation.began_ms = event.time_ms
+        if previous is not None and previous.outcome in (Outcome.SUPERSEDED, Outcome.CUT_SHORT):
+            generation.began_ms, generation.tries = previous.began_ms, previous.tries + 1
         for joined in changes.joined:
             if joined.member.member_id in self.members:
                 generation.part_of(joined.member).join_ms = 0
@@ -280,9 +301,20 @@ class GroupHistory:
         if known is None:
             known = self.members[event.member.member_id] = KnownMember(event.member)
         known.partitions, known.unnamed_partitions = event.partitions, event.unnamed_partitions
+        self.owners.assigned(event.member, event.partitions, event.time_ms)
+        self.owners.revoked(event.member.member_id, event.lost, event.time_ms)
 
     def _stable(self, event: schema.GenerationStable) -> None:
-        self._open(event, event.generation_id).become_stable(event)
+        generation = self._open(event, event.generation_id)
+        generation.become_stable(event)
+        names_all = not generation.has_gap and not any(part.unnamed_partitions for part in generation.members.values())
+        if not names_all:
+            self.owners.forget()
+        taken = self.owners.take(event.time_ms)
+        if self.owners.is_known:
+            generation.count_owners(taken, self.owners.lost_since(generation.disturbed_ms))
+        else:
+            self.owners.is_known = names_all
 
     def _superseded(self, event: schema.RebalanceSuperseded) -> None:
         self._open(event, event.generation_id).be_superseded(event)
@@ -296,6 +328,7 @@ class GroupHistory:
         self._close(Outcome.CUT_SHORT, event.time_ms)
         self.members.clear()
         self.pending_changes = Changes()
+        self.owners = Owners()
         self.removals.append(event)
 
     def _loaded(self, event: schema.GroupLoaded) -> None:
@@ -329,6 +362,8 @@ class GroupHistory:
                 partitions=each.partitions,
                 unnamed_partitions=each.unnamed_partitions,
             )
+            self.owners.found(member, each.partitions)
+        self.owners.is_known |= event.state == STABLE and not any(each.unnamed_partitions for each in members)
         latest = self.latest_stable
         is_known = latest is not None and (latest.created_seq, latest.generation_id) == (
             event.created_seq,

@@ -5,6 +5,7 @@ from typing import Final
 
 from coordinator.explain.generation import Changes, Generation, KnownMember
 from coordinator.explain.history import GroupHistory
+from coordinator.explain.owners import Owners
 
 GENERATIONS_REMEMBERED: Final = 50
 PARTS_REMEMBERED: Final = 2_000
@@ -27,6 +28,7 @@ class Memory:
     begins_in_the_middle: bool = False
     last_commit_ms: int | None = None
     changes: Changes = field(default_factory=Changes)
+    owners: Owners = field(default_factory=Owners)
 
 
 def remember(history: GroupHistory) -> Memory:
@@ -54,12 +56,13 @@ def remember(history: GroupHistory) -> Memory:
         history.begins_in_the_middle,
         history.last_commit_ms,
         history.pending_changes,
+        history.owners,
     )
 
 
 def recall(memory: Memory) -> GroupHistory:
     """The history to go on with."""
-    history = GroupHistory(memory.group_id, GENERATIONS_REMEMBERED, memory.changes)
+    history = GroupHistory(memory.group_id, GENERATIONS_REMEMBERED, memory.changes, memory.owners)
     history.generations.extend(memory.generations)
     history.members = memory.members
     history.state, history.generation_id = memory.state, memory.generation_id

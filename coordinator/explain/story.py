@@ -9,6 +9,7 @@ from coordinator.core.causes import Cause
 from coordinator.explain.advice import advice_for
 from coordinator.explain.generation import Generation, Outcome
 from coordinator.explain.history import GroupHistory
+from coordinator.explain.owners import Absence
 from coordinator.explain.reasons import Context, Leaving, clause, topic_changes, unknown_leave, unknown_leaves
 from coordinator.explain.words import Clock, Names, counted, duration, listed, plain, utc_clock, were
 
@@ -223,22 +224,48 @@ class _Telling:
         return " ".join(sentences)
 
     def _without_owner(self) -> Iterator[str]:
+        """What nobody consumed: since the rebalance began, and what was without an owner before."""
         generation = self._generation
-        unowned, total = generation.unowned_partitions, generation.partitions
-        if unowned and generation.rebalance_ms and total:
-            which = f"all {total:,} partitions" if unowned >= total > 1 else counted(unowned, "partition")
-            had = "had no owner" if unowned >= total else f"of {total:,} had no owner"
-            yield _first_upper(f"{which} {had} for {duration(generation.rebalance_ms)}.")
+        if not generation.absences:
+            yield from self._without_owner_in_sum()
+            return
+        since: list[Absence] = []
+        earlier: list[Absence] = []
+        for each in generation.absences:
+            # What the generation before revoked, for this one to assign, is part of the same cooperative rebalance.
+            (since if each.is_revoked or each.stopped_ms >= generation.disturbed_ms else earlier).append(each)
+        if since:
+            count, total = sum(each.partitions for each in since), generation.partitions_in_all or 0
+            whole = f"All {total:,} partitions" if total > 1 else "The partition"
+            which = whole if count >= total else f"{count:,} of {counted(total, 'partition')}"
+            over = f", over {generation.tries} rebalances" if generation.tries > 1 else ""
+            yield f"{which} had no owner for {_longest(since)}{over}."
+        if earlier:
+            yield self._without_owner_before(earlier)
+
+    def _without_owner_before(self, absences: list[Absence]) -> str:
+        count = sum(each.partitions for each in absences)
+        whose = self._names.listed(list({each.member.member_id: each.member for each in absences}.values()))
+        began_ms = self._generation.disturbed_ms
+        before_ms = max(min(began_ms, each.assigned_ms) - each.stopped_ms for each in absences)
+        after_ms = max(each.assigned_ms - max(began_ms, each.stopped_ms) for each in absences)
+        up_to = "up to " if len(absences) > 1 else ""
+        return (
+            f"Nobody consumed {'the partition' if count == 1 else f'the {count:,} partitions'} of {whose} for"
+            f" {_longest(absences)}: {up_to}{duration(before_ms)} before the rebalance began, and"
+            f" {up_to}{duration(after_ms)} in it."
+        )
+
+    def _without_owner_in_sum(self) -> Iterator[str]:
+        """As the coordinator counted it, if the events do not tell who owned what."""
+        generation = self._generation
+        if generation.unowned_partition_ms:
+            yield f"Partitions had no owner in it: in sum {duration(generation.unowned_partition_ms)} of one partition."
         if generation.silent_partition_ms:
-            silent = [each for each in generation.changes.removed if each.silent_ms]
-            if len(silent) == 1 and silent[0].silent_ms is not None:
-                name = self._names.of(silent[0].member)
-                yield f"Before it began, nobody consumed the partitions of {name} for {duration(silent[0].silent_ms)}."
-            else:
-                yield (
-                    "Before it began, nobody consumed the partitions of the removed members: in sum"
-                    f" {duration(generation.silent_partition_ms)} of one partition."
-                )
+            yield (
+                "Before it began, nobody consumed the partitions of the removed members: in sum"
+                f" {duration(generation.silent_partition_ms)} of one partition."
+            )
 
     def ending(self) -> str:
         generation = self._generation
@@ -341,13 +368,21 @@ def _several(cause: Cause, triggers: list[Trigger], names: Names) -> str:
     return f"{names.listed(members, SAME_CAUSES_NAMED)} {_SEVERAL.get(cause, f'caused it ({cause.value})')}"
 
 
+def _longest(absences: list[Absence]) -> str:
+    """How long the partitions had no owner: `3.1 s`, `up to 3.1 s`."""
+    longest, shortest = max(each.ms for each in absences), min(each.ms for each in absences)
+    return f"up to {duration(longest)}" if duration(longest) != duration(shortest) else duration(longest)
+
+
 def _moved(generation: Generation) -> str:
-    total, moved = generation.partitions or 0, generation.partitions_moved or 0
+    total, moved = generation.partitions_in_all or 0, generation.partitions_moved or 0
     if not total:
         return "It has no partitions to assign." if generation.protocol_type == "consumer" else ""
+    left = generation.without_owner
+    later = f", and {left:,} of them {'has' if left == 1 else 'have'} no owner yet" if left else ""
     if not moved:
-        return f"None of {counted(total, 'partition')} moved."
-    text = f"{moved:,} of {counted(total, 'partition')} moved"
+        return f"None of {counted(total, 'partition')} moved{later}."
+    text = f"{moved:,} of {counted(total, 'partition')} moved{later}"
     needless = generation.moved_needlessly
     if needless is None:
         return f"{text}; how many of them had to is unknown."

@@ -49,7 +49,7 @@ class LogDirectories:
         self.interrupted_moves: dict[TopicPartition, tuple[LogDirectory, Path]] = {}
         """Logs of which the start found a copy that was to replace them: in which directory, and in which folder."""
         self._away: dict[TopicPartition, str] = {}
-        """Logs of which the start found only a copy, with the id of the directory, now offline, that has the log."""
+        """Logs that are in a directory that is offline, with its id, as far as they were seen since the start."""
         self._offline: dict[LogDirectory, Iterator[None]] = {}
         """Those that failed since the start, with what closes them."""
 
@@ -126,7 +126,10 @@ class LogDirectories:
         """A directory of `online` has failed: use it no more. Return its logs that are open, for `close_offline`."""
         self.online.remove(directory)
         del self._by_id[directory.directory_id]
-        self._homes = {key: home for key, home in self._homes.items() if home is not directory}
+        lost = [key for key, home in self._homes.items() if home is directory]
+        for key in lost:
+            # Whatever the metadata says by now: none of them is to begin again elsewhere, empty.
+            self._away[key] = self._homes.pop(key).directory_id
         self._offline[directory] = directory.abandon()
         return directory.logs()
 
@@ -160,7 +163,7 @@ class LogDirectories:
         None if the directory with this id is offline.
         """
         home = self._homes.get((topic, partition))
-        if home is not None:
+        if home is not None or (topic, partition) in self._away:
             return home
         return self._by_id.get(directory_id) if directory_id else self.online[0]
 
@@ -207,6 +210,7 @@ class LogDirectories:
 
     def rename_log(self, topic: str, partition: int) -> list[Path]:
         """Call LogDirectory.rename_log, if the log exists."""
+        self._away.pop((topic, partition), None)
         home = self._homes.get((topic, partition))
         if home is None:
             return []
@@ -263,7 +267,11 @@ class LogDirectories:
         def run() -> None:
             for root in roots:
                 self._fs.flush_directory(root)
-            remove_source(self._fs, folder)
+            try:
+                remove_source(self._fs, folder)
+            except FileNotFoundError:
+                if not log.is_closed:  # its topic was deleted
+                    raise
 
         return run
 

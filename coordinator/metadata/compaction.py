@@ -1,7 +1,7 @@
 """Replaces the metadata log by a snapshot of what it says, when it has grown: at a start and while the server runs.
 
 The snapshot is made of a copy of the image, encoded and written in a thread, and takes the place of all records that it
-stands for (`log/rewrite.py`). Changes go on meanwhile, behind it.
+stands for (`log/rewrite.py`). Changes go on meanwhile, behind it. No fsync is in the event loop.
 """
 
 from collections.abc import Callable, Generator
@@ -64,7 +64,7 @@ class MetadataCompaction:
         """The size of the log below which a snapshot was found to gain too little, or could not be written."""
 
     def check(self) -> None:
-        """Write a snapshot if it is time. To be called after each change."""
+        """Write a snapshot if it is time. To be called after each commit."""
         size_bytes = self._store.log.size_bytes
         if self._is_running or size_bytes <= max(self._log_bytes_max, self._not_below_bytes):
             return
@@ -77,7 +77,8 @@ class MetadataCompaction:
             self._abandon(rewrite, OSError("its offsets are too far apart"))
             return
         self._is_running = True
-        writing = _Writing(rewrite, self._store.image.copy(), self._now_ms())
+        # What it replaces has all changes that were appended, also those that are not committed yet.
+        writing = _Writing(rewrite, self._store.latest_image.copy(), self._now_ms())
         self._threads.run([writing.run], partial(self._written, rewrite, writing))
 
     def _written(self, rewrite: Rewrite, writing: "_Writing", problem: Exception | None) -> None:

@@ -161,7 +161,7 @@ class MetadataImage:
             yield FeatureRecord(name, level, self.features_epoch)
 
     def copy(self) -> "MetadataImage":
-        """Return a copy for `snapshot`: what changes this image does not change it. It is made quickly."""
+        """Return a copy: what changes this image does not change it. It is made quickly."""
         image = MetadataImage()
         for name, value in vars(self).items():
             setattr(image, name, copy(value))  # a Topic never changes

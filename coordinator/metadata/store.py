@@ -1,10 +1,14 @@
-"""The metadata log. A change is appended first, then applied to the image. All of it is replayed at start.
+"""The metadata log. A change is checked, appended, made durable, then applied to the image. A start replays all of it.
+
+There are two images. `image` has what is durable; everybody reads it. `latest_image` also has what is appended and not
+committed yet (`commits.py`). A change is checked against it, so that it can follow the changes before it at once. A
+client that is answered from it would know what a crash takes back, so its answer waits: `when_committed`.
 
 Its records have no keys, so it is not compacted as other logs are: when it has grown, a snapshot of the image takes the
 place of its records (`compaction.py`).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -12,10 +16,12 @@ import msgspec
 
 from _wire.errors import MalformedMessage
 from _wire.records import Record, build_batch, parse_records
-from coordinator.log.errors import LogAppendError
+from coordinator.log.disk_threads import DiskThreads, InLine
+from coordinator.log.errors import LogAppendError, LogFlushError
 from coordinator.log.names import METADATA_LOG, check_topic_name
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.rewrite import batches_of
+from coordinator.metadata.commits import CallSoon, MetadataCommits
 from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.metadata.records import (
     FeatureRecord,
@@ -32,9 +38,6 @@ from coordinator.metadata.records import (
     encode_record,
 )
 
-PRODUCER_IDS_PER_BLOCK: Final = 1000
-"""Producer ids that are reserved at a time, as in Kafka's controller (KIP-730). A crash loses at most this many ids."""
-
 WHAT_TO_DO: Final = "see `coordinator log verify`, and restore the data folder or use `coordinator log repair`"
 
 
@@ -46,25 +49,37 @@ class NewTopic(NamedTuple):
     configs: dict[str, str]
 
 
+Applied = Callable[[], None]
+"""Is called when a change is durable and in the image, before later changes are."""
+
+
+def _nothing() -> None:
+    """Nobody has to know."""
+
+
 class MetadataError(ValueError):
     """The metadata log cannot be read. The message is one line with the offset."""
 
 
 class MetadataStore:
-    """The metadata image and its log. `new_topic_id` returns 16 random bytes."""
+    """The metadata image and its log. `new_topic_id` returns 16 random bytes.
+
+    Each change is committed when its call returns, until `commit_in` is called. All of them may raise LogAppendError:
+    nothing has changed.
+    """
 
     def __init__(self, log: PartitionLog, new_topic_id: Callable[[], bytes]) -> None:
         """Replay the log.
 
         Raises:
             MetadataError: the log or a record cannot be read.
+            LogFlushError: an fsync of what a killed process has left failed.
         """
         self.image = MetadataImage()
         self._log = log
         self._new_topic_id = new_topic_id
-        self._producer_ids: Iterator[int] = iter(())
-        self.on_change: Callable[[], None] = lambda: None
-        """Is called after each change."""
+        self.on_change: Callable[[], None] = _nothing
+        """Is called after each commit."""
         self.on_disk_error: Callable[[Exception, Path], object] = lambda problem, path: None
         """Is called when a change cannot be appended, with the folder of the log."""
         self.place: Callable[[Sequence[NewTopic]], list[list[str]]] = lambda topics: [[] for _ in topics]
@@ -75,6 +90,11 @@ class MetadataStore:
                     self._replay(record)
         except (MalformedMessage, OSError) as problem:
             raise MetadataError(f"{METADATA_LOG} cannot be read: {problem}; {WHAT_TO_DO}") from None
+        # After a kill there may be changes that no flush has covered. Clients are about to see them.
+        log.flush()
+        self.latest_image: Final = self.image.copy()
+        """The image with all changes that were appended. Who answers from it waits: `when_committed`."""
+        self._commits = MetadataCommits(log, self.image.apply, self._committed)
 
     def _replay(self, record: Record) -> None:
         try:
@@ -82,6 +102,9 @@ class MetadataStore:
         except (msgspec.MsgspecError, KeyError, ValueError) as problem:
             reason = f"{problem} does not exist" if isinstance(problem, KeyError) else str(problem)
             raise MetadataError(f"{METADATA_LOG} offset {record.offset}: {reason}; {WHAT_TO_DO}") from None
+
+    def _committed(self) -> None:
+        self.on_change()
 
     @property
     def log(self) -> PartitionLog:
@@ -93,6 +116,40 @@ class MetadataStore:
         """The log end offset of the metadata log."""
         return self._log.log_end_offset
 
+    def commit_in(
+        self,
+        threads: DiskThreads | InLine,
+        call_soon: CallSoon | None,
+        on_flush_failure: Callable[[LogFlushError], None],
+    ) -> None:
+        """Make changes durable in these threads from now on: a change may return before it is committed.
+
+        `on_flush_failure` is called when an fsync failed: the process has to stop. `call_soon` calls back in the next
+        iteration of the event loop; without it, very many changes are applied at once.
+        """
+        self._commits.run_in(threads, call_soon, on_flush_failure)
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether `latest_image` is ahead of `image`."""
+        return self._commits.is_pending
+
+    def when_committed(self, call: Callable[[], None]) -> None:
+        """Call when `image` has all changes that `latest_image` has now; at once if it has. Never if an fsync fails."""
+        self._commits.when_committed(call)
+
+    def finish(self) -> None:
+        """Before a clean stop, after the threads have ended: commit what is left.
+
+        Raises:
+            LogFlushError: an fsync failed.
+        """
+        self._commits.finish()
+
+    def abandon(self) -> None:
+        """Commit nothing any more: the log is closed, or about to be."""
+        self._commits.abandon()
+
     def create_topic(self, name: str, partitions: int, configs: dict[str, str], now_ms: int) -> Topic:
         """Create a topic, which must not exist.
 
@@ -100,17 +157,17 @@ class MetadataStore:
             InvalidTopicName: no topic may have this name.
         """
         self.create_topics([NewTopic(name, partitions, configs)], now_ms)
-        return self.image.topics[name]
+        return self.latest_image.topics[name]
 
     def create_topics(self, topics: Sequence[NewTopic], now_ms: int) -> None:
-        """Create topics, none of which may exist, with one append and one flush.
+        """Create topics, none of which may exist, with one append.
 
         Raises:
             InvalidTopicName: no topic may have one of the names; none was created.
         """
         for topic in topics:
             check_topic_name(topic.name)
-            assert topic.name not in self.image.topics, topic.name
+            assert topic.name not in self.latest_image.topics, topic.name
         if topics:
             placed = zip(topics, self.place(topics), strict=True)
             self._append(
@@ -119,7 +176,7 @@ class MetadataStore:
 
     def add_partitions(self, name: str, partitions: int, now_ms: int) -> None:
         """Give a topic more partitions, so many in all."""
-        topic = self.image.topics[name]
+        topic = self.latest_image.topics[name]
         assert partitions > topic.partitions, (name, partitions)
         (added,) = self.place([NewTopic(name, partitions - topic.partitions, {})])
         directories = [*topic.directories, *added] if added else []
@@ -132,46 +189,47 @@ class MetadataStore:
         for name, ids in moved.items():
             # There may be as many as partitions may be on a node, so each topic has a batch of its own.
             self._append((PartitionDirectoriesRecord(name, ids),), now_ms)
-        if log_directories != self.image.log_directories:
+        if log_directories != self.latest_image.log_directories:
             self._append((LogDirectoriesRecord(dict(log_directories)),), now_ms)
 
-    def change_topic_configs(self, changes: Mapping[str, dict[str, str]], now_ms: int) -> None:
-        """Give topics, which must exist, other configs, with one append and one flush. Name → all that it has then."""
+    def change_topic_configs(
+        self, changes: Mapping[str, dict[str, str]], now_ms: int, applied: Applied = _nothing
+    ) -> None:
+        """Give topics, which must exist, other configs, with one append. Name → all that it has then."""
         if changes:
-            self._append([TopicConfigsRecord(name, configs) for name, configs in changes.items()], now_ms)
+            self._append([TopicConfigsRecord(name, configs) for name, configs in changes.items()], now_ms, applied)
 
-    def remove_topics(self, names: Sequence[str], now_ms: int) -> None:
-        """Remove topics, which must exist, with one append and one flush."""
+    def remove_topics(self, names: Sequence[str], now_ms: int, applied: Applied = _nothing) -> None:
+        """Remove topics, which must exist, with one append."""
         if names:
-            self._append([RemoveTopicRecord(name) for name in names], now_ms)
+            self._append([RemoveTopicRecord(name) for name in names], now_ms, applied)
 
-    def change_quotas(self, records: Sequence[QuotaRecord], now_ms: int) -> None:
-        """Set and remove quotas with one append and one flush."""
+    def change_quotas(self, records: Sequence[QuotaRecord], now_ms: int, applied: Applied = _nothing) -> None:
+        """Set and remove quotas with one append."""
         if records:
-            self._append(records, now_ms)
+            self._append(records, now_ms, applied)
 
     def append_all(self, records: Sequence[MetadataRecord], now_ms: int) -> None:
         """Append records that describe what another server has."""
         self._append(records, now_ms)
 
     def change_features(self, levels: Mapping[str, int], now_ms: int) -> None:
-        """Let features have other levels from now on, with one append and one flush."""
+        """Let features have other levels from now on, with one append."""
         if levels:
-            epoch = self.image.features_epoch + 1
+            epoch = self.latest_image.features_epoch + 1
             self._append([FeatureRecord(name, level, epoch) for name, level in levels.items()], now_ms)
 
-    def allocate_producer_id(self, now_ms: int) -> int:
-        """Return a new producer id. An id is never returned twice, also after a restart."""
-        producer_id: int | None = next(self._producer_ids, None)
-        if producer_id is None:
-            first = self.image.next_producer_id
-            self._append((ProducerIdsRecord(first + PRODUCER_IDS_PER_BLOCK),), now_ms)
-            self._producer_ids = iter(range(first, first + PRODUCER_IDS_PER_BLOCK))
-            producer_id = next(self._producer_ids)
-        return producer_id
+    def reserve_producer_ids(self, count: int, now_ms: int, reserved: Callable[[range], None]) -> None:
+        """Reserve producer ids that were never reserved before; `reserved` gets them when that is durable."""
+        first = self.latest_image.next_producer_id
+        ids = range(first, first + count)
+        self._append((ProducerIdsRecord(ids.stop),), now_ms, lambda: reserved(ids))
 
-    def _append(self, records: Sequence[MetadataRecord], now_ms: int) -> None:
-        """Append, flush and apply records: a change must survive a power loss before a client learns of it."""
+    def _append(self, records: Sequence[MetadataRecord], now_ms: int, applied: Applied = _nothing) -> None:
+        """Append records, and have them committed: a change must survive a power loss before a client learns of it.
+
+        The append is a write to the page cache, in the event loop as that of any other log; only the flush is not.
+        """
         batches = bytearray()
         for values in batches_of([encode_record(record) for record in records]):
             batches += build_batch([(None, value, []) for value in values], timestamp_ms=now_ms)
@@ -180,7 +238,6 @@ class MetadataStore:
         except LogAppendError as problem:
             self.on_disk_error(problem, self._log.folder)
             raise
-        self._log.flush()
         for record in records:
-            self.image.apply(record)
-        self.on_change()
+            self.latest_image.apply(record)
+        self._commits.add(records, applied)

@@ -65,6 +65,8 @@ class Measured:
     oldest_transactions: Callable[[], Iterator[int | None]]
     """`ProducerDirectory.oldest_transactions`."""
     now_ms: Callable[[], int]
+    wall_ms: Callable[[], int]
+    """The time of the records of users."""
     compaction: Compaction
     offline_log_directories: Callable[[], int]
 
@@ -114,7 +116,7 @@ class NodeMetrics:
         census = await self._census.take(self._node.now_ms(), pause)
         logs = await self._audit_log_bytes(pause)
         late = await find_late_transactions(
-            self._node.oldest_transactions, self._transaction_timeout_max_ms, self._node.now_ms(), pause
+            self._node.oldest_transactions, self._transaction_timeout_max_ms, self._node.wall_ms(), pause
         )
         values = [
             *self._of_groups(census),

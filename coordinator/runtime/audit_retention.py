@@ -25,7 +25,7 @@ class AuditRetention:
     def __init__(
         self,
         shards: Sequence[Shard[GroupStateMachine]],
-        request_snapshots: Callable[[Shard[GroupStateMachine], int], None],
+        request_snapshots: Callable[[Shard[GroupStateMachine]], None],
         request_flush: Callable[[PartitionLog], None],
     ) -> None:
         """`request_snapshots` has a new checkpoint of a shard written; `request_flush` has a log flushed soon."""
@@ -35,7 +35,7 @@ class AuditRetention:
         self._durable_checkpoints: dict[int, int] = {}
         """Partition → start of the last checkpoint that is known to be on stable storage."""
 
-    def retained_from(self, log: PartitionLog, now_ms: int) -> int:
+    def retained_from(self, log: PartitionLog, wall_ms: int) -> int:
         """Return the offset before which a log of the audit topic may be deleted.
 
         If that is less than `retention.ms` and `retention.bytes` allow, a new checkpoint is requested, so that a later
@@ -45,9 +45,9 @@ class AuditRetention:
         Raises:
             OSError: a segment cannot be rolled, or the time at which it was written cannot be read.
         """
-        if log.segments and _spans_too_much(log, now_ms):
+        if log.segments and _spans_too_much(log, wall_ms):
             log.roll()
-        shard, offset = self._shards[log.partition], retained_from(log, now_ms)
+        shard, offset = self._shards[log.partition], retained_from(log, wall_ms)
         if offset <= log.log_start_offset or not shard.is_active or shard.is_in_flight or shard.failed_keys.by_key:
             return log.log_start_offset
         audit = shard.machine.audit
@@ -59,11 +59,11 @@ class AuditRetention:
             self._request_flush(log)
         durable = self._durable_checkpoints.get(log.partition, log.log_start_offset)
         if durable < offset and audit.checkpoint_offset < offset:
-            self._request_snapshots(shard, now_ms)
+            self._request_snapshots(shard)
         return min(offset, max(durable, log.log_start_offset))
 
 
-def _spans_too_much(log: PartitionLog, now_ms: int) -> bool:
+def _spans_too_much(log: PartitionLog, wall_ms: int) -> bool:
     """Whether the active segment of an audit log spans so much that it would delay the retention.
 
     With the default segment.bytes and segment.ms a segment would span more than most retentions.
@@ -71,5 +71,5 @@ def _spans_too_much(log: PartitionLog, now_ms: int) -> bool:
     active, config = log.segments[-1], log.config
     if not active.size_bytes:
         return False
-    is_old = 0 <= config.retention_ms <= SEGMENTS_PER_RETENTION * (now_ms - active.first_timestamp_ms)
+    is_old = 0 <= config.retention_ms <= SEGMENTS_PER_RETENTION * (wall_ms - active.first_timestamp_ms)
     return is_old or 0 <= config.retention_bytes <= SEGMENTS_PER_RETENTION * active.size_bytes

@@ -17,6 +17,7 @@ from coordinator.runtime.interfaces import AuditRecord
 from coordinator.runtime.shard import Shard
 from coordinator.runtime.timer_keys import AuditCheckpointFileKey, AuditSnapshotKey, CommitReportKey, HeldAuditKey
 from coordinator.timers.wheel import TimerWheel
+from coordinator.wall_time import ONE_CLOCK, WallTime
 
 SNAPSHOT_INTERVAL_MS_MAX: Final = 7 * 24 * 3600 * 1000 // 2
 """The longest time between two snapshots of a live group: half of Kafka's default of `retention.ms`."""
@@ -55,6 +56,7 @@ class AuditSchedule:
         checkpoints: AuditCheckpoints,
         submit: Callable[[Shard[GroupStateMachine], AuditWrite], None],
         mark_dirty: Callable[[Shard[GroupStateMachine]], None],
+        wall: WallTime = ONE_CLOCK,
     ) -> None:
         """`submit` queues a write before all others of a shard. `mark_dirty` has a shard drained."""
         self._wheel = wheel
@@ -62,12 +64,13 @@ class AuditSchedule:
         """The interval of the reports."""
         self._linger_ms = config[GROUP_AUDIT_LINGER_MS]
         self._mark_dirty = mark_dirty
+        self._wall = wall
         self._checkpoints = checkpoints
         self._submit = submit
         self._reports: dict[int, CommitReport] = {}
         self._waiting: dict[int, Shard[GroupStateMachine]] = {}
         """Partitions that need snapshots; one slice of the first one is written per millisecond."""
-        self._served: set[int] = set()
+        self.writing: set[int] = set()
         """Those of them with a queued slice."""
         self._holding: list[Shard[GroupStateMachine]] = []
         """Shards that hold audit records back."""
@@ -90,24 +93,19 @@ class AuditSchedule:
             self._wheel.cancel(self._reports[shard.partition].timer)
         self._start_interval(shard, now_ms, shard.store.offsets_end_offset, now_ms)
         self._waiting.pop(shard.partition, None)
-        self._served.discard(shard.partition)
+        self.writing.discard(shard.partition)
         self._note_checkpoint(shard, now_ms)
         self._want_snapshots_by_age(shard, now_ms)
         if shard.machine.audit.is_checkpoint_due:
             self._want_snapshots(shard, now_ms)
 
-    @property
-    def is_writing(self) -> bool:
-        """Whether snapshots are queued on some shard."""
-        return bool(self._served)
-
     def drained(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
-        """All queued operations of a shard are appended. Call it if a checkpoint is due, or while `is_writing`."""
+        """All queued operations of a shard are appended. Call it if a checkpoint is due, or if it is in `writing`."""
         if not shard.is_active:
             return
         is_due = shard.machine.audit.is_checkpoint_due
-        if shard.partition in self._served:
-            self._served.remove(shard.partition)
+        if shard.partition in self.writing:
+            self.writing.remove(shard.partition)
             if not is_due:
                 del self._waiting[shard.partition]
                 self._note_checkpoint(shard, now_ms)
@@ -168,7 +166,8 @@ class AuditSchedule:
 
     def _want_snapshots_by_age(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
         """Request snapshots if they would be due before the next check, which is one interval later."""
-        if shard.machine.audit.checkpoint_ms + snapshot_interval_ms(shard) <= now_ms + self._interval_ms:
+        next_check_ms = self._wall.at(now_ms) + self._interval_ms
+        if shard.machine.audit.checkpoint_ms + snapshot_interval_ms(shard) <= next_check_ms:
             self._want_snapshots(shard, now_ms)
 
     def _want_snapshots(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
@@ -182,7 +181,7 @@ class AuditSchedule:
         while self._waiting:
             shard = next(iter(self._waiting.values()))
             if shard.is_active:
-                self._served.add(shard.partition)
+                self.writing.add(shard.partition)
                 self._submit(shard, AuditWrite(shard.machine.audit.write_snapshots))
                 self._want_snapshots(shard, now_ms)
                 return

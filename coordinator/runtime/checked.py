@@ -32,6 +32,7 @@ from coordinator.runtime.group_state_machine import GroupStateMachine
 from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.interfaces import Store
 from coordinator.runtime.sessions import SessionTable
+from coordinator.wall_time import ONE_CLOCK, WallTime
 
 SWITCH: Final = "COORDINATOR_DEBUG"
 """The environment variable that arms the checks: 1 is on; 0, nothing or absent is off."""
@@ -45,17 +46,19 @@ def checks_are_armed() -> bool:
     return os.environ.get(SWITCH, "0") not in ("", "0")
 
 
-def make_state_machine(audit: AuditProjector, sessions: SessionTable, timers: GroupTimers) -> GroupStateMachine:
+def make_state_machine(
+    audit: AuditProjector, sessions: SessionTable, timers: GroupTimers, wall: WallTime = ONE_CLOCK
+) -> GroupStateMachine:
     """The state machine of a shard; one that checks itself if the checks are armed."""
     kind = CheckedStateMachine if checks_are_armed() else GroupStateMachine
-    return kind(audit, sessions, timers)
+    return kind(audit, sessions, timers, wall)
 
 
 class CheckedStateMachine(GroupStateMachine):
     """Checks that decisions change nothing, and that records, sessions and timers fit the group after each of them."""
 
-    def __init__(self, audit: AuditProjector, sessions: SessionTable, timers: GroupTimers) -> None:
-        super().__init__(audit, sessions, timers)
+    def __init__(self, audit: AuditProjector, sessions: SessionTable, timers: GroupTimers, wall: WallTime) -> None:
+        super().__init__(audit, sessions, timers, wall)
         self._stored_groups = StoredGroups()
         """What a restart would load if all records were appended by now."""
         self._stored_again = StoredGroups()

@@ -71,7 +71,9 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
         self._deleted_topics = DeletedTopics(environment.topics.names)
         self._checks: dict[int, int] = {}
         """Partition → number on the wheel of its next check of the age of offsets."""
-        self.audit = AuditSchedule(wheel, environment.config, checkpoints, self._submit_first, self._mark_dirty)
+        self.audit = AuditSchedule(
+            wheel, environment.config, checkpoints, self._submit_first, self._mark_dirty, environment.wall
+        )
         self._announcement: CoordinatorEvent | None = None
         """To be written when the first partition is loaded."""
         self._serve(shards)
@@ -112,12 +114,13 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
                 self.enqueue_for_shard(operations.FORGET_TOPICS, shard.partition, gone, self._internal_context())
 
     def _drained(self, shard: Shard[GroupStateMachine], now_ms: int) -> None:
-        if shard.store.holds_audit:
+        if shard.store.held_audit:
             self.audit.held(shard, now_ms)
-        if shard.is_idle:
+        writes_snapshots = shard.machine.audit.is_checkpoint_due or self.audit.writing
+        if (writes_snapshots or self._deleted_topics.partitions) and shard.is_idle:
             if shard.partition in self._deleted_topics.partitions:
                 self._deleted_topics.forgotten(shard.partition)
-            if shard.machine.audit.is_checkpoint_due or self.audit.is_writing:
+            if writes_snapshots:
                 self.audit.drained(shard, now_ms)
         if self._addresses is not None and self._addresses.excess:
             self._give_up(self._addresses.take_excess())

@@ -25,6 +25,7 @@ from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.interfaces import AuditRecord, Store
 from coordinator.runtime.sessions import SessionTable
 from coordinator.runtime.transition_log import log_transition
+from coordinator.wall_time import ONE_CLOCK, WallTime
 
 GROUPS_PER_STEP: Final = 100
 """Loaded groups whose sessions begin in one step: half a millisecond if they have a few members each."""
@@ -51,7 +52,10 @@ class ClassicGroups(Mapping[str, ClassicGroup]):
 class GroupStateMachine:
     """Groups by group id, with their sessions, their timers and their audit."""
 
-    def __init__(self, audit: AuditProjector, sessions: SessionTable, timers: GroupTimers) -> None:
+    def __init__(
+        self, audit: AuditProjector, sessions: SessionTable, timers: GroupTimers, wall: WallTime = ONE_CLOCK
+    ) -> None:
+        self._wall = wall
         self.groups: dict[str, Group] = {}
         self.audit = audit
         self._in_transaction = GroupsInTransaction()
@@ -72,12 +76,12 @@ class GroupStateMachine:
         return len(self.groups)
 
     def decide(self, queued: QueuedOperation) -> Decision:
-        return queued.operation.decide(self._target(queued), queued.request, queued.context)
+        key = queued.key
+        target = self._target_of_all(queued) if key is None else self.groups.get(key)
+        return queued.operation.decide(target, queued.request, queued.context)
 
-    def _target(self, queued: QueuedOperation) -> Group | Mapping[str, Group] | None:
-        """What the operation is about (`Scope`)."""
-        if queued.key is not None:
-            return self.groups.get(queued.key)
+    def _target_of_all(self, queued: QueuedOperation) -> Mapping[str, Group]:
+        """What an operation over the whole shard is about (`Scope`)."""
         if queued.operation.scope is Scope.TRANSACTION:
             producer_id = queued.request.producer.producer_id
             return self._in_transaction.of(producer_id, self.groups)
@@ -175,10 +179,11 @@ class GroupStateMachine:
     def finish_loading(
         self, now_ms: int, store: Store, cause: Cause | None
     ) -> Generator[None, None, list[AuditRecord]]:
-        return self.audit.resume(ClassicGroups(self._loading.groups), now_ms, store.audit_end_offset, cause)
+        at_ms = self._wall.at(now_ms)
+        return self.audit.resume(ClassicGroups(self._loading.groups), at_ms, store.audit_end_offset, cause)
 
     def write_audit(self, audit_write: AuditWrite, now_ms: int) -> list[AuditRecord]:
-        return audit_write.write(ClassicGroups(self.groups), now_ms)
+        return audit_write.write(ClassicGroups(self.groups), self._wall.at(now_ms))
 
     def activate(self, now_ms: int) -> Iterator[None]:
         self.groups, self._loading = self._loading.groups, StoredGroups()
@@ -219,7 +224,7 @@ class GroupStateMachine:
             self.groups[key] = group
             self._in_transaction.add_group(group)
             self._start_sessions(group.classic, now_ms)
-        batch.audit.extend(self._rebuild.audit(key, now_ms))
+        batch.audit.extend(self._rebuild.audit(key, self._wall.at(now_ms)))
 
     def end_rebuild(self) -> None:
         self._rebuild = None

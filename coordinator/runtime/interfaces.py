@@ -41,8 +41,8 @@ class Store(Protocol):
         """
 
     @property
-    def holds_audit(self) -> bool:
-        """Whether audit records are held back."""
+    def held_audit(self) -> Sequence[AuditRecord]:
+        """Audit records that are held back."""
 
     def write_held_audit(self, now_ms: int) -> None:
         """Append the audit records that are held back. Raises StoreError."""

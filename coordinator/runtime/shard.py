@@ -217,7 +217,7 @@ class Shard(Generic[Machine]):
 
         When that fails the state is FAILED, and the caller loads the partition again after a while.
         """
-        if not self.is_active:
+        if self.state is not ShardState.ACTIVE:
             return 0 if self._is_activating else self._refuse_all()
         if self._in_flight is not None:
             return 0

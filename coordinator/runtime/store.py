@@ -18,6 +18,7 @@ from coordinator.log.partition_log import REPLAY_BYTES, PartitionLog
 from coordinator.log.segment import PrebuiltBatch
 from coordinator.runtime.audit_checkpoints import AuditCheckpoints
 from coordinator.runtime.interfaces import AppendMeter, AuditRecord, StoreError
+from coordinator.wall_time import ONE_CLOCK, WallTime
 
 NO_PRODUCER: Final = Producer(-1, -1)
 
@@ -47,6 +48,7 @@ class LogStore:
         meter: AppendMeter | None = None,
         when_durable: Callable[[Callable[[None], None]], None] | None = None,
         is_disk_failure: Callable[[PartitionLog, Exception], bool] = lambda log, problem: False,
+        wall: WallTime = ONE_CLOCK,
     ) -> None:
         """`compression` is the codec for `__consumer_offsets`, by its name in `_wire/compression.py`.
 
@@ -70,11 +72,12 @@ class LogStore:
         self._audit_compression = audit_compression
         self._audit_chain = audit_chain
         self._is_lingering = is_lingering
-        self._held: list[AuditRecord] = []
+        self.held_audit: list[AuditRecord] = []
         """Audit records that are not appended yet. A kill loses them, and what they report of the groups with them."""
         self._meter = meter
         self._when_durable = when_durable
         self._is_disk_failure = is_disk_failure
+        self._wall = wall
         self._writing = offsets
         """The log that was written last, or could not be."""
         self._last_hash: bytes | None = None
@@ -84,7 +87,8 @@ class LogStore:
     def batch_bytes_max(self) -> int:
         """`max.message.bytes` of `__consumer_offsets`, or the size of a segment if that is smaller."""
         config = self._offsets.config
-        return min(config.max_message_bytes, config.segment_bytes)
+        message, segment = config.max_message_bytes, config.segment_bytes
+        return message if message < segment else segment
 
     def append(
         self,
@@ -98,42 +102,39 @@ class LogStore:
         The audit comes first. So the audit may have events of a batch that then fails (a load voids them), but it never
         lacks events that are stored.
         """
-        if self._held or (self._is_lingering and not stored):
-            self._held += audit
-            if not stored and len(self._held) < HELD_MAX:
+        if self.held_audit or (self._is_lingering and not stored):
+            self.held_audit += audit
+            if not stored and len(self.held_audit) < HELD_MAX:
                 completed(None)
                 return
-            audit, self._held = self._held, []
+            audit, self.held_audit = self.held_audit, []
         problem = self._append(audit, stored, now_ms)
         if self._when_durable is None or problem is not None:
             completed(problem)
         else:
             self._when_durable(completed)
 
-    @property
-    def holds_audit(self) -> bool:
-        return bool(self._held)
-
     def write_held_audit(self, now_ms: int) -> None:
-        audit, self._held = self._held, []
+        audit, self.held_audit = self.held_audit, []
         if audit and (problem := self._append(audit, (), now_ms)) is not None:
             raise problem
 
     def drop_held_audit(self) -> None:
-        self._held = []
+        self.held_audit = []
 
     def _append(self, audit: list[AuditRecord], stored: Sequence[Stored], now_ms: int) -> StoreError | None:
         """Write to both logs; return what failed."""
         problem: StoreError | None = None
+        at_ms = now_ms + self._wall.step_ms
         if self._meter is not None:
             self._meter.begin()
         try:
             if audit and self._audit_chain:
                 audit = self._chained(audit)
             if audit:
-                self._write(self._audit, self._build_audit(audit, self._audit.log_end_offset, now_ms), now_ms)
+                self._write(self._audit, self._build_audit(audit, self._audit.log_end_offset, at_ms), at_ms)
             if stored:
-                self._write(self._offsets, self._build_all(stored, now_ms), now_ms)
+                self._write(self._offsets, self._build_all(stored, at_ms), at_ms)
         except (LogAppendError, RecordListTooLarge) as error:
             problem = StoreError(str(error), is_told=self._is_disk_failure(self._writing, error))
             self._last_hash = None
@@ -215,33 +216,33 @@ class LogStore:
             return False
         return self._checkpoints.note(self._audit.partition, offset)
 
-    def _build_all(self, stored: Sequence[Stored], now_ms: int) -> list[PrebuiltBatch]:
+    def _build_all(self, stored: Sequence[Stored], at_ms: int) -> list[PrebuiltBatch]:
         built: list[PrebuiltBatch] = []
         for each in stored:
             base_offset = built[-1].last_offset + 1 if built else self._offsets.log_end_offset
             if isinstance(each, TransactionMarker):
                 end = EndTxnMarker(each.committed, each.coordinator_epoch)
-                built.append(self._build([end.as_record()], base_offset, each.producer, now_ms, is_control=True))
+                built.append(self._build([end.as_record()], base_offset, each.producer, at_ms, is_control=True))
             else:
-                built.append(self._build(each.records, base_offset, each.producer, now_ms, self._compression))
+                built.append(self._build(each.records, base_offset, each.producer, at_ms, self._compression))
         return built
 
-    def _build_audit(self, audit: Sequence[AuditRecord], base_offset: int, now_ms: int) -> list[PrebuiltBatch]:
+    def _build_audit(self, audit: Sequence[AuditRecord], base_offset: int, at_ms: int) -> list[PrebuiltBatch]:
         """Build one record batch, or several by halving until each fits into a segment."""
         is_small = len(audit) == 1 and len(audit[0][1]) < COMPRESSED_BYTES_MIN
-        built = self._build(audit, base_offset, None, now_ms, "none" if is_small else self._audit_compression)
+        built = self._build(audit, base_offset, None, at_ms, "none" if is_small else self._audit_compression)
         if len(built.data) <= self._audit.config.segment_bytes or len(audit) == 1:
             return [built]
         half = len(audit) // 2
-        first = self._build_audit(audit[:half], base_offset, now_ms)
-        return first + self._build_audit(audit[half:], base_offset + half, now_ms)
+        first = self._build_audit(audit[:half], base_offset, at_ms)
+        return first + self._build_audit(audit[half:], base_offset + half, at_ms)
 
     def _build(
         self,
         records: Sequence[StoredRecord] | Sequence[AuditRecord],
         base_offset: int,
         producer: Producer | None,
-        now_ms: int,
+        at_ms: int,
         compression: str = "none",
         is_control: bool = False,
     ) -> PrebuiltBatch:
@@ -250,7 +251,7 @@ class LogStore:
         batch = build_batch(
             records,
             base_offset=base_offset,
-            timestamp_ms=now_ms,
+            timestamp_ms=at_ms,
             compression=compression,
             producer_id=producer_id,
             producer_epoch=producer_epoch,
@@ -260,14 +261,14 @@ class LogStore:
         )
         return PrebuiltBatch(batch, base_offset + len(records) - 1)
 
-    def _write(self, log: PartitionLog, batches: list[PrebuiltBatch], now_ms: int) -> None:
+    def _write(self, log: PartitionLog, batches: list[PrebuiltBatch], at_ms: int) -> None:
         """In one piece as far as it fits into a segment: a disk that fails leaves all of a piece or nothing."""
         self._writing = log
         if len(batches) == 1:
-            log.append_prebuilt(batches, now_ms)
+            log.append_prebuilt(batches, at_ms)
         else:
             for piece in _pieces(batches, log.config.segment_bytes):
-                log.append_prebuilt(piece, now_ms)
+                log.append_prebuilt(piece, at_ms)
         self._appended(log)
 
     def _batches(self, log: PartitionLog, from_offset: int) -> Iterator[tuple[BatchHeader, list[Record]]]:

@@ -78,9 +78,10 @@ def make_group_coordinator(
             meter=None if metrics is None else metrics.runtime.appends,
             when_durable=when_durable,
             is_disk_failure=partitions.is_disk_failure,
+            wall=environment.wall,
         )
         audit = AuditProjector(config[NODE_ID], coordinator_epoch, cluster=partitions)
-        machine = make_state_machine(audit, sessions, timers)
+        machine = make_state_machine(audit, sessions, timers, environment.wall)
         shards.append(make_shard(index, machine, store, pending))
     return GroupCoordinator(shards, wheel, timers, sessions, environment, checkpoints, request_iteration)
 
@@ -128,9 +129,10 @@ def make_transaction_coordinator(
             load_bytes,
             when_durable,
             partitions.is_disk_failure,
+            environment.wall,
         )
         machine = TransactionStateMachine(
-            wheel, addresses.transactional_ids, partial(getattr, store, "batch_bytes_max")
+            wheel, addresses.transactional_ids, partial(getattr, store, "batch_bytes_max"), environment.wall
         )
         return Shard(index, machine, store, pending)
 

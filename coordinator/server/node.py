@@ -54,6 +54,7 @@ from coordinator.logger import logger
 from coordinator.metadata.compaction import AtOnce, MetadataCompaction
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.leadership import Leadership, SingleNode
+from coordinator.metadata.producer_ids import ProducerIds
 from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.audit_checkpoints import AuditCheckpoints
 from coordinator.runtime.audit_retention import AuditRetention
@@ -73,12 +74,13 @@ from coordinator.server.rejection_log import RejectionLog
 from coordinator.server.request_dispatcher import RequestDispatcher
 from coordinator.server.slow_peers import SlowPeers
 from coordinator.server.throttling import Throttling
-from coordinator.server.wall_clock import WallClockWatch
+from coordinator.server.wall_clock import WallClockWatch, log_step
 from coordinator.timers.clock import Clock
 from coordinator.timers.system_clock import SystemClock, wall_clock_ms
 from coordinator.timers.wheel import TimerWheel
 from coordinator.transactions.coordinator import TransactionCoordinator
 from coordinator.transactions.partition_adder import PartitionAdder
+from coordinator.wall_time import WallTime
 
 if TYPE_CHECKING:
     from coordinator.admin.port import AdminPort
@@ -126,8 +128,10 @@ class Node:
         self._clock: Clock = SystemClock() if testing is None else testing.clock
         loop = asyncio.get_running_loop()
         self._wall_ms: Callable[[], int] = wall_clock_ms if testing is None else testing.clock.now_ms
+        self._wall = WallTime(self._wall_ms, log_step)
         self._wheel = TimerWheel(self._clock.now_ms())
         self.scheduler = LoopScheduler(loop, self._wheel, self._clock.now_ms)
+        self._wall_clock = WallClockWatch(self.scheduler, self._wall)
         self._slices = Slices(loop.call_soon)
         self.failure: asyncio.Future[LogError] = loop.create_future()
         """Done when the process must end without a stop.
@@ -180,7 +184,10 @@ class Node:
     async def _start(self, config: Config) -> None:
         now_ms, wall_ms, wheel, slices = self._clock.now_ms, self._wall_ms, self._wheel, self._slices
         notifier = AppendNotifier(self.scheduler.request_iteration)
-        metadata = MetadataStore(self._directories.open_metadata_log(LogConfig()), lambda: uuid.uuid4().bytes)
+        self._metadata = metadata = MetadataStore(
+            self._directories.open_metadata_log(LogConfig()), lambda: uuid.uuid4().bytes
+        )
+        producer_ids = ProducerIds(metadata)
         self._compact_metadata(metadata, slices)
         partitions, failures = self._open_partitions(metadata, notifier, slices)
         await self._recover_large_logs(partitions)
@@ -188,7 +195,7 @@ class Node:
         topics.create_internal_topics(now_ms())
         pending = PendingRequests()
         sessions = SessionTable(wheel, random.SystemRandom().getrandbits(64))
-        environment = self._make_environment(metadata, sessions)
+        environment = self._make_environment(metadata.image, producer_ids, sessions)
         self._drain_meter = (
             None if self._metrics is None else self._metrics.drain_meter(self.scheduler.request_iteration)
         )
@@ -220,6 +227,7 @@ class Node:
             cluster_id=self._directories.cluster_id,
             metadata=metadata,
             image=metadata.image,
+            producer_ids=producer_ids,
             leadership=self._leadership,
             partitions=partitions,
             topics=topics,
@@ -250,6 +258,7 @@ class Node:
         self._load_groups(partitions)
         self.parts.start_transactions()
         self._make_listeners(self.parts, environment, quick_sessions)
+        self._commit_metadata_in_threads(metadata)
         await self._load_before_listening(now_ms)
         await self._listeners.open()
         if self._admin is not None and self._metrics is not None:
@@ -292,7 +301,6 @@ class Node:
             self.scheduler,
             call_soon,
             now_ms,
-            self._fail,
             self._config[REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND],
         )
         partitions.on_delete = self._replica_moves.topic_deleted
@@ -306,14 +314,15 @@ class Node:
     def _when_durable(self) -> Callable[[Callable[[None], None]], None] | None:
         return self._flusher.when_durable if self._flusher.is_durable_only else None
 
-    def _make_environment(self, metadata: MetadataStore, sessions: SessionTable) -> Environment:
+    def _make_environment(self, image: MetadataImage, producer_ids: ProducerIds, sessions: SessionTable) -> Environment:
         return Environment(
             self._config,
-            metadata.image,
+            image,
             sessions,
             _new_id,
             addresses=AddressLimits(self._config),
-            new_producer_id=partial(self._new_producer_id, metadata),
+            new_producer_id=producer_ids.allocate,
+            wall=self._wall,
         )
 
     def _start_groups(
@@ -365,6 +374,7 @@ class Node:
         """What is done at the end of an iteration of the loop, in this order, and when timers are due."""
         scheduler, meter = self.scheduler, self._drain_meter
         drain = parts.coordinator.drain
+        scheduler.on_iteration_end(self._wall.follow)
         scheduler.on_iteration_end(parts.transactions.drain)
         scheduler.on_iteration_end(drain if meter is None else meter.timed(drain))
         scheduler.on_iteration_end(parts.flusher.commit)
@@ -380,12 +390,15 @@ class Node:
 
     def _start_retention(self, image: MetadataImage, partitions: Partitions) -> None:
         flusher, groups = self._flusher, self._coordinator
-        audit = AuditRetention(groups.shards, groups.audit.request_snapshots, flusher.request_flush)
+        now_ms = self._clock.now_ms
+        audit = AuditRetention(
+            groups.shards, lambda shard: groups.audit.request_snapshots(shard, now_ms()), flusher.request_flush
+        )
         store_start_offsets = flusher.store_log_start_offsets
         retention = Retention(
             image, partitions, self._config, self.scheduler, store_start_offsets, self._wall_ms, audit.retained_from
         )
-        retention.start(self._clock.now_ms())
+        retention.start(now_ms())
         self.scheduler.on_due(retention.due)
 
     def _make_listeners(self, parts: NodeContext, environment: Environment, sessions: SessionTable) -> None:
@@ -395,10 +408,9 @@ class Node:
         limits = ConnectionLimits(config, self.scheduler)
         slow_peers = SlowPeers(config, self.scheduler, now_ms)
         self._rejections = RejectionLog(self.scheduler, now_ms)
-        wall_clock = WallClockWatch(self.scheduler, now_ms, self._wall_ms)
         if self._testing is None:  # a test has one clock for both
-            wall_clock.start()
-        for due in (limits.due, slow_peers.due, self._rejections.due, parts.throttling.due, wall_clock.due):
+            self._wall_clock.start(now_ms())
+        for due in (limits.due, slow_peers.due, self._rejections.due, parts.throttling.due, self._wall_clock.due):
             self.scheduler.on_due(due)
         self.dispatcher = RequestDispatcher(
             self.table,
@@ -441,6 +453,13 @@ class Node:
         # A disk in memory is not safe for several threads.
         metadata.on_change = compaction(slices, self._disk_threads if self._testing is None else InLine()).check
 
+    def _commit_metadata_in_threads(self, metadata: MetadataStore) -> None:
+        """Before clients come: from now on no fsync of the metadata log is in the event loop."""
+        if self._testing is None:
+            metadata.commit_in(self._disk_threads, asyncio.get_running_loop().call_soon, self._fail)
+        else:  # a disk in memory is not safe for several threads
+            metadata.commit_in(InLine(), None, self._fail)
+
     async def _load_before_listening(self, now_ms: Callable[[], int]) -> None:
         """Give short loads the time to end, so that nobody who comes at once is told to try again later."""
         until = monotonic() + LOADED_BEFORE_LISTENING_SECONDS
@@ -466,13 +485,6 @@ class Node:
         self._cleaner.start()
         self.scheduler.on_due(self._cleaner.due)
 
-    def _new_producer_id(self, metadata: MetadataStore, now_ms: int) -> int:
-        try:
-            return metadata.allocate_producer_id(now_ms)
-        except LogFlushError as problem:
-            self._fail(problem)
-            raise
-
     def _measure(
         self,
         metrics: "NodeMetrics",
@@ -495,6 +507,7 @@ class Node:
                 transactions=self.parts.transactions.counts,
                 oldest_transactions=self._producers.oldest_transactions,
                 now_ms=self._clock.now_ms,
+                wall_ms=self._wall_ms,
                 compaction=self._cleaner.counts,
                 offline_log_directories=lambda: len(self._directories.offline_paths()),
             )
@@ -510,6 +523,7 @@ class Node:
         for connection in list(self.dispatcher.connections):
             connection.close()
         self._cleaner.stop_thread()
+        self._metadata.abandon()
         self._disk_threads.stop(wait=False)
         self._compression_threads.stop(wait=False)
         self._directories.close(clean=False)
@@ -555,9 +569,13 @@ class Node:
         self._compression_threads.stop(wait=False)
         self._replica_moves.stop()
         failure = self._disk_threads.stop()
-        if isinstance(failure, LogFlushError):
+        try:
+            if isinstance(failure, LogFlushError):
+                raise failure
+            self._metadata.finish()
+        except LogFlushError:
             self._directories.close(clean=False)
-            raise failure
+            raise
         self._replica_moves.close()
         self._flusher.finish()
         self._coordinator.stop(self._clock.now_ms(), stopped)

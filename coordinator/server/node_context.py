@@ -19,6 +19,7 @@ from coordinator.config.settings import Config
 from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.leadership import Leadership
+from coordinator.metadata.producer_ids import ProducerIds
 from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.group_coordinator import GroupCoordinator
 from coordinator.server.dispatch import Handler
@@ -44,7 +45,8 @@ class NodeContext:
     cluster_id: str
     metadata: MetadataStore
     image: MetadataImage
-    """That of the store."""
+    """That of the store, with what is durable. A request that changes it is checked against `metadata.latest_image`."""
+    producer_ids: ProducerIds
     leadership: Leadership
     partitions: Partitions
     topics: Topics

@@ -111,10 +111,11 @@ class RequestDispatcher:
         except MalformedMessage as problem:
             connection.reject(str(problem))
             return
+        client_id = header.client_id or ""
         call = connection.call = RequestContext(
             None,
             version,
-            kept_client_id(header),
+            client_id if len(client_id) <= CLIENT_ID_CHARACTERS_MAX else cut(client_id),
             connection.client_host,
             self._environment,
             0,
@@ -184,7 +185,7 @@ class RequestDispatcher:
         if route is None:
             connection.reject(f"API key {header.api_key} is not served")
         elif header.api_key == ApiVersionsRequest.API_KEY:
-            client_id, correlation_id = kept_client_id(header), header.correlation_id
+            client_id, correlation_id = cut(header.client_id or ""), header.correlation_id
             connection.call = RequestContext(
                 None,
                 0,
@@ -206,9 +207,6 @@ class RequestDispatcher:
         return call.route.error_response(call.request, error, call.api_version)
 
 
-def kept_client_id(header: RequestHeader) -> str:
+def cut(client_id: str) -> str:
     """The client id of a request as groups, quotas and the audit know it: Kafka accepts longer ones, too."""
-    client_id = header.client_id
-    if not client_id:
-        return ""
-    return client_id if len(client_id) <= CLIENT_ID_CHARACTERS_MAX else client_id[:CLIENT_ID_CHARACTERS_MAX]
+    return client_id[:CLIENT_ID_CHARACTERS_MAX]

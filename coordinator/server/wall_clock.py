@@ -1,15 +1,14 @@
-"""Logs that the wall clock of the system was set, or that the system was suspended."""
+"""Follows the wall clock while no requests come, and logs that it was set or that the system was suspended."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from coordinator.logger import logger
 from coordinator.server.loop_scheduler import LoopScheduler
+from coordinator.wall_time import WallTime
 
 CHECK_INTERVAL_MS: Final = 10_000
-STEP_MS: Final = 1_000
-"""A change that is logged. Smaller ones are those of a clock that NTP slews."""
+STEP_LINE: Final = "the wall clock was set; records and events have the new time, deadlines stay"
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,26 +16,23 @@ class WallClockKey:
     """The timer of the next check."""
 
 
+def log_step(step_ms: int) -> None:
+    logger.warning(STEP_LINE, step_ms=step_ms)
+
+
 class WallClockWatch:
-    """Compares the time of records with that of deadlines."""
+    """Has the wall clock followed at least every `CHECK_INTERVAL_MS`."""
 
-    def __init__(self, scheduler: LoopScheduler, now_ms: Callable[[], int], wall_ms: Callable[[], int]) -> None:
+    def __init__(self, scheduler: LoopScheduler, wall: WallTime) -> None:
         self._scheduler = scheduler
-        self._now_ms = now_ms
-        self._wall_ms = wall_ms
-        self._ahead_ms = wall_ms() - now_ms()
-        """How far the wall clock was ahead at the last check."""
+        self._wall = wall
 
-    def start(self) -> None:
+    def start(self, now_ms: int) -> None:
         """Start the timer of the next check."""
-        self._scheduler.start(WallClockKey(), self._now_ms() + CHECK_INTERVAL_MS)
+        self._scheduler.start(WallClockKey(), now_ms + CHECK_INTERVAL_MS)
 
     def due(self, key: object, now_ms: int) -> None:
-        """Log a step of the wall clock since the last check, if this is the timer for it."""
-        if not isinstance(key, WallClockKey):
-            return
-        ahead_ms = self._wall_ms() - self._now_ms()
-        step_ms, self._ahead_ms = ahead_ms - self._ahead_ms, ahead_ms
-        if abs(step_ms) >= STEP_MS:
-            logger.warning("the wall clock was set; records have the new time, deadlines stay", step_ms=step_ms)
-        self.start()
+        """Check, if this is the timer for it."""
+        if isinstance(key, WallClockKey):
+            self._wall.follow(now_ms)
+            self.start(now_ms)

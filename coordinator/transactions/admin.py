@@ -18,6 +18,7 @@ from coordinator.core.decision import Decision, OperationContext
 from coordinator.patterns import Pattern
 from coordinator.transactions.decisions import decided
 from coordinator.transactions.states import TransactionState
+from coordinator.transactions.stored import moved_by
 from coordinator.transactions.transaction import Transaction
 
 STATES_BY_NAME: Final = {state.kafka_name: state for state in TransactionState}
@@ -33,7 +34,7 @@ def describe(transaction: Transaction | None, transactional_id: str, context: Op
         transactional_id=transactional_id,
         transaction_state=transaction.state.kafka_name,
         transaction_timeout_ms=transaction.timeout_ms,
-        transaction_start_time_ms=transaction.started_ms,
+        transaction_start_time_ms=moved_by(transaction.started_ms, context.environment.wall.step_ms),
         producer_id=transaction.producer_id,
         producer_epoch=transaction.epoch,
         topics=[TopicData(topic=topic, partitions=partitions) for topic, partitions in by_topic.items()],

@@ -24,19 +24,27 @@ def changed(before: Transaction | None, after: Transaction) -> TransactionChange
 
 
 class NoProducerId(Exception):
-    """No producer id can be allocated now: the metadata log cannot be written."""
+    """No producer id can be allocated now. `error` is the protocol's error code."""
+
+    def __init__(self, error: ErrorCode, message: str) -> None:
+        super().__init__(message)
+        self.error = error
 
 
 def new_producer_id(context: OperationContext) -> int:
     """Allocate a producer id.
 
     Raises:
-        NoProducerId: that is not possible now.
+        NoProducerId: COORDINATOR_LOAD_IN_PROGRESS while the next block of ids is being reserved, as on Kafka
+            (RPCProducerIdManager); COORDINATOR_NOT_AVAILABLE if the metadata log cannot be written.
     """
     try:
-        return context.environment.new_producer_id(context.now_ms)
+        producer_id = context.environment.new_producer_id(context.now_ms)
     except LogAppendError as problem:
-        raise NoProducerId(str(problem)) from problem
+        raise NoProducerId(ErrorCode.COORDINATOR_NOT_AVAILABLE, str(problem)) from problem
+    if producer_id is None:
+        raise NoProducerId(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "the next block of producer ids is being reserved")
+    return producer_id
 
 
 def known_error(api: str, error: ErrorCode, api_version: int) -> ErrorCode:

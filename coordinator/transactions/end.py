@@ -67,8 +67,8 @@ def end(transaction: Transaction | None, request: EndTxnRequest, context: Operat
     if bumps_epoch and transaction.is_epoch_exhausted:
         try:
             next_id = new_producer_id(context)
-        except NoProducerId:
-            return decided(context, error_response(request, ErrorCode.COORDINATOR_NOT_AVAILABLE, context.api_version))
+        except NoProducerId as problem:
+            return decided(context, error_response(request, problem.error, context.api_version))
     after = _prepared(transaction, state, client_version, next_id, context.now_ms)
     return decided(context, _response(_completed(after, context.now_ms)), changed(transaction, after))
 

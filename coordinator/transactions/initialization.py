@@ -58,8 +58,8 @@ def initialize(transaction: Transaction | None, request: InitProducerIdRequest, 
         return decided(context, error_response(request, ErrorCode.POLICY_VIOLATION, context.api_version))
     try:
         after = _initialized(transaction, request, context)
-    except NoProducerId:
-        return decided(context, error_response(request, ErrorCode.COORDINATOR_NOT_AVAILABLE, context.api_version))
+    except NoProducerId as problem:
+        return decided(context, error_response(request, problem.error, context.api_version))
     if after is None:
         return decided(context, error_response(request, ErrorCode.PRODUCER_FENCED, context.api_version))
     response = InitProducerIdResponse(producer_id=after.producer_id, producer_epoch=after.epoch)

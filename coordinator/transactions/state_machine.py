@@ -15,6 +15,7 @@ from coordinator.transactions.events import TransactionChanged, TransactionEvent
 from coordinator.transactions.states import ONGOING, PREPARED
 from coordinator.transactions.stored import StoredTransactions, records_of
 from coordinator.transactions.transaction import Transaction
+from coordinator.wall_time import ONE_CLOCK, WallTime
 
 BYTES_TO_END: Final = 64
 """The record of a prepared transaction is larger than that of the open one: it may name two more producer ids."""
@@ -34,12 +35,14 @@ class TransactionStateMachine:
         wheel: TimerWheel,
         created: Creations | None = None,
         batch_bytes_max: Callable[[], int] = lambda: INT32_MAX,
+        wall: WallTime = ONE_CLOCK,
     ) -> None:
         """`created` gets to know which transactional ids the clients of each address create.
 
         `batch_bytes_max` says how large a record batch of the log may be now.
         """
         self._batch_bytes_max = batch_bytes_max
+        self._wall = wall
         self._created = created
         self.transactions: dict[str, Transaction] = {}
         self.to_complete: list[Transaction] = []
@@ -71,7 +74,7 @@ class TransactionStateMachine:
 
     def records(self, key: str, decision: Decision) -> list[StoredBatch]:
         events = cast("tuple[TransactionEvent, ...]", decision.events)
-        records = records_of(events)
+        records = records_of(events, self._wall.step_ms)
         open_bytes_max = self._batch_bytes_max() - BYTES_TO_END
         for event, batch in zip(events, records, strict=True):
             is_open = isinstance(event, TransactionChanged) and event.after.state is ONGOING
@@ -114,7 +117,7 @@ class TransactionStateMachine:
     # ---------------------------------------------------------------------------------------------------------- loading
 
     def start_loading(self) -> None:
-        self._loading = StoredTransactions()
+        self._loading = StoredTransactions(step_ms=self._wall.step_ms)
 
     def load(self, store: Store) -> Iterator[None]:
         yield from store.replay(cast("Any", self._loading))
@@ -149,7 +152,7 @@ class TransactionStateMachine:
             self._wakes[key] = self._wheel.start(WakeKey(key), at_ms)
 
     def rebuild(self, keys: Sequence[str], store: Store) -> Iterator[None]:
-        self._rebuild = StoredTransactions(frozenset(keys))
+        self._rebuild = StoredTransactions(frozenset(keys), self._wall.step_ms)
         yield from store.replay(cast("Any", self._rebuild))
 
     def serve(self, key: str, now_ms: int, batch: Batch) -> None:

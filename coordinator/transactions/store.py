@@ -14,6 +14,7 @@ from coordinator.log.errors import LogAppendError, RecordListTooLarge
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.segment import PrebuiltBatch
 from coordinator.runtime.interfaces import AuditRecord, StoreError
+from coordinator.wall_time import ONE_CLOCK, WallTime
 
 WhenDurable = Callable[[Callable[[None], None]], None]
 """Calls back when all that is appended is on stable storage."""
@@ -30,6 +31,7 @@ class TransactionStore:
         load_bytes: int,
         when_durable: WhenDurable | None = None,
         is_disk_failure: Callable[[PartitionLog, Exception], bool] = lambda log, problem: False,
+        wall: WallTime = ONE_CLOCK,
     ) -> None:
         """A replay reads `load_bytes` at a time.
 
@@ -39,6 +41,7 @@ class TransactionStore:
         """
         self._when_durable = when_durable
         self._is_disk_failure = is_disk_failure
+        self._wall = wall
         self._log = log
         self._leader_epoch = leader_epoch
         self._appended = appended
@@ -58,15 +61,16 @@ class TransactionStore:
     ) -> None:
         """Append at once: the log is on this node. Transactions have no audit."""
         problem: StoreError | None = None
+        at_ms = now_ms + self._wall.step_ms
         built: list[PrebuiltBatch] = []
         offset = self._log.log_end_offset
         try:
             for each in stored:
                 assert isinstance(each, StoredBatch), each
                 for record in each.records:
-                    built.append(PrebuiltBatch(self._build(record, offset, now_ms), offset))
+                    built.append(PrebuiltBatch(self._build(record, offset, at_ms), offset))
                     offset += 1
-            self._write(built, now_ms)
+            self._write(built, at_ms)
         except (LogAppendError, RecordListTooLarge) as error:
             problem = StoreError(str(error), is_told=self._is_disk_failure(self._log, error))
         if self._when_durable is None or problem is not None:
@@ -74,18 +78,18 @@ class TransactionStore:
         else:
             self._when_durable(completed)
 
-    def _build(self, record: tuple[bytes, bytes | None], offset: int, now_ms: int) -> bytes:
-        return build_batch([record], base_offset=offset, timestamp_ms=now_ms, partition_leader_epoch=self._leader_epoch)
+    def _build(self, record: tuple[bytes, bytes | None], offset: int, at_ms: int) -> bytes:
+        return build_batch([record], base_offset=offset, timestamp_ms=at_ms, partition_leader_epoch=self._leader_epoch)
 
-    def _write(self, batches: list[PrebuiltBatch], now_ms: int) -> None:
+    def _write(self, batches: list[PrebuiltBatch], at_ms: int) -> None:
         """In as few pieces as fit into a segment."""
         first, size_bytes = 0, 0
         for position, batch in enumerate(batches):
             size_bytes += len(batch.data)
             if size_bytes > self._log.config.segment_bytes and position > first:
-                self._log.append_prebuilt(batches[first:position], now_ms)
+                self._log.append_prebuilt(batches[first:position], at_ms)
                 first, size_bytes = position, len(batch.data)
-        self._log.append_prebuilt(batches[first:], now_ms)
+        self._log.append_prebuilt(batches[first:], at_ms)
         self._appended(self._log)
 
     def replay(self, transactions: Any, from_offset: int = 0) -> Iterator[None]:
@@ -124,9 +128,7 @@ class TransactionStore:
     def audit_retention_ms(self) -> int:
         return -1
 
-    @property
-    def holds_audit(self) -> bool:
-        return False
+    held_audit: Sequence[AuditRecord] = ()
 
     def write_held_audit(self, now_ms: int) -> None:
         return

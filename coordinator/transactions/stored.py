@@ -13,7 +13,7 @@ from coordinator.core.committed_offsets import TopicPartition
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.transactions.events import TransactionChanged, TransactionEvent
 from coordinator.transactions.states import EMPTY, TransactionState
-from coordinator.transactions.transaction import Transaction
+from coordinator.transactions.transaction import NO_TIMESTAMP, Transaction
 
 KEY_TYPE: Final = 0
 VALUE_VERSION: Final = 1
@@ -21,16 +21,24 @@ VALUE_VERSION: Final = 1
 STORED_STATES: Final = range(6)
 
 
-def records_of(events: Iterable[TransactionEvent]) -> list[StoredBatch]:
-    """What to store for the events of a decision: a batch each, as on Kafka."""
-    return [StoredBatch(None, [(_key(event.group_id), _value(event))]) for event in events]
+def records_of(events: Iterable[TransactionEvent], step_ms: int = 0) -> list[StoredBatch]:
+    """What to store for the events of a decision: a batch each, as on Kafka.
+
+    Transactions have the time of deadlines; `step_ms` is added to make it that of the wall clock.
+    """
+    return [StoredBatch(None, [(_key(event.group_id), _value(event, step_ms))]) for event in events]
+
+
+def moved_by(timestamp_ms: int, step_ms: int) -> int:
+    """A timestamp in the time of the other clock; there may be none."""
+    return timestamp_ms if timestamp_ms == NO_TIMESTAMP else timestamp_ms + step_ms
 
 
 def _key(transactional_id: str) -> bytes:
     return encode_versioned(TransactionLogKey(transactional_id=transactional_id), KEY_TYPE)
 
 
-def _value(event: TransactionEvent) -> bytes | None:
+def _value(event: TransactionEvent, step_ms: int) -> bytes | None:
     if not isinstance(event, TransactionChanged):
         return None
     transaction = event.after
@@ -47,8 +55,8 @@ def _value(event: TransactionEvent) -> bytes | None:
         transaction_timeout_ms=transaction.timeout_ms,
         transaction_status=transaction.state,
         transaction_partitions=None if transaction.state is EMPTY else partitions,
-        transaction_last_update_timestamp_ms=transaction.updated_ms,
-        transaction_start_timestamp_ms=transaction.started_ms,
+        transaction_last_update_timestamp_ms=moved_by(transaction.updated_ms, step_ms),
+        transaction_start_timestamp_ms=moved_by(transaction.started_ms, step_ms),
     )
     return encode_versioned(value, VALUE_VERSION)
 
@@ -56,8 +64,9 @@ def _value(event: TransactionEvent) -> bytes | None:
 class StoredTransactions:
     """The transactions of one partition of `__transaction_state`, as its records describe them."""
 
-    def __init__(self, only: Container[str] | None = None) -> None:
-        """`only` are the transactional ids whose records count; None: all."""
+    def __init__(self, only: Container[str] | None = None, step_ms: int = 0) -> None:
+        """`only` are the transactional ids whose records count; None: all. `step_ms` is that of `records_of`."""
+        self._step_ms = step_ms
         self.transactions: dict[str, Transaction] = {}
         self._only = only
 
@@ -77,11 +86,11 @@ class StoredTransactions:
                 self.transactions.pop(transactional_id, None)
             else:
                 read = decode_versioned(TransactionLogValue, value)
-                self.transactions[transactional_id] = load_transaction(transactional_id, read)
+                self.transactions[transactional_id] = load_transaction(transactional_id, read, self._step_ms)
 
 
-def load_transaction(transactional_id: str, value: TransactionLogValue) -> Transaction:
-    """The transactional id that a record describes.
+def load_transaction(transactional_id: str, value: TransactionLogValue, step_ms: int = 0) -> Transaction:
+    """The transactional id that a record describes. `step_ms` is that of `records_of`.
 
     Raises:
         MalformedMessage: its state is none that is stored.
@@ -100,8 +109,8 @@ def load_transaction(transactional_id: str, value: TransactionLogValue) -> Trans
             for each in value.transaction_partitions or ()
             for partition in each.partition_ids
         ),
-        value.transaction_last_update_timestamp_ms,
-        value.transaction_start_timestamp_ms,
+        moved_by(value.transaction_last_update_timestamp_ms, -step_ms),
+        moved_by(value.transaction_start_timestamp_ms, -step_ms),
         previous_producer_id=value.previous_producer_id,
         next_producer_id=value.next_producer_id,
         client_version=value.client_transaction_version,

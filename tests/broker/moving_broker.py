@@ -72,10 +72,10 @@ class MovingBroker(Broker):
             self,
             self.soon.append,
             lambda: self.now_ms,
-            self.failures.append,
             bytes_per_second,
         )
         self.partitions.on_delete = self.moves.topic_deleted
+        self.store.commit_in(self.threads, self.soon.append, self.failures.append)
 
     # ---- timers
 
@@ -110,6 +110,19 @@ class MovingBroker(Broker):
         raise AssertionError("the moves do not end")
 
     # ---- partitions
+
+    def create(self, name: str, partitions: int) -> None:
+        super().create(name, partitions)
+        self.commit()
+
+    def delete(self, name: str) -> None:
+        self.topics.delete([name], self.now_ms)
+        self.commit()
+
+    def commit(self) -> None:
+        """Until the metadata has its changes."""
+        while self.store.is_pending:
+            self.step(0)
 
     def log(self, topic: str = "t", partition: int = 0) -> PartitionLog:
         found = self.partitions.locate(topic, partition)

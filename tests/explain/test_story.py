@@ -27,7 +27,7 @@ def test_a_member_that_was_silent():
     group.settle()
     story = group.story()
     assert story.headline.endswith("because billing-2 (127.0.0.1) was silent for 10 s, its session timeout")
-    assert "Before it began, nobody consumed the partitions of billing-2 for 10 s." in text(story)
+    assert "Nobody consumed the 3 partitions of billing-2 for 10 s: 10 s before the rebalance began" in text(story)
     assert any("session.timeout.ms above 10 s" in each for each in story.advice)
 
 
@@ -225,7 +225,7 @@ def test_needless_moves_are_counted_and_the_assignor_is_named():
     group.settle({name: 100 for name in group.ids}, plan={"a": [1, 3, 5], "b": [0, 2, 4]})
     story = group.story()
     assert "6 of 6 partitions moved, all needlessly." in text(story)
-    assert "All 6 partitions had no owner for 100 ms." in text(story)
+    assert "3 of 6 partitions had no owner for 100 ms." in text(story)  # those of the leader, which rejoined first
     assert any("the assignor range moves more than it has to" in each for each in story.advice)
 
 

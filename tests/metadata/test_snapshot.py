@@ -61,7 +61,7 @@ class Server:
             LeaderEpochRecord(7),
         ]
         store.append_all(directories, NOW_MS)
-        store.allocate_producer_id(NOW_MS)
+        store.reserve_producer_ids(1000, NOW_MS, lambda ids: None)
 
     def compaction(self, bytes_max: int, threads: "InLine | Thread") -> MetadataCompaction:
         return MetadataCompaction(

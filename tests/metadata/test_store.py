@@ -15,7 +15,7 @@ from coordinator.log.errors import LogAppendError
 from coordinator.log.names import METADATA_LOG
 from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.records import QuotaRecord
-from coordinator.metadata.store import PRODUCER_IDS_PER_BLOCK, MetadataError, MetadataStore
+from coordinator.metadata.store import MetadataError, MetadataStore
 from tests.model.memory_files import MemoryFileSystem
 
 NOW_MS: Final = 1_700_000_000_000
@@ -118,34 +118,6 @@ def test_a_record_that_could_not_be_written_has_no_effect(disk):
     disk.files.is_full = False
     store.create_topic("orders", 1, {}, NOW_MS)
     assert list(disk.start().image.topics) == ["orders"]
-
-
-def test_producer_ids_are_unique_across_restarts(disk):
-    given_ids: list[int] = []
-    for taken in (1, PRODUCER_IDS_PER_BLOCK + 1, 3):
-        store = disk.start()
-        given_ids += [store.allocate_producer_id(NOW_MS) for _ in range(taken)]
-    assert len(set(given_ids)) == len(given_ids)
-    assert given_ids == sorted(given_ids)
-
-
-def test_a_block_of_producer_ids_is_one_record(disk):
-    store = disk.start()
-    for _ in range(PRODUCER_IDS_PER_BLOCK):
-        store.allocate_producer_id(NOW_MS)
-    assert disk.open_log().log_end_offset == 1
-    store.allocate_producer_id(NOW_MS)
-    assert disk.open_log().log_end_offset == 2
-
-
-def test_no_producer_id_is_assigned_unless_its_block_is_stored(disk):
-    store = disk.start()
-    disk.files.is_full = True
-    with pytest.raises(LogAppendError):
-        store.allocate_producer_id(NOW_MS)
-    disk.files.is_full = False
-    assert store.allocate_producer_id(NOW_MS) == 0
-    assert disk.start().allocate_producer_id(NOW_MS) == PRODUCER_IDS_PER_BLOCK
 
 
 @given(st.lists(st.one_of(st.tuples(NAMES, st.integers(1, 5)), st.tuples(NAMES, st.none()), st.just("restart"))))

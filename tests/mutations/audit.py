@@ -208,7 +208,7 @@ MUTANTS: Final = (
     Mutant(
         "idle groups get no snapshot before retention removes their events",
         AUDIT_SCHEDULE,
-        "if shard.machine.audit.checkpoint_ms + snapshot_interval_ms(shard) <= now_ms + self._interval_ms:",
+        "if shard.machine.audit.checkpoint_ms + snapshot_interval_ms(shard) <= next_check_ms:",
         "if shard.machine.audit.checkpoint_ms + snapshot_interval_ms(shard) < 0:",
     ),
     Mutant(

@@ -141,8 +141,8 @@ MUTANTS: Final = (
     Mutant(
         "new partitions are counted twice",
         TOPICS,
-        "self._store.image.partitions - topic.partitions + partitions",
-        "self._store.image.partitions + partitions",
+        "self._store.latest_image.partitions - topic.partitions + partitions",
+        "self._store.latest_image.partitions + partitions",
     ),
     Mutant("a removed group counts still", LIMITS, "            self._counts[client_host] -= 1\n", ""),
     Mutant(

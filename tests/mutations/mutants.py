@@ -14,6 +14,7 @@ from tests.mutations import (
     group_state,
     handlers,
     membership,
+    metadata,
     offsets,
     produce,
     quotas,
@@ -44,5 +45,6 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *bounds.MUTANTS,
     *quotas.MUTANTS,
     *compaction.MUTANTS,
+    *metadata.MUTANTS,
     *transactions.MUTANTS,
 )

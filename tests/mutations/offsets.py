@@ -99,8 +99,8 @@ COMMIT_MUTANTS: Final = (
     Mutant(
         "an error of the group hides that partitions do not exist",
         OFFSET_COMMIT,
-        "return _with_rejected(request_error(prepared, error, api_version), prepared.rejected)",
-        "return request_error(prepared, error, api_version)",
+        "return _with_rejected(response, prepared.rejected) if prepared.rejected else response",
+        "return response",
     ),
     Mutant(
         "an unknown group is reported before version 9 of OffsetCommit",
@@ -141,20 +141,20 @@ COMMIT_MUTANTS: Final = (
     Mutant(
         "a commit without a retention time expires at once",
         OFFSET_COMMIT,
-        "    if retention_time_ms == NO_RETENTION_TIME:\n",
-        "    if retention_time_ms < NO_RETENTION_TIME:\n",
+        "None if retention_ms == NO_RETENTION_TIME else",
+        "None if retention_ms < NO_RETENTION_TIME else",
     ),
     Mutant(
         "a large retention time overflows",
         OFFSET_COMMIT,
-        "return min(max(now_ms + retention_time_ms, 0), INT64_MAX)",
-        "return max(now_ms + retention_time_ms, 0)",
+        "return min(max(committed_ms + retention_time_ms, 0), INT64_MAX)",
+        "return max(committed_ms + retention_time_ms, 0)",
     ),
     Mutant(
         "a retention time before the epoch is stored",
         OFFSET_COMMIT,
-        "return min(max(now_ms + retention_time_ms, 0), INT64_MAX)",
-        "return min(now_ms + retention_time_ms, INT64_MAX)",
+        "return min(max(committed_ms + retention_time_ms, 0), INT64_MAX)",
+        "return min(committed_ms + retention_time_ms, INT64_MAX)",
     ),
     Mutant(
         "a transactional commit of which nothing is accepted creates a group",
@@ -240,14 +240,14 @@ FETCH_AND_DELETE_MUTANTS: Final = (
     Mutant(
         "offsets expire a moment late",
         OFFSET_EXPIRY,
-        "return now_ms - since_ms >= retention_ms",
-        "return now_ms - since_ms > retention_ms",
+        "return wall_ms - since_ms >= retention_ms",
+        "return wall_ms - since_ms > retention_ms",
     ),
     Mutant(
         "offsets with a retention time of their own expire a moment late",
         OFFSET_EXPIRY,
-        "return now_ms >= offset.expire_timestamp_ms",
-        "return now_ms > offset.expire_timestamp_ms",
+        "return wall_ms >= offset.expire_timestamp_ms",
+        "return wall_ms > offset.expire_timestamp_ms",
     ),
     Mutant(
         "offsets age while their group has members",

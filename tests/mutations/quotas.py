@@ -198,7 +198,7 @@ THROTTLING_MUTANTS: Final = (
     Mutant(
         "a deleted topic counts once",
         TOPICS,
-        "            count_mutations(self._node.image.partition_count(name))\n",
+        "            count_mutations(image.partition_count(name))\n",
         "            count_mutations(1)\n",
     ),
     Mutant(

@@ -53,8 +53,8 @@ REBALANCE_MUTANTS: Final = (
     Mutant(
         "the time to sync is that of the members that rejoined",
         REBALANCE,
-        "sync_deadline_ms=now_ms + max(member.rebalance_timeout_ms for member in staying),",
-        "sync_deadline_ms=now_ms + max(member.rebalance_timeout_ms for member in joined),",
+        "sync_deadline_ms=context.now_ms + max(member.rebalance_timeout_ms for member in staying),",
+        "sync_deadline_ms=context.now_ms + max(member.rebalance_timeout_ms for member in joined),",
     ),
     Mutant(
         "a generation is skipped",
@@ -65,8 +65,8 @@ REBALANCE_MUTANTS: Final = (
     Mutant(
         "an emptied group keeps its generation",
         REBALANCE,
-        "at_ms=now_ms, generation_id=group.generation_id + 1)",
-        "at_ms=now_ms, generation_id=group.generation_id)",
+        "at_ms=context.wall_ms, generation_id=group.generation_id + 1)",
+        "at_ms=context.wall_ms, generation_id=group.generation_id)",
     ),
     Mutant(
         "the last member to join leads",
@@ -83,14 +83,14 @@ REBALANCE_MUTANTS: Final = (
     Mutant(
         "late dynamic members stay",
         REBALANCE,
-        "return _start_generation(group, removed, staying, joined, now_ms)",
-        "return _start_generation(group, NOTHING, staying, joined, now_ms)",
+        "return _start_generation(group, removed, staying, joined, context)",
+        "return _start_generation(group, NOTHING, staying, joined, context)",
     ),
     Mutant(
         "the session of a member that joined too late goes on",
         REBALANCE,
-        "return _start_generation(group, removed, staying, joined, now_ms)",
-        "return _start_generation(group, Decision(removed.events), staying, joined, now_ms)",
+        "return _start_generation(group, removed, staying, joined, context)",
+        "return _start_generation(group, Decision(removed.events), staying, joined, context)",
     ),
     Mutant(
         "the sessions of the members of an emptied group go on",

@@ -123,10 +123,10 @@ RECORD_MUTANTS: Final = (
 )
 
 AUDIT_APPENDED: Final = """            if audit:
-                self._write(self._audit, self._build_audit(audit, self._audit.log_end_offset, now_ms), now_ms)
+                self._write(self._audit, self._build_audit(audit, self._audit.log_end_offset, at_ms), at_ms)
 """
 RECORDS_APPENDED: Final = """            if stored:
-                self._write(self._offsets, self._build_all(stored, now_ms), now_ms)
+                self._write(self._offsets, self._build_all(stored, at_ms), at_ms)
 """
 
 STORE_MUTANTS: Final = (
@@ -139,9 +139,9 @@ STORE_MUTANTS: Final = (
     Mutant(
         "the record batches of one drain are written one by one",
         STORE,
-        "                self._write(self._offsets, self._build_all(stored, now_ms), now_ms)\n",
-        "                for each in self._build_all(stored, now_ms):\n"
-        "                    self._write(self._offsets, [each], now_ms)\n",
+        "                self._write(self._offsets, self._build_all(stored, at_ms), at_ms)\n",
+        "                for each in self._build_all(stored, at_ms):\n"
+        "                    self._write(self._offsets, [each], at_ms)\n",
     ),
     Mutant(
         "the offsets of a transaction count when they are read",
@@ -152,8 +152,8 @@ STORE_MUTANTS: Final = (
     Mutant(
         "the log takes batches that are larger than a segment",
         STORE,
-        "min(config.max_message_bytes, config.segment_bytes)",
-        "config.max_message_bytes",
+        "return message if message < segment else segment",
+        "return message",
     ),
     Mutant(
         "batches of one drain that exceed a segment are written in one piece",
@@ -182,8 +182,8 @@ STORE_MUTANTS: Final = (
     Mutant(
         "the second half of a large audit has the offsets of the first",
         STORE,
-        "self._build_audit(audit[half:], base_offset + half, now_ms)",
-        "self._build_audit(audit[half:], base_offset, now_ms)",
+        "self._build_audit(audit[half:], base_offset + half, at_ms)",
+        "self._build_audit(audit[half:], base_offset, at_ms)",
     ),
 )
 
@@ -262,10 +262,10 @@ LOG_MUTANTS: Final = (
         "    cut = ",
     ),
     Mutant(
-        "retention does not follow the wall clock",
-        "coordinator/broker/retention.py",
-        "now_ms if topic.name == AUDIT_TOPIC else self._wall_ms()",
-        "now_ms",
+        "what is stamped does not follow the wall clock",
+        "coordinator/core/decision.py",
+        "return self.now_ms + self.environment.wall.step_ms",
+        "return self.now_ms",
     ),
     Mutant(
         "a group that was deleted comes back with its metadata at the end of a load",

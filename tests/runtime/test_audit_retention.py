@@ -30,7 +30,9 @@ class Retaining(Simulation):
         def flush(log: PartitionLog) -> None:
             self.flush_now(log)
 
-        self.retention = AuditRetention(coordinator.shards, coordinator.audit.request_snapshots, flush)
+        self.retention = AuditRetention(
+            coordinator.shards, lambda shard: coordinator.audit.request_snapshots(shard, self.now_ms), flush
+        )
 
     restart = start
 

@@ -36,7 +36,7 @@ def sim() -> Lingering:
     simulation = Lingering()
     sync(simulation, {join(simulation, "a"): {"t": [0]}})
     simulation.advance(LINGER_MS)
-    assert not simulation.shard.store.holds_audit
+    assert not simulation.shard.store.held_audit
     return simulation
 
 
@@ -65,13 +65,13 @@ def test_events_wait_no_longer_than_the_setting_says(sim):
     assert len(sim.audited()) == before
     sim.advance(1)
     assert [type(each).__name__ for each in sim.audited()[before:]] == ["MemberJoined", "RebalanceStarted"]
-    assert not sim.shard.store.holds_audit
+    assert not sim.shard.store.held_audit
 
 
 def test_a_kill_loses_what_waits_together_with_what_it_reports(sim):
     members, written = list(sim.group.members), len(sim.audited())
     join(sim, "b")
-    assert sim.shard.store.holds_audit
+    assert sim.shard.store.held_audit
     sim.restart()
     sim.advance(LINGER_MS)
     assert sim.group.state is STABLE
@@ -103,7 +103,7 @@ def test_an_append_that_fails_reloads_the_partition(sim):
 
 def test_a_rebuild_finds_what_waited(sim):
     join(sim, "b")
-    assert sim.shard.store.holds_audit
+    assert sim.shard.store.held_audit
     break_group(sim)
     sim.advance(1_000)
     sim.advance(LINGER_MS)
@@ -119,5 +119,5 @@ def test_what_is_held_back_is_bounded(sim):
     for number in range(HELD_MAX):
         sim.queue_events(f"g{number}", created)
     sim.coordinator.drain(sim.now_ms)
-    assert not sim.shard.store.holds_audit
+    assert not sim.shard.store.held_audit
     assert sum(sim.batch_sizes()[before:]) == HELD_MAX

@@ -3,10 +3,14 @@
 Each line of it is an operation, the name of an errno, and a part of the paths that it is about:
 
     read EIO orders-0/
+
+BLOCK in place of an errno: the operation waits for as long as the line is there. The file FAULTS.blocked then exists.
 """
 
 import errno
 import os
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -15,18 +19,29 @@ from coordinator.log.open_files import DiskFile
 from coordinator.server import node
 
 CONTROL: Final = "FAULTS"
+BLOCK: Final = "BLOCK"
+BLOCKED_SUFFIX: Final = ".blocked"
 EVERYTHING_THAT_WRITES: Final = ("open", "write", "truncate", "rename", "remove", "make_directory", "lock")
 """What a file system that is mounted read-only refuses; `open` is that of a file for writing."""
 
 
 def check(operation: str, path: object) -> None:
-    """Raise OSError if this operation is to fail."""
+    """Raise OSError if this operation is to fail; wait for as long as it is to block."""
     control = Path(os.environ[CONTROL])
+    while BLOCK in (errors := list(faults_of(control, operation, path))):
+        control.with_suffix(BLOCKED_SUFFIX).touch()
+        threading.Event().wait(0.005)
+    for error in errors:
+        number = getattr(errno, error)
+        raise OSError(number, os.strerror(number), str(path))
+
+
+def faults_of(control: Path, operation: str, path: object) -> Iterator[str]:
+    """What is to happen to this operation."""
     for line in control.read_text().splitlines() if control.exists() else ():
         name, error, part = line.split(" ")
         if name == operation and part in f"{path}/":
-            number = getattr(errno, error)
-            raise OSError(number, os.strerror(number), str(path))
+            yield error
 
 
 class FaultyFile(DiskFile):

@@ -13,7 +13,7 @@ from _wire.errors import ErrorCode
 from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from _wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from _wire.records import build_batch, parse_records
-from tests.server.faulty_serve import CONTROL, EVERYTHING_THAT_WRITES
+from tests.server.faulty_serve import BLOCKED_SUFFIX, CONTROL, EVERYTHING_THAT_WRITES
 from tests.servers import QUICK_GROUPS, RunningServer
 from tests.waiting import wait_for
 from tests.wire_client import ConnectionClosed, WireClient
@@ -59,6 +59,10 @@ class FaultyServer(RunningServer):
         part = self._control.with_suffix(".new")
         part.write_text("".join(f"{each}\n" for each in faults))
         part.replace(self._control)
+
+    def wait_until_blocked(self) -> None:
+        """Return when an operation that is to block does."""
+        wait_for(self._control.with_suffix(BLOCKED_SUFFIX).exists, 10, "the operation to block")
 
     def lines(self, *levels: str) -> list[str]:
         return [line for line in self.log.read_text().splitlines() if any(f"[{level}" in line for level in levels)]

@@ -14,10 +14,10 @@ def test_the_node_reports_a_failed_flush(tmp_path, monkeypatch):
         node = Node(Config({"log.dirs": str(tmp_path), "listeners": "PLAINTEXT://127.0.0.1:0"}))
         await node.start()
 
-        def fail(log):
+        def fail(flush, without=()):
             raise LogFlushError("the medium is gone")
 
-        monkeypatch.setattr("coordinator.log.partition_log.PartitionLog.flush", fail)
+        monkeypatch.setattr("coordinator.log.flush.Flush.run", fail)
         asking = asyncio.get_running_loop().run_in_executor(None, ask_for_a_topic, node.bootstrap)
         try:
             return await asyncio.wait_for(node.failure, 10)

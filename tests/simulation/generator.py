@@ -37,6 +37,7 @@ LIVELY: Final[Mapping[str, float]] = {
     "batch": 4,
     "kill": 0.6,
     "flush": 0.5,
+    "set_wall_clock": 0.5,
     "stop": 0.3,
     "delete_old_audit": 0.3,
     "break_group": 1,
@@ -54,6 +55,7 @@ CALM: Final = LIVELY | {"everybody": 40, "crash": 0.5, "leave": 1, "reconnect": 
 PROFILES: Final = (LIVELY, FAULTY, CALM)
 WAITS_MS: Final = ((1, 500), (1, 500), (500, 4_000), (4_000, 25_000))
 BREAKING: Final = frozenset({"fill_disk", "break_reads", "die_writing"})
+CLOCK_STEPS_MS: Final = (3_600_000, -3_600_000, 8 * 24 * 3_600_000)
 HEALING: Final = Step("heal")
 HEALING_CHANCE: Final = 0.25
 
@@ -125,6 +127,8 @@ class HistoryGenerator:
                 return random.choice((0, 0, 0, 1, 2, 100))
             case "break_group":
                 return random.choice((0, 0, 1, 2, 3))
+            case "set_wall_clock":
+                return random.choice((0, *CLOCK_STEPS_MS))
             case "lose_power":
                 return random.randrange(1 << 16)
             case "describe" | "commit_in_transaction" | "end_transaction" | "delete_offsets":

@@ -367,6 +367,11 @@ class Harness(Traffic):
             twins.power_was_lost = twins.power_was_ever_lost = True
         self._start_again(power_was_lost=True)
 
+    def set_wall_clock(self, client: Client, value: int) -> None:
+        for twins in self.server.twins:
+            twins.clock_was_set_back |= value < self.server.wall.step_ms
+        self.server.set_wall_clock(value)
+
     def flush(self, client: Client, value: int) -> None:
         if not self.disk_is_faulty:
             self.server.flush()

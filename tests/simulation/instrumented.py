@@ -174,7 +174,7 @@ class InstrumentedServer(SimulatedServer):
     """A server whose stores and projectors tell the twins of its shards, over all its lives."""
 
     def __init__(self, setup: Setup, seen: Counter[str]) -> None:
-        self.twins = [ShardTwins(partition, seen) for partition in range(setup.partitions)]
+        self.twins = [ShardTwins(partition, seen, lambda: self.wall.step_ms) for partition in range(setup.partitions)]
         self.setup = setup
         super().__init__(
             config_of(setup),

@@ -16,21 +16,21 @@ RETENTION_MS: Final = 60_000
 """`offsets.retention.minutes` of every simulated server."""
 
 
-def check_event(event: Event, whole: Group) -> None:
-    """What must be true of the group before the event may happen."""
+def check_event(event: Event, whole: Group, now_ms: int) -> None:
+    """What must be true of the group before the event may happen. `now_ms` is the time of deadlines."""
     group = whole.classic
     match event:
         case events.GenerationStarted():
-            _check_generation(event, group)
+            _check_generation(event, group, now_ms)
         case events.RebalanceStarted(from_empty=False):
             longest_ms = max((member.rebalance_timeout_ms for member in group.members.values()), default=0)
-            assert event.deadline_ms == event.at_ms + longest_ms, event
+            assert event.deadline_ms == now_ms + longest_ms, event
         case events.JoinPhaseExtended():
             assert group.rebalance is not None
-            assert event.at_ms >= group.rebalance.deadline_ms, event
+            assert now_ms >= group.rebalance.deadline_ms, event
         case events.MemberRemoved(cause=Cause.REBALANCE_TIMEOUT):
             assert group.rebalance is not None
-            assert event.at_ms >= group.rebalance.deadline_ms, event
+            assert now_ms >= group.rebalance.deadline_ms, event
             member = group.members[event.member_id]
             assert (member.awaiting_join, member.group_instance_id) == (None, None), event
         case OffsetsDeleted(cause=DeletionCause.EXPIRED):
@@ -38,14 +38,14 @@ def check_event(event: Event, whole: Group) -> None:
             for where in event.partitions:
                 _check_age(event, whole, where)
         case events.MemberRemoved(cause=Cause.SYNC_TIMEOUT):
-            assert event.at_ms >= group.sync_deadline_ms, event
+            assert now_ms >= group.sync_deadline_ms, event
             assert event.member_id in group.pending_sync, event
 
 
-def _check_generation(event: events.GenerationStarted, group: ClassicGroup) -> None:
+def _check_generation(event: events.GenerationStarted, group: ClassicGroup, now_ms: int) -> None:
     assert group.rebalance is not None, event
     members = group.members.values()
-    if event.at_ms < group.rebalance.deadline_ms:
+    if now_ms < group.rebalance.deadline_ms:
         assert not group.rebalance.from_empty, (event, "the initial delay is waited for")
         assert not group.pending_members, (event, "a reserved id holds up the rebalance")
         assert all(member.awaiting_join is not None for member in members), (event, "not all have joined")
@@ -55,7 +55,7 @@ def _check_generation(event: events.GenerationStarted, group: ClassicGroup) -> N
     assert all(event.protocol_name in {each.name for each in member.protocols} for member in members), event
     assert all(member.awaiting_join or member.group_instance_id for member in members), (event, "late members go")
     longest_ms = max(member.rebalance_timeout_ms for member in members)
-    assert event.sync_deadline_ms == event.at_ms + longest_ms, event
+    assert event.sync_deadline_ms == now_ms + longest_ms, event
 
 
 def _check_age(event: OffsetsDeleted, whole: Group, where: TopicPartition) -> None:

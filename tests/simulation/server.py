@@ -31,6 +31,7 @@ from coordinator.runtime.store import LogStore
 from coordinator.server.pending_requests import PendingRequests, Waiting
 from coordinator.timers.clock import VirtualClock
 from coordinator.timers.wheel import TimerWheel
+from coordinator.wall_time import WallTime
 from tests.model.memory_files import MemoryFileSystem
 
 START_MS: Final = 1_700_000_000_000
@@ -98,6 +99,8 @@ class SimulatedServer:
         self.fast_path = fast_path
         self.log_config = log_config or LogConfig()
         self.clock = VirtualClock(START_MS)
+        self.wall_ahead_ms = 0
+        self.wall = WallTime(lambda: self.clock.now_ms() + self.wall_ahead_ms)
         self.disk = MemoryFileSystem()
         self.is_batching = False
         self.topics = AnyTopics()
@@ -144,6 +147,7 @@ class SimulatedServer:
             self.sessions,
             lambda: f"{next(self._ids):08d}",
             addresses=AddressLimits(self.config),
+            wall=self.wall,
         )
 
     def _open(self, topic: str, partition: int, clean: bool) -> PartitionLog:
@@ -161,14 +165,19 @@ class SimulatedServer:
 
     def _shard(self, partition: int) -> Shard[GroupStateMachine]:
         store, audit = self.make_store(partition), self.make_projector(partition)
-        return Shard(partition, make_state_machine(audit, self.sessions, self.timers), store, self.pending)
+        return Shard(partition, make_state_machine(audit, self.sessions, self.timers, self.wall), store, self.pending)
 
     def make_store(self, partition: int) -> LogStore:
         logs = self.logs[OFFSETS, partition], self.logs[AUDIT, partition]
-        return LogStore(*logs, 0, lambda log: None, checkpoints=self.checkpoints)
+        return LogStore(*logs, 0, lambda log: None, checkpoints=self.checkpoints, wall=self.wall)
 
     def make_projector(self, partition: int) -> AuditProjector:
         return AuditProjector(node_id=1)
+
+    def set_wall_clock(self, ahead_ms: int) -> None:
+        """Let it be so far ahead of the clock of the deadlines."""
+        self.wall_ahead_ms = ahead_ms
+        self.wall.follow(self.now_ms)
 
     def flush(self) -> None:
         """What was appended survives a power loss from now on."""

@@ -132,7 +132,7 @@ class Traffic:
             self._lives(message.group_id, message.member_id)
 
     def _committed(self, request: Request, error: ErrorCode) -> None:
-        self.ledger.committed(request, self.server.now_ms)
+        self.ledger.committed(request, self.server.wall.at(self.server.now_ms))
         codes = {ErrorCode(each.error_code) for topic in request.response.topics for each in topic.partitions}
         self.seen.update(f"answer OffsetCommit partition {code.name}" for code in codes)
         message = request.message

@@ -1,7 +1,7 @@
 """The slow twins of a shard: its events replayed, its records loaded, its audit read, all as they come."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from coordinator.audit.schema import decode_event
@@ -46,8 +46,11 @@ class ShardTwins:
     too, and after a power loss what had not been flushed may be missing.
     """
 
-    def __init__(self, partition: int, seen: Counter[str]) -> None:
+    def __init__(self, partition: int, seen: Counter[str], step_ms: Callable[[], int]) -> None:
         self.partition = partition
+        self._step_ms = step_ms
+        self.clock_was_set_back = False
+        """Whether a later event may have an earlier time."""
         self.seen = seen
         self.stored: list[Stored] = []
         self.audited: list[AuditRecord] = []
@@ -99,8 +102,9 @@ class ShardTwins:
             self.incarnation[event.group_id] += 1
         classic = group.classic
         state = classic.state
-        check_event(event, group)
-        self._check_session(event, classic)
+        now_ms = event.at_ms - self._step_ms()
+        check_event(event, group, now_ms)
+        self._check_session(event, classic, now_ms)
         event.apply(group)
         self.seen[f"event {type(event).__name__}"] += 1
         if classic.state is not state:
@@ -151,28 +155,28 @@ class ShardTwins:
             self.replayed[group_id] = groups_of(self.stored)[group_id]
             self._begin_anew(group_id, group)
 
-    def _check_session(self, event: Event, group: ClassicGroup) -> None:
+    def _check_session(self, event: Event, group: ClassicGroup, now_ms: int) -> None:
         """A session runs out when nothing was heard for its whole length."""
         match event:
             case events.MemberJoined():
-                until_ms = event.at_ms + NEW_MEMBER_JOIN_TIMEOUT_MS
+                until_ms = now_ms + NEW_MEMBER_JOIN_TIMEOUT_MS
                 self.may_be_silent_until_ms[event.group_id, event.member_id] = until_ms
                 self.first_session_until_ms[event.group_id, event.member_id] = until_ms
             case events.StaticMemberReplaced():
                 new, old_timeout_ms = event.new_member_id, group.members[event.old_member_id].session_timeout_ms
-                self.first_session_until_ms[event.group_id, new] = event.at_ms + old_timeout_ms
+                self.first_session_until_ms[event.group_id, new] = now_ms + old_timeout_ms
                 # It may be renewed by the new timeout, also by a request whose answer is lost.
                 least_ms = min(old_timeout_ms, event.session_timeout_ms)
-                self.may_be_silent_until_ms[event.group_id, new] = event.at_ms + least_ms
+                self.may_be_silent_until_ms[event.group_id, new] = now_ms + least_ms
             case events.GenerationStarted():
                 for member in group.members.values():
-                    until_ms = event.at_ms + member.session_timeout_ms
+                    until_ms = now_ms + member.session_timeout_ms
                     self.may_be_silent_until_ms[event.group_id, member.member_id] = until_ms
             case (
                 events.MemberRemoved(cause=Cause.SESSION_EXPIRED)
                 | events.PendingMemberRemoved(cause=Cause.SESSION_EXPIRED)
             ):
-                assert event.at_ms >= self.may_be_silent_until_ms.get((event.group_id, event.member_id), 0), event
+                assert now_ms >= self.may_be_silent_until_ms.get((event.group_id, event.member_id), 0), event
 
     # ---- the logs
 
@@ -193,7 +197,7 @@ class ShardTwins:
             self.seen[f"audit {type(event).__struct_config__.tag}"] += 1
             reader = self.readers.get(event.group_id)
             if reader is None:
-                reader = self.readers[event.group_id] = AuditReader()
+                reader = self.readers[event.group_id] = AuditReader(lambda: self.clock_was_set_back)
             reader.apply(event, offset, may_be_lost=self.power_was_ever_lost)
             shown = self.shown[event.group_id].pop(event.seq, None)
             assert shown is None or reader.describe() == shown, event

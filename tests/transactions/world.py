@@ -23,6 +23,7 @@ from coordinator.core.committed_offsets import TopicPartition, TransactionMarker
 from coordinator.core.decision import Environment, OperationContext
 from coordinator.core.operation import Answer, Operation
 from coordinator.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from coordinator.metadata.producer_ids import ProducerIds
 from coordinator.runtime.shard import Shard
 from coordinator.server.pending_requests import PendingRequests
 from coordinator.timers.clock import VirtualClock
@@ -86,13 +87,14 @@ class World:
             broker.wheel.advance(now_ms)
         config = Config({LOG_DIRS.name: str(DATA)} | self.settings)
         self.pending = PendingRequests()
+        self.producer_ids = ProducerIds(broker.metadata_store)
         self.environment = Environment(
             config,
             broker.metadata_store.image,
             None,  # type: ignore[arg-type]
             lambda: "id",
             addresses=AddressLimits(config),
-            new_producer_id=broker.metadata_store.allocate_producer_id,
+            new_producer_id=self.producer_ids.allocate,
         )
         self.writer = MarkerWriter(broker.partitions, broker.producers, broker.notifier, self.now_ms)
         self.markers = MarkerSender(
@@ -118,7 +120,8 @@ class World:
 
     def store_used_epochs(self, transactional_id: str, epoch: int) -> None:
         """Store a producer of this epoch for the transactional id, as after very many transactions; start again."""
-        producer_id = self.broker.metadata_store.allocate_producer_id(self.now_ms())
+        producer_id = self.producer_ids.allocate(self.now_ms())
+        assert producer_id is not None
         used = Transaction(
             transactional_id, producer_id, epoch, TIMEOUT_MS, TransactionState.EMPTY, updated_ms=self.now_ms()
         )

@@ -33,6 +33,7 @@ from coordinator.metadata.features import HIGHEST_LEVELS, LOWEST_LEVEL, levels
 from coordinator.metadata.image import Topic
 from coordinator.metadata.leadership import NO_LEADER, RemoteNode
 from coordinator.server.dispatch import DispatchTable, Route
+from coordinator.server.handlers.deferred import answer_when_committed, go_on_when_committed
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 
@@ -56,7 +57,7 @@ KEYS_VERSION: Final = 4
 
 NO_ID: Final = bytes(16)
 TOPICS_AT_ONCE: Final = 100
-"""Topics that one request creates before other requests have their turn, with one flush."""
+"""Topics that one request creates with one append, before other requests have their turn."""
 NULL_MEANS_ALL_VERSION: Final = 1
 """Before it, an empty list of topics asks for all; from it on null does."""
 IDS_VERSION: Final = 12
@@ -111,8 +112,9 @@ class ClusterHandlers:
         own = _served(self._routes[ApiVersionsRequest.API_KEY])
         return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[own])
 
-    def metadata(self, request: MetadataRequest, call: RequestContext) -> Steps[MetadataResponse]:
+    def metadata(self, request: MetadataRequest, call: RequestContext) -> Steps[Any]:
         wanted = request.topics
+        has_created = False
         is_by_id = False
         for topic in wanted or ():
             is_by_id = is_by_id or _is_by_id(topic)
@@ -135,7 +137,7 @@ class ClusterHandlers:
                 yield
             topics = yield from self._each(self._find_by_name, names)
             if request.allow_auto_topic_creation and self._node.config[AUTO_CREATE_TOPICS_ENABLE]:
-                yield from self._create_unknown(topics)
+                has_created = yield from self._create_unknown(topics)
         if request.include_topic_authorized_operations:
             for each in topics:
                 if each.name is not None:
@@ -144,13 +146,14 @@ class ClusterHandlers:
         brokers = [
             MetadataResponseBroker(node_id=each.node_id, host=each.host, port=each.port) for each in self._nodes(call)
         ]
-        return MetadataResponse(
+        response = MetadataResponse(
             brokers=brokers,
             cluster_id=self._node.cluster_id,
             controller_id=self._node.node_id,
             topics=topics,
             cluster_authorized_operations=_cluster_operations(request.include_cluster_authorized_operations),
         )
+        return answer_when_committed(self._node, call, response) if has_created else response
 
     def _nodes(self, call: RequestContext) -> list[RemoteNode]:
         """All nodes of the cluster, this one by the listener that the client came in by."""
@@ -171,8 +174,11 @@ class ClusterHandlers:
             yield
         return found
 
-    def _create_unknown(self, topics: list[MetadataResponseTopic]) -> Steps[None]:
-        """Create the topics that were not found: unknown in this response and described in the next, as on Kafka."""
+    def _create_unknown(self, topics: list[MetadataResponseTopic]) -> Steps[bool]:
+        """Create the topics that were not found: unknown in this response and described in the next, as on Kafka.
+
+        Returns whether there are any.
+        """
         unknown = [
             topic.name
             for topic in topics
@@ -181,6 +187,7 @@ class ClusterHandlers:
         for first in range(0, len(unknown), TOPICS_AT_ONCE):
             self._node.topics.create_automatically(unknown[first : first + TOPICS_AT_ONCE], self._node.now_ms())
             yield
+        return bool(unknown)
 
     def _find_by_name(self, name: str) -> MetadataResponseTopic:
         topic = self._node.image.topics.get(name)
@@ -241,7 +248,18 @@ class ClusterHandlers:
             cluster_authorized_operations=_cluster_operations(request.include_cluster_authorized_operations),
         )
 
-    def find_coordinator(self, request: FindCoordinatorRequest, call: RequestContext) -> Steps[FindCoordinatorResponse]:
+    def find_coordinator(self, request: FindCoordinatorRequest, call: RequestContext) -> Any:
+        keys = request.coordinator_keys if call.api_version >= KEYS_VERSION else [request.key]
+        if request.key_type == TRANSACTION_KEY and keys:
+            # With the first transactional id: the topic tells the node of which it is the coordinator.
+            self._node.topics.create_transactions_topic(self._node.now_ms())
+            if TRANSACTIONS_TOPIC not in self._node.image.topics:
+                return go_on_when_committed(self._node, call, lambda: self._find(request, call))
+        return self._find(request, call)
+
+    def _find(self, request: FindCoordinatorRequest, call: RequestContext) -> Steps[FindCoordinatorResponse]:
+        if request.key_type == TRANSACTION_KEY:
+            self._node.start_transactions()
         if call.api_version >= KEYS_VERSION:
             found = []
             for key in request.coordinator_keys:
@@ -263,8 +281,6 @@ class ClusterHandlers:
             topic = OFFSETS_TOPIC
         elif key_type == TRANSACTION_KEY:
             topic = TRANSACTIONS_TOPIC
-            self._node.topics.create_transactions_topic(self._node.now_ms())
-            self._node.start_transactions()
         else:
             is_known = key_type == SHARE_KEY and call.api_version >= SHARE_KEY_VERSION
             is_valid = is_known and SHARE_PARTITION.fullmatch(key)

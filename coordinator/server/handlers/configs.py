@@ -27,11 +27,12 @@ from coordinator.log.names import check_topic_name
 from coordinator.metadata.image import Topic
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.broker_configs import broker_configs
+from coordinator.server.handlers.deferred import answer_when_committed
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 
 TOPICS_AT_ONCE: Final = 100
-"""Topics of one request whose configs are changed with one flush, before other requests have their turn."""
+"""Topics of one request whose configs are changed with one append, before other requests have their turn."""
 
 REPLICATION_THROTTLES: Final = frozenset(
     {
@@ -183,7 +184,7 @@ class ConfigHandlers:
 
     def alter(
         self, request: incremental_alter_configs.IncrementalAlterConfigsRequest, call: RequestContext
-    ) -> Steps[incremental_alter_configs.IncrementalAlterConfigsResponse]:
+    ) -> Steps[Any]:
         wanted = []
         for each in request.resources:
             operations = [Operation(entry.name, entry.config_operation, entry.value) for entry in each.configs]
@@ -193,11 +194,10 @@ class ConfigHandlers:
             yield
         results = yield from self._change(wanted, request.validate_only)
         responses = [incremental_alter_configs.AlterConfigsResourceResponse(**each) for each in results]
-        return incremental_alter_configs.IncrementalAlterConfigsResponse(responses=responses)
+        response = incremental_alter_configs.IncrementalAlterConfigsResponse(responses=responses)
+        return answer_when_committed(self._node, call, response)
 
-    def replace(
-        self, request: alter_configs.AlterConfigsRequest, call: RequestContext
-    ) -> Steps[alter_configs.AlterConfigsResponse]:
+    def replace(self, request: alter_configs.AlterConfigsRequest, call: RequestContext) -> Steps[Any]:
         wanted = []
         for each in request.resources:
             entries = [(entry.name, entry.value) for entry in each.configs]
@@ -206,7 +206,7 @@ class ConfigHandlers:
             yield
         results = yield from self._change(wanted, request.validate_only)
         responses = [alter_configs.AlterConfigsResourceResponse(**each) for each in results]
-        return alter_configs.AlterConfigsResponse(responses=responses)
+        return answer_when_committed(self._node, call, alter_configs.AlterConfigsResponse(responses=responses))
 
     def _change(self, wanted: Sequence[Wanted], validate_only: bool) -> Steps[list[dict[str, Any]]]:
         """Change the configs of each resource, or none of its; return the fields of the responses."""

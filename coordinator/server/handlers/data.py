@@ -33,7 +33,8 @@ from coordinator.broker.slices import Steps
 from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.log.partition_log import PartitionLog
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable
-from coordinator.server.handlers.transactional_writes import TransactionalProduce, go_on
+from coordinator.server.handlers.deferred import go_on
+from coordinator.server.handlers.transactional_writes import TransactionalProduce
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 
@@ -159,12 +160,9 @@ class DataHandlers:
                 for each in topic.partition_responses
             ]
 
-    def fetch(self, request: FetchRequest, call: RequestContext) -> Any:
+    def fetch(self, request: FetchRequest, call: RequestContext) -> Steps[Any]:
         if request.isolation_level not in ISOLATION_LEVELS:
             return _fetch_error(request, ErrorCode.UNKNOWN_SERVER_ERROR, call.api_version)
-        return self._fetch(request, call)
-
-    def _fetch(self, request: FetchRequest, call: RequestContext) -> Steps[Any]:
         connection, fetch_service = call.connection, self._node.fetch_service
         fetched = yield from fetch_service.fetch(
             request, call.api_version, self._node.now_ms(), connection.send_response, call.client_host

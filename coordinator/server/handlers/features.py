@@ -1,12 +1,13 @@
 """UpdateFeatures (KIP-584, KIP-778)."""
 
-from typing import Final
+from typing import Any, Final
 
 from _wire.errors import ErrorCode
 from _wire.messages.update_features import UpdatableFeatureResult, UpdateFeaturesRequest, UpdateFeaturesResponse
 from coordinator.broker.slices import Steps
 from coordinator.metadata.features import UPGRADE, FeatureUpdate, InvalidFeatureUpdate, changed_levels, levels
 from coordinator.server.dispatch import DispatchTable
+from coordinator.server.handlers.deferred import answer_when_committed
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 
@@ -24,9 +25,13 @@ class FeatureHandlers:
     def add_to(self, table: DispatchTable) -> None:
         table.add("UpdateFeatures", self.update, _error, versions=(0, 2))
 
-    def update(self, request: UpdateFeaturesRequest, call: RequestContext) -> Steps[UpdateFeaturesResponse]:
+    def update(self, request: UpdateFeaturesRequest, call: RequestContext) -> Steps[Any]:
         """All updates of a request are made, or none of them; none with `validate_only`."""
-        node, version = self._node, call.api_version
+        response = yield from self._update(request, call.api_version)
+        return answer_when_committed(self._node, call, response)
+
+    def _update(self, request: UpdateFeaturesRequest, version: int) -> Steps[UpdateFeaturesResponse]:
+        node, image = self._node, self._node.metadata.latest_image
         updates = (
             FeatureUpdate(
                 each.feature, each.max_version_level, each.upgrade_type if version >= UPGRADE_TYPE_VERSION else UPGRADE
@@ -35,12 +40,12 @@ class FeatureHandlers:
         )
         changed: dict[str, int] = {}
         try:
-            for name, level in changed_levels(node.image, updates, node.node_id):
+            for name, level in changed_levels(image, updates, node.node_id):
                 changed[name] = level
                 yield
         except InvalidFeatureUpdate as problem:
             return UpdateFeaturesResponse(error_code=ErrorCode.INVALID_UPDATE_VERSION, error_message=str(problem))
-        current = levels(node.image)
+        current = levels(image)
         changed = {name: level for name, level in changed.items() if level != current.get(name, 0)}
         if changed and not request.validate_only:
             node.metadata.change_features(changed, node.now_ms())

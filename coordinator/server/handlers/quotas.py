@@ -1,5 +1,7 @@
 """DescribeClientQuotas and AlterClientQuotas (KIP-546)."""
 
+from typing import Any
+
 from _wire.errors import ErrorCode
 from _wire.messages.alter_client_quotas import (
     AlterClientQuotasEntityResult,
@@ -20,6 +22,7 @@ from coordinator.metadata.image import QuotaEntity
 from coordinator.quotas.alteration import Alteration, Changes, InvalidQuota, Operation
 from coordinator.quotas.matching import Component, InvalidFilter, matcher
 from coordinator.server.dispatch import DispatchTable
+from coordinator.server.handlers.deferred import answer_when_committed
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 
@@ -54,18 +57,18 @@ class QuotaHandlers:
         # Kafka's message of success is empty, not null.
         return DescribeClientQuotasResponse(error_message="", entries=entries)
 
-    def alter(self, request: AlterClientQuotasRequest, call: RequestContext) -> Steps[AlterClientQuotasResponse]:
+    def alter(self, request: AlterClientQuotasRequest, call: RequestContext) -> Steps[Any]:
         node = self._node
-        changes = Changes(node.image.quotas, node.config[CLIENT_QUOTAS_MAX])
+        changes = Changes(node.metadata.latest_image.quotas, node.config[CLIENT_QUOTAS_MAX])
         for entry in request.entries:
             names = {each.entity_type: each.entity_name for each in entry.entity}
             operations = [Operation(each.key, None if each.remove else each.value) for each in entry.ops]
             changes.add(Alteration(names, operations))
             yield
         if changes.records and not request.validate_only:
-            node.metadata.change_quotas(changes.records, node.now_ms())
-            node.throttling.load()
-        return AlterClientQuotasResponse(entries=[_result(*each) for each in changes.problems.items()])
+            node.metadata.change_quotas(changes.records, node.now_ms(), node.throttling.load)
+        response = AlterClientQuotasResponse(entries=[_result(*each) for each in changes.problems.items()])
+        return answer_when_committed(node, call, response)
 
 
 def _result(entity: QuotaEntity, problem: InvalidQuota | None) -> AlterClientQuotasEntryResult:

@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 from _wire.errors import ErrorCode
 from _wire.messages.create_partitions import (
@@ -30,6 +31,7 @@ from coordinator.broker.topic_configs import origins
 from coordinator.broker.topics import DEFAULT_COUNT, Plan, TopicError
 from coordinator.metadata.store import NewTopic
 from coordinator.server.dispatch import DispatchTable
+from coordinator.server.handlers.deferred import answer_when_committed
 from coordinator.server.handlers.request_timeouts import within_timeout
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
@@ -37,7 +39,7 @@ from coordinator.server.throttling import mutation_counter
 
 NO_ID: Final = bytes(16)
 TOPICS_AT_ONCE: Final = 100
-"""Topics of one request that are created or deleted before other requests have their turn, with one flush."""
+"""Topics of one request that are created or deleted with one append, before other requests have their turn."""
 STATES_VERSION = 6
 """From this version on DeleteTopics names topics by name or id (KIP-516)."""
 
@@ -53,7 +55,7 @@ DELETE_STRICT_SINCE: Final = 5
 
 
 class TopicHandlers:
-    """Creates, enlarges and deletes topics."""
+    """Creates, enlarges and deletes topics. A request is answered when all that it has changed is durable."""
 
     def __init__(self, node: NodeContext) -> None:
         self._node = node
@@ -64,7 +66,7 @@ class TopicHandlers:
         table.add("CreatePartitions", add_partitions, _add_partitions_error, versions=(0, 3))
         table.add("DeleteTopics", within_timeout(self.delete, _delete_error), _delete_error, versions=(0, 6))
 
-    def create(self, request: CreateTopicsRequest, call: RequestContext) -> Steps[CreateTopicsResponse]:
+    def create(self, request: CreateTopicsRequest, call: RequestContext) -> Steps[Any]:
         times = Counter(topic.name for topic in request.topics)
         once = list({topic.name: topic for topic in request.topics}.values())
         response = CreateTopicsResponse()
@@ -80,10 +82,10 @@ class TopicHandlers:
                 self._node.topics.create_planned(plan, self._node.now_ms())
                 for result in results:
                     if result.error_code == ErrorCode.NONE:
-                        result.topic_id = self._node.image.topic_id(result.name)
+                        result.topic_id = self._node.metadata.latest_image.topic_id(result.name)
             response.topics += results
             yield
-        return response
+        return answer_when_committed(self._node, call, response)
 
     def _plan_one(
         self,
@@ -117,7 +119,7 @@ class TopicHandlers:
             told.append(CreatableTopicConfigs(name=key.name, value=origin.text, config_source=origin.source))
         return told
 
-    def add_partitions(self, request: CreatePartitionsRequest, call: RequestContext) -> Steps[CreatePartitionsResponse]:
+    def add_partitions(self, request: CreatePartitionsRequest, call: RequestContext) -> Steps[Any]:
         times = Counter(topic.name for topic in request.topics)
         topics = {topic.name: topic for topic in request.topics}
         count = mutation_counter(call, CREATE_PARTITIONS_STRICT_SINCE)
@@ -128,7 +130,7 @@ class TopicHandlers:
             else:
                 results.append(self._add_partitions(topic, request.validate_only, count))
             yield
-        return CreatePartitionsResponse(results=results)
+        return answer_when_committed(self._node, call, CreatePartitionsResponse(results=results))
 
     def _add_partitions(
         self, wanted: CreatePartitionsTopic, validate_only: bool, count_mutations: Callable[[int], None]
@@ -136,7 +138,7 @@ class TopicHandlers:
         topics, node = self._node.topics, self._node
         try:
             topics.validate_more_partitions(wanted.name, wanted.count)
-            more = wanted.count - node.image.partition_count(wanted.name)
+            more = wanted.count - node.metadata.latest_image.partition_count(wanted.name)
             if wanted.assignments is not None:
                 _check_assignments(more, [each.broker_ids for each in wanted.assignments], node.node_id)
             count_mutations(more)
@@ -146,19 +148,19 @@ class TopicHandlers:
             return _not_grown(wanted.name, problem.error, str(problem) or None)
         return CreatePartitionsTopicResult(name=wanted.name)
 
-    def delete(self, request: DeleteTopicsRequest, call: RequestContext) -> Steps[DeleteTopicsResponse]:
+    def delete(self, request: DeleteTopicsRequest, call: RequestContext) -> Steps[Any]:
         wanted = request.topics
         if call.api_version < STATES_VERSION:
             wanted = [DeleteTopicState(name=name) for name in request.topic_names]
         valid, responses = yield from _split_valid(wanted)
         responses += yield from self._delete_each_once(valid, mutation_counter(call, DELETE_STRICT_SINCE))
-        return DeleteTopicsResponse(responses=responses)
+        return answer_when_committed(self._node, call, DeleteTopicsResponse(responses=responses))
 
     def _delete_each_once(
         self, wanted: list[DeleteTopicState], count_mutations: Callable[[int], None]
     ) -> Steps[list[DeletableTopicResult]]:
         """Delete topics that are named by name or by id, each at most once; one that is named by both stays."""
-        image = self._node.image
+        image = self._node.metadata.latest_image
         named = []
         names: Counter[str | None] = Counter()
         for each in wanted:
@@ -181,18 +183,19 @@ class TopicHandlers:
                     message = "The topic is named by its name and by its id."
                     responses.append(_not_deleted(name, topic.topic_id, ErrorCode.INVALID_REQUEST, message))
             if allowed:
-                self._node.topics.delete(allowed, self._node.now_ms())
-                self._node.coordinator.topics_deleted(allowed)
+                deleted = partial(self._node.coordinator.topics_deleted, allowed)
+                self._node.topics.delete(allowed, self._node.now_ms(), deleted)
         return responses
 
     def _check_deletion(
         self, name: str, allowed: list[str], count_mutations: Callable[[int], None]
     ) -> DeletableTopicResult:
         """The answer for a topic, which joins the `allowed` ones if it can be deleted."""
-        topic_id = self._node.image.topic_id(name)
+        image = self._node.metadata.latest_image
+        topic_id = image.topic_id(name)
         try:
             self._node.topics.check_deletion(name)
-            count_mutations(self._node.image.partition_count(name))
+            count_mutations(image.partition_count(name))
         except TopicError as problem:
             return _not_deleted(name, topic_id, problem.error, str(problem) or None)
         allowed.append(name)

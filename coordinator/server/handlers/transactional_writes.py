@@ -47,6 +47,7 @@ from coordinator.log.errors import InvalidTopicName
 from coordinator.log.names import check_legal_name
 from coordinator.log.partition_log import PartitionLog
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable
+from coordinator.server.handlers.deferred import go_on
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 from coordinator.transactions import operations
@@ -74,15 +75,6 @@ MARKERS_QUEUED_MAX: Final = 200
 """Markers of one request that wait in shards before the next ones are queued: others have their turn between."""
 
 Continue = Callable[[ProduceRequest, RequestContext, Mapping[tuple[str, int], Verified]], Steps[Any]]
-
-
-def go_on(node: NodeContext, call: RequestContext, steps: Callable[[], Steps[Any]]) -> None:
-    """Go on with a deferred request in steps, unless its client has disconnected."""
-    request_id = call.request_id
-    if request_id is None or request_id not in node.pending.unanswered:
-        return
-    node.pending.forget(request_id)
-    node.resume(lambda request, call: steps(), call.request, call)
 
 
 class TransactionalProduce:

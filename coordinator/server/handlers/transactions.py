@@ -27,10 +27,11 @@ from coordinator.core.committed_offsets import TopicPartition
 from coordinator.core.decision import OperationContext
 from coordinator.core.operation import Answer, Operation
 from coordinator.internal_topics import OFFSETS_TOPIC
+from coordinator.log.errors import LogAppendError
 from coordinator.patterns import InvalidPattern
 from coordinator.server.dispatch import DEFERRED, DispatchTable
+from coordinator.server.handlers.deferred import go_on, go_on_when_committed
 from coordinator.server.handlers.portions import Asked, Portions
-from coordinator.server.handlers.transactional_writes import go_on
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 from coordinator.transactions import initialization, operations
@@ -76,9 +77,23 @@ class TransactionHandlers:
         if request.transactional_id is None:
             if not initialization.names_whole_producer(request):
                 return initialization.error_response(request, ErrorCode.INVALID_REQUEST, call.api_version)
-            producer_id = self._node.metadata.allocate_producer_id(self._node.now_ms())
+            producer_id = self._node.producer_ids.allocate(self._node.now_ms())
+            if producer_id is None:
+                return self._wait_for_producer_ids(request, call)
             return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
+        if self._are_producer_ids_missing():
+            return self._wait_for_producer_ids(request, call)
         return self._enqueue(operations.INIT_PRODUCER_ID, request.transactional_id, request, call)
+
+    def _are_producer_ids_missing(self) -> bool:
+        """Whether the coordinator of a transactional id would get no producer id now, but in a moment."""
+        try:
+            return not self._node.producer_ids.is_any_left(self._node.now_ms())
+        except LogAppendError:
+            return False  # perhaps it needs none
+
+    def _wait_for_producer_ids(self, request: InitProducerIdRequest, call: RequestContext) -> Any:
+        return go_on_when_committed(self._node, call, lambda: self.init_producer_id(request, call))
 
     def end(self, request: EndTxnRequest, call: RequestContext) -> Any:
         return self._enqueue(operations.END_TXN, request.transactional_id, request, call)

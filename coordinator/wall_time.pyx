@@ -1,0 +1,40 @@
+"""The time that people and records are told.
+
+Compiled, because each iteration of the event loop follows the wall clock.
+"""
+
+from libc.stdint cimport int64_t
+
+cdef enum:
+    STEP_MS_MIN = 1_000                 # smaller changes are those of a clock that NTP slews
+
+STEP_MS = STEP_MS_MIN
+
+
+def _ignore(step_ms):
+    """Nobody wants to know of steps."""
+
+
+cdef class WallTime:
+    cdef readonly int64_t step_ms
+    cdef object wall_ms
+    cdef object on_step
+
+    def __init__(self, wall_ms=None, on_step=_ignore):
+        self.wall_ms = wall_ms
+        self.on_step = on_step
+
+    def follow(self, int64_t now_ms):
+        cdef int64_t change_ms
+        if self.wall_ms is None:
+            return
+        change_ms = <int64_t>self.wall_ms() - now_ms - self.step_ms
+        if change_ms >= STEP_MS_MIN or change_ms <= -STEP_MS_MIN:
+            self.step_ms += change_ms
+            self.on_step(change_ms)
+
+    def at(self, int64_t now_ms):
+        return now_ms + self.step_ms
+
+
+ONE_CLOCK = WallTime()

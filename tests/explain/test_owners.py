@@ -1,0 +1,175 @@
+"""Since when partitions had no owner and who had them last, from the events of the real core."""
+
+import pytest
+
+from coordinator.audit.schema import MemberRef
+from coordinator.explain.generation import Outcome
+from coordinator.explain.history import GroupHistory
+from coordinator.explain.owners import Owners, Taken
+from tests.explain.consumers import Consumers, text
+
+A, B = MemberRef("a-id", "a"), MemberRef("b-id", "b")
+
+
+def absent_ms(group: Consumers) -> list[tuple[str, int, int]]:
+    """Of the latest generation: last owner, partitions and ms without an owner."""
+    generation = group.history().latest
+    assert generation is not None and generation.outcome is Outcome.STABLE
+    return sorted((each.member.client_id, each.partitions, each.ms) for each in generation.absences)
+
+
+def test_an_owner_that_joins_an_eager_rebalance_has_given_up_its_partitions():
+    group = Consumers().group_of("a", "b")
+    group.join("c")
+    group.settle({"a": 200, "b": 700})
+    assert absent_ms(group) == [("a", 3, 700)]
+    assert "3 of 6 partitions had no owner for 700 ms." in text(group.story())
+
+
+def test_a_member_that_is_removed_in_the_join_phase_of_another_cause_stopped_when_it_was_last_heard():
+    group = Consumers().group_of("a", "b")
+    group.quiet(6_000, "b")
+    group.join("c")
+    group.quiet(4_001, "b")
+    del group.ids["b"]
+    group.settle()
+    assert ("b", 3, 10_001) in absent_ms(group)
+    told = text(group.story())
+    assert "Nobody consumed the 3 partitions of b for 10 s: 6 s before the rebalance began, and 4 s in it." in told
+    assert told.count("Nobody consumed") == 1
+    assert "efore it began" not in told
+
+
+def test_an_absence_goes_on_over_rebalances_that_do_not_become_stable():
+    group = Consumers().group_of("a", "b")
+    group.join("c")
+    group.quiet(100)
+    for name in ("a", "b"):
+        group.join(name)
+    group.quiet(2_000)
+    group.join("d")  # before the leader has sent the assignment
+    group.settle({"a": 0, "b": 0, "c": 300})
+    assert absent_ms(group) == [("a", 3, 2_300), ("b", 3, 2_300)]
+    assert "All 6 partitions had no owner for 2.3 s, over 2 rebalances." in text(group.story())
+
+
+def test_a_group_that_was_empty_had_no_owners_until_somebody_came():
+    group = Consumers().group_of("a")
+    group.sim.commit(group.ids["a"], generation_id=1)  # a group with offsets outlives its members
+    group.leave("a")
+    group.sim.advance(3_600_000)
+    group.join("b")
+    group.sim.advance(3_000)
+    group.settle()
+    assert absent_ms(group) == [("a", 6, 3_603_000)]
+    assert "6 of 6 partitions moved" in text(group.story())
+    assert "Nobody consumed the 6 partitions of a for 1 h: 1 h before the rebalance began, and 3 s in it." in text(
+        group.story()
+    )
+
+
+def test_cooperative_members_keep_what_they_own_while_they_rebalance():
+    group = Consumers(protocol="cooperative-sticky").group_of("a", "b")
+    group.join("a", reason="asks again")
+    group.settle({"a": 100, "b": 900})
+    assert absent_ms(group) == []
+    assert "had no owner" not in text(group.story())
+
+
+def test_a_partition_that_moves_through_a_cooperative_rebalance_moves_once():
+    group = Consumers(protocol="cooperative-sticky")
+    group.join("a")
+    group.settle(plan={"a": [0, 1, 2, 3, 4, 5]})
+    group.join("b")
+    group.settle(plan={"a": [0, 1, 2], "b": []})
+    first = group.history().latest
+    assert first is not None and (first.partitions_moved, first.without_owner) == (0, 3)
+    assert "None of 6 partitions moved, and 3 of them have no owner yet." in text(group.story())
+    group.quiet(40)
+    group.join("a")
+    group.quiet(400)
+    group.settle(plan={"a": [0, 1, 2], "b": [3, 4, 5]})
+    second = group.history().latest
+    assert second is not None and (second.partitions_moved, second.without_owner) == (3, 0)
+    assert absent_ms(group) == [("a", 3, 440)]
+    told = text(group.story())
+    assert "3 of 6 partitions moved" in told
+    assert "3 of 6 partitions had no owner for 440 ms." in told
+
+
+def test_new_partitions_were_never_without_an_owner():
+    group = Consumers(partitions=2).group_of("a", "b")
+    group._partitions = 4
+    group.join("a")
+    group.settle({"b": 600}, plan={"a": [0, 2], "b": [1, 3]})
+    assert absent_ms(group) == [("a", 1, 600)]
+
+
+def test_a_coordinator_that_restarts_takes_nothing_from_the_members():
+    group = Consumers().group_of("a", "b")
+    group.sim.restart()
+    group.join("c")
+    group.settle({"a": 0, "b": 100})
+    assert absent_ms(group) == [("a", 3, 100)]
+
+
+def test_a_static_member_that_comes_back_has_what_it_had():
+    group = Consumers()
+    group.join("a", instance_id="one")
+    group.settle()
+    group.ids["a"] = ""
+    group.join("a")
+    history = group.history()
+    owners = {each.member_id for each in history.owners.by_partition.values()}
+    assert owners == {group.ids["a"]}
+    assert history.owners.lost_since(0) == 0
+
+
+def test_after_missing_events_the_figures_are_those_that_the_coordinator_counted():
+    group = Consumers().group_of("a", "b")
+    events = group.sim.audited()
+    group.join("c")
+    group.settle({"a": 0, "b": 500})
+    later = group.sim.audited()[len(events) + 1 :]
+    generation = GroupHistory.of("orders", [*events, *later]).latest
+    assert generation is not None
+    assert generation.absences == []
+    assert generation.partitions_moved is not None
+
+
+# ---- the owners by themselves
+
+
+@pytest.mark.parametrize("order", [("a", "b"), ("b", "a")], ids=["lost first", "gained first"])
+def test_what_one_member_loses_to_another_in_a_generation_was_never_without_an_owner(order):
+    owners = Owners()
+    owners.assigned(A, {"t": [0, 1]}, 10)
+    owners.take(10)
+    for name in order:
+        if name == "a":
+            owners.assigned(A, {"t": [0]}, 50)
+            owners.revoked(A.member_id, {"t": [1]}, 50)
+        else:
+            owners.assigned(B, {"t": [1]}, 50)
+    assert owners.take(50) == Taken(1, [])
+    assert owners.lost_since(0) == 0
+
+
+def test_the_first_stop_counts():
+    owners = Owners()
+    owners.assigned(A, {"t": [0]}, 10)
+    owners.gave_up(A.member_id, 20)
+    owners.gave_up(A.member_id, 30)
+    owners.assigned(B, {"t": [0]}, 50)
+    (absence,) = owners.take(50).absences
+    assert (absence.member, absence.stopped_ms, absence.ms) == (A, 20, 30)
+
+
+def test_members_that_own_nothing_are_forgotten():
+    owners = Owners()
+    owners.assigned(A, {"t": [0]}, 10)
+    owners.gave_up(A.member_id, 20)
+    owners.assigned(B, {"t": [0]}, 30)
+    owners.take(30)
+    assert set(owners.names) == {B.member_id}
+    assert set(owners.owned) == {B.member_id}
