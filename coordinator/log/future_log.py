@@ -98,7 +98,7 @@ class Portion:
         return sum(part.end - part.start for part in self.parts)
 
     def run(self, *, flush: bool = True) -> None:
-        """Copy, and flush what has come to its end.
+        """Copy, and flush what is finished or large.
 
         Raises:
             CopyFailed: a file cannot be read or written.
@@ -112,7 +112,8 @@ class Portion:
             _copy_bytes(part.copy, part.start, part.end)
             if part.start == 0 or part.is_finished:
                 part.index_bytes = tuple([_copy_file(self._fs, path, self._folder) for path in part.indexes])
-            if part.is_finished and flush:
+            # A flush of a whole segment would let the flushes of other logs wait for it.
+            if flush and (part.is_finished or part.end - part.start >= READ_BYTES):
                 _written(part.copy.file.flush)
         self.has_flushed = flush
 
