@@ -109,6 +109,17 @@ def test_a_member_that_hangs_is_named_and_not_the_innocent_newcomer():
     assert any("the member that did not rejoin was busy or hung" in each for each in story.advice)
 
 
+def test_the_only_member_left_let_nobody_wait():
+    group = Consumers().group_of("hung")
+    group.sim.commit(group.ids["hung"], generation_id=1)  # a group with offsets outlives its members
+    group.join("new")
+    group.leave("new")
+    group.quiet(60_001)
+    told = text(group.story())
+    assert "hung never rejoined and was removed after the rebalance timeout, 1 min." in told
+    assert "waited" not in told
+
+
 def test_who_held_up_the_join_phase_and_for_how_long():
     group = Consumers().group_of("a", "b")
     group.join("c")
