@@ -129,7 +129,7 @@ class ReplicaMoves:
         self._pace = Pace(bytes_per_second, lambda: now_ms() / 1000)
         self._moves: dict[TopicPartition, Move] = {}
         self._queues: dict[LogDirectory, deque[Move]] = {}
-        """By target, those that are under way or wait; the first one is under way."""
+        """By target, those with something to copy; the first one is under way, the others wait."""
         self._to_assign: dict[TopicPartition, tuple[str, Callable[[], None]]] = {}
         """What the metadata gets next: the id of the directory, and who is called then."""
         self._ending: dict[TopicPartition, Path] = {}
@@ -167,8 +167,8 @@ class ReplicaMoves:
 
     def futures_in(self, directory: LogDirectory) -> Iterator[FutureReplica]:
         """The copies in a directory, those that were not begun yet among them."""
-        for move in list(self._queues.get(directory, ())):
-            if move.future is not None and not move.is_over:
+        for move in list(self._moves.values()):
+            if move.target is directory and move.future is not None and not move.is_over:
                 lag = max(move.log.log_end_offset - move.future.end_offset, 0)
                 yield FutureReplica(*move.key, move.future.size_bytes, lag)
 
@@ -222,8 +222,10 @@ class ReplicaMoves:
             return False
         self._moves[move.key] = move
         queue = self._queues.setdefault(target, deque())
-        queue.append(move)
-        if len(queue) == 1:
+        if move.future is not None:
+            queue.append(move)
+        # Those of which nothing is to be copied need not wait for the others.
+        if move.future is None or len(queue) == 1:
             self._call_soon(partial(self._advance, move))
         return True
 
@@ -248,8 +250,9 @@ class ReplicaMoves:
         if self._moves.get(move.key) is move:
             del self._moves[move.key]
         queue = self._queues[move.target]
-        was_first = queue[0] is move
-        queue.remove(move)
+        was_first = bool(queue) and queue[0] is move
+        if move in queue:
+            queue.remove(move)
         if not move.is_busy:
             self._let_go(move)
         if was_first and queue:
@@ -344,6 +347,8 @@ class ReplicaMoves:
             return
         if portion is not None:
             self._copy(move, portion, self._copied)
+        elif move.future is None:
+            self._store_directory(move)
         elif self._is_cleaning(move.log) or move.key in self._ending or self._flusher.is_suspended(move.log):
             self._later(move, RETRY_MS)  # also when a move that was given up has not noticed yet
         else:
@@ -384,9 +389,7 @@ class ReplicaMoves:
         """No flush of the log is under way: copy what is missing, and make the copy safe."""
         if self._ended_elsewhere(move):
             return
-        if move.future is None:
-            self._store_directory(move)
-            return
+        assert move.future is not None
         if move.final_portions == FINAL_PORTIONS:
             self._try_again(move)
             return
@@ -508,6 +511,8 @@ class ReplicaMoves:
         for file in former:
             file.close()
         self._end(move)
+        if not discarded:
+            return  # nothing was copied
         logger.info(
             "moved a partition to another log directory",
             log=log.name,
@@ -515,10 +520,9 @@ class ReplicaMoves:
             size_bytes=log.size_bytes,
             ms=self._now_ms() - move.began_ms,
         )
-        if discarded:
-            self._ending[move.key] = discarded[0]
-            ended = self._directories.move_ended(log, move.source)
-            self._threads.run([ended], partial(self._made_safe, move.key, discarded[0]))
+        self._ending[move.key] = discarded[0]
+        ended = self._directories.move_ended(log, move.source)
+        self._threads.run([ended], partial(self._made_safe, move.key, discarded[0]))
 
     def _made_safe(self, key: TopicPartition, former_folder: Path, problem: Exception | None) -> None:
         if self._is_stopped:

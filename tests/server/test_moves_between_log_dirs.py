@@ -253,7 +253,7 @@ def test_a_slow_move_is_described_given_up_and_begun_again(tmp_path):
         server.start()
         with WireClient(server.bootstrap) as client:
             wait_until_moved(client, "t", b)
-            assert folders(server, "t-0")[-1] == b / "t-0"
+            assert b / "t-0" in folders(server, "t-0")
             assert client.produce("t", build_batch([(None, b"last", ())])).base_offset == 17
         assert len(consumed(server.bootstrap, "t", "read_uncommitted")) == 18
 
