@@ -21,7 +21,7 @@ from coordinator.broker.directory_assignment import DirectoryAssignment
 from coordinator.broker.log_flusher import LogFlusher
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.retention import Timers
-from coordinator.broker.slices import Slices
+from coordinator.broker.slices import Slices, Steps
 from coordinator.deadlines import deadline_after
 from coordinator.log.checkpoints import TopicPartition
 from coordinator.log.directories import LogDirectories
@@ -453,7 +453,7 @@ class ReplicaMoves:
             self._assignment.assign(
                 {key: directory_id for key, (directory_id, _) in assigned.items()},
                 self._now_ms(),
-                partial(_call_all, [done for _, done in assigned.values()]),
+                partial(self._call_in_slices, [done for _, done in assigned.values()]),
             )
         except LogAppendError as problem:
             # The partitions stay where they are. What `_assign_home` was to store, the next start finds.
@@ -461,6 +461,12 @@ class ReplicaMoves:
                 if (move := self._moves.get(key)) is not None:
                     move.is_busy = False
                     self._failed(move, problem)
+
+    def _call_in_slices(self, calls: Sequence[Callable[[], None]]) -> None:
+        def failed(problem: Exception) -> None:
+            logger.error("cannot end the moves of partitions", problem=repr(problem))
+
+        self._slices.start(_call_each(calls), lambda _: None, failed)
 
     def _directory_stored(self, move: Move) -> None:
         move.is_busy = False
@@ -535,6 +541,7 @@ class ReplicaMoves:
             self._removal_failed(former_folder, problem)
 
 
-def _call_all(calls: Sequence[Callable[[], None]]) -> None:
+def _call_each(calls: Sequence[Callable[[], None]]) -> Steps[None]:
     for each in calls:
         each()
+        yield
