@@ -114,12 +114,6 @@ MUTANTS: Final = (
         "            make_safe()\n",
     ),
     Mutant(
-        "a log moves while it is compacted",
-        MOVES,
-        "        if self._is_cleaning(move.log) or move.log.is_held or not self._is_as_noted(move):\n",
-        "        if move.log.is_held or not self._is_as_noted(move):\n",
-    ),
-    Mutant(
         "what is appended at the end of a move is lost",
         FUTURE_LOG,
         "                portion.run(flush=False)\n",
@@ -130,12 +124,6 @@ MUTANTS: Final = (
         FUTURE_LOG,
         "                remove_segment_files(self._fs, self._folder, base_offset)\n",
         "                pass\n",
-    ),
-    Mutant(
-        "a group commit begins while a copy is made safe",
-        FLUSHER,
-        "or self._committing is not None or self._suspended:",
-        "or self._committing is not None:",
     ),
     Mutant(
         "a deleted topic leaves the copy of a move",
