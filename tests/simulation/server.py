@@ -69,6 +69,20 @@ class AnyTopics:
         return topic_id.rstrip(b"\0").decode() or None
 
 
+class ClientContext(OperationContext):
+    """The context of a request of a client that says what it is."""
+
+    __slots__ = ("_software",)
+
+    def __init__(self, request_id: int | None, version: int, name: str, server: "SimulatedServer") -> None:
+        super().__init__(request_id, version, name, "/127.0.0.1", server.environment, 0)
+        self._software = server.client_software
+
+    @property
+    def client_software_name(self) -> str:
+        return self._software
+
+
 class SliceClock:
     """Counts the steps of long work instead of time, so that each run has the same slices."""
 
@@ -103,6 +117,8 @@ class SimulatedServer:
         self.wall = WallTime(lambda: self.clock.now_ms() + self.wall_ahead_ms)
         self.disk = MemoryFileSystem()
         self.is_batching = False
+        self.client_software = ""
+        """What all clients say that they are (KIP-511)."""
         self.topics = AnyTopics()
         """All other topics exist."""
         self.turns = 0
@@ -239,7 +255,7 @@ class SimulatedServer:
     ) -> int:
         """Queue a request, which is handled at once unless `is_batching`. Returns its id."""
         request_id = self.pending.register(waiting)
-        context = OperationContext(request_id, version, name, "/127.0.0.1", self.environment, 0)
+        context = ClientContext(request_id, version, name, self)
         if operation.scope in (Scope.SHARD, Scope.TRANSACTION):
             partition = self.coordinator.partition_of(group_id)
             self.coordinator.enqueue_for_shard(operation, partition, request, context)
@@ -248,7 +264,7 @@ class SimulatedServer:
             if isinstance(prepared, Answer):
                 if prepared.rejected is not None:
                     rejected = RejectedRequest(operation.name, request, prepared.rejected)
-                    told = OperationContext(None, version, name, "/127.0.0.1", self.environment, 0)
+                    told = ClientContext(None, version, name, self)
                     self.coordinator.enqueue(operations.TELL_REJECTION, group_id, rejected, told)
                 self.pending.reply(request_id, prepared.response)
             else:
