@@ -3,6 +3,7 @@
 import errno
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -18,8 +19,9 @@ from coordinator.log.memory_files import MemoryFileSystem
 from coordinator.log.segment import Segment
 from coordinator.log.segment_files import SWAP_SUFFIX
 from coordinator.log.transaction_index import AbortedTransaction
-from tests.broker.moving_broker import ALWAYS, MovingBroker, values
+from tests.broker.moving_broker import ALWAYS, SEGMENT_BYTES, MovingBroker, values
 from tests.broker.test_directory_assignment import NOW_MS, A, B, C
+from tests.log.batches import batch
 
 
 class FaultyDisks(MemoryFileSystem):
@@ -496,3 +498,24 @@ def test_a_partition_that_is_written_all_the_time_moves_to_and_fro(broker, fs):
     assert values(broker.log()) == written(count)
     assert broker.folders() == ["/b/t-0"]
     assert values(reopened(broker, fs).log()) == written(count)
+
+
+def test_the_index_of_the_active_segment_has_all_entries_after_a_move(fs):
+    broker = MovingBroker(fs)
+    broker.create("t", 1)
+    log = broker.log()
+    log.configure(replace(log.config, segment_bytes=SEGMENT_BYTES * 10, index_interval_bytes=0))
+    for number in range(6):
+        log.append(batch(f"value-{number}"), 0, broker.now_ms)
+    # As after a start: the file has what there was, and more comes.
+    log.segments[0].save_indexes()
+    before = fs.content(A / "t-0" / f"{0:020}.index")
+    broker.alter(B)
+    broker.settle()
+    assert broker.home() == B
+    for number in range(6, 12):
+        log.append(batch(f"value-{number}"), 0, broker.now_ms)
+    log.roll()
+    entries = len(log.segments[0].offset_index.offsets)
+    assert entries * 8 == len(fs.content(B / "t-0" / f"{0:020}.index")) > len(before) > 0
+    assert bytes(fs.content(B / "t-0" / f"{0:020}.index"))[: len(before)] == bytes(before)

@@ -14,7 +14,6 @@ COORDINATORS: Final = "coordinator/server/coordinators.py"
 LOG_HOMES: Final = "coordinator/log/log_homes.py"
 FUTURE_LOG: Final = "coordinator/log/future_log.py"
 MOVES: Final = "coordinator/broker/replica_moves.py"
-INDEX: Final = "coordinator/log/index.py"
 
 MUTANTS: Final = (
     Mutant(
@@ -130,11 +129,5 @@ MUTANTS: Final = (
         "coordinator/broker/partitions.py",
         "        self.on_delete(topic)\n",
         "",
-    ),
-    Mutant(
-        "an index of a moved segment is thought to be in its file",
-        INDEX,
-        "if not self._is_saved or saved_bytes != self.size_bytes:",
-        "if False:",
     ),
 )
