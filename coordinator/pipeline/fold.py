@@ -6,7 +6,7 @@ the business of `explain.history.GroupHistory`, of which `coordinator groups why
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import msgspec
@@ -268,15 +268,26 @@ class Fold:
         history.apply(event)
         for generation in history.ended:
             self.rows[GENERATIONS].append(self._row(group, generation))
-        if type(event) in memberships.APPLIED:
-            memberships.apply(group.state.members, event, cause, self.rows)
-        elif isinstance(event, schema.RebalanceStarted):
-            window_ms = event.time_ms // RATE_WINDOW_MS * RATE_WINDOW_MS
-            self._rates[event.group_id, window_ms, cause or UNKNOWN_CAUSE] += 1
-        elif isinstance(event, schema.OffsetsCommitted):
-            self.rows[COMMITS].append({**head(event), **{name: getattr(event, name) for name in COMMIT_FIELDS}})
-        if isinstance(event, schema.GroupLoaded) and event.void_from_seq is not None:
+        more = _MORE.get(type(event))
+        if more is not None:
+            more(self, group, event, cause)
+
+    def _change_members(self, group: Open, event: AuditEvent, cause: str | None) -> None:
+        memberships.apply(group.state.members, event, cause, self.rows)
+
+    def _count_rebalance(self, group: Open, event: AuditEvent, cause: str | None) -> None:
+        window_ms = event.time_ms // RATE_WINDOW_MS * RATE_WINDOW_MS
+        self._rates[event.group_id, window_ms, cause or UNKNOWN_CAUSE] += 1
+
+    def _add_commits(self, group: Open, event: schema.OffsetsCommitted, cause: str | None) -> None:
+        numbers = event.interval_ms, event.commits, event.partitions, event.first_log_offset, event.last_log_offset
+        head = event.group_id, event.created_seq, event.seq, event.time_ms, event.generation_id
+        self.rows[COMMITS].append(head + numbers)
+
+    def _load(self, group: Open, event: schema.GroupLoaded, cause: str | None) -> None:
+        if event.void_from_seq is not None:
             self.rows[VOIDS].append({**head(event), "first_seq": event.void_from_seq, "last_seq": event.seq - 1})
+        self._change_members(group, event, cause)
 
     def _row(self, group: Open, generation: Generation) -> Row:
         """The row of a generation as it is now."""
@@ -296,7 +307,13 @@ class Fold:
             state.open, state.memory = None, b""
 
 
-COMMIT_FIELDS: Final = ("interval_ms", "commits", "partitions", "first_log_offset", "last_log_offset")
+_MORE: Final[dict[type[AuditEvent], Callable[[Fold, Open, Any, str | None], None]]] = {
+    **dict.fromkeys(memberships.APPLIED, Fold._change_members),
+    schema.RebalanceStarted: Fold._count_rebalance,
+    schema.OffsetsCommitted: Fold._add_commits,
+    schema.GroupLoaded: Fold._load,
+}
+"""What an event adds beside the rows of generations."""
 
 
 def where(position: Position) -> Row:

@@ -113,15 +113,15 @@ def _assign(members: Members, event: schema.MemberAssigned, rows: Rows) -> None:
     member_id = member.member_id
     if member_id not in members.rows:  # its joining is missing
         members.rows[member_id] = {**head(event), **msgspec.structs.asdict(member)}
-    gained = set(flat(event.gained)) if event.gained else set()
     if event.lost:
-        lost = sorted(each for each in flat(event.lost) if owner_of.get(each) == member_id and each not in gained)
+        lost = sorted({each for each in flat(event.lost) if owner_of.get(each) == member_id})
         for partition in lost:
-            owner_of.pop(partition, None)
+            del owner_of[partition]
         _own(event, None, lost, rows)
-    if gained:
-        owner_of.update(dict.fromkeys(gained, member_id))
-        _own(event, member, sorted(gained), rows)
+    if event.gained:
+        gained = dict.fromkeys(flat(event.gained), member_id)
+        owner_of.update(gained)
+        _own(event, member, gained, rows)
 
 
 def _own(event: AuditEvent, member: MemberRef | None, partitions: Iterable[Partition], rows: Rows) -> None:
