@@ -75,6 +75,8 @@ FIELDS: Final[dict[str, str]] = {
     "join_ms": "time from the start of the rebalance to the JoinGroup, or to the end of the join phase",
     "metadata_changed": "whether it asks for something else than before",
     "cause": "why; see [causes](#causes)",
+    "connection_open": "whether its connection was open when it was removed; null if unknown",
+    "connection_closed_ms": "when its client's side closed the connection; null if it did not, or if unknown",
     "last_heard_ms": "when its last request or heartbeat came; null if unknown",
     "last_joined_ms": "when its last JoinGroup came; null if unknown",
     "last_committed_ms": "when its last OffsetCommit was accepted; null if unknown",

@@ -189,6 +189,11 @@ class MemberRemoved(AuditEvent, frozen=True, kw_only=True, tag="member.removed")
     said of a member that did not go by itself; `last_joined_ms` that of its last JoinGroup, `last_committed_ms` that of
     its last accepted OffsetCommit. They are null if the coordinator does not know them, as after a load.
     `requested_by` is the client that removed it, if that was another one: an administrator.
+
+    `connection_open` is about the connection by which its last JoinGroup or SyncGroup came, and said of a member that
+    did not go by itself. False: its client's side closed it, which the coordinator saw at `connection_closed_ms`, and
+    the member was not heard over another one since. True: it was open when the member was removed. Null: nothing is
+    known of it, as after a load, or if the coordinator itself closed it.
     """
 
     member: MemberRef
@@ -199,6 +204,8 @@ class MemberRemoved(AuditEvent, frozen=True, kw_only=True, tag="member.removed")
     last_joined_ms: int | None = None
     last_committed_ms: int | None = None
     requested_by: Requester | None = None
+    connection_open: bool | None = None
+    connection_closed_ms: int | None = None
 
 
 class StaticMemberReplaced(AuditEvent, frozen=True, kw_only=True, tag="static_member.replaced"):

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, Protocol
 from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits
 from coordinator.core.causes import Requester
-from coordinator.core.classic_group import ClassicGroup
+from coordinator.core.classic_group import ClassicGroup, ClientConnection
 from coordinator.core.committed_offsets import TransactionMarker
 from coordinator.core.events import Event
 from coordinator.core.states import COMPLETING_REBALANCE, STABLE
@@ -103,6 +103,11 @@ class OperationContext:
     @property
     def requester(self) -> Requester:
         return Requester(self.client_id, self.client_host)
+
+    @property
+    def client_connection(self) -> ClientConnection | None:
+        """The connection that the request came by; None if it came by none."""
+        return None
 
     @property
     def client_software_name(self) -> str:

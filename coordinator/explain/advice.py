@@ -43,13 +43,22 @@ def advice_for(context: Context) -> Iterator[str]:
     yield from _for_moves(context)
 
 
+PROCESS_ENDED: Final = (
+    "look at why the process of the silent member ended (its exit code, its log, the memory limit), or what closed its"
+    " connection; a longer session.timeout.ms would not help: only its partitions would wait longer"
+)
+
+
 def _for_removal(removal: Removal, generation: Generation) -> str | None:
+    if removal.is_disconnected:
+        return PROCESS_ENDED
     match removal.cause:
         case Cause.SESSION_EXPIRED:
             timeout_ms = removal.session_timeout_ms
             above = f" above {duration(timeout_ms)}" if timeout_ms else ""
+            what = "pause" if removal.connection_open else "crash, pause"
             return (
-                "look at what stopped the silent member (crash, GC pause, network); if it pauses and comes back, raise"
+                f"look at what stopped the silent member ({what}, GC, network); if it pauses and comes back, raise"
                 f" session.timeout.ms{above}"
             )
         case Cause.REBALANCE_TIMEOUT:

@@ -63,7 +63,7 @@ class Facts:
         for generation in self.history.generations:
             for removal in generation.changes.removed:
                 waiting = joins[identity(removal.member)]
-                while waiting and waiting[0] < removal.at_ms:
+                while waiting and waiting[0] < removal.gone_ms:
                     waiting.popleft()
                 is_back = waiting and waiting[0] - removal.at_ms <= RETURN_MS
                 back_ms = waiting.popleft() if is_back else None

@@ -52,6 +52,20 @@ class Removal:
     last_joined_ms: int | None = None
     last_committed_ms: int | None = None
     requested_by: Requester | None = None
+    connection_open: bool | None = None
+    """Whether its connection was open when it was removed; None: not known."""
+    connection_closed_ms: int | None = None
+
+    @property
+    def is_disconnected(self) -> bool:
+        """Whether its client's side closed the connection before it was removed for its silence."""
+        return self.connection_open is False and self.connection_closed_ms is not None
+
+    @property
+    def gone_ms(self) -> int:
+        """From when on its client may have come back as another member."""
+        closed_ms = self.connection_closed_ms if self.is_disconnected else None
+        return self.at_ms if closed_ms is None else min(closed_ms, self.at_ms)
 
     @property
     def stopped_ms(self) -> int:

@@ -217,6 +217,8 @@ class GroupHistory:
             event.last_joined_ms or (known.joined_ms if known else None),
             event.last_committed_ms,
             event.requested_by,
+            event.connection_open,
+            event.connection_closed_ms,
         )
         self.owners.gave_up(event.member.member_id, removal.stopped_ms)
         pending = self._pending

@@ -407,7 +407,7 @@ class Harness(Traffic):
         self.batch_left = 0
         self.ledger.server_died([each for each in unanswered(self.server.pending).values() if not each.is_closed])
         for client in self.clients:
-            client.lose_connections()
+            client.lose_connections(self.server.now_ms)
         self.newest.clear()
         self.closed.clear()
         self._repair()
@@ -418,3 +418,4 @@ class Harness(Traffic):
         self.ledger.undecided = []
         for twins in self.server.twins:
             twins.power_was_lost = False
+            twins.came_by.clear()

@@ -1,6 +1,7 @@
 """The real core, shards, sessions, wheel and logs on a virtual clock and a disk in memory: a server without sockets."""
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import count, pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -10,6 +11,7 @@ from coordinator.audit.projector import AuditProjector
 from coordinator.config.settings import Config
 from coordinator.core import operations
 from coordinator.core.address_limits import AddressLimits
+from coordinator.core.classic_group import ClientConnection
 from coordinator.core.decision import Decision, Environment, OperationContext
 from coordinator.core.events import Event
 from coordinator.core.group import Group
@@ -80,6 +82,17 @@ class SliceClock:
         # A little more than its share: sums of fractions may come out smaller.
         self._seconds += 1.001 * LOAD_SECONDS_AT_ONCE / self.steps_per_slice
         return self._seconds
+
+
+@dataclass(slots=True)
+class SimulatedContext(OperationContext):
+    """A request that came by a connection."""
+
+    connection: ClientConnection | None = None
+
+    @property
+    def client_connection(self) -> ClientConnection | None:
+        return self.connection
 
 
 class SimulatedServer:
@@ -235,11 +248,18 @@ class SimulatedServer:
     # ---- requests
 
     def submit(
-        self, operation: Operation, group_id: str, request: Any, waiting: Waiting, name: str, version: int
+        self,
+        operation: Operation,
+        group_id: str,
+        request: Any,
+        waiting: Waiting,
+        name: str,
+        version: int,
+        connection: ClientConnection | None = None,
     ) -> int:
         """Queue a request, which is handled at once unless `is_batching`. Returns its id."""
         request_id = self.pending.register(waiting)
-        context = OperationContext(request_id, version, name, "/127.0.0.1", self.environment, 0)
+        context = SimulatedContext(request_id, version, name, "/127.0.0.1", self.environment, 0, connection)
         if operation.scope in (Scope.SHARD, Scope.TRANSACTION):
             partition = self.coordinator.partition_of(group_id)
             self.coordinator.enqueue_for_shard(operation, partition, request, context)
