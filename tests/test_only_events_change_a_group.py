@@ -35,6 +35,7 @@ APPLYING: Final = {
 NOT_A_GROUP: Final = {
     "coordinator/audit/projections.py": {"state.members.pop"},  # what the audit knows of the group
     "coordinator/core/joining.py": {"response.protocol_name"},  # a message
+    "coordinator/server/request_context.py": {"connection.client_connection"},  # a connection
     "coordinator/runtime/sessions.pyx": {
         "group.generation_id",
         "group.group_id",

@@ -109,11 +109,11 @@ def _removed(
         "reason": event.reason,
         "session_timeout_ms": member.session_timeout_ms,
         "last_heard_ms": event.last_heard_ms,
-        "connection_open": event.connection_open,
-        "connection_closed_ms": event.connection_closed_ms,
         "last_joined_ms": member.joined_ms,
         "last_committed_ms": member.committed_ms,
         "requested_by": event.requested_by,
+        "connection_open": event.connection_open,
+        "connection_closed_ms": event.connection_closed_ms,
     }
 
 
