@@ -37,8 +37,9 @@ def connection_at_removal(group_id: str, member: Member, context: OperationConte
     environment = context.environment
     closed_ms = environment.wall.at(connection.closed_ms)
     renewed_ms = environment.sessions.last_renewed_ms(group_id, member.member_id)
-    if renewed_ms is not None and renewed_ms > connection.closed_ms:
-        # The answer to a request that waited renews a session too, when its client may be gone.
-        if environment.wall.at(renewed_ms) != member.answered_ms:
-            return UNKNOWN
+    # The answer to a request that waited renews a session too, when its client may be gone.
+    if renewed_ms is None or environment.wall.at(renewed_ms) == member.answered_ms:
+        renewed_ms = connection.closed_ms
+    if renewed_ms > connection.closed_ms:
+        return UNKNOWN
     return ConnectionAtRemoval(is_open=False, closed_ms=closed_ms)

@@ -114,8 +114,6 @@ def _crash_loop(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
         window = densest(crashes, WINDOW_MS, lambda each: each.removal.gone_ms)
         if len(window) < CRASHES * facts.most_at_once[who] or len(window) < CRASHES:
             continue
-        if any(each.back_ms is None for each in window[:-1]):
-            continue
         first, last = window[0].removal.gone_ms, window[-1].removal.gone_ms
         yield Finding(
             Kind.CRASH_LOOP,
@@ -132,8 +130,8 @@ def _crash_loop(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
 
 def _crash(visit: Visit, clock: Clock) -> str:
     removal = visit.removal
-    back = "not back yet" if visit.back_ms is None else f"back {duration(visit.back_ms - removal.gone_ms)} after that"
-    return f"{clock(removal.gone_ms)} its connection closed; removed {clock(removal.at_ms)}; {back}"
+    back = "" if visit.back_ms is None else f"; back {duration(visit.back_ms - removal.gone_ms)} after that"
+    return f"{clock(removal.gone_ms)} its connection closed; removed {clock(removal.at_ms)}{back}"
 
 
 def _storm(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
@@ -217,6 +215,7 @@ def _short_session_timeout(facts: Facts, now_ms: int, clock: Clock) -> Iterator[
         timeout_ms = min(each.removal.session_timeout_ms or 0 for each in pauses)
         known = all(each.removal.connection_open for each in pauses)
         does = "pauses" if known else "is silent"
+        unless_restarted = "" if known else "if it was not restarted, "
         unknown = () if known else ("whether its connection stayed open is unknown: it may have been restarted",)
         yield Finding(
             Kind.SHORT_SESSION_TIMEOUT,
@@ -229,8 +228,8 @@ def _short_session_timeout(facts: Facts, now_ms: int, clock: Clock) -> Iterator[
                 ),
                 *unknown,
             ),
-            f"{'' if known else 'if it was not restarted, '}raise session.timeout.ms above {duration(max(pauses_ms))}, or shorten the pauses (garbage collection, CPU"
-            " limits)",
+            f"{unless_restarted}raise session.timeout.ms above {duration(max(pauses_ms))}, or shorten the pauses"
+            " (garbage collection, CPU limits)",
             pauses[0].removal.at_ms,
             pauses[-1].removal.at_ms,
             label(who),

@@ -67,6 +67,10 @@ class Removal:
         closed_ms = self.connection_closed_ms if self.is_disconnected else None
         return self.at_ms if closed_ms is None else min(closed_ms, self.at_ms)
 
+    def precedes(self, joined: "Joining") -> bool:
+        """Whether this member was gone when another one, which may be of the same client, joined."""
+        return joined.at_ms >= self.gone_ms and joined.member.member_id != self.member.member_id
+
     @property
     def stopped_ms(self) -> int:
         """When it consumed for the last time, as far as that is known."""

@@ -25,8 +25,8 @@ def silences(removals: list[Removal], names: Names, clock: Clock) -> Iterator[st
         yield _disconnected(closed[0], names, clock)
     elif closed:
         yield (
-            f"The connections of {names.listed([each.member for each in closed])} closed before they were removed: their"
-            " processes ended, or their hosts or the network closed the connections."
+            f"The connections of {names.listed([each.member for each in closed])} closed before they were removed:"
+            " their processes ended, or their hosts or the network closed the connections."
         )
     still = [each for each in removals if each.cause is Cause.SESSION_EXPIRED and each.connection_open]
     if len(still) == 1:
@@ -76,9 +76,9 @@ def returns(history: GroupHistory, generation: Generation, names: Names) -> Iter
 
 def _is_back(removal: Removal, joined: Joining) -> bool:
     return (
-        joined.member.member_id != removal.member.member_id
+        removal.precedes(joined)
         and identity(joined.member) == identity(removal.member)
-        and removal.gone_ms <= joined.at_ms <= removal.at_ms + RETURN_MS
+        and joined.at_ms <= removal.at_ms + RETURN_MS
     )
 
 

@@ -142,6 +142,19 @@ def test_a_crash_loop_is_no_flapping_beside():
     assert Kind.FLAPPING_MEMBER not in group.findings()
 
 
+def test_a_crash_loop_whose_restarts_are_put_off():
+    """More than the minute in which a client counts as back."""
+    group = Consumers().group_of("a", "b")
+    for _ in range(2):
+        group.crash("b")
+        group.settle()
+        group.quiet(160_000)
+        group.join("b")
+        group.settle()
+    loop = group.findings()[Kind.CRASH_LOOP]
+    assert loop.evidence[0] == "22:13:20 its connection closed; removed 22:13:30"
+
+
 def test_one_crash_is_no_loop():
     group = Consumers().group_of("a", "b")
     crash_and_come_back(group, "b", 1)

@@ -27,7 +27,10 @@ class Request:
     `incarnation` is that of the group when it was sent. Before the response the group may be deleted and created again.
     """
 
-    __slots__ = ("api", "connection", "group_id", "incarnation", "is_closed", "message", "number", "received", "response", "version")
+    __slots__ = (
+        "api", "connection", "group_id", "incarnation", "is_closed", "message", "number", "received", "response",
+        "version",
+    )  # fmt: skip
 
     def __init__(
         self,
