@@ -89,6 +89,7 @@ FIELDS: Final[dict[str, str]] = {
     "old_subscribed_topics": "the topics that the client before subscribed to",
     "members": "number of members, or all members",
     "triggers": "everything that made the rebalance necessary or changed who is in it, in order",
+    "recreated_topics": "topics of `topic_changes` that were deleted and created again",
     "topic_changes": "subscribed topic → [partitions at the last generation, partitions now]; 0: there is none",
     "lag": "log end offsets minus committed offsets; null if no log is open here",
     "protocol_type": "`consumer` for consumers",

@@ -45,7 +45,7 @@ cdef class GroupAuditState:
     cdef list silent                    # (last heard, partitions) of removed members, before the rebalance starts
     cdef readonly int64_t silent_partition_ms
     cdef readonly int64_t commits_rejected
-    cdef public dict topic_counts       # subscribed topic → partitions at the last generation
+    cdef public dict topics             # subscribed topic → world.Topic at the last generation
     cdef bytes last_metadata            # of the last member that joined,
     cdef list last_topics               # what it subscribes to,
     cdef int64_t last_unnamed_topics    # and as a number

@@ -2,6 +2,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from coordinator.audit.schema import TopicPartitions, Trigger
+from coordinator.audit.world import Topic
 from coordinator.core.causes import Cause, Requester
 from coordinator.core.classic_group import ClassicGroup, Member
 from coordinator.core.states import GroupState
@@ -41,7 +42,7 @@ class GroupAuditState:
     reset_by: Requester | None
     """The client that committed to the group last without being a member of it, at `reset_ms`."""
     reset_ms: int
-    topic_counts: dict[str, int]
+    topics: dict[str, Topic]
     """Subscribed topic → its number of partitions when the last generation started."""
     @property
     def seq(self) -> int:

@@ -54,7 +54,7 @@ cdef class GroupAuditState:
     def __init__(self, int64_t seq=0, int64_t created_seq=0):
         self.seq = seq
         self.created_seq = created_seq
-        self.members = self.owners = self.waited_for = self.topic_counts = self.had = self.rejections = NO_ENTRIES
+        self.members = self.owners = self.waited_for = self.topics = self.had = self.rejections = NO_ENTRIES
         self.triggers = self.never_synced = self.silent = NO_ITEMS
         self.nameable_partitions = PARTITIONS_NAMED_MAX
         self.stored_member_ids = ()

@@ -199,8 +199,9 @@ def _rebalance_started(
         "reason": reason.reason,
         "members": len(group.members),
         "triggers": state.triggers,
-        "topic_changes": world.topic_changes(state.topic_counts),
+        "topic_changes": world.topic_changes(state.topics),
         "lag": world.lag(group.group_id),
+        "recreated_topics": world.recreated_topics(state.topics),
     }
 
 
@@ -210,7 +211,7 @@ def _generation_started(
     state.start_generation(event.at_ms)
     triggers, unnamed_triggers = state.take_triggers()
     slowest, slowest_ms = state.slowest_to_join(group.generation_id)
-    state.topic_counts = world.topic_counts(state.subscribed_topics())
+    state.topics = world.topics(state.subscribed_topics())
     return {
         "protocol_type": group.protocol_type or "",
         "protocol_name": event.protocol_name,
@@ -267,7 +268,7 @@ def _emptied(
     triggers, unnamed_triggers = state.take_triggers()
     state.take_waited_for()
     state.end_rebalance()
-    state.topic_counts = {}
+    state.topics = {}
     return {
         "rebalance_ms": _ms_between(state.rebalance_started_ms, event.at_ms),
         "triggers": triggers,
@@ -408,4 +409,4 @@ def remember_group(group: ClassicGroup, state: GroupAuditState, world: World) ->
         _, partitions, unnamed = read_assignment(group.protocol_type, member.assignment, state.nameable_partitions)
         state.remember_member(member, partitions, unnamed)
         state.subscribe(member.member_id, group.protocol_type, member.metadata_for(group.protocol_name))
-    state.topic_counts = world.topic_counts(state.subscribed_topics())
+    state.topics = world.topics(state.subscribed_topics())

@@ -235,8 +235,9 @@ class RebalanceStarted(AuditEvent, frozen=True, kw_only=True, tag="rebalance.sta
 
     `triggers` are all things that came together before it started, in order; `cause`, `member` and `reason` are those
     of the first. `topic_changes` says which subscribed topics changed since the last generation: topic → [partitions
-    then, partitions now], where 0 means that there is no such topic. `lag` is the log end offset minus the committed
-    offset, summed over the committed partitions of the group whose log is on this node; null if there is none.
+    then, partitions now], where 0 means that there is no such topic. `recreated_topics` are those of them that were
+    deleted and created again. `lag` is the log end offset minus the committed offset, summed over the committed
+    partitions of the group whose log is on this node; null if there is none.
     """
 
     cause: Cause
@@ -246,6 +247,7 @@ class RebalanceStarted(AuditEvent, frozen=True, kw_only=True, tag="rebalance.sta
     triggers: list[Trigger] = []
     topic_changes: dict[str, list[int]] = {}
     lag: int | None = None
+    recreated_topics: list[str] = []
 
 
 class GenerationStarted(AuditEvent, frozen=True, kw_only=True, tag="generation.started"):

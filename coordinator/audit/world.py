@@ -1,7 +1,7 @@
 """What the audit reads beside the groups: the topics, the ends of their logs, and the committed offsets."""
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import Final, NamedTuple, Protocol
 
 from coordinator.audit import schema
 from coordinator.core.offset_records import CommittedOffset
@@ -16,8 +16,21 @@ class Cluster(Protocol):
     def partition_count(self, topic: str) -> int:
         """Partitions of the topic, 0 where there is none of that name."""
 
+    def topic_id(self, topic: str) -> bytes:
+        """16 bytes, all zero where there is no topic of that name."""
+
     def log_end_offset(self, topic: str, partition: int) -> int | None:
         """The log end offset of a partition; None if its log is not on this node."""
+
+
+class Topic(NamedTuple):
+    """What a group's members may notice of a topic. A topic that is created again has another id."""
+
+    partitions: int
+    topic_id: bytes
+
+
+NO_TOPIC: Final = Topic(0, bytes(16))
 
 
 class NoCluster:
@@ -25,6 +38,9 @@ class NoCluster:
 
     def partition_count(self, topic: str) -> int:
         return 0
+
+    def topic_id(self, topic: str) -> bytes:
+        return NO_TOPIC.topic_id
 
     def log_end_offset(self, topic: str, partition: int) -> int | None:
         return None
@@ -60,12 +76,22 @@ class World:
         ]
         return sum(lags) if lags else None
 
-    def topic_counts(self, topics: set[str]) -> dict[str, int]:
-        """Topic → number of its partitions, for at most `TOPICS_NAMED_MAX` topics."""
-        count = self.cluster.partition_count
-        return {topic: count(topic) for topic in sorted(topics)[: schema.TOPICS_NAMED_MAX]}
+    def topics(self, names: set[str]) -> dict[str, Topic]:
+        """Name → topic, for at most `TOPICS_NAMED_MAX` of them; those that do not exist are among them."""
+        return {name: self._topic(name) for name in sorted(names)[: schema.TOPICS_NAMED_MAX]}
 
-    def topic_changes(self, counts: Mapping[str, int]) -> dict[str, list[int]]:
-        """Topic → [partitions in `counts`, partitions now], for those that differ."""
-        count = self.cluster.partition_count
-        return {topic: [before, now] for topic, before in counts.items() if (now := count(topic)) != before}
+    def topic_changes(self, before: Mapping[str, Topic]) -> dict[str, list[int]]:
+        """Name → [partitions before, partitions now], for the topics that changed or were created again."""
+        now = {name: self._topic(name) for name in before}
+        return {name: [topic.partitions, now[name].partitions] for name, topic in before.items() if now[name] != topic}
+
+    def recreated_topics(self, before: Mapping[str, Topic]) -> list[str]:
+        """The topics that existed before, and that others of the same names have replaced."""
+        return [name for name, topic in before.items() if topic != NO_TOPIC and self._is_another(name, topic)]
+
+    def _is_another(self, name: str, topic: Topic) -> bool:
+        now = self._topic(name)
+        return now != NO_TOPIC and now.topic_id != topic.topic_id
+
+    def _topic(self, name: str) -> Topic:
+        return Topic(self.cluster.partition_count(name), self.cluster.topic_id(name))

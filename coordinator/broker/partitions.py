@@ -153,6 +153,10 @@ class Partitions:
         """The number of partitions of a topic; 0 if it does not exist."""
         return self._image.partition_count(topic)
 
+    def topic_id(self, topic: str) -> bytes:
+        """16 bytes, all zero where there is no topic of that name."""
+        return self._image.topic_id(topic)
+
     def log_end_offset(self, topic: str, partition: int) -> int | None:
         """The log end offset of a partition; None if its log is not open on this node: opening many takes long."""
         log = self._logs.get((topic, partition))

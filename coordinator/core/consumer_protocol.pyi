@@ -46,6 +46,12 @@ def count_claimed(protocol_type: str | None, metadata: bytes, partitions: set[tu
     Of a member that claims more than `claims_max`, no claim is counted.
     """
 
+def revokes(protocol_type: str | None, metadata: bytes, assignment: bytes, partitions_max: int) -> bool:
+    """Whether a member does not get all that it said it still owned while it rejoined (KIP-429).
+
+    It then gives those partitions up and rejoins. False if more than `partitions_max` are claimed or assigned.
+    """
+
 def read_assignment(
     protocol_type: str | None, assignment: bytes, partitions_max: int
 ) -> tuple[bool, set[tuple[str, int]], int]:

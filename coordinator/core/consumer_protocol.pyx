@@ -235,6 +235,22 @@ def count_claimed(str protocol_type, bytes metadata not None, set partitions not
         return 0
 
 
+def revokes(str protocol_type, bytes metadata not None, bytes assignment not None, Py_ssize_t partitions_max):
+    cdef Reader owned
+    cdef Py_ssize_t count
+    if protocol_type != CONSUMER_PROTOCOL_TYPE:
+        return False
+    try:
+        count = find_owned(&owned, metadata)
+        if count == 0 or count > partitions_max:
+            return False
+        claimed = read_partitions(&owned)
+    except MalformedMessage:
+        return False
+    readable, assigned, unnamed = read_assignment(protocol_type, assignment, partitions_max)
+    return readable and not unnamed and not claimed <= assigned
+
+
 def read_assignment(str protocol_type, bytes assignment not None, Py_ssize_t partitions_max):
     cdef Reader r, partitions
     cdef Py_ssize_t count

@@ -11,6 +11,7 @@ from coordinator.config.group_keys import GROUP_MAX_SESSION_TIMEOUT_MS, GROUP_MA
 from coordinator.core import static_members
 from coordinator.core.causes import Cause
 from coordinator.core.classic_group import NO_GENERATION, NO_MEMBER_ID, ClassicGroup, Member, Protocol
+from coordinator.core.consumer_protocol import revokes
 from coordinator.core.decision import (
     NOTHING,
     Decision,
@@ -45,6 +46,9 @@ MEMBER_ID_BYTES_MAX: Final = 2**15 - 1
 """The longest string of the protocol and of the stored records (an int16 length)."""
 
 NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 5 * 60 * 1000
+
+PARTITIONS_READ_MAX: Final = 10_000
+"""Of a leader that owns more, it is not found out whether it rejoins because the generation took some of them."""
 """How long a member may wait for its first generation (Kafka's `classicGroupNewMemberJoinTimeoutMs`).
 
 It counts from the JoinGroup. A member that sends a heartbeat or a commit meanwhile has shown that it knows its id, and
@@ -278,7 +282,7 @@ def _rejoin(
     cause = Cause.MEMBER_REJOINED
     if changed and is_another_subscription(group.protocol_type, member.protocols, protocols):
         cause = Cause.METADATA_CHANGED
-    elif group.leader == member.member_id:
+    elif group.leader == member.member_id and not _has_revoked(group, member):
         cause = Cause.LEADER_REJOINED
     rejoined = MemberRejoined(
         group_id=group.group_id,
@@ -295,6 +299,12 @@ def _rejoin(
         client_connection=context.client_connection,
     )
     return Decision((rejoined,))
+
+
+def _has_revoked(group: ClassicGroup, member: Member) -> bool:
+    """Whether the generation took partitions from a member, which rejoins for the next one to assign them (KIP-429)."""
+    metadata = member.metadata_for(group.protocol_name)
+    return group.state is STABLE and revokes(group.protocol_type, metadata, member.assignment, PARTITIONS_READ_MAX)
 
 
 def current_generation(group: ClassicGroup, member: Member, context: OperationContext, with_members: bool) -> Decision:

@@ -163,6 +163,7 @@ class Generation:
     replaced_while_stable: list[Replacement] = field(default_factory=list)
     """Static members that were replaced in it, without a rebalance."""
     topic_changes: dict[str, list[int]] = field(default_factory=dict)
+    recreated_topics: list[str] = field(default_factory=list)
     rebalance_started_ms: int | None = None
     generation_started_ms: int | None = None
     ended_ms: int | None = None

@@ -267,6 +267,7 @@ class GroupHistory:
         generation.cause, generation.member, generation.reason = event.cause, event.member, event.reason
         generation.triggers = list(event.triggers)
         generation.topic_changes = dict(event.topic_changes)
+        generation.recreated_topics = list(event.recreated_topics)
         generation.member_count = event.members
         generation.lag_before = event.lag
         generation.began_ms = event.time_ms

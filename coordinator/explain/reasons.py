@@ -222,7 +222,10 @@ def topic_changes(generation: Generation) -> str:
     parts = []
     for topic, (before, now) in sorted(generation.topic_changes.items())[:TOPICS_NAMED]:
         name = plain(topic)
-        if not before:
+        if topic in generation.recreated_topics:
+            differs = f" instead of {before:,}" if now != before else ""
+            parts.append(f"topic {name} was deleted and created again with {counted(now, 'partition')}{differs}")
+        elif not before:
             parts.append(f"topic {name} appeared with {counted(now, 'partition')}")
         elif not now:
             parts.append(f"topic {name} vanished, which had {counted(before, 'partition')}")

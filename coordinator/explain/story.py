@@ -171,10 +171,12 @@ class _Telling:
         late = [each for each in generation.late_members if each.cause is Cause.REBALANCE_TIMEOUT]
         if late:
             timeout = max((each.rebalance_timeout_ms or 0 for each in late), default=0)
-            limit = f", {duration(timeout)}," if timeout else ""
+            limit = f", {duration(timeout)}" if timeout else ""
+            others = any(part.join_ms is not None for part in generation.members.values())
+            waited = f"{',' if limit else ''} for which all others waited" if others else ""
             yield (
                 f"{names.listed([each.member for each in late])} never rejoined and {were(len(late))} removed after the"
-                f" rebalance timeout{limit} for which all others waited."
+                f" rebalance timeout{limit}{waited}."
             )
         elif (held := generation.held_up()) and held[1] >= HOLD_UP_MS:
             yield f"{names.of(held[0])} held up the join phase for {duration(held[1])}."

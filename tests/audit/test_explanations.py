@@ -24,10 +24,14 @@ class Cluster:
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
+        self.ids: dict[str, int] = {}
         self.ends: dict[tuple[str, int], int] = {}
 
     def partition_count(self, topic: str) -> int:
         return self.counts.get(topic, 0)
+
+    def topic_id(self, topic: str) -> bytes:
+        return bytes([topic in self.counts, *bytes(14), self.ids.get(topic, 0)])
 
     def log_end_offset(self, topic: str, partition: int) -> int | None:
         return self.ends.get((topic, partition))
@@ -274,6 +278,18 @@ def test_a_topic_that_grew_or_went_is_named_with_its_counts(sim, pair, cluster):
     cluster.counts.clear()
     sim.join("a", pair[0], metadata=subscription("t"))
     assert last(sim, schema.RebalanceStarted).topic_changes == {"t": [5, 0]}
+
+
+@pytest.mark.parametrize("count", [3, 2])
+def test_a_topic_that_was_created_again_did_not_shrink(sim, pair, cluster, count):
+    cluster.counts["t"] = 3
+    sim.join("a", pair[0], metadata=subscription("t"))
+    sim.join("b", pair[1], metadata=subscription("t"))
+    sync(sim, {pair[0]: {"t": [0]}})
+    cluster.counts["t"], cluster.ids["t"] = count, 1
+    sim.join("a", pair[0], metadata=subscription("t"))
+    started = last(sim, schema.RebalanceStarted)
+    assert (started.topic_changes, started.recreated_topics) == ({"t": [3, count]}, ["t"])
 
 
 # ---- the price

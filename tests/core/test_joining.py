@@ -2,9 +2,11 @@ import pytest
 
 from _wire.errors import ErrorCode
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from coordinator.audit.schema import RebalanceStarted
 from coordinator.core import joining
 from coordinator.core.events import RequestRejected
 from coordinator.core.states import GroupState
+from tests.audit.stories import subscription, sync
 from tests.core.deciding import context
 from tests.simulation.simulation import NEWEST_JOIN, SESSION_TIMEOUT_MS, Simulation
 
@@ -41,6 +43,29 @@ def test_an_unchanged_follower_that_rejoins_in_stable_gets_the_current_generatio
     again = sim.join("b", follower).response
     assert (again.error_code, again.generation_id, again.leader, again.members) == (0, 2, leader, [])
     assert sim.group.state is GroupState.STABLE
+
+
+@pytest.mark.parametrize(
+    ("claimed", "assigned", "cause"),
+    [
+        ([0, 1, 2], [0, 1], "member_rejoined"),
+        ([0, 1], [0, 1], "leader_rejoined"),
+        ([0], [0, 1], "leader_rejoined"),
+        (None, [0, 1], "leader_rejoined"),
+    ],
+    ids=["lost one", "lost none", "got one", "eager"],
+)
+def test_a_leader_that_gives_up_partitions_asks_for_no_new_assignment(claimed, assigned, cause):
+    sim = Simulation()
+    owned = None if claimed is None else {"t": claimed}
+    first = sim.join("a", version=3, metadata=subscription("t", owned=owned), protocols=("cooperative-sticky",))
+    sim.advance(3_000)
+    leader = first.response.member_id
+    sync(sim, {leader: {"t": assigned}})
+    now_owned = None if claimed is None else {"t": sorted(set(claimed) & set(assigned))}
+    sim.join("a", leader, version=3, metadata=subscription("t", owned=now_owned), protocols=("cooperative-sticky",))
+    started = [event for event in sim.audited() if isinstance(event, RebalanceStarted)]
+    assert started[-1].cause == cause
 
 
 def test_a_leader_that_rejoins_in_stable_starts_a_rebalance():

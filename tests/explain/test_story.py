@@ -196,6 +196,17 @@ def test_a_member_that_hangs_is_named_and_not_the_innocent_newcomer():
     assert any("the member that did not rejoin was busy or hung" in each for each in story.advice)
 
 
+def test_the_only_member_left_let_nobody_wait():
+    group = Consumers().group_of("hung")
+    group.sim.commit(group.ids["hung"], generation_id=1)  # a group with offsets outlives its members
+    group.join("new")
+    group.leave("new")
+    group.quiet(60_001)
+    told = text(group.story())
+    assert "hung never rejoined and was removed after the rebalance timeout, 1 min." in told
+    assert "waited" not in told
+
+
 def test_who_held_up_the_join_phase_and_for_how_long():
     group = Consumers().group_of("a", "b")
     group.join("c")
@@ -350,6 +361,17 @@ def test_topics_that_changed_are_named(changes, said):
     headline = tell(history, generation).headline
     assert said in headline
     assert headline.isprintable()
+
+
+@pytest.mark.parametrize(("now", "said"), [(4, "with 4 partitions,"), (2, "with 2 partitions instead of 4,")])
+def test_a_topic_that_was_created_again_is_said_to_be_another_one(now, said):
+    group = Consumers().group_of("a", "b")
+    group.join(next(name for name, each in group.ids.items() if each == group.sim.group.leader))
+    history = group.history()
+    generation = history.latest
+    assert generation is not None
+    generation.topic_changes, generation.recreated_topics = {"orders": [4, now]}, ["orders"]
+    assert f"topic orders was deleted and created again {said}" in tell(history, generation).headline
 
 
 @pytest.mark.parametrize("cause", Cause)

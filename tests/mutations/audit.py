@@ -76,7 +76,7 @@ MUTANTS: Final = (
     Mutant(
         "topics that grew are not told",
         PROJECTIONS,
-        "state.topic_counts = world.topic_counts(state.subscribed_topics())\n    return {",
+        "state.topics = world.topics(state.subscribed_topics())\n    return {",
         "return {",
     ),
     Mutant(

@@ -10,6 +10,7 @@ STORY: Final = "coordinator/explain/story.py"
 REASONS: Final = "coordinator/explain/reasons.py"
 FINDINGS: Final = "coordinator/explain/findings.py"
 STORMS: Final = "coordinator/explain/storms.py"
+OWNERS: Final = "coordinator/explain/owners.py"
 WORDS: Final = "coordinator/explain/words.py"
 OWNERSHIP: Final = "coordinator/explain/ownership.py"
 
@@ -29,8 +30,32 @@ MUTANTS: Final = (
     Mutant(
         "members of an earlier incarnation remain in a history",
         HISTORY,
-        "            self.members.clear()\n            self.pending_changes = Changes()\n            self.created_seq",
-        "            self.pending_changes = Changes()\n            self.created_seq",
+        "self.members.clear()\n            self.pending_changes = Changes()\n            self.owners = Owners(",
+        "self.pending_changes = Changes()\n            self.owners = Owners(",
+    ),
+    Mutant(
+        "a member that joins an eager rebalance goes on consuming",
+        HISTORY,
+        "if stable is None or not is_cooperative(stable.protocol_name):",
+        "if stable is None:",
+    ),
+    Mutant(
+        "an absence begins with the last rebalance",
+        HISTORY,
+        "generation.began_ms, generation.tries = previous.began_ms, previous.tries + 1",
+        "generation.tries = previous.tries + 1",
+    ),
+    Mutant(
+        "a removed member stopped when it was removed",
+        HISTORY,
+        "self.owners.gave_up(event.member.member_id, removal.stopped_ms)",
+        "self.owners.gave_up(event.member.member_id, removal.at_ms)",
+    ),
+    Mutant(
+        "a partition that is given up again stopped the second time",
+        OWNERS,
+        "            if owner.stopped_ms is None:\n                owner.stopped_ms = at_ms\n",
+        "            owner.stopped_ms = at_ms\n",
     ),
     Mutant(
         "a rebalance that a crash cut short is told as in progress",
