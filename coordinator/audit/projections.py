@@ -114,6 +114,7 @@ def _removed(
         "requested_by": event.requested_by,
         "connection_open": event.connection_open,
         "connection_closed_ms": event.connection_closed_ms,
+        "coordinator_paused_ms": event.coordinator_paused_ms,
     }
 
 

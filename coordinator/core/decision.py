@@ -10,6 +10,7 @@ from coordinator.core.causes import Requester
 from coordinator.core.classic_group import ClassicGroup, ClientConnection
 from coordinator.core.committed_offsets import TransactionMarker
 from coordinator.core.events import Event
+from coordinator.core.pauses import NO_PAUSES, Pauses
 from coordinator.core.states import COMPLETING_REBALANCE, STABLE
 from coordinator.wall_time import ONE_CLOCK, WallTime
 
@@ -61,6 +62,8 @@ class Environment(NamedTuple):
     """(now in ms) → a producer id that was never used; None: there will be one in a moment."""
     wall: WallTime = ONE_CLOCK
     """What is stamped on records and events."""
+    pauses: Pauses = NO_PAUSES
+    """When the coordinator itself stood still."""
 
     def may_create_group(self, client_host: str) -> bool:
         return self.addresses is None or self.addresses.may_create_group(client_host)

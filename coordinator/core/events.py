@@ -177,8 +177,9 @@ class MemberRejoined:
 class MemberRemoved:
     """A member was removed: it left, its session expired, it was too late or it was rejected.
 
-    `last_heard_ms`, `connection_open` and `connection_closed_ms` are told of a member that did not go by itself, as far
-    as they are known; `requested_by` only if another client removed it.
+    `last_heard_ms`, what is told of its connection, and for how long of its silence the coordinator itself stood still
+    are told of a member that did not go by itself, as far as they are known; `requested_by` only if another client
+    removed it.
     `found_no_room`: its JoinGroup was rejected because the group is full.
     """
 
@@ -190,6 +191,7 @@ class MemberRemoved:
     last_heard_ms: int | None = None
     connection_open: bool | None = None
     connection_closed_ms: int | None = None
+    coordinator_paused_ms: int | None = None
     requested_by: Requester | None = None
     found_no_room: bool = False
 

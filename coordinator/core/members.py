@@ -339,13 +339,18 @@ def removal(
 ) -> MemberRemoved:
     """The removal of a member that did not go by itself, with what is known of why it is silent."""
     connection = connection_at_removal(group.group_id, member, context)
+    heard_ms, wall = last_heard_ms(group.group_id, member, context), context.environment.wall
+    paused_ms = None
+    if heard_ms is not None:
+        paused_ms = context.environment.pauses.within(heard_ms - wall.step_ms, context.now_ms)
     return MemberRemoved(
         group_id=group.group_id,
         at_ms=context.wall_ms,
         member_id=member.member_id,
         cause=cause,
         reason=reason,
-        last_heard_ms=last_heard_ms(group.group_id, member, context),
+        last_heard_ms=heard_ms,
+        coordinator_paused_ms=paused_ms,
         connection_open=connection.is_open,
         connection_closed_ms=connection.closed_ms,
     )

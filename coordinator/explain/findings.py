@@ -203,6 +203,7 @@ def _short_session_timeout(facts: Facts, now_ms: int, clock: Clock) -> Iterator[
             for each in visits
             if each.removal.cause is Cause.SESSION_EXPIRED
             and not each.removal.is_disconnected
+            and not each.removal.is_unheard
             and each.back_ms is not None
             and each.removal.session_timeout_ms
         ]

@@ -55,11 +55,26 @@ class Removal:
     connection_open: bool | None = None
     """Whether its connection was open when it was removed; None: not known."""
     connection_closed_ms: int | None = None
+    coordinator_paused_ms: int | None = None
+    """For how long of its silence the coordinator itself stood still."""
 
     @property
     def is_disconnected(self) -> bool:
         """Whether its client's side closed the connection before it was removed for its silence."""
-        return self.connection_open is False and self.connection_closed_ms is not None
+        is_closed = self.connection_open is False and self.connection_closed_ms is not None
+        return is_closed and not self.is_unheard
+
+    @property
+    def is_unheard(self) -> bool:
+        """Whether its session ended because the coordinator stood still: no member may be blamed for that.
+
+        A session ends after its timeout, so a short pause in it changes nothing: a member sends several heartbeats in
+        that time (heartbeat.interval.ms), and what it sends during a pause is read after it. If it was silent for half
+        of its session timeout while the coordinator listened, it was silent.
+        """
+        if self.cause is not Cause.SESSION_EXPIRED or not self.coordinator_paused_ms or self.silent_ms is None:
+            return False
+        return 2 * (self.silent_ms - self.coordinator_paused_ms) < (self.session_timeout_ms or 0)
 
     @property
     def gone_ms(self) -> int:

@@ -219,6 +219,7 @@ class GroupHistory:
             event.requested_by,
             event.connection_open,
             event.connection_closed_ms,
+            event.coordinator_paused_ms,
         )
         self.owners.gave_up(event.member.member_id, removal.stopped_ms)
         pending = self._pending

@@ -133,6 +133,11 @@ def _session_expired(trigger: Trigger, context: Context) -> str:
     removal = context.removal_of(trigger)
     who = _who(trigger, context)
     timeout = duration(removal.session_timeout_ms) if removal.session_timeout_ms else ""
+    if removal.is_unheard:
+        return (
+            f"the coordinator itself stood still for {duration(removal.coordinator_paused_ms or 0)}, and did not hear"
+            f" {who} within its session timeout, {timeout}"
+        )
     if removal.silent_ms is None:
         known = f", {timeout}" if timeout else ""
         return f"nothing was heard of {who} for its session timeout{known}"

@@ -28,7 +28,8 @@ def silences(removals: list[Removal], names: Names, clock: Clock) -> Iterator[st
             f"The connections of {names.listed([each.member for each in closed])} closed before they were removed:"
             " their processes ended, or their hosts or the network closed the connections."
         )
-    still = [each for each in removals if each.cause is Cause.SESSION_EXPIRED and each.connection_open]
+    expired = [each for each in removals if each.cause is Cause.SESSION_EXPIRED]
+    still = [each for each in expired if each.connection_open and not each.is_unheard]
     if len(still) == 1:
         yield f"The connection of {names.of(still[0].member)} stayed open: {STOOD_STILL}."
     elif still:
@@ -36,6 +37,22 @@ def silences(removals: list[Removal], names: Names, clock: Clock) -> Iterator[st
             f"The connections of {names.listed([each.member for each in still])} stayed open: their processes stood"
             " still (SIGSTOP, garbage collection, a suspended machine) or hung, or their hosts or the network were cut"
             " off."
+        )
+
+
+def pauses(removals: list[Removal], names: Names) -> Iterator[str]:
+    """How much of the silence of members the coordinator itself stood still."""
+    unheard = [each for each in removals if each.is_unheard]
+    if unheard:
+        whose = names.listed([each.member for each in unheard])
+        closed = [each.member for each in unheard if each.connection_open is False]
+        yield f"It heard nobody in that time, so it is no fault of {whose}."
+        if closed:
+            yield f"The connections of {names.listed(closed)} closed meanwhile: clients may give up when nobody answers."
+    for each in [each for each in removals if each.coordinator_paused_ms and not each.is_unheard][:NAMES_IN_A_SENTENCE]:
+        yield (
+            f"The coordinator itself stood still for {duration(each.coordinator_paused_ms or 0)} of the"
+            f" {duration(each.silent_ms or 0)} in which it did not hear {names.of(each.member)}."
         )
 
 

@@ -11,7 +11,7 @@ from coordinator.explain.generation import Generation, Outcome
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.owners import Absence
 from coordinator.explain.reasons import Context, Leaving, clause, topic_changes, unknown_leave, unknown_leaves
-from coordinator.explain.silences import returns, silences
+from coordinator.explain.silences import pauses, returns, silences
 from coordinator.explain.words import Clock, Names, counted, duration, listed, plain, utc_clock, were
 
 HOLD_UP_MS: Final = 500
@@ -121,6 +121,7 @@ class _Telling:
             sentences.append(unknown_leave(unknown[0], self._names))
         elif unknown:
             sentences.append(unknown_leaves([each.removal.member for each in unknown], self._names))
+        sentences += pauses(self._generation.changes.removed, self._names)
         sentences += silences(self._generation.changes.removed, self._names, self._clock)
         sentences += returns(self._history, self._generation, self._names)
         return " ".join(sentences)

@@ -67,6 +67,30 @@ def test_a_member_that_joins_over_another_connection_is_connected_again(sim):
     assert connection(sim) == (True, None)
 
 
+def test_a_pause_of_the_coordinator_is_told_with_the_silence(sim):
+    sim.stable_with("a")
+    sim.advance(1_000)
+    sim.stand_still(2_500)
+    sim.advance(SESSION_TIMEOUT_MS)
+    assert removed(sim).coordinator_paused_ms == 2_500
+
+
+def test_a_pause_before_the_member_was_heard_does_not_count(sim):
+    (a,) = sim.stable_with("a")
+    sim.stand_still(2_500)
+    sim.heartbeat(a)
+    sim.advance(SESSION_TIMEOUT_MS)
+    assert removed(sim).coordinator_paused_ms == 0
+
+
+def test_a_pause_counts_by_the_clock_of_deadlines(sim):
+    """Whatever the wall clock is set to."""
+    sim.set_wall_clock(3_600_000)
+    sim.stable_with("a")
+    sim.stand_still(SESSION_TIMEOUT_MS)
+    assert removed(sim).coordinator_paused_ms == SESSION_TIMEOUT_MS
+
+
 def test_what_the_coordinator_itself_closed_is_unknown(sim):
     (a,) = sim.stable_with("a")
     found = sim.group.members[a].client_connection

@@ -135,6 +135,19 @@ def test_a_crash_loop():
     assert Kind.SHORT_SESSION_TIMEOUT not in found
 
 
+def test_members_that_the_coordinator_did_not_hear_have_no_short_session_timeout():
+    group = Consumers().group_of("a", "b")
+    for _ in range(2):
+        group.sim.stand_still(11_000)
+        for name in ("a", "b"):
+            del group.ids[name]
+        group.join("a")
+        group.settle()
+        group.join("b")
+        group.settle()
+    assert {Kind.SHORT_SESSION_TIMEOUT, Kind.CRASH_LOOP} & group.findings().keys() == set()
+
+
 def test_a_crash_loop_is_no_flapping_beside():
     group = Consumers().group_of("a", "b")
     crash_and_come_back(group, "b", 3)

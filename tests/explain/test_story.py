@@ -68,6 +68,35 @@ def test_members_whose_processes_ended_together():
     assert "The connections of b and c closed before they were removed: their processes ended, or" in said
 
 
+def test_a_member_that_the_coordinator_did_not_hear_while_it_stood_still():
+    group = Consumers().group_of("a", "b")
+    group.quiet(3_000)
+    group.sim.stand_still(11_000)
+    assert group.sim.group.members == {}
+    story = group.story()
+    assert story.headline.endswith(
+        "because the coordinator itself stood still for 11 s and did not hear a (127.0.0.1) within its session"
+        " timeout, 10 s"
+    )
+    said = text(story)
+    assert "The coordinator stood still in that time, so it is no fault of a and b." in said
+    assert "connection" not in said
+    assert story.advice == (
+        "look at why the coordinator stood still (its log tells); the members that it did not hear are not to blame",
+    )
+
+
+def test_a_pause_of_the_coordinator_that_is_a_part_of_the_silence():
+    group = Consumers().group_of("a", "b")
+    group.quiet(6_000)
+    group.sim.stand_still(2_000)
+    group.vanish("b", 8_000)
+    group.settle()
+    said = text(group.story())
+    assert "The coordinator itself stood still for 2 s of the 10 s in which it did not hear b." in said
+    assert "stayed open" in said
+
+
 def test_of_events_that_do_not_tell_the_connection_nothing_is_said():
     group = Consumers().group_of("a", "b")
     connection = group.sim.group.members[group.ids["b"]].client_connection

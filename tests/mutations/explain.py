@@ -114,14 +114,14 @@ MUTANTS: Final = (
     Mutant(
         "a member that died pauses",
         FINDINGS,
-        "            and not each.removal.is_disconnected\n            and each.back_ms is not None",
-        "            and not each.removal.is_disconnected",
+        "            and not each.removal.is_unheard\n            and each.back_ms is not None",
+        "            and not each.removal.is_unheard",
     ),
     Mutant(
         "a member whose process ended pauses",
         FINDINGS,
-        "            and not each.removal.is_disconnected\n            and each.back_ms is not None",
-        "            and each.back_ms is not None",
+        "            and not each.removal.is_disconnected\n            and not each.removal.is_unheard\n",
+        "            and not each.removal.is_unheard\n",
     ),
     Mutant(
         "a host that dies once with several clients of one name is a crash loop",

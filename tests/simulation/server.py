@@ -16,6 +16,7 @@ from coordinator.core.decision import Decision, Environment, OperationContext
 from coordinator.core.events import Event
 from coordinator.core.group import Group
 from coordinator.core.operation import Answer, Operation, Scope
+from coordinator.core.pauses import Pauses
 from coordinator.core.rejections import RejectedRequest
 from coordinator.log.checkpoints import GROUP_AUDIT, CheckpointFile
 from coordinator.log.config import LogConfig
@@ -113,6 +114,7 @@ class SimulatedServer:
         self.log_config = log_config or LogConfig()
         self.clock = VirtualClock(START_MS)
         self.wall_ahead_ms = 0
+        self.pauses = Pauses()
         self.wall = WallTime(lambda: self.clock.now_ms() + self.wall_ahead_ms)
         self.disk = MemoryFileSystem()
         self.is_batching = False
@@ -161,6 +163,7 @@ class SimulatedServer:
             lambda: f"{next(self._ids):08d}",
             addresses=AddressLimits(self.config),
             wall=self.wall,
+            pauses=self.pauses,
         )
 
     def _open(self, topic: str, partition: int, clean: bool) -> PartitionLog:
@@ -237,6 +240,12 @@ class SimulatedServer:
             self.clock.advance(max(self.wheel.next_deadline_ms() - self.now_ms, 0))
             self.end_iteration()
         self.clock.advance(until_ms - self.now_ms)
+        self.end_iteration()
+
+    def stand_still(self, ms: int) -> None:
+        """The event loop does nothing for so long, and then finds what is due."""
+        self.clock.advance(ms)
+        self.pauses.add(self.now_ms - ms, self.now_ms)
         self.end_iteration()
 
     def end_iteration(self) -> None:
