@@ -14,8 +14,8 @@ subscription has more than `TOPICS_NAMED_MAX` topics, or an assignment exceeds `
 event names none of them and gives their number in `unnamed_topics` or `unnamed_partitions`. Both are 0 if everything is
 named.
 
-The events about a coordinator itself (`CoordinatorEvent`) have no group: their key is null. They are in partition 0, and
-in each other partition that has groups there, so that who reads the partition of a group learns of them in order.
+The events about a coordinator itself (`CoordinatorEvent`) have no group: their key is null. They are in partition 0,
+and in each other partition that has groups then, so that who reads the partition of a group learns of them in order.
 
 Fields are added but never removed. A change of meaning increases `SCHEMA_VERSION`. A field that was added later has a
 default, which is its value in older events.

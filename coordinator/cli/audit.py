@@ -60,15 +60,15 @@ def tail(
     with one_line_errors():
         if tables is not None:
             for record in Source(bootstrap, tables).tail(count, group_id):
-                click.echo(_line(record, at, as_json))
+                _print(record, at, as_json)
             return
         with AuditTopic(bootstrap) as topic:
             records, position = topic.tail(count, group_id)
             for record in records:
-                click.echo(_line(record, at, as_json))
+                _print(record, at, as_json)
             key = None if group_id is None else group_id.encode()
             for record in topic.follow(position, lambda each: key is None or each == key) if follow else ():
-                click.echo(_line(record, at, as_json))
+                _print(record, at, as_json)
 
 
 @command.command
@@ -92,6 +92,12 @@ def verify(bootstrap: str) -> None:
     if not chained:
         raise click.ClickException("no event has a hash: the server runs without audit.chain=true")
     click.echo(f"{chained} events are as they were written; {unchained} from before the first hash are not covered")
+
+
+def _print(record: AuditRecord, at: Clock, as_json: bool) -> None:
+    """Partition 0 has all events about the coordinator; the others repeat them for readers of one group."""
+    if record.record[0] is not None or record.partition == 0:
+        click.echo(_line(record, at, as_json))
 
 
 def _line(record: AuditRecord, at: Clock, as_json: bool) -> str:

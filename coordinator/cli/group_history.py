@@ -20,6 +20,7 @@ from coordinator.cli.terminal import (
 )
 from coordinator.cli.what_if_report import runs
 from coordinator.cli.why import generations_lines, summary
+from coordinator.explain.absences import absences
 from coordinator.explain.difference import Difference, compare
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.words import Names, counted, plain
@@ -59,6 +60,7 @@ def _notes(history: GroupHistory, at: Clock) -> Iterator[str]:
         notes.append((refused.time_ms, f"{refused.api} of {who} was rejected with {refused.error}, {times} so far"))
     for loaded in history.loads:
         notes.append((loaded.time_ms, "the coordinator loaded the group again"))
+    notes += absences(history)
     for removed in history.removals:
         notes.append((removed.time_ms, f"the group was removed: {removed.cause.value.replace('_', ' ')}"))
     for time_ms, text in sorted(notes):

@@ -51,9 +51,7 @@ PROCESS_ENDED: Final = (
 
 def _for_removal(removal: Removal, generation: Generation) -> str | None:
     if removal.is_unheard:
-        return (
-            "look at why the coordinator stood still (its log tells); the members that it did not hear are not to blame"
-        )
+        return "look at why the coordinator stood still (its log tells); members that it did not hear are not to blame"
     if removal.is_disconnected:
         return PROCESS_ENDED
     match removal.cause:

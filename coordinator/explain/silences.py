@@ -48,7 +48,9 @@ def pauses(removals: list[Removal], names: Names) -> Iterator[str]:
         closed = [each.member for each in unheard if each.connection_open is False]
         yield f"It heard nobody in that time, so it is no fault of {whose}."
         if closed:
-            yield f"The connections of {names.listed(closed)} closed meanwhile: clients may give up when nobody answers."
+            yield (
+                f"The connections of {names.listed(closed)} closed meanwhile: clients may give up when nobody answers."
+            )
     for each in [each for each in removals if each.coordinator_paused_ms and not each.is_unheard][:NAMES_IN_A_SENTENCE]:
         yield (
             f"The coordinator itself stood still for {duration(each.coordinator_paused_ms or 0)} of the"

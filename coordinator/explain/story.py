@@ -6,6 +6,7 @@ from typing import Final
 
 from coordinator.audit.schema import MemberRef, Trigger
 from coordinator.core.causes import Cause
+from coordinator.explain.absences import absences_in, unheard_since_start
 from coordinator.explain.advice import advice_for
 from coordinator.explain.generation import Generation, Outcome
 from coordinator.explain.history import GroupHistory
@@ -121,6 +122,8 @@ class _Telling:
             sentences.append(unknown_leave(unknown[0], self._names))
         elif unknown:
             sentences.append(unknown_leaves([each.removal.member for each in unknown], self._names))
+        sentences += absences_in(self._history, self._generation, self._clock)
+        sentences += unheard_since_start(self._history, self._generation, self._names)
         sentences += pauses(self._generation.changes.removed, self._names)
         sentences += silences(self._generation.changes.removed, self._names, self._clock)
         sentences += returns(self._history, self._generation, self._names)

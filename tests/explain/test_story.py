@@ -75,15 +75,27 @@ def test_a_member_that_the_coordinator_did_not_hear_while_it_stood_still():
     assert group.sim.group.members == {}
     story = group.story()
     assert story.headline.endswith(
-        "because the coordinator itself stood still for 11 s and did not hear a (127.0.0.1) within its session"
+        "because the coordinator itself stood still for 11 s, and did not hear a (127.0.0.1) within its session"
         " timeout, 10 s"
     )
     said = text(story)
-    assert "The coordinator stood still in that time, so it is no fault of a and b." in said
+    assert "It heard nobody in that time, so it is no fault of a and b." in said
     assert "connection" not in said
     assert story.advice == (
-        "look at why the coordinator stood still (its log tells); the members that it did not hear are not to blame",
+        "look at why the coordinator stood still (its log tells); members that it did not hear are not to blame",
     )
+
+
+def test_a_connection_that_closed_while_the_coordinator_stood_still():
+    group = Consumers().group_of("a")
+    group.quiet(3_000)
+    group.sim.disconnect(group.ids["a"])
+    group.sim.stand_still(11_000)
+    story = group.story()
+    said = text(story)
+    assert "The connections of a closed meanwhile: clients may give up when nobody answers." in said
+    assert "its process ended" not in said
+    assert "process" not in " ".join(story.advice)
 
 
 def test_a_pause_of_the_coordinator_that_is_a_part_of_the_silence():
