@@ -323,6 +323,11 @@ class Harness(Traffic):
         if due_ms > self.server.now_ms:
             self.server.advance(due_ms - self.server.now_ms)
 
+    def stand_still(self, client: Client, value: int) -> None:
+        """The coordinator does nothing for so long."""
+        self.end_batch()
+        self.server.stand_still(value)
+
     def batch(self, client: Client, value: int) -> None:
         """The next `value` steps are read in one turn of the loop: drained together, as one batch."""
         self.server.is_batching, self.batch_left = value > 0, value

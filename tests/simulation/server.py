@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from coordinator.audit.projector import AuditProjector
+from coordinator.audit.schema import CoordinatorPaused
 from coordinator.config.settings import Config
 from coordinator.core import operations
 from coordinator.core.address_limits import AddressLimits
@@ -245,7 +246,18 @@ class SimulatedServer:
     def stand_still(self, ms: int) -> None:
         """The event loop does nothing for so long, and then finds what is due."""
         self.clock.advance(ms)
-        self.pauses.add(self.now_ms - ms, self.now_ms)
+        from_ms = self.now_ms - ms
+        self.pauses.add(from_ms, self.now_ms)
+        self.coordinator.tell(
+            CoordinatorPaused(
+                time_ms=0,
+                node_id=1,
+                coordinator_epoch=0,
+                from_ms=self.wall.at(from_ms),
+                until_ms=self.wall.at(self.now_ms),
+                pause_kind="suspended",
+            )
+        )
         self.end_iteration()
 
     def end_iteration(self) -> None:

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from coordinator.audit.schema import decode_event
+from coordinator.audit.schema import CoordinatorPaused, decode_coordinator_event, decode_event
 from coordinator.core import events
 from coordinator.core.causes import Cause
 from coordinator.core.classic_group import ClassicGroup, ClientConnection
@@ -198,6 +198,10 @@ class ShardTwins:
             assert event.connection_open is False, event
             assert not came_by or closed_ms in [each.closed_ms for each in came_by], event
             assert self.lived_ms.get(who, closed_ms) <= closed_ms, event
+        if event.last_heard_ms is not None and not self.clock_was_set_back:
+            assert event.coordinator_paused_ms is not None, event
+            assert 0 <= event.coordinator_paused_ms <= event.at_ms - event.last_heard_ms, event
+            self.seen["the coordinator stood still in a silence"] += event.coordinator_paused_ms > 0
         self.seen[f"connection of a removed member is open: {event.connection_open}"] += 1
 
     # ---- the logs
@@ -214,6 +218,9 @@ class ShardTwins:
 
     def _read(self, audited: list[AuditRecord], first_offset: int) -> None:
         for offset, (key, value, _) in enumerate(audited, first_offset):
+            if key is None:
+                assert isinstance(decode_coordinator_event(value), CoordinatorPaused)
+                continue
             event = decode_event(value)
             assert key.decode() == event.group_id
             self.seen[f"audit {type(event).__struct_config__.tag}"] += 1
