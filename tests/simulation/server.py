@@ -75,7 +75,7 @@ class ClientContext(OperationContext):
     __slots__ = ("_software",)
 
     def __init__(self, request_id: int | None, version: int, name: str, server: "SimulatedServer") -> None:
-        super().__init__(request_id, version, name, "/127.0.0.1", server.environment, 0)
+        super().__init__(request_id, version, name, "/127.0.0.1", server.environment, 0, 0)
         self._software = server.client_software
 
     @property
@@ -280,7 +280,7 @@ class SimulatedServer:
         def decide(group: Group | None, request: None, context: OperationContext) -> Decision:
             return Decision(tuple(events_of(group_id, context.now_ms)))
 
-        context = OperationContext(None, 0, "", "", self.environment, 0)
+        context = OperationContext(None, 0, "", "", self.environment, 0, 0)
         self.coordinator.enqueue(Operation("test", decide), group_id, None, context)
 
     def delete_topic(self, topic: str) -> None:
