@@ -229,7 +229,7 @@ lock: python ## resolve the versions for pyproject.toml and write requirements.l
 clean: ## remove build products, caches and measurements (not .venv and not coordinator-data)
 	@rm -rf build dist *.egg-info .demo .interop .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz _wire/messages
 	@rm -f $(DONE)/extensions $(DONE)/test-extensions $(DONE)/command
-	@find _wire coordinator tests \( -name '*.so' -o -name '*.c' -not -path 'tests/bench/*' \) -type f -delete
+	@find _wire coordinator tests \( -name '*.so' -o -name '*.c' -not -path 'tests/bench/*' -not -path 'tests/hostile/*' \) -type f -delete
 	@find _wire coordinator tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 python:

@@ -1,4 +1,4 @@
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from _wire.batches import BatchHeader
 
@@ -38,15 +38,20 @@ def parse_batch(
     """
 
 def find_timestamp(
-    data: bytes | bytearray | memoryview, timestamp_ms: int, from_offset: int = 0
+    data: bytes | bytearray | memoryview,
+    timestamp_ms: int,
+    from_offset: int = 0,
+    pause: Callable[[], object] | None = None,
 ) -> tuple[int, int, int] | None:
     """Return offset, timestamp and leader epoch of the first record with this timestamp or a later one.
 
     `data` is one batch of format 2; records before `from_offset` are passed over. None if there is no such record.
-    Raises CorruptBatch.
+    `pause` is called after some thousand records, as in `Message.decode`. Raises CorruptBatch.
     """
 
-def find_max_timestamp(data: bytes | bytearray | memoryview) -> tuple[int, int, int] | None:
+def find_max_timestamp(
+    data: bytes | bytearray | memoryview, pause: Callable[[], object] | None = None
+) -> tuple[int, int, int] | None:
     """Return offset, timestamp and leader epoch of the first record with the greatest timestamp of a batch of format 2.
 
     Raises CorruptBatch.

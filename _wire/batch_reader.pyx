@@ -7,6 +7,7 @@ Counts and lengths are held against the bytes that are left before memory is tak
 cimport cython
 from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.object cimport PyObject
 from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t, uint64_t
 
 from _wire.batches cimport (
@@ -14,12 +15,12 @@ from _wire.batches cimport (
     open_view, read_header,
 )
 from _wire.primitives cimport (
-    Reader, bytes_left, load_uint32, raise_bad_length, raise_malformed, read_int8, read_varint, read_varlong,
-    reader_over, take,
+    ELEMENTS_AT_FIRST, Reader, bytes_left, count_read, load_uint32, raise_bad_length, raise_malformed, read_int8,
+    read_varint, read_varlong, reader_over, take,
 )
 
 from _wire.batches import CorruptBatch
-from _wire.compression import BadCompression, decompress, decompress_to_scratch, repair_lz4_header
+from _wire.compression import SCRATCH_BYTES, BadCompression, decompress, decompress_to_scratch, repair_lz4_header
 from _wire.errors import MalformedMessage
 
 cdef extern from "Python.h":
@@ -83,15 +84,15 @@ def parse_records(data, Py_ssize_t start=0, Py_ssize_t decompressed_bytes_max=DE
         PyBuffer_Release(&view)
 
 
-def find_timestamp(data, int64_t timestamp_ms, int64_t from_offset=0):
-    return find_record(data, timestamp_ms, from_offset, False)
+def find_timestamp(data, int64_t timestamp_ms, int64_t from_offset=0, pause=None):
+    return find_record(data, timestamp_ms, from_offset, False, pause)
 
 
-def find_max_timestamp(data):
-    return find_record(data, INT64_MIN, 0, True)
+def find_max_timestamp(data, pause=None):
+    return find_record(data, INT64_MIN, 0, True, pause)
 
 
-cdef object find_record(object data, int64_t timestamp_ms, int64_t from_offset, bint latest):
+cdef object find_record(object data, int64_t timestamp_ms, int64_t from_offset, bint latest, object pause):
     """The first record that fits or, with `latest`, the first with the greatest timestamp; no record is made for it."""
     cdef Py_buffer view
     cdef BatchHeader header
@@ -102,7 +103,7 @@ cdef object find_record(object data, int64_t timestamp_ms, int64_t from_offset, 
         if header.magic != 2:
             raise corrupt(header.magic, "magic", 0, "only batches of format 2 are searched")
         try:
-            is_found = search_batch(header, <const uint8_t *>view.buf, timestamp_ms, from_offset, latest, found)
+            is_found = search_batch(header, <const uint8_t *>view.buf, timestamp_ms, from_offset, latest, pause, found)
         except CorruptBatch:
             raise
         except MalformedMessage as error:
@@ -115,27 +116,32 @@ cdef object find_record(object data, int64_t timestamp_ms, int64_t from_offset, 
 
 
 cdef bint search_batch(
-    BatchHeader header, const uint8_t *batch, int64_t timestamp_ms, int64_t from_offset, bint latest, int64_t *found
+    BatchHeader header, const uint8_t *batch, int64_t timestamp_ms, int64_t from_offset, bint latest, object pause,
+    int64_t *found,
 ) except -1:
     cdef Py_buffer view
     cdef const uint8_t *records = batch + RECORDS
     cdef Py_ssize_t size = header.size_in_bytes - RECORDS
     if header.attributes & COMPRESSION_MASK == 0:
-        return search_records(header, records, size, timestamp_ms, from_offset, latest, found)
+        return search_records(header, records, size, timestamp_ms, from_offset, latest, pause, found)
     compressed = PyMemoryView_FromMemory(<char *>records, size, PyBUF_READ)
     plain = decompress_to_scratch(header.compression, compressed, DECOMPRESSED_BYTES_MAX)
+    if pause is not None and len(plain) <= SCRATCH_BYTES:
+        plain = bytes(plain)                        # others use the scratch during a pause; what is larger has its own
     PyObject_GetBuffer(plain, &view, PyBUF_SIMPLE)
     try:
-        return search_records(header, <const uint8_t *>view.buf, view.len, timestamp_ms, from_offset, latest, found)
+        return search_records(
+            header, <const uint8_t *>view.buf, view.len, timestamp_ms, from_offset, latest, pause, found
+        )
     finally:
         PyBuffer_Release(&view)
 
 
 cdef bint search_records(
     BatchHeader header, const uint8_t *data, Py_ssize_t size, int64_t timestamp_ms, int64_t from_offset, bint latest,
-    int64_t *found,
+    object pause, int64_t *found,
 ) except -1:
-    """Put offset and timestamp into `found`; false if no record fits."""
+    """Put offset and timestamp into `found`; false if no record fits. `pause` is called again and again."""
     cdef Reader r
     cdef int32_t length
     cdef int64_t record_ms, offset
@@ -143,7 +149,11 @@ cdef bint search_records(
     cdef const uint8_t *end
     reader_over(&r, data, size, b"RecordBatch", 2)
     r.field = b"records"
+    if pause is not None:
+        r.pause = <PyObject *>pause
+        r.left_in_step = ELEMENTS_AT_FIRST
     for _ in range(header.record_count):
+        count_read(&r, 1)
         length = read_varint(&r)
         if length < 0 or length > bytes_left(&r):
             raise_bad_length(&r, length)

@@ -29,5 +29,5 @@ cdef int read_request_header(Reader *r, HeaderFields *header) except -1
 
 cdef int write_response_header(Writer *w, int32_t correlation_id, int header_version) except -1
 
-cpdef bytes encode_response(int32_t correlation_id, Message message, int version, list apart=*)
+cpdef bytes encode_response(int32_t correlation_id, Message message, int version, list apart=*, pause=*)
 cdef list frame_parts(bytes frame, list apart)

@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 from _wire.primitives import Buffer, Message
 
 class RequestHeader:
@@ -29,9 +31,13 @@ def encode_request(correlation_id: int, client_id: str | None, message: Message,
     """Encode a complete frame, with its length field."""
 
 def encode_response(
-    correlation_id: int, message: Message, version: int, apart: list[tuple[int, bytes | memoryview]] | None = None
+    correlation_id: int,
+    message: Message,
+    version: int,
+    apart: list[tuple[int, bytes | memoryview]] | None = None,
+    pause: Callable[[], object] | None = None,
 ) -> bytes:
-    """Encode a complete frame, with its length field.
+    """Encode a complete frame, with its length field. `pause` is as in `Message.decode`.
 
     Records of 16 KiB or more are left out and appended to `apart`, if that is given, with their position in what is
     returned: they can be sent without being copied.

@@ -10,9 +10,9 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int16_t, int32_t, uint8_t, uint32_t
 
 from _wire.primitives cimport (
-    Reader, Writer, at, bytes_written, check_version, close_reader, close_writer, decode_utf8, finish_writer,
-    open_message_writer, open_reader, read_int16, read_int32, read_string_length, reserve, skip_tags, store_uint32,
-    take, write_int16, write_int32, write_nullable_string, write_uvarint,
+    ELEMENTS_AT_FIRST, Reader, Writer, at, bytes_written, check_version, close_reader, close_writer, decode_utf8,
+    finish_writer, open_message_writer, open_reader, read_int16, read_int32, read_string_length, reserve, skip_tags,
+    store_uint32, take, write_int16, write_int32, write_nullable_string, write_uvarint,
 )
 
 from _wire.messages import FLEXIBLE_FROM
@@ -154,10 +154,11 @@ def encode_request(int32_t correlation_id, str client_id, Message message not No
         close_writer(&w)
 
 
-cpdef bytes encode_response(int32_t correlation_id, Message message, int version, list apart=None):
+cpdef bytes encode_response(int32_t correlation_id, Message message, int version, list apart=None, pause=None):
     """Encode a complete frame, with its length field. The body is encoded in place, without a copy.
 
     Large records are left out and appended to `apart`, if that is there, as (position in the frame, records).
+    `pause` is called after many elements, and again and again after some more.
     """
     cdef Writer w
     if message is None:
@@ -165,6 +166,9 @@ cpdef bytes encode_response(int32_t correlation_id, Message message, int version
     check_version(message.info(), version)
     open_message_writer(&w, message.info())
     w.apart = <PyObject *>apart if apart is not None else NULL
+    if pause is not None:
+        w.pause = <PyObject *>pause
+        w.left_in_step = ELEMENTS_AT_FIRST
     try:
         reserve(&w, FRAME_LENGTH_BYTES)
         write_response_header(&w, correlation_id, response_header_version(message.info().api_key, version))

@@ -35,6 +35,8 @@ cdef extern from "arpa/inet.h":                     # one instruction each, whic
 cdef enum:
     ASCII_MAX = 127
     UVARINT_BYTES_MAX = 5
+    ELEMENTS_AT_FIRST = 5000            # of all arrays of a message, until `pause` is called first: about 0.5 ms
+    ELEMENTS_IN_STEP = 500              # until it is called again
 
 
 # -------------------------------------------------------------------------------------------------------------- reading
@@ -48,6 +50,8 @@ cdef struct Reader:
     PyObject *target                    # for errors only: the Message that is filled, borrowed; NULL if there is none
     int16_t version
     int64_t elements_left               # how many elements all arrays that are still to come may have together
+    int64_t left_in_step                # how many elements are read until the next call of `pause`
+    PyObject *pause                     # borrowed; NULL if it is never called
     Py_buffer view                      # held between open_reader and close_reader
 
 
@@ -66,6 +70,7 @@ cdef void close_reader(Reader *r) noexcept
 cdef int end_message(Reader *r) except -1           # raises an error for bytes after the last field
 cdef list read_int32_array(Reader *r, bint flexible)
 cdef int skip_some_tags(Reader *r) except -1
+cdef int pause_reading(Reader *r) except -1         # calls `pause`, which may raise or come back much later
 
 
 cdef inline void reader_over(
@@ -78,7 +83,8 @@ cdef inline void reader_over(
     r.field = b""
     r.target = NULL
     r.version = version
-    r.elements_left = INT64_MAX
+    r.elements_left = r.left_in_step = INT64_MAX
+    r.pause = NULL
 
 
 cdef inline Reader *at(Reader *r, const char *field) noexcept:
@@ -294,6 +300,14 @@ cdef inline Py_ssize_t read_count(Reader *r, bint flexible, Py_ssize_t element_b
     return count
 
 
+cdef inline int count_read(Reader *r, Py_ssize_t count) except -1:
+    """Count elements that were read; where a step ends, `pause` is called."""
+    r.left_in_step -= count
+    if r.left_in_step <= 0:
+        pause_reading(r)
+    return 0
+
+
 cdef inline void put_element(list elements, Py_ssize_t i, object element) noexcept:
     """Replace a None: arrays are read into lists of None, so that an error can show the elements read so far."""
     Py_INCREF(element)
@@ -345,6 +359,8 @@ cdef struct Writer:
     uint8_t *end
     PyObject *apart                     # NULL, or a list of (position, records) that are sent from where they are
     Py_ssize_t apart_bytes
+    int64_t left_in_step                # as in Reader
+    PyObject *pause
     const char *message                 # for errors only, as in Reader
     const char *field
 
@@ -360,6 +376,7 @@ cdef int write_records(Writer *w, object value, bint flexible) except -1
 cdef int raise_null(Writer *w) except -1            # ValueError: None in a field that is not nullable
 cdef int raise_too_long(Writer *w, Py_ssize_t size, Py_ssize_t size_max) except -1
 cdef int close_long_tag(Writer *w, Py_ssize_t mark, Py_ssize_t size) except -1
+cdef int pause_writing(Writer *w) except -1
 
 
 cdef inline Writer *to(Writer *w, const char *field) noexcept:
@@ -560,6 +577,14 @@ cdef inline int write_count(Writer *w, list elements, bint flexible) except -1:
     if elements is None:
         raise_null(w)
     return write_nullable_count(w, elements, flexible)
+
+
+cdef inline int count_written(Writer *w, Py_ssize_t count) except -1:
+    """As count_read. Until it returns, nothing may point into the buffer."""
+    w.left_in_step -= count
+    if w.left_in_step <= 0:
+        pause_writing(w)
+    return 0
 
 
 cdef inline Py_ssize_t begin_tag(Writer *w, uint32_t tag) except -1:

@@ -86,7 +86,16 @@ cdef int end_message(Reader *r) except -1:
 cdef list read_int32_array(Reader *r, bint flexible):
     cdef Py_ssize_t count = read_count(r, flexible, 4), i
     cdef const uint8_t *elements = take(r, 4 * count)
-    return [<int32_t>load_uint32(elements + 4 * i) for i in range(count)]
+    cdef list values = [<int32_t>load_uint32(elements + 4 * i) for i in range(count)]
+    count_read(r, count)
+    return values
+
+
+cdef int pause_reading(Reader *r) except -1:
+    r.left_in_step = ELEMENTS_IN_STEP
+    if r.pause != NULL:
+        (<object>r.pause)()
+    return 0
 
 
 cdef int skip_some_tags(Reader *r) except -1:
@@ -118,6 +127,8 @@ cdef int open_writer(Writer *w, Py_ssize_t size, const char *message) except -1:
     w.end = w.start + size
     w.apart = NULL
     w.apart_bytes = 0
+    w.left_in_step = INT64_MAX
+    w.pause = NULL
     w.message = message
     w.field = b""
     return 0
@@ -187,7 +198,7 @@ cdef int write_int32_array(Writer *w, list values, bint flexible) except -1:
     p = reserve(w, 4 * PyList_GET_SIZE(values))
     for i in range(PyList_GET_SIZE(values)):
         store_uint32(p + 4 * i, <uint32_t>to_int32(<object>PyList_GET_ITEM(values, i)))
-    return 0
+    return count_written(w, PyList_GET_SIZE(values))
 
 
 cdef inline int32_t to_int32(object value) except? -1:
@@ -207,6 +218,13 @@ cdef int raise_null(Writer *w) except -1:
 
 cdef int raise_too_long(Writer *w, Py_ssize_t size, Py_ssize_t size_max) except -1:
     raise ValueError(f"{field_name(w)} has length {size}, allowed is {size_max}")
+
+
+cdef int pause_writing(Writer *w) except -1:
+    w.left_in_step = ELEMENTS_IN_STEP
+    if w.pause != NULL:
+        (<object>w.pause)()
+    return 0
 
 
 cdef int close_long_tag(Writer *w, Py_ssize_t mark, Py_ssize_t size) except -1:
@@ -256,6 +274,7 @@ cdef str fields_text(object one):
 
 cdef class Message:
     FIELDS = ()
+    ARRAYS = ()
 
     cdef int write(self, Writer *w, int16_t version) except -1:
         raise NotImplementedError(type(self).__name__)

@@ -1,6 +1,7 @@
 """Real servers as processes of their own, for tests that speak to them over sockets."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -40,8 +41,9 @@ class RunningServer:
         open_files_max: tuple[int, int] | None = None,
         module: str = "coordinator.cli",
         log_dirs: Sequence[str] = ("data",),
+        environment: Mapping[str, str] | None = None,
     ) -> None:
-        """`module` is what is run as `coordinator`.
+        """`module` is what is run as `coordinator`. `environment` is added to that of the test.
 
         `open_files_max` is the soft and the hard limit on open files; those of the test without it.
 
@@ -56,6 +58,7 @@ class RunningServer:
         self._log_level = log_level
         self._module = module
         self._open_files_max = open_files_max
+        self._environment = environment or {}
         self._process: subprocess.Popen[bytes] | None = None
         self.bootstrap = ""
         self.admin = ""
@@ -91,7 +94,9 @@ class RunningServer:
             soft, hard = self._open_files_max
             command = ["/bin/sh", "-c", f'ulimit -Sn {soft} && ulimit -Hn {hard} && exec "$@"', "sh", *command]
         with self.log.open("ab") as log:
-            process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+            process = subprocess.Popen(
+                command, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, **self._environment}
+            )
         self._process = process
         wait_for(lambda: ready.exists() or process.poll() is not None, START_SECONDS, "the server to be ready")
         assert process.poll() is None, self.log.read_text()

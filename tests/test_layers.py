@@ -33,7 +33,8 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.audit": "_wire coordinator.core msgspec",
         "coordinator.runtime": "_wire coordinator.core coordinator.audit coordinator.log coordinator.timers"
         " coordinator.config",
-        "coordinator.broker": "_wire coordinator.log coordinator.metadata coordinator.timers coordinator.config",
+        "coordinator.broker": "_wire coordinator.log coordinator.metadata coordinator.timers coordinator.config"
+        " greenlet",
         "coordinator.transactions": "_wire coordinator.core coordinator.runtime coordinator.broker coordinator.log"
         " coordinator.timers coordinator.config coordinator.patterns",
         "coordinator.metrics": "_wire coordinator.core coordinator.runtime coordinator.timers coordinator.config"

@@ -20,9 +20,9 @@ TYPES = ("bool", "float64", "int8", "int16", "int32", "int64", "uint16", "uuid")
 TEXTS = ("bytes", "count", "nullable_bytes", "nullable_count", "nullable_string", "string")
 RECORDS = ("nullable_records", "records")
 PRIMITIVES = (
-    *("Message", "MessageInfo", "Reader", "Writer", "as_list", "at", "begin_tag", "check_version"),
-    *("close_reader", "close_tag", "end_message", "end_tag", "fields_are_equal", "fields_text", "open_reader"),
-    *("open_tag", "raise_null"),
+    *("ELEMENTS_AT_FIRST", "Message", "MessageInfo", "Reader", "Writer", "as_list", "at", "begin_tag", "check_version"),
+    *("close_reader", "close_tag", "count_read", "count_written", "end_message", "end_tag", "fields_are_equal"),
+    *("fields_text", "open_reader", "open_tag", "raise_null"),
     *(f"read_{name}" for name in sorted((*TYPES, *TEXTS, "int32_array", "tag_count", "uvarint"))),
     *("put_element", "reserve", "skip_tags", "store_uint16", "store_uint32", "store_uint64", "to"),
     *(f"write_{name}" for name in sorted((*TYPES, *TEXTS, *RECORDS, "int32_array", "uvarint"))),
@@ -115,6 +115,8 @@ def class_source(definition: Definition, struct: Struct) -> list[str]:
     is_message = struct.name in definition.messages
     names = [f'"{each.name}",' for each in struct.fields]
     body = ["FIELDS = (", *indented(names), ")"] if names else ["FIELDS = ()"]
+    arrays = "".join(f'"{each.name}", ' for each in struct.fields if each.is_array)
+    body.append(f"ARRAYS = ({arrays.rstrip()})")
     body += class_constants(definition, struct) if is_message else []
     body += ["", *init_method(struct), "", *write_method(struct)]
     body += ["", *(message_methods(struct) if is_message else STRUCT_METHODS)]
@@ -162,13 +164,18 @@ def message_methods(struct: Struct) -> list[str]:
         f"    return &{info}",
         "",
         "@staticmethod",
-        "def decode(data, int version, Py_ssize_t start=0, bint whole=True, Py_ssize_t elements_max=-1):",
+        "def decode(",
+        "    data, int version, Py_ssize_t start=0, bint whole=True, Py_ssize_t elements_max=-1, pause=None",
+        "):",
         f'    """Decode data[start:] as {struct.name} in `version`. Without `whole`, more bytes may follow."""',
         "    cdef Reader r",
         f"    check_version(&{info}, version)",
         f"    open_reader(&r, data, start, {info}.name, <int16_t>version)",
         "    if elements_max >= 0:",
         "        r.elements_left = elements_max",
+        "    if pause is not None:",
+        "        r.pause = <PyObject *>pause",
+        "        r.left_in_step = ELEMENTS_AT_FIRST",
         "    try:",
         f"        m = decode_{snake_case(struct.name)}(&r, <int16_t>version)",
         "        if whole:",

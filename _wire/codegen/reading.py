@@ -126,13 +126,14 @@ def read_array(each: Field, struct: Struct, definition: Definition, path: str) -
     blank = "[None] * count" if each.nullable is None else "None if count < 0 else [None] * count"
     lines += [f"elements = m.{each.name} = {blank}", "for i in range(count):"]
     if not each.is_struct:
-        return [*lines, f"    put_element(elements, i, {read_one(each, 'r')})"]
+        return [*lines, f"    put_element(elements, i, {read_one(each, 'r')})", "    count_read(r, 1)"]
     element = snake_case(each.type)
     return [
         *lines,
         f"    {element} = {each.type}.__new__({each.type})",
         f"    put_element(elements, i, {element})",
         f"    fill_{element}(r, {element}, version)",
+        "    count_read(r, 1)",
     ]
 
 

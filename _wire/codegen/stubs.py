@@ -11,9 +11,10 @@ from _wire.notation import Definition, Field, Struct, Versions
 
 def pyi(definition: Definition) -> str:
     body = "\n".join(lines_of(class_stub(definition, struct)) for struct in innermost_first(definition))
-    iterable = "from collections.abc import Iterable\n\n" if "Iterable[" in body else ""
+    collections = ", ".join(name for name in ("Callable", "Iterable") if f"{name}[" in body)
+    imports = f"from collections.abc import {collections}\n\n" if collections else ""
     bases = ", ".join(name for name in ("Buffer", "Message", "Struct") if re.search(rf"\b{name}\b", body))
-    return f'{head(definition)}"""{definition.doc}"""\n\n{iterable}from _wire.primitives import {bases}\n\n{body}'
+    return f'{head(definition)}"""{definition.doc}"""\n\n{imports}from _wire.primitives import {bases}\n\n{body}'
 
 
 def class_stub(definition: Definition, struct: Struct) -> list[str]:
@@ -27,10 +28,16 @@ def class_stub(definition: Definition, struct: Struct) -> list[str]:
     else:
         body += ["def __init__(self) -> None: ..."]
     if is_message:
-        inputs = "data: Buffer, version: int, start: int = 0, whole: bool = True, elements_max: int = -1"
-        decode = f"def decode({inputs}) -> {struct.name}:"
+        inputs = (
+            "data: Buffer,",
+            "version: int,",
+            "start: int = 0,",
+            "whole: bool = True,",
+            "elements_max: int = -1,",
+            "pause: Callable[[], object] | None = None,",
+        )
         why = '"""As Message.decode. Raises MalformedMessage, and ValueError for an unknown version."""'
-        body += ["@staticmethod", decode, f"    {why}"]
+        body += ["@staticmethod", "def decode(", *indented([*inputs]), f") -> {struct.name}:", f"    {why}"]
     return [f"class {struct.name}({'Message' if is_message else 'Struct'}):", *indented(body)]
 
 

@@ -86,7 +86,7 @@ def write_array(each: Field, path: str, value: str) -> list[str]:
         return [f"write_int32_array({path}, {value}, flexible)"]
     one = f"(<{each.type}?>element).write(w, version)" if each.is_struct else write_call(each.type, "w", "element")
     lines = by_nullability(each, lambda null: f"write_{null}count({path}, {value}, flexible)")
-    loop = [f"for element in {value}:", f"    {one}"]
+    loop = [f"for element in {value}:", f"    {one}", "    count_written(w, 1)"]
     return [*lines, *loop] if each.nullable is None else [*lines, f"if {value} is not None:", *indented(loop)]
 
 

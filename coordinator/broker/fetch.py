@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import Final, NamedTuple, Protocol
 
 from _wire.errors import ErrorCode
@@ -20,7 +21,7 @@ from coordinator.broker.append_notifier import AppendNotifier, Listener
 from coordinator.broker.leader_epochs import epoch_error
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.producers import ProducerStates
-from coordinator.broker.slices import SlicedWork, Slices, Steps
+from coordinator.broker.slices import MERGED_AT_ONCE, SlicedWork, Slices, Steps, merge
 from coordinator.log.damage import DamagedOffsets
 from coordinator.log.errors import OffsetOutOfRange
 from coordinator.log.partition_log import PartitionLog
@@ -37,6 +38,8 @@ FULL_FETCH_EPOCHS: Final = (0, -1)
 READ_FIRST_BYTES_MAX: Final = 1 << 16
 """A fetch for no more `min_bytes` reads before it counts: nearly always there is enough, or nothing to read again."""
 
+
+BY_PARTITION: Final = attrgetter("partition")
 
 Load = Callable[[PartitionLog], Steps[object]]
 """Reads what is not known yet of the transactions in a log; may raise OSError."""
@@ -196,7 +199,7 @@ class FetchService:
         left_bytes = min(request.max_bytes, self._max_bytes)
         is_committed = request.isolation_level == READ_COMMITTED
         size_bytes, failed, asks_nothing = 0, False, True
-        for topic, partitions in _once_each(request.topics):
+        for topic, partitions in (yield from _once_each(request.topics)):
             name = self._name(topic, api_version)
             partition_responses = []
             for wanted in partitions:
@@ -233,7 +236,7 @@ class FetchService:
     ) -> Steps[DelayedFetch | None]:
         """Count what there is for a fetch; None if it has no partitions or one of them has an error."""
         delayed = DelayedFetch(request, api_version, {}, respond, client_host)
-        for topic, partitions in _once_each(request.topics):
+        for topic, partitions in (yield from _once_each(request.topics)):
             name = self._name(topic, api_version)
             for wanted in partitions:
                 log = None if name is None else self._partitions.locate(name, wanted.partition)
@@ -337,7 +340,7 @@ def _unknown_partition(name: str | None, wanted: FetchPartition, was_delayed: bo
     return failed_partition(wanted.partition, error, was_read=was_delayed)
 
 
-def _once_each(topics: list[FetchTopic]) -> Iterable[tuple[FetchTopic, Iterable[FetchPartition]]]:
+def _once_each(topics: list[FetchTopic]) -> Steps[Iterable[tuple[FetchTopic, Iterable[FetchPartition]]]]:
     """Merge duplicate topics and partitions: of a partition that is listed twice, Kafka reads the last entry.
 
     A topic without partitions is left out.
@@ -345,9 +348,11 @@ def _once_each(topics: list[FetchTopic]) -> Iterable[tuple[FetchTopic, Iterable[
     if len(topics) == 1 and len(topics[0].partitions) == 1:
         return ((topics[0], topics[0].partitions),)
     by_topic: dict[tuple[str, bytes], tuple[FetchTopic, dict[int, FetchPartition]]] = {}
-    for topic in topics:
+    for number, topic in enumerate(topics, 1):
         _, partitions = by_topic.setdefault((topic.topic, topic.topic_id), (topic, {}))
-        partitions.update((wanted.partition, wanted) for wanted in topic.partitions)
+        yield from merge(partitions, topic.partitions, BY_PARTITION)
+        if number % MERGED_AT_ONCE == 0:
+            yield
     return [(topic, partitions.values()) for topic, partitions in by_topic.values() if partitions]
 
 

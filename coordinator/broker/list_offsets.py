@@ -1,6 +1,7 @@
 """ListOffsets: the start offset, the end offset, or the offset for a timestamp."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from _wire.errors import ErrorCode, MalformedMessage
@@ -13,6 +14,7 @@ from _wire.messages.list_offsets import (
 )
 from coordinator.broker.leader_epochs import epoch_error
 from coordinator.broker.partitions import Partitions
+from coordinator.broker.pauses import in_steps
 from coordinator.broker.slices import Steps
 from coordinator.log.damage import DamagedOffsets
 from coordinator.log.partition_log import PartitionLog
@@ -64,7 +66,8 @@ def list_offsets(
             else:
                 is_committed = request.isolation_level == READ_COMMITTED
                 log = yield from _located(partitions, topic.name, index, load if is_committed else None)
-                responses[index] = answer = _list_one(partitions, log, wanted, api_version, is_committed)
+                answer = yield from _list_one(partitions, log, wanted, api_version, is_committed)
+                responses[index] = answer
                 if answer.offset >= 0:
                     answer.leader_epoch = partitions.leader_epoch
             yield
@@ -100,7 +103,7 @@ def _list_one(
     wanted: ListOffsetsPartition,
     api_version: int,
     is_committed: bool,
-) -> ListOffsetsPartitionResponse:
+) -> Steps[ListOffsetsPartitionResponse]:
     if isinstance(log, ErrorCode):
         return rejected_partition(wanted.partition_index, log)
     if wanted.timestamp < 0 and api_version < FIRST_VERSION_OF.get(wanted.timestamp, api_version + 1):
@@ -110,7 +113,9 @@ def _list_one(
         return rejected_partition(wanted.partition_index, error)
     try:
         end_offset = log.last_stable_offset if is_committed else None
-        offset, timestamp_ms = _find(log, wanted.timestamp, log.high_watermark if end_offset is None else end_offset)
+        if end_offset is None:
+            end_offset = log.high_watermark
+        offset, timestamp_ms = yield from _find(log, wanted.timestamp, end_offset)
     except (OSError, MalformedMessage) as problem:
         if not isinstance(problem, DamagedOffsets):
             partitions.cannot_read(log, problem)
@@ -127,7 +132,7 @@ def _list_one(
     return response
 
 
-def _find(log: PartitionLog, timestamp: int, end_offset: int) -> tuple[int, int]:
+def _find(log: PartitionLog, timestamp: int, end_offset: int) -> Steps[tuple[int, int]]:
     """Return offset and timestamp; the timestamp is -1 for the start or the end of the log.
 
     `end_offset` is the end for the isolation level of the request: no record from there on is found.
@@ -142,5 +147,8 @@ def _find(log: PartitionLog, timestamp: int, end_offset: int) -> tuple[int, int]
         return log.log_start_offset, -1
     if timestamp < MAX_TIMESTAMP:
         return NOTHING_FOUND
-    found = max_timestamp(log) if timestamp == MAX_TIMESTAMP else offset_for_timestamp(log, timestamp)
+    search = (
+        partial(max_timestamp, log) if timestamp == MAX_TIMESTAMP else partial(offset_for_timestamp, log, timestamp)
+    )
+    found = yield from in_steps(search)
     return NOTHING_FOUND if found is None or found.offset >= end_offset else (found.offset, found.timestamp_ms)

@@ -1,6 +1,7 @@
 """Produce: append batches to logs."""
 
 from collections.abc import Generator, Iterable, Mapping
+from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeVar
 
 from _wire.errors import ErrorCode
@@ -27,7 +28,7 @@ from coordinator.broker.partitions import Partitions
 from coordinator.broker.producer_directory import ProducerDirectory
 from coordinator.broker.producers import AppendedBatch, ProducerStates, Verification, has_producer_id
 from coordinator.broker.recompression import Recompression
-from coordinator.broker.slices import Steps
+from coordinator.broker.slices import MERGED_AT_ONCE, Steps, merge
 from coordinator.config.key import INT64_MAX
 from coordinator.config.server_keys import PRODUCE_MAX_DECOMPRESSED_BYTES
 from coordinator.config.settings import Config
@@ -40,6 +41,8 @@ from coordinator.metadata.image import MetadataImage
 T = TypeVar("T")
 ProduceSteps = Generator[Recompression | None, Any, T]
 """Steps of work, which wait where they yield a Recompression; they go on when the time in ms is sent to them."""
+
+BY_INDEX: Final = attrgetter("index")
 
 NO_OFFSET = -1
 MAGIC_BYTE: Final = 16
@@ -132,13 +135,14 @@ class ProduceService:
         """
         response = ProduceResponse()
         is_unauthorized = request.transactional_id is None and (yield from has_transactional_batch(request))
-        for topic, partition_data in _once_each(request.topic_data):
+        for topic, partition_data in (yield from _once_each(request.topic_data)):
             name = self._name(topic, api_version)
             answers = []
             for data in partition_data:
                 if is_unauthorized:
                     error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
                     answers.append(rejected_partition(data.index, error, NEEDS_TRANSACTIONAL_ID))
+                    yield None
                     continue
                 known = None if name is None else verified.get((name, data.index))
                 answer = self._produce_one(request.acks, api_version, name, data, known, now_ms, client_host)
@@ -164,9 +168,10 @@ class ProduceService:
         Of each, the verification has begun and has to be ended. A batch that cannot be appended anyway is left out.
         """
         found: list[ToVerify] = []
-        for topic, partition_data in _once_each(request.topic_data):
+        for topic, partition_data in (yield from _once_each(request.topic_data)):
             name = self._name(topic, api_version)
             for data in partition_data:
+                yield
                 header = _first_header(data)
                 log = None if name is None else self._partitions.locate(name, data.index)
                 if header is None or not has_producer_id(header) or not isinstance(log, PartitionLog):
@@ -184,7 +189,6 @@ class ProduceService:
                 elif not states.is_open(header.producer_id, header.producer_epoch):
                     begun = states.begin_verification(header, api_version >= ADDS_PARTITIONS_VERSION)
                     found.append(asked._replace(verification=begun))
-                yield
         return found
 
     def end_verification(self, asked: ToVerify, *, is_verified: bool) -> None:
@@ -360,7 +364,9 @@ def _is_transactional(data: PartitionProduceData) -> bool:
     return is_batch and bool(records[ATTRIBUTES_LOW_BYTE] & TRANSACTIONAL_FLAG)
 
 
-def _once_each(topics: list[TopicProduceData]) -> Iterable[tuple[TopicProduceData, Iterable[PartitionProduceData]]]:
+def _once_each(
+    topics: list[TopicProduceData],
+) -> Steps[Iterable[tuple[TopicProduceData, Iterable[PartitionProduceData]]]]:
     """Merge duplicate topics and partitions: of a partition that is listed twice, Kafka appends the last entry.
 
     A topic without partitions is left out.
@@ -368,9 +374,11 @@ def _once_each(topics: list[TopicProduceData]) -> Iterable[tuple[TopicProduceDat
     if len(topics) == 1 and len(topics[0].partition_data) == 1:
         return ((topics[0], topics[0].partition_data),)
     by_topic: dict[tuple[str, bytes], tuple[TopicProduceData, dict[int, PartitionProduceData]]] = {}
-    for topic in topics:
+    for number, topic in enumerate(topics, 1):
         _, partitions = by_topic.setdefault((topic.name, topic.topic_id), (topic, {}))
-        partitions.update((data.index, data) for data in topic.partition_data)
+        yield from merge(partitions, topic.partition_data, BY_INDEX)
+        if number % MERGED_AT_ONCE == 0:
+            yield
     return [(topic, partitions.values()) for topic, partitions in by_topic.values() if partitions]
 
 

@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
+K = TypeVar("K")
 
 seconds: Callable[[], float] = perf_counter
 """The clock of the slices. A test replaces it to count work instead of time."""
@@ -29,6 +30,8 @@ address that hold much, only the oldest goes on."""
 MUCH_BYTES: Final = 1 << 20
 """Work that holds no more is not counted: a Fetch of one partition with the default limits of Kafka's clients."""
 UNBOUNDED_BYTES: Final = 1 << 62
+MERGED_AT_ONCE: Final = 500
+"""Elements of a request that are looked at in one step of `merge`: about as many as a client sends."""
 
 
 class SlicedWork:
@@ -88,6 +91,11 @@ class SlicedWork:
 
 def _ignore(result: object) -> None:
     """The result of cancelled work."""
+
+
+def _raise(problem: Exception) -> None:
+    """A defect of the server, which the event loop logs."""
+    raise problem
 
 
 class _Rotation:
@@ -176,6 +184,11 @@ class Slices:
             self._new.add(work)
         self._request_turn()
         return work
+
+    def later(self, steps: Steps[None], source: str) -> None:
+        """Do work that nobody waits for, from the next iteration on. It must not fail."""
+        self._begun.add(SlicedWork(steps, _ignore, _raise, source))
+        self._request_turn()
 
     def stop(self) -> None:
         """Before the logs are closed: nothing goes on or begins from now on, and nobody is told."""
@@ -285,6 +298,14 @@ class _HeldBytes:
             del works[work]
             if not works:
                 del self._by_source[work.source]
+
+
+def merge(into: dict[K, T], elements: list[T], key_of: Callable[[T], K]) -> Steps[None]:
+    """Put elements into a dict by their key, in steps where they are very many. Of a key the last one counts."""
+    for start in range(0, len(elements), MERGED_AT_ONCE):
+        if start:
+            yield
+        into.update((key_of(each), each) for each in elements[start : start + MERGED_AT_ONCE])
 
 
 def at_once(steps: Steps[T]) -> T:

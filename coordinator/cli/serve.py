@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from coordinator.server.node import Node
 
 CANNOT_START = 2
-GARBAGE_THRESHOLDS = (20_000, 5, 1_000)
-"""A collection of the middle generation looks at 100,000 new objects, which takes about 5 ms."""
+GARBAGE_THRESHOLDS = (2_000, 5, 10_000)
+"""A collection of the middle generation looks at 12,000 new objects: 5 ms, or 20 if each is a list of 50."""
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 KEPT_BYTES = 64 << 20
 """How much freed memory at the end of the heap is kept."""

@@ -139,8 +139,11 @@ def _listed(group: Group) -> ListedGroup:
 
 def delete_per_group(request: DeleteGroupsRequest) -> Iterable[tuple[str, DeleteGroupsRequest]]:
     """Split a request by group; a group that is named twice is deleted and answered once."""
-    for group_id in dict.fromkeys(request.groups_names):
-        yield group_id, DeleteGroupsRequest(groups_names=[group_id])
+    named: set[str] = set()
+    for group_id in request.groups_names:
+        if group_id not in named:
+            named.add(group_id)
+            yield group_id, DeleteGroupsRequest(groups_names=[group_id])
 
 
 def merge_deleted(responses: Iterable[DeleteGroupsResponse]) -> DeleteGroupsResponse:

@@ -77,7 +77,8 @@ class OperationContext:
     """Who asks for an operation, in which version, and when it is decided.
 
     `request_id` is the address of the reply; None if no reply is needed. `now_ms` is set when the operation is
-    taken from its queue: the time of deadlines, in milliseconds.
+    taken from its queue: the time of deadlines, in milliseconds. So is `wall_ms`, which is stamped on events,
+    offsets and groups: wall-clock milliseconds since the epoch.
     """
 
     request_id: int | None
@@ -86,11 +87,7 @@ class OperationContext:
     client_host: str
     environment: Environment
     now_ms: int
-
-    @property
-    def wall_ms(self) -> int:
-        """The time that is stamped on events, offsets and groups: wall-clock milliseconds since the epoch."""
-        return self.now_ms + self.environment.wall.step_ms
+    wall_ms: int
 
     @property
     def config(self) -> Config:

@@ -45,10 +45,13 @@ MEMBER_ID_REQUIRED_VERSION: Final = 4
 MEMBER_ID_BYTES_MAX: Final = 2**15 - 1
 """The longest string of the protocol and of the stored records (an int16 length)."""
 
-NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 5 * 60 * 1000
+NEW_GROUP_OPERATIONS: Final = 5
+"""To create a group with its first member takes as long as so many other operations."""
 
 PARTITIONS_READ_MAX: Final = 10_000
 """Of a leader that owns more, it is not found out whether it rejoins because the generation took some of them."""
+
+NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 5 * 60 * 1000
 """How long a member may wait for its first generation (Kafka's `classicGroupNewMemberJoinTimeoutMs`).
 
 It counts from the JoinGroup. A member that sends a heartbeat or a commit meanwhile has shown that it knows its id, and
@@ -96,7 +99,7 @@ def join(group: Group | None, request: JoinGroupRequest, context: OperationConte
             return _reject(context, ErrorCode.POLICY_VIOLATION, request.member_id)
         decision = _join(ClassicGroup(request.group_id), request, context)
         created = GroupCreated(group_id=request.group_id, at_ms=context.wall_ms, client_host=context.client_host)
-        return Decision((created, *decision.events), decision.replies, decision.sessions)
+        return Decision((created, *decision.events), decision.replies, decision.sessions, weight=NEW_GROUP_OPERATIONS)
     decision = _join(group.classic, request, context)
     for reply in decision.replies:
         if reply.request_id == context.request_id and isinstance(reply.response, JoinGroupResponse):

@@ -3,13 +3,12 @@
 Counterpart in Kafka: `GroupMetadataManager.classicGroupSync`, `classicGroupHeartbeat`, `classicGroupLeave`.
 """
 
-from collections.abc import Container
 from typing import Final
 
 from _wire.errors import NONE, ErrorCode
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from _wire.messages.join_group import JoinGroupResponse
-from _wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity, MemberResponse
+from _wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from coordinator.core.causes import Cause
 from coordinator.core.classic_group import NO_GENERATION, NO_MEMBER_ID, ClassicGroup, Member
@@ -35,6 +34,7 @@ from coordinator.core.events import (
     PendingMemberRemoved,
 )
 from coordinator.core.group import Group
+from coordinator.core.leaving import Leaving
 from coordinator.core.operation import Answer
 from coordinator.core.rejections import rejecting
 from coordinator.core.requests import reason_of
@@ -212,40 +212,16 @@ def leave(group: Group | None, request: LeaveGroupRequest, context: OperationCon
     classic = ClassicGroup(request.group_id) if group is None else group.classic
     events: list[Event] = []
     replies: list[Reply] = []
-    answers: list[MemberResponse] = []
-    gone: dict[str, None] = {}
-    for identity in identities:
-        error, left = _find_leaving(classic, identity, gone)
-        if left is not None:
-            gone[left] = None
-            events.append(_departure(classic, left, reason_of(identity.reason), context))
-            replies += answers_to_removed(classic.members.get(left))
-        answers.append(
-            MemberResponse(member_id=identity.member_id, group_instance_id=identity.group_instance_id, error_code=error)
-        )
-    response = LeaveGroupResponse(members=answers)
+    leaving = Leaving(classic.members, classic.pending_members, classic.static_members)
+    leaving.leave(identities)
+    for left, reason in leaving.gone.items():
+        events.append(_departure(classic, left, reason_of(reason), context))
+        replies += answers_to_removed(classic.members.get(left))
+    response = LeaveGroupResponse(members=leaving.answers)
     if context.api_version < LEAVE_BATCH_VERSION:
-        response = LeaveGroupResponse(error_code=answers[0].error_code)
+        response = LeaveGroupResponse(error_code=leaving.answers[0].error_code)
     decision = replying(context, response)
-    return Decision(tuple(events), (*replies, *decision.replies), tuple(SessionEnded(each) for each in gone))
-
-
-def _find_leaving(group: ClassicGroup, identity: MemberIdentity, gone: Container[str]) -> tuple[ErrorCode, str | None]:
-    """The member id behind an identity that wants to leave, or why it cannot."""
-    member_id, instance_id = identity.member_id, identity.group_instance_id
-    if instance_id is None and member_id not in group.members and member_id not in group.pending_members:
-        return ErrorCode.UNKNOWN_MEMBER_ID, None
-    if member_id == NO_MEMBER_ID and instance_id is not None:
-        member_id = group.static_members.get(instance_id, NO_MEMBER_ID)
-    elif member_id in group.pending_members and member_id not in gone:
-        return NONE, member_id
-    holder = None if instance_id is None else group.static_members.get(instance_id)
-    if holder in gone or member_id == NO_MEMBER_ID:
-        return ErrorCode.UNKNOWN_MEMBER_ID, None
-    error = check_member(group, member_id, instance_id)
-    if error is NONE and member_id in gone:
-        error = ErrorCode.UNKNOWN_MEMBER_ID
-    return error, member_id if error is NONE else None
+    return Decision(tuple(events), (*replies, *decision.replies), tuple(SessionEnded(each) for each in leaving.gone))
 
 
 def _departure(group: ClassicGroup, member_id: str, reason: str, context: OperationContext) -> Event:

@@ -25,7 +25,7 @@ from coordinator.core.events import Event, GroupCreated
 from coordinator.core.group import Group
 from coordinator.core.members import check_member, renewal
 from coordinator.core.offset_events import OffsetsCommitted, OffsetsReset
-from coordinator.core.offset_records import CommittedOffset, accept_offsets, are_partitions
+from coordinator.core.offset_records import CommittedOffset, accept_offsets, are_partitions, split_partitions
 from coordinator.core.operation import Answer
 from coordinator.core.rejections import rejection
 from coordinator.core.states import COMPLETING_REBALANCE, EMPTY
@@ -177,11 +177,8 @@ def _split_known(
             continue
         is_unknown_id = by_id and not topic.name
         error = ErrorCode.UNKNOWN_TOPIC_ID if is_unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        missing = [
-            _rejected(each.partition_index, error) for each in topic.partitions if not 0 <= each.partition_index < count
-        ]
+        existing, missing = split_partitions(topic.partitions, count, error)
         _add_topics(rejected, [OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=missing)])
-        existing = [each for each in topic.partitions if 0 <= each.partition_index < count]
         if existing:
             known.append(OffsetCommitRequestTopic(name=topic.name, topic_id=topic.topic_id, partitions=existing))
     return known, list(rejected.values())

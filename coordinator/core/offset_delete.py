@@ -10,7 +10,6 @@ from _wire.errors import NONE, ErrorCode
 from _wire.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteResponse,
-    OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
 from coordinator.core.causes import Requester
@@ -20,6 +19,7 @@ from coordinator.core.decision import Decision, OperationContext, replying
 from coordinator.core.events import Event
 from coordinator.core.group import Group
 from coordinator.core.offset_events import DeletionCause, OffsetsDeleted
+from coordinator.core.offset_records import deletion_answers, deletion_indexes
 from coordinator.core.states import EMPTY
 from coordinator.core.subscriptions import is_subscribed, subscribed_topics
 
@@ -39,27 +39,21 @@ def delete(group: Group | None, request: OffsetDeleteRequest, context: Operation
     answered: list[OffsetDeleteResponseTopic] = []
     for topic in request.topics:
         count = context.topics.partition_count(topic.name)
-        indexes = [each.partition_index for each in topic.partitions]
-        missing = [index for index in indexes if not 0 <= index < count]
+        existing, missing = deletion_indexes(topic.partitions, count)
         if missing or not count:
             rejected = unknown.setdefault(topic.name, OffsetDeleteResponseTopic(name=topic.name))
-            rejected.partitions += _answers(missing, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        existing = [index for index in indexes if 0 <= index < count]
+            rejected.partitions += deletion_answers(missing, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         if not existing:
             continue
         verdict = NONE
         if is_subscribed(group.classic, subscribed, topic.name):
             verdict = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
         else:
-            deleted += (TopicPartition(topic.name, index) for index in existing)
-        answered.append(OffsetDeleteResponseTopic(name=topic.name, partitions=_answers(existing, verdict)))
+            deleted += (TopicPartition(topic.name, index) for index in dict.fromkeys(existing))
+        answered.append(OffsetDeleteResponseTopic(name=topic.name, partitions=deletion_answers(existing, verdict)))
     decision = replying(context, OffsetDeleteResponse(topics=_merge(unknown, answered)))
     decision.events = forget(group, deleted, context.wall_ms, DeletionCause.REQUESTED, context.requester)
     return decision
-
-
-def _answers(indexes: Iterable[int], error: ErrorCode) -> list[OffsetDeleteResponsePartition]:
-    return [OffsetDeleteResponsePartition(partition_index=index, error_code=error) for index in indexes]
 
 
 def _merge(

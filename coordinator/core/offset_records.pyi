@@ -3,8 +3,10 @@ from collections.abc import Iterable, Mapping
 from _wire.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
+    OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
+from _wire.messages.offset_delete import OffsetDeleteRequestPartition, OffsetDeleteResponsePartition
 from _wire.messages.offset_fetch import OffsetFetchRequestTopics, OffsetFetchResponseTopics
 from _wire.messages.txn_offset_commit import TxnOffsetCommitRequestTopic, TxnOffsetCommitResponseTopic
 
@@ -71,3 +73,14 @@ def find_offsets(
 
 def are_partitions(asked: list[OffsetCommitRequestPartition], count: int) -> bool:
     """Whether all of them are partitions of a topic that has `count`."""
+
+def split_partitions(
+    asked: list[OffsetCommitRequestPartition], count: int, error_code: int
+) -> tuple[list[OffsetCommitRequestPartition], list[OffsetCommitResponsePartition]]:
+    """Those that are partitions of a topic that has `count`, and the answers to the others."""
+
+def deletion_indexes(asked: list[OffsetDeleteRequestPartition], count: int) -> tuple[list[int], list[int]]:
+    """The indexes of partitions of a topic that has `count`, and the others."""
+
+def deletion_answers(indexes: list[int], error_code: int) -> list[OffsetDeleteResponsePartition]:
+    """The answers to an OffsetDelete of these partitions."""

@@ -12,6 +12,7 @@ from _wire.messages.offset_commit cimport (
     OffsetCommitRequestPartition, OffsetCommitRequestTopic, OffsetCommitResponsePartition, OffsetCommitResponseTopic,
 )
 from _wire.messages.offset_commit_record cimport OffsetCommitKey, OffsetCommitValue
+from _wire.messages.offset_delete cimport OffsetDeleteRequestPartition, OffsetDeleteResponsePartition
 from _wire.messages.offset_fetch cimport (
     OffsetFetchRequestTopics, OffsetFetchResponsePartitions, OffsetFetchResponseTopics,
 )
@@ -258,3 +259,35 @@ def are_partitions(list asked not None, int32_t count):
         if partition.partition_index < 0 or partition.partition_index >= count:
             return False
     return True
+
+
+def split_partitions(list asked not None, int32_t count, int16_t error_code):
+    cdef OffsetCommitRequestPartition partition
+    cdef OffsetCommitResponsePartition answer
+    cdef list existing = [], missing = []
+    for partition in asked:
+        if 0 <= partition.partition_index < count:
+            existing.append(partition)
+        else:
+            answer = OffsetCommitResponsePartition.__new__(OffsetCommitResponsePartition)
+            answer.partition_index, answer.error_code = partition.partition_index, error_code
+            missing.append(answer)
+    return existing, missing
+
+
+def deletion_indexes(list asked not None, int32_t count):
+    cdef OffsetDeleteRequestPartition partition
+    cdef list existing = [], missing = []
+    for partition in asked:
+        (existing if 0 <= partition.partition_index < count else missing).append(partition.partition_index)
+    return existing, missing
+
+
+def deletion_answers(list indexes not None, int16_t error_code):
+    cdef OffsetDeleteResponsePartition answer
+    cdef list answers = []
+    for index in indexes:
+        answer = OffsetDeleteResponsePartition.__new__(OffsetDeleteResponsePartition)
+        answer.partition_index, answer.error_code = index, error_code
+        answers.append(answer)
+    return answers

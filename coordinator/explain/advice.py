@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from coordinator.core.causes import Cause
+from coordinator.explain.clients import can_cooperate, sends_poll_interval
+from coordinator.explain.facts import identity
 from coordinator.explain.generation import Generation, Removal
 from coordinator.explain.reasons import Context, Leaving
 from coordinator.explain.words import duration
@@ -17,7 +19,16 @@ STATIC_MEMBERSHIP: Final = (
 SLOW_REJOIN_MS: Final = 1_000
 """How much later than all others a member joins until that is worth an advice."""
 
-SHORTER_POLL: Final = "process less per poll() (max.poll.records), or raise max.poll.interval.ms"
+SHORTER_POLL: Final = "process less per poll() (max.poll.records)"
+LONGER_INTERVAL: Final = (
+    f"{SHORTER_POLL}; a larger max.poll.interval.ms avoids this too, but then each rebalance may wait as long for it"
+)
+
+COOPERATIVE_STICKY: Final = (
+    "use cooperative-sticky, with which members go on consuming what they keep (KIP-429), in two rolling restarts: the"
+    " first with partition.assignment.strategy = cooperative-sticky and the present assignor behind it, the second with"
+    " cooperative-sticky alone"
+)
 
 
 def advice_for(context: Context) -> Iterator[str]:
@@ -25,12 +36,12 @@ def advice_for(context: Context) -> Iterator[str]:
     generation = context.generation
     given: set[str] = set()
     for removal in generation.changes.removed:
-        advice = _for_removal(removal, generation)
+        advice = _for_removal(removal, context)
         if advice is not None and advice not in given:
             given.add(advice)
             yield advice
     fixed = _BY_CAUSE.get(generation.cause) if generation.cause is not None else None
-    if fixed is not None:
+    if fixed is not None and not _is_first_since_load(generation):
         yield fixed
     held = generation.held_up()
     if held is not None and held[1] >= SLOW_REJOIN_MS and not generation.late_members:
@@ -49,7 +60,13 @@ PROCESS_ENDED: Final = (
 )
 
 
-def _for_removal(removal: Removal, generation: Generation) -> str | None:
+def _is_first_since_load(generation: Generation) -> bool:
+    """Whether the member that rejoined may have changed nothing."""
+    found = generation.changes.resubscribed
+    return bool(found) and all(each.is_first_since_load and not each.came and not each.went for each in found)
+
+
+def _for_removal(removal: Removal, context: Context) -> str | None:
     if removal.is_unheard:
         return "look at why the coordinator stood still (its log tells); members that it did not hear are not to blame"
     if removal.is_disconnected:
@@ -68,21 +85,22 @@ def _for_removal(removal: Removal, generation: Generation) -> str | None:
         case Cause.SYNC_TIMEOUT:
             return "look at why the member stopped between JoinGroup and SyncGroup; its assignor may hang"
         case Cause.MEMBER_LEFT:
-            return _for_leave(removal)
+            return _for_leave(removal, context)
     return None
 
 
-def _for_leave(removal: Removal) -> str | None:
-    leaving = Leaving(removal)
+def _for_leave(removal: Removal, context: Context) -> str | None:
+    """A member that is closed for good does nothing wrong; one that comes back at once was restarted."""
+    leaving, member = Leaving(removal), removal.member
     if leaving.by_administrator:
         return None
     if leaving.by_poll_timeout:
-        return SHORTER_POLL
-    if leaving.is_closed or leaving.idle_ms is None or removal.rebalance_timeout_ms is None:
-        return STATIC_MEMBERSHIP if removal.member.group_instance_id is None else None
-    if leaving.is_unknown and leaving.idle_ms >= removal.rebalance_timeout_ms:
-        return f"if it was not closed on purpose: {SHORTER_POLL}"
-    return STATIC_MEMBERSHIP if removal.member.group_instance_id is None else None
+        return LONGER_INTERVAL
+    idle_ms, limit_ms = leaving.idle_ms, removal.rebalance_timeout_ms
+    if leaving.is_unknown and sends_poll_interval(member) and idle_ms and limit_ms and idle_ms >= limit_ms:
+        return f"if it was not closed on purpose: {LONGER_INTERVAL}"
+    is_back = any(identity(each.member) == identity(member) for each in context.generation.changes.joined)
+    return STATIC_MEMBERSHIP if is_back and member.group_instance_id is None else None
 
 
 _BY_CAUSE: Final[dict[Cause, str]] = {
@@ -102,18 +120,19 @@ def _for_moves(context: Context) -> Iterator[str]:
     generation = context.generation
     needless = generation.moved_needlessly
     eager = generation.protocol_name in EAGER_ASSIGNORS
+    may_cooperate = can_cooperate(part.member for part in generation.members.values())
     if needless:
         yield (
-            f"partition.assignment.strategy: the assignor {generation.protocol_name} moves more than it has to;"
-            " cooperative-sticky keeps what it can"
-            if eager and generation.protocol_name != "sticky"
+            f"the assignor {generation.protocol_name} moves more than it has to: {COOPERATIVE_STICKY}"
+            if eager and generation.protocol_name != "sticky" and may_cooperate
             else "look at the assignor: it moves more partitions than it has to"
         )
     elif (
         eager
+        and may_cooperate
         and context.previous is not None
         and context.previous.partitions
         and generation.partitions_moved == 0
         and generation.unowned_partition_ms
     ):
-        yield "use cooperative-sticky: members would have gone on consuming, because nothing moved"
+        yield f"members stopped although nothing moved: {COOPERATIVE_STICKY}"

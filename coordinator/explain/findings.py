@@ -1,7 +1,7 @@
 """What is wrong with a group beyond one rebalance: each finding with its evidence and one advice."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -9,7 +9,8 @@ from typing import Final
 
 from coordinator.audit.schema import MemberRef
 from coordinator.core.causes import Cause
-from coordinator.explain.advice import EAGER_ASSIGNORS, SLOW_REJOIN_MS, STATIC_MEMBERSHIP
+from coordinator.explain.advice import COOPERATIVE_STICKY, EAGER_ASSIGNORS, SLOW_REJOIN_MS, STATIC_MEMBERSHIP
+from coordinator.explain.clients import can_cooperate
 from coordinator.explain.facts import Facts, Identity, Visit, densest, identity, label
 from coordinator.explain.generation import Generation, Outcome, Replacement
 from coordinator.explain.history import GroupHistory
@@ -35,6 +36,8 @@ TAKEN_BACK: Final = 3
 
 IDLE_REBALANCES: Final = 3
 """How many rebalances that stopped all members and moved nothing make a finding."""
+
+EVIDENCE_NAMED: Final = 5
 
 COMMITS_AWAITED_MS: Final = 10 * 60_000
 """After this time in one generation without a commit, a group does not commit."""
@@ -80,7 +83,9 @@ class Finding:
 
 
 def findings(history: GroupHistory, now_ms: int, clock: Clock = utc_clock) -> list[Finding]:
-    """All findings of a group at a wall-clock time, in ms since the epoch."""
+    """All findings of a group at a wall-clock time, in ms since the epoch; a group that was removed has none."""
+    if not history.exists:
+        return []
     facts = Facts(history)
     return [finding for look in _LOOKS for finding in look(facts, now_ms, clock)]
 
@@ -99,7 +104,7 @@ def _flapping(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
             Kind.FLAPPING_MEMBER,
             f"{label(who)} comes and goes: it was removed and came back {len(window)} times in"
             f" {duration(last - first)}",
-            tuple(f"{clock(each.removal.at_ms)} {each.removal.cause.value.replace('_', ' ')}" for each in window[-5:]),
+            _newest(f"{clock(each.removal.at_ms)} {each.removal.cause.value.replace('_', ' ')}" for each in window),
             f"look at this client first ({', '.join(sorted(causes))}): each time, all members rebalance twice",
             first,
             last,
@@ -119,7 +124,7 @@ def _crash_loop(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
             Kind.CRASH_LOOP,
             f"{label(who)} was gone without leaving the group {len(window)} times in {duration(last - first)}, and came"
             " back under a new member id in between: each time its process ended, or its connection was closed",
-            tuple(_crash(each, clock) for each in window[-5:]),
+            _newest(_crash(each, clock) for each in window),
             "look at why its process ends (its exit code, its log, the memory limit, a liveness probe), or what closes"
             " its connection; a longer session.timeout.ms would not help",
             first,
@@ -132,6 +137,13 @@ def _crash(visit: Visit, clock: Clock) -> str:
     removal = visit.removal
     back = "" if visit.back_ms is None else f"; back {duration(visit.back_ms - removal.gone_ms)} after that"
     return f"{clock(removal.gone_ms)} its connection closed; removed {clock(removal.at_ms)}{back}"
+
+
+def _newest(evidence: Iterable[str]) -> tuple[str, ...]:
+    """The newest of several pieces of evidence, and how many there are before them."""
+    told = list(evidence)
+    earlier = len(told) - EVIDENCE_NAMED
+    return ((f"{earlier:,} earlier",) if earlier > 0 else ()) + tuple(told[-EVIDENCE_NAMED:])
 
 
 def _storm(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
@@ -180,10 +192,12 @@ def _rolling_restart(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Findin
     if len(window) >= FLAPS * max(sizes, default=1):
         return  # each client several times: that is flapping
     first, last = window[0].removal.at_ms, max(each.back_ms or 0 for each in window)
+    visits = Counter(identity(each.removal.member) for each in window)
+    members = sum(min(number, facts.most_at_once[who]) for who, number in visits.items())
     count = sum(1 for each in facts.complete if first <= (each.rebalance_started_ms or 0) <= last)
     yield Finding(
         Kind.ROLLING_RESTART,
-        f"a rolling restart without static membership: {len(window)} members left and came back in"
+        f"a rolling restart without static membership: {counted(members, 'member')} left and came back in"
         f" {duration(last - first)}",
         (f"it took {counted(count, 'rebalance')}", "no member has a group.instance.id"),
         STATIC_MEMBERSHIP,
@@ -250,7 +264,7 @@ def _slow_rejoiner(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]
                 Kind.SLOW_REJOINER,
                 f"{label(who)} held up {len(times)} of {rebalances} rebalances, by up to"
                 f" {duration(max(ms for _, ms in times))}",
-                tuple(f"generation {each.generation_id}: {duration(ms)}" for each, ms in times[-5:]),
+                _newest(f"generation {each.generation_id}: {duration(ms)}" for each, ms in times),
                 "all others wait for it: process less per poll() there (max.poll.records), or look at what slows it",
                 times[0][0].rebalance_started_ms or 0,
                 times[-1][0].ended_ms or 0,
@@ -276,7 +290,9 @@ def _eager_without_need(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Fin
         f"{len(idle)} rebalances stopped all members although no partition had to move: the assignor"
         f" {idle[-1].protocol_name} is eager",
         (f"partitions were without an owner for {duration(lost)} in sum",),
-        "use cooperative-sticky: members keep consuming what they keep (KIP-429)",
+        COOPERATIVE_STICKY
+        if can_cooperate(part.member for part in idle[-1].members.values())
+        else "use a cooperative assignor, with which members go on consuming what they keep, if all clients have one",
         idle[0].rebalance_started_ms or 0,
         idle[-1].ended_ms or 0,
     )
@@ -349,7 +365,7 @@ def _shared_instance_id(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Fin
             Kind.SHARED_INSTANCE_ID,
             f"{' and '.join(clients)} take the group.instance.id {plain(instance_id)} from each other:"
             f" {len(window)} times in {duration(last - first)}",
-            tuple(f"{clock(each.at_ms)} {label(_taker(each))} took it" for each in window[-5:]),
+            _newest(f"{clock(each.at_ms)} {label(_taker(each))} took it" for each in window),
             "give each consumer a group.instance.id of its own: the one that loses it is fenced, or joins again",
             first,
             last,

@@ -123,6 +123,17 @@ class Replacement:
     cause: Cause = Cause.STATIC_REPLACED
 
 
+@dataclass(frozen=True, slots=True)
+class Resubscription:
+    """A member that rejoined with other metadata: the topics that came and went; none if those are the same."""
+
+    member: MemberRef
+    came: tuple[str, ...]
+    went: tuple[str, ...]
+    is_first_since_load: bool
+    """It is compared with what the coordinator stores, which is less than what the member sends."""
+
+
 @dataclass(slots=True)
 class MemberPart:
     """The part of one member in a generation. `join_ms` and `sync_ms` are None if it is not known when it came."""
@@ -146,10 +157,13 @@ class Changes:
     joined: list[Joining] = field(default_factory=list)
     removed: list[Removal] = field(default_factory=list)
     replaced: list[Replacement] = field(default_factory=list)
+    resubscribed: list[Resubscription] = field(default_factory=list)
     unnamed: int = 0
     """Changes beyond `CHANGES_KEPT_MAX`."""
 
-    def add(self, kept: list[Joining] | list[Removal] | list[Replacement], change: object) -> None:
+    def add(
+        self, kept: list[Joining] | list[Removal] | list[Replacement] | list[Resubscription], change: object
+    ) -> None:
         if len(kept) < CHANGES_KEPT_MAX:
             kept.append(change)  # type: ignore[arg-type]
         else:
@@ -217,6 +231,8 @@ class Generation:
     """The rebalances since the group was stable; those before this one did not become stable."""
     began_ms: int | None = None
     """When the first of them started."""
+    is_from_empty: bool = False
+    """The group had no members before: it waits for further ones (group.initial.rebalance.delay.ms)."""
     has_gap: bool = False
     """Events between its first and its last one are missing."""
     is_void: bool = False
@@ -340,6 +356,8 @@ class KnownMember:
     subscribed_topics: tuple[str, ...] = ()
     partitions: TopicPartitions = field(default_factory=dict)
     unnamed_partitions: int = 0
+    was_loaded: bool = False
+    """The coordinator has restarted since the member's last JoinGroup."""
 
 
 @dataclass(frozen=True, slots=True)

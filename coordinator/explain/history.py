@@ -17,6 +17,7 @@ from coordinator.explain.generation import (
     Outcome,
     Removal,
     Replacement,
+    Resubscription,
 )
 from coordinator.explain.owners import Owners, is_cooperative
 
@@ -24,6 +25,7 @@ GENERATIONS_KEPT: Final = 1_000
 NOTES_KEPT: Final = 1_000
 """How many gaps, loads, offset resets, deletions and rejected requests are kept, the newest of each."""
 
+EMPTY: Final = "Empty"
 STABLE: Final = "Stable"
 PREPARING: Final = "PreparingRebalance"
 COMPLETING: Final = "CompletingRebalance"
@@ -49,6 +51,8 @@ class GroupHistory:
         self.state = ""
         self.generation_id = 0
         self.created_seq = 0
+        self.coordinator_epoch = 0
+        """That of the last event. Another one: the coordinator has restarted."""
         self.last_seq = -1
         self.first_ms: int | None = None
         self.last_ms: int | None = None
@@ -83,6 +87,10 @@ class GroupHistory:
             self.doubles += 1
             return False
         self._note_place(event)
+        if event.coordinator_epoch != self.coordinator_epoch:
+            self.coordinator_epoch = event.coordinator_epoch
+            for known in self.members.values():
+                known.was_loaded = True
         handler = _HANDLERS.get(type(event))
         if handler is not None:
             handler(self, event)
@@ -196,7 +204,11 @@ class GroupHistory:
         known = self.members.get(event.member.member_id)
         if known is None:
             known = self.members[event.member.member_id] = KnownMember(event.member)
+        elif event.metadata_changed:
+            pending = self._pending
+            pending.add(pending.resubscribed, _resubscription(event, known))
         known.joined_ms, known.subscribed_topics = event.time_ms, tuple(event.subscribed_topics)
+        known.was_loaded = False
         stable = self.latest_stable
         if stable is None or not is_cooperative(stable.protocol_name):
             self.owners.gave_up(event.member.member_id, event.time_ms)
@@ -277,7 +289,7 @@ class GroupHistory:
         generation.recreated_topics = list(event.recreated_topics)
         generation.member_count = event.members
         generation.lag_before = event.lag
-        generation.began_ms = event.time_ms
+        generation.began_ms, generation.is_from_empty = event.time_ms, event.state_before == EMPTY
         if previous is not None and previous.outcome in (Outcome.SUPERSEDED, Outcome.CUT_SHORT):
             generation.began_ms, generation.tries = previous.began_ms, previous.tries + 1
         for joined in changes.joined:
@@ -415,6 +427,13 @@ class GroupHistory:
 
     def _rejected(self, event: schema.RequestRejected) -> None:
         self.rejected.append(event)
+
+
+def _resubscription(event: schema.MemberRejoined, known: KnownMember) -> Resubscription:
+    before, now = set(known.subscribed_topics), set(event.subscribed_topics)
+    return Resubscription(
+        event.member, tuple(sorted(now - before)), tuple(sorted(before - now)), is_first_since_load=known.was_loaded
+    )
 
 
 _HANDLERS: Final[dict[type[AuditEvent], Callable[[GroupHistory, Any], None]]] = {

@@ -29,6 +29,7 @@ class Memory:
     last_commit_ms: int | None = None
     changes: Changes = field(default_factory=Changes)
     owners: Owners = field(default_factory=Owners)
+    coordinator_epoch: int = 0
 
 
 def remember(history: GroupHistory) -> Memory:
@@ -57,6 +58,7 @@ def remember(history: GroupHistory) -> Memory:
         history.last_commit_ms,
         history.pending_changes,
         history.owners,
+        history.coordinator_epoch,
     )
 
 
@@ -67,6 +69,7 @@ def recall(memory: Memory) -> GroupHistory:
     history.members = memory.members
     history.state, history.generation_id = memory.state, memory.generation_id
     history.created_seq, history.last_seq = memory.created_seq, memory.last_seq
+    history.coordinator_epoch = memory.coordinator_epoch
     history.first_ms, history.last_ms = memory.first_ms, memory.last_ms
     history.begins_in_the_middle, history.last_commit_ms = memory.begins_in_the_middle, memory.last_commit_ms
     return history

@@ -6,7 +6,8 @@ from typing import Final
 
 from coordinator.audit.schema import MemberRef, Trigger
 from coordinator.core.causes import Cause
-from coordinator.explain.generation import Generation, Removal, Replacement
+from coordinator.explain.clients import never_says_why, sends_poll_interval
+from coordinator.explain.generation import Generation, Removal, Replacement, Resubscription
 from coordinator.explain.words import Names, counted, duration, host_of, listed, plain, quoted, requester
 
 # What Kafka's own consumer says when it leaves (KIP-800; AbstractCoordinator.maybeLeaveGroup).
@@ -14,9 +15,6 @@ POLL_TIMEOUT: Final = "consumer poll timeout has expired"
 CLOSED: Final = "the consumer is being closed"
 UNSUBSCRIBED: Final = "the consumer unsubscribed from all topics"
 REMOVED_BY_ADMIN: Final = "member was removed by an admin"
-NEVER_SAY_WHY: Final = ("kafka-python", "rdkafka")
-"""Parts of the software names of clients that leave without a reason."""
-
 TOPICS_NAMED: Final = 3
 
 
@@ -66,6 +64,12 @@ class Context:
                 return each
         return Removal(trigger.member or MemberRef(""), trigger.cause, trigger.reason, trigger.at_ms)
 
+    def resubscription_of(self, trigger: Trigger) -> Resubscription | None:
+        for each in self.generation.changes.resubscribed:
+            if trigger.member is not None and each.member.member_id == trigger.member.member_id:
+                return each
+        return None
+
     def replacement_of(self, trigger: Trigger) -> Replacement | None:
         for each in self.generation.changes.replaced:
             if trigger.member is not None and each.member.member_id == trigger.member.member_id:
@@ -92,7 +96,22 @@ def _new_member(trigger: Trigger, context: Context) -> str:
 
 
 def _metadata_changed(trigger: Trigger, context: Context) -> str:
-    return f"{_who(trigger, context)} rejoined with another subscription or other assignors{_said(trigger)}"
+    who, found = _who(trigger, context), context.resubscription_of(trigger)
+    if found is None:
+        return f"{who} rejoined with another subscription or other assignors{_said(trigger)}"
+    changes = [
+        f"{verb} {listed([plain(each) for each in topics[:TOPICS_NAMED]], more=max(0, len(topics) - TOPICS_NAMED))}"
+        for verb, topics in (("subscribed to", found.came), ("unsubscribed from", found.went))
+        if topics
+    ]
+    if changes:
+        return f"{who} {' and '.join(changes)}{_said(trigger)}"
+    if found.is_first_since_load:
+        return (
+            f"{who} rejoined with the same topics{_said(trigger)}; whether anything else changed is not known, because"
+            " the coordinator had restarted and stores one assignor of each member only"
+        )
+    return f"{who} rejoined with other assignors or other data for them{_said(trigger)}"
 
 
 def _leader_rejoined(trigger: Trigger, context: Context) -> str:
@@ -245,6 +264,8 @@ def unknown_leave(leaving: Leaving, names: Names) -> str:
     removal = leaving.removal
     who = names.of(removal.member)
     limit_ms, idle_ms = removal.rebalance_timeout_ms, leaving.idle_ms
+    if not sends_poll_interval(removal.member):
+        limit_ms = None
     limit = f" ({duration(limit_ms)})" if limit_ms else ""
     unknown = (
         f"{who} gave no reason ({_usual_reason(removal.member)}), so the protocol does not tell whether it was closed"
@@ -266,11 +287,11 @@ def _usual_reason(member: MemberRef) -> str:
     software = member.client_software_name
     if "java" in software:
         return "Java consumers give one since 3.2"
-    if any(each in f"{software} {member.client_software_version}" for each in NEVER_SAY_WHY):
+    if never_says_why(member):
         return f"{plain(software)} gives none"
     if software:
         return f"whether {plain(software)} gives reasons is unknown"
-    return "librdkafka and kafka-python never give one"
+    return "this client does not say what it is"
 
 
 def unknown_leaves(members: list[MemberRef], names: Names) -> str:

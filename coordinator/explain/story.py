@@ -162,6 +162,11 @@ class _Telling:
         if total_ms < HOLD_UP_MS:
             return f"It took {duration(total_ms)}."
         count = generation.member_count or 0
+        if self._waited_ms() >= generation.join_ms > 0:
+            return (
+                f"It took {duration(total_ms)}, in which the group, which was empty, waited for further members"
+                " (group.initial.rebalance.delay.ms)."
+            )
         joined = {1: "its one member joined", 2: "both members had joined"}.get(
             count, f"all {count:,} members had joined"
         )
@@ -194,17 +199,21 @@ class _Telling:
         yield from self._waited_for_more()
 
     def _waited_for_more(self) -> Iterator[str]:
-        """An empty group waits for further members (group.initial.rebalance.delay.ms)."""
-        generation = self._generation
-        if generation.join_ms is None or self._context.previous is not None or generation.has_gap:
-            return
-        last_ms = generation.slowest_join[1] if generation.slowest_join else 0
-        waited_ms = generation.join_ms - last_ms
-        if waited_ms >= HOLD_UP_MS and not generation.late_members and not generation.pending_members:
+        waited_ms = self._waited_ms()
+        if HOLD_UP_MS <= waited_ms < (self._generation.join_ms or 0):
             yield (
                 f"{duration(waited_ms)} of that the group waited for further members, because it was empty"
                 " (group.initial.rebalance.delay.ms)."
             )
+
+    def _waited_ms(self) -> int:
+        """How long a group that was empty waited after its last member had joined."""
+        generation = self._generation
+        if generation.join_ms is None or not generation.is_from_empty or generation.has_gap:
+            return 0
+        if generation.late_members or generation.pending_members:
+            return 0
+        return generation.join_ms - (generation.slowest_join[1] if generation.slowest_join else 0)
 
     def _sync_delays(self) -> Iterator[str]:
         generation, names = self._generation, self._names

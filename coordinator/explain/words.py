@@ -100,7 +100,8 @@ class Names:
         """With the host and the client software, as far as they are known."""
         known = [host_of(member.client_host)] if host_of(member.client_host) else []
         if member.client_software_name:
-            known.append(f"{plain(member.client_software_name)} {plain(member.client_software_version)}".rstrip())
+            version = f" {plain(member.client_software_version)}" if member.client_software_version else ""
+            known.append(plain(member.client_software_name) + version)
         return f"{self.of(member)} ({', '.join(known)})" if known else self.of(member)
 
     def listed(self, members: Sequence[MemberRef], named: int = NAMES_IN_A_SENTENCE) -> str:

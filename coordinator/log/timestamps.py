@@ -1,5 +1,6 @@
 """Search of a log for the records of a time (UnifiedLog.fetchOffsetByTimestamp)."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from _wire.records import find_max_timestamp, find_timestamp
@@ -16,8 +17,12 @@ class TimestampedOffset(NamedTuple):
     leader_epoch: int
 
 
-def offset_for_timestamp(log: PartitionLog, timestamp_ms: int) -> TimestampedOffset | None:
+def offset_for_timestamp(
+    log: PartitionLog, timestamp_ms: int, pause: Callable[[], object] | None = None
+) -> TimestampedOffset | None:
     """Return the first record whose timestamp is `timestamp_ms` or later; None if there is none.
+
+    `pause` is called after some thousand records of a batch; the log may be another when it returns.
 
     Raises:
         CorruptBatch: a batch is damaged.
@@ -29,14 +34,16 @@ def offset_for_timestamp(log: PartitionLog, timestamp_ms: int) -> TimestampedOff
     start = offset_before(segment, timestamp_ms)
     for header, batch in log.batches(max(start, log.log_start_offset)):
         if header.max_timestamp_ms >= timestamp_ms:
-            found = find_timestamp(batch, timestamp_ms, log.log_start_offset)
+            found = find_timestamp(batch, timestamp_ms, log.log_start_offset, pause)
             if found is not None:
                 return TimestampedOffset(*found)
     return None
 
 
-def max_timestamp(log: PartitionLog) -> TimestampedOffset | None:
+def max_timestamp(log: PartitionLog, pause: Callable[[], object] | None = None) -> TimestampedOffset | None:
     """Return the first of the records with the greatest timestamp (KIP-734); None if no record has a timestamp.
+
+    `pause` is called as in `offset_for_timestamp`.
 
     Raises:
         CorruptBatch: a batch is damaged.
@@ -47,7 +54,7 @@ def max_timestamp(log: PartitionLog) -> TimestampedOffset | None:
         return None
     offset = max(latest.offset_of_max_timestamp, log.log_start_offset)
     data = log.read(offset, 0, before_offset=log.log_end_offset)
-    found = find_max_timestamp(data)
+    found = find_max_timestamp(data, pause)
     return None if found is None else TimestampedOffset(*found)
 
 

@@ -24,7 +24,7 @@ from coordinator.runtime.state_machine import StateMachine
 LOAD_RETRY_MS_AT_FIRST: Final = 100
 LOAD_RETRY_MS_AT_MOST: Final = 10_000
 
-KEYS_PER_OPERATION: Final = 8
+KEYS_PER_OPERATION: Final = 3
 """An operation over the whole shard takes about as long as one on a single key for each so many of its keys."""
 
 STEPS_AT_ONCE_MAX: Final = 16
@@ -105,6 +105,10 @@ class Shard(Generic[Machine]):
         """Whether it failed and nobody has arranged yet that it is loaded again."""
         self._in_flight: Batch | None = None
         self._appended: Batch | None = None
+        self.has_files = False
+        """Whether both logs are known to have files: an append makes none."""
+        self.made_files = False
+        """Whether the last batch made the files of a log."""
         self._is_appending = False
         """Whether the store is being called: what it completes meanwhile is not completed later."""
         self._is_partial = False
@@ -225,6 +229,7 @@ class Shard(Generic[Machine]):
             self.release()  # a batch that was appended since the last call
         batch = Batch(self.store.batch_bytes_max)
         used = 0
+        self.made_files = False
         writes_audit = bool(self._queue) and isinstance(self._queue[0], AuditWrite)
         if writes_audit:
             self.write_held_audit(now_ms)  # a checkpoint begins where a batch of the audit topic begins
@@ -252,6 +257,8 @@ class Shard(Generic[Machine]):
         if not batch.audit and not batch.stored:
             self._appended = batch
             return used
+        if not self.has_files:
+            self._note_files(batch)
         self._in_flight = batch
         self._is_appending = True
         self.store.append(batch.audit, batch.stored, now_ms, partial(self._append_completed, batch))
@@ -259,6 +266,12 @@ class Shard(Generic[Machine]):
         if writes_audit:
             self.write_held_audit(now_ms)
         return used
+
+    def _note_files(self, batch: Batch) -> None:
+        """Note whether this append is the first one to one of the logs, which has no files before."""
+        has_audit, has_offsets = self.store.audit_end_offset > 0, self.store.offsets_end_offset > 0
+        self.made_files = bool(batch.audit and not has_audit) or bool(batch.stored and not has_offsets)
+        self.has_files = bool(has_audit or batch.audit) and bool(has_offsets or batch.stored)
 
     def _serve_rebuilt(self, now_ms: int, batch: Batch) -> None:
         """Serve the keys that were rebuilt since the last batch; what they missed comes before all other operations."""
@@ -309,7 +322,7 @@ class Shard(Generic[Machine]):
     def _handle(self, queued: QueuedOperation, now_ms: int, batch: Batch) -> int:
         """Handle an operation; returns the weight of its decision."""
         context, key = queued.context, queued.key
-        context.now_ms = now_ms
+        context.now_ms, context.wall_ms = now_ms, now_ms + context.environment.wall.step_ms
         if key in self._failed:
             self.failed_keys.asked(queued, key, now_ms)
             self._fail(queued, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)

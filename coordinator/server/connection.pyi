@@ -20,6 +20,8 @@ class Connection(Protocol):
     """Since when the client has to read what it was sent, in ms; meaningless while it reads."""
     congested_bytes: int
     """What it had to read then, and what was sent since."""
+    is_long: bool
+    """The request in progress has so many elements that it is freed in steps."""
     endpoint: Endpoint
     call: RequestContext | None
     charge: Charge | None
@@ -44,6 +46,14 @@ class Connection(Protocol):
         """Send the response to the request in progress, then handle the next one."""
     def send_error_response(self, error: ErrorCode) -> None:
         """Send the response that reports `error` in the API of the request in progress."""
+    def encode(self, response: Any, apart: list[Any], pause: Callable[[], object]) -> bytes:
+        """Encode the response to the request in progress; `pause` is called after each step."""
+    def send_encoded(self, response: Any, apart: list[Any], frame: bytes) -> None:
+        """Send what `encode` made of the response, then handle the next request; the response is freed."""
+    def release(self, messages: list[Any]) -> None:
+        """Free messages with very many elements in steps, as far as nobody else holds them in the next iteration."""
+    def reject_response(self, problem: Exception) -> None:
+        """Close the connection, because of a defect of the server: the response cannot be encoded."""
     def finish(self) -> None:
         """Complete the request in progress: its response has been sent, or it has none."""
     def mute(self, unmuting: Callable[[], object]) -> None:

@@ -21,6 +21,7 @@ from coordinator.runtime.sessions cimport SessionTable
 
 from _wire.frames import FrameTooLarge
 from coordinator.core.classic_group import ClientConnection
+from coordinator.server.long_messages import TooLong, not_in_steps
 
 cdef enum:
     FRAMES_QUEUED_AT_MOST = 1000        # above this, reading pauses until responses have been sent
@@ -58,6 +59,7 @@ cdef class Connection:
     cdef readonly int64_t congested_ms  # since when the client has to read what it was sent
     cdef readonly Py_ssize_t congested_bytes    # what it had to read then, and what was sent since
     cdef bint is_reported               # the dispatcher knows that requests are held here
+    cdef public bint is_long            # the request in progress has so many elements that it is freed in steps
     cdef readonly object endpoint
     cdef public object call             # the RequestContext of the request in progress
     cdef public object charge           # what measures the request in progress against quotas; None: nothing does
@@ -99,6 +101,7 @@ cdef class Connection:
         if self.on_close is not None:
             on_close, self.on_close = self.on_close, None
             on_close()
+        self.release_request()
 
     cdef tell_members(self, problem):
         """Let the members that came by this connection know that it is closed, and when its client's side closed it.
@@ -203,16 +206,45 @@ cdef class Connection:
             if call.route.downgrade is not None:
                 call.route.downgrade(response, call.api_version)
             if self.charge is None:
-                self.buffer_apart(encode_response(call.correlation_id, response, call.api_version, apart), apart)
+                self.buffer_apart(
+                    encode_response(call.correlation_id, response, call.api_version, apart, not_in_steps), apart
+                )
             else:
-                self.buffer_response(self.charge.encode(response))
+                self.buffer_response(self.charge.encode(response, not_in_steps))
             if self.meter is not None:
                 self.meter.requests.count_errors(call.route.api.key, response)
+        except TooLong:
+            self.dispatcher.encode_in_steps(self, response)
+            return
         except (ValueError, TypeError, OverflowError) as problem:
-            # A defect of the server. It must not reach the caller, who may have further responses to send.
-            self.reject(f"cannot encode the response to {call.route.api.name} version {call.api_version}: {problem}")
+            self.reject_response(problem)
             return
         self.finish()
+
+    def encode(self, Message response not None, list apart not None, pause not None):
+        """Encode the response to the request in progress; `pause` is called after each step."""
+        cdef object call = self.call
+        if self.charge is not None:
+            return self.charge.encode(response, pause)
+        return encode_response(call.correlation_id, response, call.api_version, apart, pause)
+
+    def send_encoded(self, Message response not None, list apart not None, bytes frame not None):
+        """Send what `encode` made of the response, then handle the next request; the response is freed."""
+        if self.closing or not self.busy or self.muted:
+            return
+        self.buffer_apart(frame, apart)
+        if self.meter is not None:
+            self.meter.requests.count_errors(self.call.route.api.key, response)
+        self.release([response])
+        self.finish()
+
+    def reject_response(self, problem):
+        """Close the connection, because of a defect of the server: the response cannot be encoded.
+
+        It must not reach the caller, who may have further responses to send.
+        """
+        cdef object call = self.call
+        self.reject(f"cannot encode the response to {call.route.api.name} version {call.api_version}: {problem}")
 
     def send_error_response(self, error):
         """Send the response that reports `error` in the API of the request in progress."""
@@ -229,9 +261,22 @@ cdef class Connection:
             charge, self.charge = self.charge, None
             throttle_time_ms = charge.end()
             if throttle_time_ms > 0:
+                self.release_request()
                 self.dispatcher.mute(self, throttle_time_ms)
                 return
+        self.release_request()
         self.handle_next()
+
+    cdef inline release_request(self):
+        """Free a request with very many elements in steps."""
+        if self.is_long:
+            self.is_long = False
+            messages, self.call.request = [self.call.request], None
+            self.release(messages)
+
+    def release(self, list messages not None):
+        """Free messages with very many elements in steps, as far as nobody else holds them in the next iteration."""
+        self.dispatcher.release(self.client_host, messages)
 
     def mute(self, unmuting):
         """Handle no further request until `unmute` (KIP-219). `unmuting` is called if the client disconnects before."""

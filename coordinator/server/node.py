@@ -24,11 +24,13 @@ from coordinator.broker.produce import ProduceService
 from coordinator.broker.producer_directory import ProducerDirectory
 from coordinator.broker.producers import ProducerStates
 from coordinator.broker.recompression_threads import RUNNING_MAX, RecompressionThreads
+from coordinator.broker.replica_moves import ReplicaMoves
 from coordinator.broker.retention import Retention
 from coordinator.broker.slices import Slices, Steps
 from coordinator.broker.strays import set_aside_if_stray
 from coordinator.broker.topics import Topics
 from coordinator.broker.transaction_markers import MarkerWriter
+from coordinator.config.log_keys import REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND
 from coordinator.config.metrics_keys import ADMIN_LISTENER
 from coordinator.config.server_keys import (
     FETCH_MAX_BYTES,
@@ -47,6 +49,7 @@ from coordinator.log.directories import LogDirectories
 from coordinator.log.disk_threads import DiskThreads, InLine, run_in_threads, run_in_turn
 from coordinator.log.errors import LogError, LogFlushError, LogStopError
 from coordinator.log.files import DiskFileSystem, FileSystem
+from coordinator.log.log_homes import AssignedDirectories
 from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
 from coordinator.metadata.compaction import AtOnce, MetadataCompaction
@@ -242,6 +245,7 @@ class Node:
             marker_writer=marker_writer,
             load_producers=load_producers,
             flusher=self._flusher,
+            replica_moves=self._replica_moves,
             pending=pending,
             throttling=Throttling(config, metadata.image, quick_sessions, self.scheduler, now_ms),
             now_ms=now_ms,
@@ -252,6 +256,7 @@ class Node:
         self._flusher.start(now_ms())
         self._start_retention(metadata.image, partitions)
         self._start_cleaner(metadata.image, partitions)
+        self._replica_moves.go_on()
         self._load_groups(partitions)
         self.parts.start_transactions()
         self._make_listeners(self.parts, environment, quick_sessions)
@@ -270,7 +275,9 @@ class Node:
     ) -> tuple[Partitions, DirectoryFailures]:
         """The logs, by the log directories that have them, and what is done when a directory fails."""
         call_soon, now_ms = asyncio.get_running_loop().call_soon, self._clock.now_ms
-        self._directories.find_homes(partial(set_aside_if_stray, metadata.image))
+        image = metadata.image
+        assigned = AssignedDirectories(image.directory_id, lambda directory_id: directory_id in image.log_directories)
+        self._directories.find_homes(partial(set_aside_if_stray, image), assigned)
         assignment = DirectoryAssignment(metadata, self._directories)
         assignment.settle(now_ms())
         self._leadership = assignment.leadership(self._leadership)
@@ -283,7 +290,27 @@ class Node:
         partitions.on_disk_error = flusher.disk_error = failures.report
         flusher.directory_failed = failures.flush_failed
         metadata.on_disk_error = failures.report
+        self._replica_moves = ReplicaMoves(
+            image,
+            self._directories,
+            partitions,
+            assignment,
+            flusher,
+            self._is_cleaning,
+            # A disk in memory is not safe for several threads.
+            self._disk_threads if self._testing is None else InLine(),
+            slices,
+            self.scheduler,
+            call_soon,
+            now_ms,
+            self._config[REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND],
+        )
+        partitions.on_delete = self._replica_moves.topic_deleted
+        self.scheduler.on_due(self._replica_moves.due)
         return partitions, failures
+
+    def _is_cleaning(self, log: PartitionLog) -> bool:
+        return self._cleaner.is_cleaning(log)
 
     @property
     def _when_durable(self) -> Callable[[Callable[[None], None]], None] | None:
@@ -559,6 +586,7 @@ class Node:
         await asyncio.get_running_loop().run_in_executor(None, self._cleaner.stop_thread)
         self._cleaner.close()
         self._compression_threads.stop(wait=False)
+        self._replica_moves.stop()
         failure = self._disk_threads.stop()
         try:
             if isinstance(failure, LogFlushError):
@@ -567,6 +595,7 @@ class Node:
         except LogFlushError:
             self._directories.close(clean=False)
             raise
+        self._replica_moves.close()
         self._flusher.finish()
         self._coordinator.stop(self._clock.now_ms(), stopped)
         # What is still being loaded or deleted must not go on in logs that are closed.

@@ -9,7 +9,9 @@ from typing import Any, Final
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import RequestHeader, decode_request_header
 from _wire.messages.api_versions import ApiVersionsRequest
-from coordinator.broker.slices import Slices
+from _wire.release import Release
+from coordinator.broker.pauses import Pause, in_steps
+from coordinator.broker.slices import Slices, Steps
 from coordinator.broker.storage_errors import StorageErrors
 from coordinator.config.network_keys import SOCKET_REQUEST_MAX_ELEMENTS
 from coordinator.core.decision import Environment
@@ -20,15 +22,18 @@ from coordinator.server.descriptors import OUT_OF_DESCRIPTORS
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable, Handler, Route
 from coordinator.server.handlers.cluster import ClusterHandlers
 from coordinator.server.limits import ConnectionLimits
+from coordinator.server.long_messages import TooLong, not_in_steps
 from coordinator.server.pending_requests import PendingRequests
 from coordinator.server.rejection_log import RejectionLog
 from coordinator.server.request_context import RequestContext
 from coordinator.server.slow_peers import SlowPeers
-from coordinator.server.throttling import Throttling
+from coordinator.server.throttling import Charge, Throttling
 
 DESCRIPTORS_TOLD_EVERY_SECONDS: Final = 1.0
 CLIENT_ID_CHARACTERS_MAX: Final = 1_024
 """What counts of a client id. It is part of member ids, which are kept several times, and may have 32 KiB."""
+BYTES_OF_LONG_REQUEST: Final = 16
+"""What a request with very many elements takes for each byte of it, decoded and with its response: 10 to 35."""
 
 
 class RequestDispatcher:
@@ -107,7 +112,10 @@ class RequestDispatcher:
             if route is None or not route.min_version <= version <= route.max_version:
                 self._reject_unsupported(connection, header, route)
                 return
-            request: Any = route.decode(frame, version, body_start, False, self._elements_max)
+            try:
+                request: Any = route.decode(frame, version, body_start, False, self._elements_max, not_in_steps)
+            except TooLong:
+                request = None
         except MalformedMessage as problem:
             connection.reject(str(problem))
             return
@@ -119,28 +127,68 @@ class RequestDispatcher:
             connection.client_host,
             self._environment,
             0,
+            0,
             connection,
             route,
             request,
             header.correlation_id,
         )
-        if began_ns:
-            charge = self._throttling.begin(connection, call, len(frame), began_ns)
-            self.handle(partial(charge.handle, route.handler), request, call)
+        charge = self._throttling.begin(connection, call, len(frame), began_ns) if began_ns else None
+        if request is None:
+            connection.is_long = True
+            self.handle(partial(self._handle_long, frame, body_start, charge), request, call)
         else:
-            self.handle(route.handler, request, call)
+            self.handle(route.handler if charge is None else partial(charge.handle, route.handler), request, call)
+
+    def _handle_long(
+        self, frame: bytes, body_start: int, charge: Charge | None, _: None, call: RequestContext
+    ) -> Steps[Any]:
+        """Decode a request in steps, and when it is known as a whole, handle it."""
+
+        def decode(pause: Pause) -> Any:
+            return call.route.decode(frame, call.api_version, body_start, False, self._elements_max, pause)
+
+        yield len(frame) * BYTES_OF_LONG_REQUEST
+        steps = in_steps(decode)
+        try:
+            call.request = yield from (steps if charge is None else charge.measured(steps))
+        except MalformedMessage as problem:
+            call.connection.reject(str(problem))
+            return DEFERRED
+        handler = call.route.handler if charge is None else partial(charge.handle, call.route.handler)
+        response = handler(call.request, call)
+        return (yield from response) if type(response) is GeneratorType else response
+
+    def encode_in_steps(self, connection: Connection, response: Any) -> None:
+        """Encode and send the response to the request in progress, which has too many elements for one step."""
+        apart: list[Any] = []
+
+        def failed(problem: Exception) -> None:
+            connection.reject_response(problem)
+
+        steps = in_steps(partial(connection.encode, response, apart))
+        if connection.charge is not None:
+            steps = connection.charge.measured(steps)
+        sent = partial(connection.send_encoded, response, apart)
+        work = self._slices.start(steps, sent, failed, connection.client_host)
+        if work is not None:
+            connection.on_close = work.cancel
+
+    def release(self, client_host: str, messages: list[Any]) -> None:
+        """Free messages with very many elements in steps, as far as nobody else holds them in the next iteration."""
+        self._slices.later(in_steps(partial(_release, messages)), client_host)
 
     def handle(self, handler: Handler, request: Any, call: RequestContext) -> None:
         """Call a handler, and send its response if there is one already."""
         try:
             response = handler(request, call)
         except Exception as problem:
-            self._failed(request, call, problem)
+            self._failed(call, problem)
             return
         if response is DEFERRED:
             return
         if type(response) is GeneratorType:
-            answer, failed = partial(self._answer, call), partial(self._failed, request, call)
+            answer, failed = partial(self._answer, call), partial(self._failed, call)
             work = self._slices.start(response, answer, failed, call.client_host)
             if work is not None:
                 call.connection.on_close = work.cancel
@@ -153,7 +201,7 @@ class RequestDispatcher:
         elif response is not DEFERRED:
             call.connection.send_response(response)
 
-    def _failed(self, request: Any, call: RequestContext, problem: Exception) -> None:
+    def _failed(self, call: RequestContext, problem: Exception) -> None:
         """Called while the exception of a handler is being handled."""
         if isinstance(problem, LogFlushError):
             self._on_flush_failure(problem)
@@ -168,8 +216,7 @@ class RequestDispatcher:
             call.connection.send_error_response(ErrorCode.KAFKA_STORAGE_ERROR)
             return
         logger.exception("unhandled exception in request", api=call.route.api.name, version=call.api_version)
-        response = call.route.error_response(request, ErrorCode.UNKNOWN_SERVER_ERROR, call.api_version)
-        call.connection.send_response(response)
+        call.connection.send_error_response(ErrorCode.UNKNOWN_SERVER_ERROR)
 
     def _tell_of_descriptors(self, call: RequestContext, problem: OSError) -> None:
         """Log what is no defect of the server, and as long as it lasts is the same for all requests."""
@@ -193,6 +240,7 @@ class RequestDispatcher:
                 connection.client_host,
                 self._environment,
                 0,
+                0,
                 connection,
                 route,
                 None,
@@ -205,6 +253,10 @@ class RequestDispatcher:
 
     def error_response(self, call: RequestContext, error: ErrorCode) -> Any:
         return call.route.error_response(call.request, error, call.api_version)
+
+
+def _release(messages: list[Any], pause: Pause) -> None:
+    Release(pause).run(messages)
 
 
 def cut(client_id: str) -> str:

@@ -14,6 +14,7 @@ from _wire.errors import ErrorCode
 from _wire.headers import encode_response
 from _wire.messages.fetch import FetchRequest, FetchResponse
 from _wire.messages.produce import ProduceRequest
+from coordinator.broker.pauses import Pause
 from coordinator.broker.slices import Steps
 from coordinator.broker.topics import TopicError
 from coordinator.config.settings import Config
@@ -148,11 +149,12 @@ class Charge:
         """Call the handler, and measure its time, also that of its steps."""
         if isinstance(request, FetchRequest):
             self._bound(request)
+        self._running_ns = self._running_ns or perf_counter_ns()
         try:
             response = handler(request, call)
         finally:
             self._pause()
-        return self._steps(response) if type(response) is GeneratorType else response
+        return self.measured(response) if type(response) is GeneratorType else response
 
     def _bound(self, request: FetchRequest) -> None:
         """Fetch no more than can be sent without being throttled for certain: it could never be sent at all."""
@@ -161,17 +163,18 @@ class Charge:
             request.max_bytes = min(request.max_bytes, int(bytes_max))
             request.min_bytes = min(request.min_bytes, request.max_bytes)
 
-    def _steps(self, steps: Steps[Any]) -> Steps[Any]:
+    def measured(self, steps: Steps[Any]) -> Steps[Any]:
+        """The same steps, whose time is that of the request."""
         try:
             while True:
-                self._running_ns = perf_counter_ns()
+                self._running_ns = self._running_ns or perf_counter_ns()
                 try:
-                    next(steps)
+                    held_bytes = next(steps)
                 except StopIteration as end:
                     return end.value
                 finally:
                     self._pause()
-                yield
+                yield held_bytes
         finally:
             steps.close()
 
@@ -193,17 +196,20 @@ class Charge:
         if not is_allowed:
             raise TopicError(ErrorCode.THROTTLING_QUOTA_EXCEEDED, "")
 
-    def encode(self, response: Any) -> bytes:
+    def encode(self, response: Any, pause: Pause) -> bytes:
         """Encode the response, with the throttle time; a Fetch that is throttled is answered empty.
 
         Raises:
             ValueError, TypeError, OverflowError: the response cannot be encoded.
+            Exception: that of `pause`, which is called after each step; nothing was counted then.
         """
         call = self._call
         if not self._running_ns:
             self._running_ns = perf_counter_ns()
-        encoded = encode_response(call.correlation_id, response, call.api_version)
-        self._pause()
+        try:
+            encoded = encode_response(call.correlation_id, response, call.api_version, None, pause)
+        finally:
+            self._pause()
         throttle_time_ms = self.throttle_time_ms = self._throttle_time(len(encoded))
         if throttle_time_ms:
             if isinstance(response, FetchResponse):

@@ -6,7 +6,7 @@ from itertools import groupby
 import pytest
 
 from coordinator.broker import slices as module
-from coordinator.broker.slices import HELD_BYTES_MAX, MUCH_BYTES, Slices, at_once
+from coordinator.broker.slices import HELD_BYTES_MAX, MERGED_AT_ONCE, MUCH_BYTES, Slices, at_once, merge
 
 
 class Loop:
@@ -223,3 +223,24 @@ def test_a_clock_that_jumps_lets_all_work_end(monkeypatch):
     for _ in range(40):
         loop.next_iteration()
     assert len(loop.done) == 10 and loop.callbacks == []
+
+
+def test_elements_are_merged_in_steps_and_the_last_one_of_a_key_counts():
+    merged: dict[int, str] = {}
+    elements = [f"{number % 700}:{number}" for number in range(3 * MERGED_AT_ONCE)]
+    assert len(list(merge(merged, elements, lambda each: int(each.split(":")[0])))) == 2
+    assert len(merged) == 700
+    assert merged[99] == "99:1499"
+
+
+def test_few_elements_are_merged_in_one_step():
+    merged: dict[int, int] = {}
+    assert list(merge(merged, list(range(MERGED_AT_ONCE)), lambda each: each)) == []
+    assert len(merged) == MERGED_AT_ONCE
+
+
+def test_what_nobody_waits_for_begins_in_the_next_iteration(loop):
+    loop.slices.later(loop.work(2, "later"), "client")
+    assert loop.trace == []
+    loop.next_iteration()
+    assert loop.trace == ["later", "later"]

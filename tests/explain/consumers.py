@@ -16,8 +16,11 @@ HEARTBEAT_MS = 3_000
 class Consumers:
     """A group that reads one topic; partitions go to the members by range, or as `plan` of `settle` says."""
 
-    def __init__(self, partitions: int = 6, protocol: str = "range") -> None:
-        self.sim = Simulation()
+    def __init__(
+        self, partitions: int = 6, protocol: str = "range", software: str = "java", initial_delay_ms: int = 0
+    ) -> None:
+        self.sim = Simulation({"group.initial.rebalance.delay.ms": str(initial_delay_ms)})
+        self.sim.client_software = software
         self.ids: dict[str, str] = {}
         self._client_ids: dict[str, str] = {}
         self._options: dict[str, dict[str, Any]] = {}
@@ -61,6 +64,10 @@ class Consumers:
             if name not in self._joined and self.sim.group.state is GroupState.PREPARING_REBALANCE:
                 self.quiet((delays or {}).get(name, 0))
                 self.join(name)
+        self.settle_joined(plan)
+
+    def settle_joined(self, plan: Mapping[str, list[int]] | None = None) -> None:
+        """All members have joined, and sync."""
         assert self.sim.group.state is GroupState.COMPLETING_REBALANCE
         self._joined.clear()
         names = sorted(self.ids)

@@ -1,6 +1,8 @@
 """`make hostile`: each attack against a fresh server, and the table of what everybody else noticed.
 
-SCALE (1) makes all attacks smaller, ONLY (a regular expression) selects some.
+A wait is what a well-behaved client noticed, by the clock. A turn is the longest of the server's event loop, in
+processor time, which other programs on the machine hardly change. SCALE (1) makes all attacks smaller, ONLY (a regular
+expression) selects some.
 """
 
 import os
@@ -19,21 +21,21 @@ BOUND_MS: Final = 50
 
 def main() -> int:
     scale, only = float(os.environ.get("SCALE", "1")), os.environ.get("ONLY", "")
-    print(f"{'attack':<62}{'sent':>12}{'memory':>10}{'wait':>10}  the longest waits of others, ms")
-    worst = 0.0
+    print(f"{'attack':<66}{'sent':>15}{'memory':>10}{'turn':>10}{'wait':>10}  the longest waits of others, ms")
+    longest_wait_ms = longest_turn_ms = 0.0
     for attack in ATTACKS:
         if not re.search(only, attack.name):
             continue
         with tempfile.TemporaryDirectory() as folder, Target(Path(folder), None, attack.open_files_max) as target:
             harm = attack.play(target, scale)
-        worst = max(worst, harm.longest_wait_ms)
+        longest_wait_ms = max(longest_wait_ms, harm.longest_wait_ms)
+        longest_turn_ms = max(longest_turn_ms, harm.longest_turn_ms)
         waits = ", ".join(f"{name} {ms:.0f}" for name, ms in harm.waits_ms.items())
         memory = f"{harm.memory_bytes / MIB:.0f} MiB"
-        print(
-            f"{attack.name:<62}{harm.sent_bytes:>10,} B{memory:>10}{harm.longest_wait_ms:>7.0f} ms  {waits}", flush=True
-        )
-    print(f"the longest wait: {worst:.0f} ms, wanted {BOUND_MS}")
-    return worst > BOUND_MS
+        times = f"{harm.longest_turn_ms:>7.0f} ms{harm.longest_wait_ms:>7.0f} ms"
+        print(f"{attack.name:<66}{harm.sent_bytes:>13,} B{memory:>10}{times}  {waits}", flush=True)
+    print(f"the longest wait: {longest_wait_ms:.0f} ms, the longest turn: {longest_turn_ms:.0f} ms; wanted {BOUND_MS}")
+    return longest_wait_ms > BOUND_MS
 
 
 if __name__ == "__main__":

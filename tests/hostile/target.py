@@ -13,6 +13,7 @@ from typing import Final, Self
 
 from _wire.primitives import Message
 from coordinator.client.wire import Sent
+from tests.hostile.turns import Turns
 from tests.servers import RunningServer
 from tests.wire_client import WireClient
 
@@ -22,13 +23,15 @@ MIB: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Harm:
-    """What an attack did. Waits are those of the victim's requests."""
+    """What an attack did. Waits are those of the victim's requests, by the clock; a turn is one of the event loop."""
 
     sent_bytes: int
     memory_bytes: int
     """The most memory that the server had during the attack, less what it had before."""
     longest_wait_ms: float
     waits_ms: Mapping[str, float]
+    longest_turn_ms: float
+    """Processor time of the event loop's thread: unlike a wait, nothing else on the machine makes it longer."""
 
 
 class Target:
@@ -37,11 +40,13 @@ class Target:
     def __init__(
         self, folder: Path, settings: Mapping[str, str] | None = None, open_files_max: int | None = None
     ) -> None:
+        self._turns = Turns(folder)
         self._server = RunningServer(
             folder,
             {**SETTINGS, **(settings or {})},
             log_level="warning",
             open_files_max=None if open_files_max is None else (open_files_max, open_files_max),
+            environment=self._turns.environment,
         )
         self._sockets: list[socket.socket] = []
         self.sent_bytes = 0
@@ -65,6 +70,7 @@ class Target:
         self._victim.kill()
         self._victim.wait()
         self._server.__exit__(kind, problem, trace)
+        self._turns.close()
 
     @property
     def bootstrap(self) -> str:
@@ -98,12 +104,13 @@ class Target:
         Path(f"/proc/{self.pid}/clear_refs").write_text("5", encoding="ascii")  # resets the peak of the memory
         self._before_bytes = self._memory("VmRSS")
         self._ask_victim("measure\n")
+        self._turns.reset()
 
     def harm(self) -> Harm:
         """What has happened since `begin`."""
         waits = json.loads(self._ask_victim("measure\n"))
         memory = max(self._memory("VmHWM") - self._before_bytes, 0)
-        return Harm(self.sent_bytes, memory, max(waits.values()), waits)
+        return Harm(self.sent_bytes, memory, max(waits.values()), waits, self._turns.longest_ms)
 
     def _memory(self, name: str) -> int:
         status = Path(f"/proc/{self.pid}/status").read_text(encoding="ascii")

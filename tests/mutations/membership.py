@@ -6,6 +6,7 @@ from tests.mutations.mutant import Mutant
 
 JOINING: Final = "coordinator/core/joining.py"
 MEMBERS: Final = "coordinator/core/members.py"
+LEAVING: Final = "coordinator/core/leaving.pyx"
 OPERATIONS: Final = "coordinator/core/operations.py"
 
 JOIN_MUTANTS: Final = (
@@ -24,8 +25,8 @@ JOIN_MUTANTS: Final = (
     Mutant(
         "a first join that is rejected creates no group",
         JOINING,
-        "return Decision((created, *decision.events), decision.replies, decision.sessions)",
-        "return Decision((created, *decision.events) if decision.events else (), decision.replies, decision.sessions)",
+        "(created, *decision.events), decision.replies, decision.sessions, weight",
+        "(created, *decision.events) if decision.events else (), decision.replies, decision.sessions, weight",
     ),
     Mutant(
         "a group in PreparingRebalance takes one member too many",
@@ -251,33 +252,33 @@ MEMBER_MUTANTS: Final = (
     ),
     Mutant(
         "one member leaves twice in a batch",
-        MEMBERS,
-        "    if error is NONE and member_id in gone:\n",
-        "    if error is NONE and member_id in ():\n",
+        LEAVING,
+        "member_id not in self.members or member_id in self.gone:",
+        "member_id not in self.members:",
     ),
     Mutant(
         "one pending member leaves twice in a batch",
-        MEMBERS,
-        "elif member_id in group.pending_members and member_id not in gone:",
-        "elif member_id in group.pending_members:",
+        LEAVING,
+        "elif member_id in self.pending_members and member_id not in self.gone:",
+        "elif member_id in self.pending_members:",
     ),
     Mutant(
         "an instance id that left earlier in the batch is fenced",
-        MEMBERS,
-        "    if holder in gone or member_id == NO_MEMBER_ID:\n",
-        "    if member_id == NO_MEMBER_ID:\n",
+        LEAVING,
+        "        if holder in self.gone or member_id == NO_MEMBER_ID:\n",
+        "        if member_id == NO_MEMBER_ID:\n",
     ),
     Mutant(
         "the session of a member that leaves goes on",
         MEMBERS,
-        "tuple(SessionEnded(each) for each in gone)",
-        "tuple(SessionEnded(each) for each in gone if each in classic.pending_members)",
+        "tuple(SessionEnded(each) for each in leaving.gone)",
+        "tuple(SessionEnded(each) for each in leaving.gone if each in classic.pending_members)",
     ),
     Mutant(
         "the session of a pending member that leaves goes on",
         MEMBERS,
-        "tuple(SessionEnded(each) for each in gone)",
-        "tuple(SessionEnded(each) for each in gone if each in classic.members)",
+        "tuple(SessionEnded(each) for each in leaving.gone)",
+        "tuple(SessionEnded(each) for each in leaving.gone if each in classic.members)",
     ),
     Mutant(
         "a member expires though its session was renewed in the same batch",

@@ -6,6 +6,7 @@ from tests.mutations.mutant import Mutant
 
 COMMITTED_OFFSETS: Final = "coordinator/core/committed_offsets.py"
 PENDING_OFFSETS: Final = "coordinator/core/pending_offsets.py"
+OFFSET_RECORDS: Final = "coordinator/core/offset_records.pyx"
 OFFSET_COMMIT: Final = "coordinator/core/offset_commit.py"
 OFFSET_FETCH: Final = "coordinator/core/offset_fetch.py"
 OFFSET_DELETE: Final = "coordinator/core/offset_delete.py"
@@ -80,9 +81,9 @@ COMMIT_MUTANTS: Final = (
     ),
     Mutant(
         "offsets are committed for partitions that do not exist",
-        OFFSET_COMMIT,
-        "existing = [each for each in topic.partitions if 0 <= each.partition_index < count]",
-        "existing = topic.partitions",
+        OFFSET_RECORDS,
+        "        if 0 <= partition.partition_index < count:\n            existing.append(partition)\n",
+        "        if True:\n            existing.append(partition)\n",
     ),
     Mutant(
         "an unknown partition that is named again is not answered",
@@ -203,9 +204,9 @@ FETCH_AND_DELETE_MUTANTS: Final = (
     ),
     Mutant(
         "OffsetDelete deletes partitions that do not exist",
-        OFFSET_DELETE,
-        "existing = [index for index in indexes if 0 <= index < count]",
-        "existing = indexes",
+        OFFSET_RECORDS,
+        "(existing if 0 <= partition.partition_index < count else missing)",
+        "(existing if True else missing)",
     ),
     Mutant(
         "offsets of members of another protocol type are deleted",
@@ -285,8 +286,8 @@ ADMIN_MUTANTS: Final = (
     Mutant(
         "a group that is named twice is deleted twice",
         ADMIN,
-        "    for group_id in dict.fromkeys(request.groups_names):\n",
-        "    for group_id in request.groups_names:\n",
+        "        if group_id not in named:\n",
+        "        if True:\n",
     ),
     Mutant(
         "the offsets of a deleted group are not forgotten",

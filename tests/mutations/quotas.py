@@ -180,7 +180,7 @@ THROTTLING_MUTANTS: Final = (
     Mutant(
         "the time of sliced work does not count",
         THROTTLING,
-        "                self._running_ns = perf_counter_ns()\n                try:\n",
+        "                self._running_ns = self._running_ns or perf_counter_ns()\n                try:\n",
         "                try:\n",
     ),
     Mutant(

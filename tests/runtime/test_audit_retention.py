@@ -129,7 +129,8 @@ def test_retention_by_size_requests_the_snapshots_it_needs():
         sim.leave(member_id)
         member_id = stable_group(sim)
         sim.run_for(MINUTE_MS)
-        assert sim.audit_log.size_bytes < 40_000 + 2 * 10_000 + 5_000, "two segments, and what a minute writes"
+        # A segment is rolled at the first check at which it has a quarter of the retention.
+        assert sim.audit_log.size_bytes < 40_000 + 2 * 11_000
     assert sim.audit_log.log_start_offset > 0
     assert_knows(sim, member_id)
 

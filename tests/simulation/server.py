@@ -1,7 +1,6 @@
 """The real core, shards, sessions, wheel and logs on a virtual clock and a disk in memory: a server without sockets."""
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import count, pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -73,6 +72,32 @@ class AnyTopics:
         return topic_id.rstrip(b"\0").decode() or None
 
 
+class ClientContext(OperationContext):
+    """The context of a request of a client that says what it is."""
+
+    __slots__ = ("_connection", "_software")
+
+    def __init__(
+        self,
+        request_id: int | None,
+        version: int,
+        name: str,
+        server: "SimulatedServer",
+        connection: ClientConnection | None = None,
+    ) -> None:
+        super().__init__(request_id, version, name, "/127.0.0.1", server.environment, 0, 0)
+        self._software = server.client_software
+        self._connection = connection
+
+    @property
+    def client_connection(self) -> ClientConnection | None:
+        return self._connection
+
+    @property
+    def client_software_name(self) -> str:
+        return self._software
+
+
 class SliceClock:
     """Counts the steps of long work instead of time, so that each run has the same slices."""
 
@@ -84,17 +109,6 @@ class SliceClock:
         # A little more than its share: sums of fractions may come out smaller.
         self._seconds += 1.001 * LOAD_SECONDS_AT_ONCE / self.steps_per_slice
         return self._seconds
-
-
-@dataclass(slots=True)
-class SimulatedContext(OperationContext):
-    """A request that came by a connection."""
-
-    connection: ClientConnection | None = None
-
-    @property
-    def client_connection(self) -> ClientConnection | None:
-        return self.connection
 
 
 class SimulatedServer:
@@ -119,9 +133,12 @@ class SimulatedServer:
         self.wall = WallTime(lambda: self.clock.now_ms() + self.wall_ahead_ms)
         self.disk = MemoryFileSystem()
         self.is_batching = False
+        self.client_software = ""
+        """What all clients say that they are (KIP-511)."""
         self.topics = AnyTopics()
         """All other topics exist."""
         self.turns = 0
+        self.starts = 0
         self.recovery_points: dict[tuple[str, int], int] = {}
         self._ids = count(1)
         self.slice_clock = SliceClock(steps_per_slice)
@@ -129,6 +146,7 @@ class SimulatedServer:
 
     def start(self, *, clean: bool = False) -> None:
         """A server on whatever is on the disk; `clean` after a stop that flushed everything."""
+        self.starts += 1
         self.is_batching = False
         self.pending = PendingRequests()
         self.wheel = TimerWheel(self.now_ms)
@@ -189,7 +207,7 @@ class SimulatedServer:
         return LogStore(*logs, 0, lambda log: None, checkpoints=self.checkpoints, wall=self.wall)
 
     def make_projector(self, partition: int) -> AuditProjector:
-        return AuditProjector(node_id=1)
+        return AuditProjector(node_id=1, coordinator_epoch=self.starts)
 
     def set_wall_clock(self, ahead_ms: int) -> None:
         """Let it be so far ahead of the clock of the deadlines."""
@@ -280,7 +298,7 @@ class SimulatedServer:
     ) -> int:
         """Queue a request, which is handled at once unless `is_batching`. Returns its id."""
         request_id = self.pending.register(waiting)
-        context = SimulatedContext(request_id, version, name, "/127.0.0.1", self.environment, 0, connection)
+        context = ClientContext(request_id, version, name, self, connection)
         if operation.scope in (Scope.SHARD, Scope.TRANSACTION):
             partition = self.coordinator.partition_of(group_id)
             self.coordinator.enqueue_for_shard(operation, partition, request, context)
@@ -289,7 +307,7 @@ class SimulatedServer:
             if isinstance(prepared, Answer):
                 if prepared.rejected is not None:
                     rejected = RejectedRequest(operation.name, request, prepared.rejected)
-                    told = OperationContext(None, version, name, "/127.0.0.1", self.environment, 0)
+                    told = ClientContext(None, version, name, self)
                     self.coordinator.enqueue(operations.TELL_REJECTION, group_id, rejected, told)
                 self.pending.reply(request_id, prepared.response)
             else:
@@ -303,7 +321,7 @@ class SimulatedServer:
         def decide(group: Group | None, request: None, context: OperationContext) -> Decision:
             return Decision(tuple(events_of(group_id, context.now_ms)))
 
-        context = OperationContext(None, 0, "", "", self.environment, 0)
+        context = OperationContext(None, 0, "", "", self.environment, 0, 0)
         self.coordinator.enqueue(Operation("test", decide), group_id, None, context)
 
     def delete_topic(self, topic: str) -> None:

@@ -78,8 +78,8 @@ class Sent:
 class RecordingProjector(AuditProjector):
     """The audit of the product; keeps the core's own events beside."""
 
-    def __init__(self, history: list[Event], checkpoint_records: int) -> None:
-        super().__init__(node_id=1, checkpoint_records=checkpoint_records)
+    def __init__(self, history: list[Event], coordinator_epoch: int, checkpoint_records: int) -> None:
+        super().__init__(node_id=1, coordinator_epoch=coordinator_epoch, checkpoint_records=checkpoint_records)
         self._history = history
 
     def project(
@@ -119,7 +119,7 @@ class Simulation(SimulatedServer):
     restart = start
 
     def make_projector(self, partition: int) -> AuditProjector:
-        return RecordingProjector(self.events, self.checkpoint_records)
+        return RecordingProjector(self.events, self.starts, self.checkpoint_records)
 
     @property
     def shard(self) -> Shard[GroupStateMachine]:

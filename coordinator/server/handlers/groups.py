@@ -123,7 +123,6 @@ class GroupHandlers:
                 operation.name,
                 partial(self._node.coordinator.enqueue, operation),
                 lambda group_ids, responses: api.merge(responses),
-                api.merge,
             )
             Portions(self._node, asked, context, chain((first, second), parts)).begin()
         return DEFERRED

@@ -25,10 +25,9 @@ class Asked(NamedTuple):
     api: str
     enqueue: Callable[[str, Any, OperationContext], object]
     """(key, request for this key, context): the response goes to the context's request id, perhaps at once."""
-    merge_parts: Callable[[list[str], list[Any]], Any]
-    """(keys, their responses) → response of a portion; a part that failed is an ErrorCode."""
-    merge: Callable[[list[Any]], Any]
-    """Responses of the portions → response."""
+    merge: Callable[[list[str], list[Any]], Any]
+    """(keys, their responses) → response of a portion, whose arrays are those of the whole response; a part that failed
+    is an ErrorCode."""
 
 
 class Portions:
@@ -41,7 +40,8 @@ class Portions:
         self._asked = asked
         self._context = context
         self._parts = parts
-        self._responses: list[Any] = []
+        self._response: Any = None
+        """That of the portions so far."""
         self._response_bytes = 0
         self._size = KEYS_AT_FIRST
         self._has_more = True
@@ -54,11 +54,11 @@ class Portions:
         assert request_id is not None
         pending = self._node.pending
         if not parts:
-            pending.reply(request_id, self._asked.merge(self._responses))
+            pending.reply(request_id, self._asked.merge([], []) if self._response is None else self._response)
             return
         keys = [key for key, _ in parts]
         part_ids = pending.fan_out(
-            pending.register(self), len(parts), lambda responses: self._asked.merge_parts(keys, responses)
+            pending.register(self), len(parts), lambda responses: self._asked.merge(keys, responses)
         )
         for part_id, (key, part) in zip(part_ids, parts, strict=True):
             self._asked.enqueue(key, part, part_of(self._context, part_id))
@@ -68,12 +68,18 @@ class Portions:
         context = self._context
         if context.request_id not in self._node.pending.unanswered:
             return  # the client has disconnected
-        self._responses.append(response)
+        if self._response is None:
+            self._response = response
+        else:
+            for name in response.ARRAYS:
+                getattr(self._response, name).extend(getattr(response, name))
         if self._has_more:
             size_bytes = len(response.encode(context.api_version))
             self._response_bytes += size_bytes
             if self._response_bytes > self._node.config[SOCKET_REQUEST_MAX_BYTES]:
                 context.connection.reject(f"the response to {self._asked.api} is larger than socket.request.max.bytes")
+                messages, self._response = [self._response], None
+                context.connection.release(messages)
                 return
             if size_bytes < SMALL_BYTES:
                 self._size = min(self._size * PORTION_FACTOR, KEYS_AT_MOST)
@@ -89,5 +95,5 @@ class Portions:
 def part_of(context: RequestContext, part_id: int) -> OperationContext:
     """The context of a part of a request."""
     return OperationContext(
-        part_id, context.api_version, context.client_id, context.client_host, context.environment, 0
+        part_id, context.api_version, context.client_id, context.client_host, context.environment, 0, 0
     )

@@ -5,7 +5,7 @@ partition is part of it, or to add it (KIP-890; `AddPartitionsToTxnManager`).
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -137,7 +137,8 @@ class TransactionalProduce:
         return error
 
 
-MarkerResults = list[dict[TopicPartition, ErrorCode]]
+MarkerResults = dict[int, dict[TopicPartition, ErrorCode]]
+"""Position of the marker in its request → errors of its partitions."""
 """For each marker of WriteTxnMarkers: partition → result."""
 
 
@@ -225,7 +226,7 @@ class TransactionalWriteHandlers:
                 for index in topic.partition_indexes:
                     wanted.append((position, TopicPartition(topic.name, index)))
                     yield
-        results: MarkerResults = [{} for _ in request.markers]
+        results: MarkerResults = defaultdict(dict)
         return (yield from self._write_portion(request, call, iter(wanted), results))
 
     def _write_portion(
@@ -248,7 +249,7 @@ class TransactionalWriteHandlers:
                 results[position][tp] = yield from self._node.marker_writer.write(tp.topic, tp.partition, marker)
             yield
         if not queued:
-            return (yield from _markers_response(request, results))
+            return (yield from _markers_response(request, lambda position, tp: results[position][tp]))
         call.request_id = self._node.pending.register(call.connection)
         missing = len(queued)
 
@@ -311,7 +312,7 @@ def complete_offsets(
         reply(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return
     request_id = node.pending.register(ReplyTo(reply, lambda error: error))
-    context = OperationContext(request_id, 0, "", "", node.coordinator.environment, 0)
+    context = OperationContext(request_id, 0, "", "", node.coordinator.environment, 0, 0)
     node.coordinator.enqueue_for_shard(group_operations.COMPLETE_TRANSACTION, partition, marker, context)
 
 
@@ -322,7 +323,7 @@ def _marker_of(sent: WritableTxnMarker) -> Marker:
 
 
 def _context(call: RequestContext, request_id: int) -> OperationContext:
-    return OperationContext(request_id, call.api_version, call.client_id, call.client_host, call.environment, 0)
+    return OperationContext(request_id, call.api_version, call.client_id, call.client_host, call.environment, 0, 0)
 
 
 def _failed_commit(request: TxnOffsetCommitRequest, api_version: int, error: ErrorCode) -> TxnOffsetCommitResponse:
@@ -388,15 +389,16 @@ def _producers_error(
 
 
 def _markers_response(
-    request: WriteTxnMarkersRequest, results: Iterable[Mapping[TopicPartition, ErrorCode]]
+    request: WriteTxnMarkersRequest, error_of: Callable[[int, TopicPartition], ErrorCode]
 ) -> Steps[WriteTxnMarkersResponse]:
+    """`error_of` gets the position of a marker in the request, and a partition."""
     response = WriteTxnMarkersResponse()
-    for marker, errors in zip(request.markers, results, strict=True):
+    for position, marker in enumerate(request.markers):
         of_marker = WritableTxnMarkerResult(producer_id=marker.producer_id)
         for topic in marker.topics:
             partitions = []
             for index in topic.partition_indexes:
-                error = errors[TopicPartition(topic.name, index)]
+                error = error_of(position, TopicPartition(topic.name, index))
                 partitions.append(WritableTxnMarkerPartitionResult(partition_index=index, error_code=error))
                 yield
             of_marker.topics.append(WritableTxnMarkerTopicResult(name=topic.name, partitions=partitions))
@@ -406,7 +408,7 @@ def _markers_response(
 
 def _all_markers(request: WriteTxnMarkersRequest, error: ErrorCode) -> Steps[WriteTxnMarkersResponse]:
     """The same error for each partition of each marker."""
-    return _markers_response(request, [defaultdict(lambda: error) for _ in request.markers])
+    return _markers_response(request, lambda position, tp: error)
 
 
 def _markers_error(request: WriteTxnMarkersRequest, error: ErrorCode, api_version: int) -> WriteTxnMarkersResponse:

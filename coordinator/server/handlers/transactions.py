@@ -56,9 +56,7 @@ class TransactionHandlers:
 
     def __init__(self, node: NodeContext) -> None:
         self._node = node
-        self._described = Asked(
-            "DescribeTransactions", self._enqueue_description, _merge_described, _merge_described_portions
-        )
+        self._described = Asked("DescribeTransactions", self._enqueue_description, _merge_described)
 
     def add_to(self, table: DispatchTable) -> None:
         table.add(
@@ -295,12 +293,6 @@ def _merge_described(ids: list[str], parts: list[Any]) -> DescribeTransactionsRe
             describe_error(transactional_id, part, 0) if isinstance(part, ErrorCode) else part
             for transactional_id, part in zip(ids, parts, strict=True)
         ]
-    )
-
-
-def _merge_described_portions(portions: list[DescribeTransactionsResponse]) -> DescribeTransactionsResponse:
-    return DescribeTransactionsResponse(
-        transaction_states=[each for portion in portions for each in portion.transaction_states]
     )
 
 
