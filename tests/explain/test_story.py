@@ -77,7 +77,7 @@ def test_a_member_that_the_coordinator_did_not_hear_while_it_stood_still():
     assert group.sim.group.members == {}
     story = group.story()
     assert story.headline.endswith(
-        "because the coordinator itself stood still for 11 s, and did not hear a (127.0.0.1) within its session"
+        "because the coordinator itself stood still for 11 s, and did not hear a (127.0.0.1, java) within its session"
         " timeout, 10 s"
     )
     said = text(story)
