@@ -11,7 +11,15 @@ from coordinator.explain.advice import advice_for
 from coordinator.explain.generation import Generation, Outcome
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.owners import Absence
-from coordinator.explain.reasons import Context, Leaving, clause, topic_changes, unknown_leave, unknown_leaves
+from coordinator.explain.reasons import (
+    Context,
+    Leaving,
+    clause,
+    topic_changes,
+    topics_named,
+    unknown_leave,
+    unknown_leaves,
+)
 from coordinator.explain.silences import pauses, returns, silences
 from coordinator.explain.words import Clock, Names, counted, duration, listed, plain, utc_clock, were
 
@@ -287,10 +295,28 @@ class _Telling:
 
     def ending(self) -> str:
         generation = self._generation
-        sentences = [_ENDINGS[generation.outcome](self)]
+        sentences = [_ENDINGS[generation.outcome](self), *self._restarted_with_other_topics()]
         if generation.has_gap and generation.rebalance_started_ms is not None:
             sentences.append("Some of its events are missing, so this may not be all.")
         return " ".join(each for each in sentences if each)
+
+    def _restarted_with_other_topics(self) -> Iterator[str]:
+        """A static member that comes back gets what it had, whatever it subscribes to now (KIP-345)."""
+        generation = self._generation
+        owned = {topic for part in generation.members.values() for topic in part.partitions}
+        replaced = list(generation.replaced_while_stable)
+        if generation is self._history.latest and not generation.is_open:
+            replaced += self._history.pending_changes.replaced
+        for each in replaced:
+            now, before = each.subscribed_topics, each.old_subscribed_topics
+            if not now or not before or set(now) == set(before):
+                continue
+            text = (
+                f"At {self._clock(each.at_ms)} the static member {self._names.of(each.member)} came back with a"
+                f" subscription to {topics_named(now)} instead of {topics_named(before)}"
+            )
+            unowned = tuple(sorted(set(now) - set(before) - owned))
+            yield f"{text}: nobody owns {topics_named(unowned)} until the next rebalance." if unowned else f"{text}."
 
     def _at(self) -> str:
         ended_ms = self._generation.ended_ms
