@@ -31,6 +31,12 @@ COOPERATIVE_STICKY: Final = (
 )
 
 
+STATIC_FOR_GOOD: Final = (
+    "if the static member was shut down for good, remove it with Admin.removeMembersFromConsumerGroup: then its"
+    " partitions do not wait for its session timeout; if it was not, look at why its process ended"
+)
+
+
 def advice_for(context: Context) -> Iterator[str]:
     """One sentence per thing to try, the most useful first; none for a rebalance that was due and cheap."""
     generation = context.generation
@@ -69,6 +75,8 @@ def _is_first_since_load(generation: Generation) -> bool:
 def _for_removal(removal: Removal, context: Context) -> str | None:
     if removal.is_unheard:
         return "look at why the coordinator stood still (its log tells); members that it did not hear are not to blame"
+    if removal.cause is Cause.SESSION_EXPIRED and removal.may_be_closed:
+        return STATIC_FOR_GOOD
     if removal.is_disconnected:
         return PROCESS_ENDED
     match removal.cause:

@@ -93,6 +93,11 @@ class Removal:
         return min(self.last_heard_ms or 0, self.at_ms) if is_silent else self.at_ms
 
     @property
+    def may_be_closed(self) -> bool:
+        """Whether it may have been shut down in order: a static member sends no LeaveGroup then (KIP-345)."""
+        return self.member.group_instance_id is not None and not self.connection_open
+
+    @property
     def silent_ms(self) -> int | None:
         """How long nothing was heard of it before it was removed."""
         return None if self.last_heard_ms is None else max(0, self.at_ms - self.last_heard_ms)

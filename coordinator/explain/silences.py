@@ -29,6 +29,12 @@ def silences(removals: list[Removal], names: Names, clock: Clock) -> Iterator[st
             " their processes ended, or their hosts or the network closed the connections."
         )
     expired = [each for each in removals if each.cause is Cause.SESSION_EXPIRED]
+    static = [each.member for each in expired if each.may_be_closed and not each.is_unheard]
+    if static:
+        what, who = ("is a static member, which sends", "it")
+        if len(static) > 1:
+            what, who = ("are static members, which send", "they")
+        yield f"{names.listed(static)} {what} no LeaveGroup at a shutdown: {who} may have been closed in order."
     still = [each for each in expired if each.connection_open and not each.is_unheard]
     if len(still) == 1:
         yield f"The connection of {names.of(still[0].member)} stayed open: {STOOD_STILL}."

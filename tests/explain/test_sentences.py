@@ -93,6 +93,19 @@ def test_topics_that_nobody_owns_after_a_static_member_came_back_are_named():
     assert "nobody owns u until the next rebalance." in said
 
 
+def test_a_static_member_that_expires_may_have_been_shut_down():
+    group = Consumers()
+    group.join("a")
+    group.settle()
+    group.join("b", instance_id="pod-0")
+    group.settle()
+    group.crash("b")
+    group.settle()
+    assert "pod-0 is a static member, which sends no LeaveGroup at a shutdown: it may have been" in text(group.story())
+    assert "removeMembersFromConsumerGroup" in advice(group)
+    assert "session.timeout.ms" not in advice(group)
+
+
 # ---- nothing is wrong
 
 
