@@ -4,7 +4,15 @@ from typing import Any, Final
 
 import msgspec
 
-from coordinator.audit.schema import SCHEMA_VERSION, TAGS, AuditEvent, RebalanceStarted, decode_event
+from coordinator.audit.schema import (
+    SCHEMA_VERSION,
+    TAGS,
+    AnyCoordinatorEvent,
+    AuditEvent,
+    RebalanceStarted,
+    decode_coordinator_event,
+    decode_event,
+)
 from coordinator.core.causes import Cause
 
 _NEEDED: Final = {
@@ -39,6 +47,27 @@ class OtherEvent(msgspec.Struct, frozen=True):
     cause: str | None = None
     member_id: str | None = None
     client_id: str | None = None
+    about: AnyCoordinatorEvent | None = None
+    """The event of the server, if this version knows it."""
+
+    @property
+    def envelope(self) -> AuditEvent:
+        """What every event of a group has, for a history; the event must have a group."""
+        assert self.group_id is not None and self.seq is not None and self.created_seq is not None
+        assert self.time_ms is not None and self.generation_id is not None and self.coordinator_epoch is not None
+        assert self.state is not None
+        return AuditEvent(
+            group_id=self.group_id,
+            seq=self.seq,
+            created_seq=self.created_seq,
+            time_ms=self.time_ms,
+            node_id=-1,
+            coordinator_epoch=self.coordinator_epoch,
+            generation_id_before=self.generation_id,
+            generation_id=self.generation_id,
+            state_before=self.state,
+            state=self.state,
+        )
 
 
 def read(value: bytes | None) -> tuple[AuditEvent | OtherEvent | None, str]:
@@ -69,7 +98,8 @@ def _read_other(value: bytes, problem: Exception) -> tuple[OtherEvent | None, st
         return None, "no JSON object with a kind"
     kind = found["kind"]
     if kind.startswith("coordinator."):  # of the server, not of a group
-        return (_other(found), "") if "group_id" not in found else (None, "an event of the server with a group_id")
+        is_valid = "group_id" not in found
+        return (_other(found, _about(value)), "") if is_valid else (None, "an event of the server with a group_id")
     for name, needed in _NEEDED.items():
         is_valid = type(found.get(name)) is needed and (needed is str or abs(found[name]) <= _NUMBER_MAX)
         if not is_valid:
@@ -84,12 +114,22 @@ def _is_of_a_later_version(found: dict[str, Any]) -> bool:
     return (isinstance(cause, str) and cause not in _CAUSES) or (type(version) is int and version > SCHEMA_VERSION)
 
 
-def _other(found: dict[str, Any]) -> OtherEvent:
+def _about(value: bytes) -> AnyCoordinatorEvent | None:
+    try:
+        event: AnyCoordinatorEvent = decode_coordinator_event(value)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    numbers = (each for each in msgspec.structs.astuple(event) if isinstance(each, int))
+    return event if all(abs(each) <= _NUMBER_MAX for each in numbers) else None
+
+
+def _other(found: dict[str, Any], about: AnyCoordinatorEvent | None = None) -> OtherEvent:
     numbers = ("seq", "created_seq", "time_ms", "generation_id", "coordinator_epoch")
     who = found.get("member")
     member = who if isinstance(who, dict) else {}
     return OtherEvent(
         found["kind"],
+        about=about,
         **{name: found[name] for name in numbers if type(found.get(name)) is int},
         **{name: found[name] for name in ("group_id", "state", "cause") if isinstance(found.get(name), str)},
         **{name: member[name] for name in ("member_id", "client_id") if isinstance(member.get(name), str)},

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from coordinator.audit import schema
-from coordinator.audit.schema import TAGS, AuditEvent
+from coordinator.audit.schema import TAGS, AnyCoordinatorEvent, AuditEvent
 from coordinator.explain.generation import Generation
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.memory import GENERATIONS_REMEMBERED, packed, unpacked
@@ -38,6 +38,9 @@ MISSING_MAX: Final = 1_000
 """How many missing events of a group are remembered. A missing event that comes later is accepted; others are not."""
 
 UNKNOWN_CAUSE: Final = "unknown"
+
+COORDINATOR_EVENTS_KEPT: Final = 20
+"""How many events about the coordinator itself are remembered of a partition."""
 
 STATE_VERSION: Final = 2
 """What the state means. It grows when a fold could not go on with the state of the version before."""
@@ -98,6 +101,8 @@ class FoldState(msgspec.Struct, array_like=True):
     groups: dict[str, GroupState] = {}
     read: dict[int, ReadRange] = {}
     """Partition → what of it was read."""
+    about: dict[int, list[AnyCoordinatorEvent]] = {}
+    """Partition → the newest events about the coordinator itself in it."""
     version: int = STATE_VERSION
 
 
@@ -110,6 +115,7 @@ class Open(msgspec.Struct):
 
     state: GroupState
     history: GroupHistory
+    partition: int
     is_due: bool = False
     """Whether its findings may have changed."""
 
@@ -121,8 +127,11 @@ class Fold:
         """`state` is that before; it is changed."""
         self.groups = state.groups
         self.read = state.read
+        self.about = state.about
         self.rows: Rows = defaultdict(list)
         self.touched: set[str] = set()
+        self.heard: set[int] = set()
+        """Partitions with news of the coordinator."""
         self._open: dict[str, Open] = {}
         self._rates: Counter[tuple[str, int, str]] = Counter()
 
@@ -164,16 +173,29 @@ class Fold:
         self._keep(event, kind, cause, member_id, client_id, value, position)
         state = self.groups[event.group_id]
         if event.seq == state.seq:
-            group = self._opened(event.group_id, state)
+            group = self._opened(event.group_id, state, position)
             self._apply(group, event, cause)
             group.is_due = group.is_due or bool(state.told) or type(event) is not schema.OffsetsCommitted
 
     def _take_other(self, event: OtherEvent, value: bytes, position: Position) -> None:
-        if event.group_id is None or self._is_new(event, position):
+        """An event of the server is in each partition, for those who read of one group; silver has the first one."""
+        if event.group_id is None:
+            if position.partition == 0:
+                self._keep_other(event, value, position)
+            if event.about is not None:
+                self._note_coordinator(event.about, position.partition)
+        elif self._is_new(event, position):
             self._keep_other(event, value, position)
-        if event.group_id is not None and event.seq == self.groups[event.group_id].seq:
-            assert event.seq is not None and event.time_ms is not None
-            self._opened(event.group_id, self.groups[event.group_id]).history.pass_over(event.seq, event.time_ms)
+            state = self.groups[event.group_id]
+            if event.seq == state.seq:
+                self._opened(event.group_id, state, position).history.apply(event.envelope)
+
+    def _note_coordinator(self, event: AnyCoordinatorEvent, partition: int) -> None:
+        self.about[partition] = [*self.about.get(partition, ()), event][-COORDINATOR_EVENTS_KEPT:]
+        self.heard.add(partition)
+        for group in self._open.values():
+            if group.partition == partition:
+                group.history.note_coordinator(event)
 
     def _keep_other(self, event: OtherEvent, value: bytes, position: Position) -> None:
         self._keep(event, event.kind, event.cause, event.member_id, event.client_id, value, position)
@@ -256,11 +278,12 @@ class Fold:
 
     # ---- groups
 
-    def _opened(self, group_id: str, state: GroupState) -> Open:
+    def _opened(self, group_id: str, state: GroupState, position: Position) -> Open:
         found = self._open.get(group_id)
         if found is None:
             history = unpacked(state.memory) if state.memory else GroupHistory(group_id, GENERATIONS_REMEMBERED)
-            found = self._open[group_id] = Open(state, history)
+            history.coordinator_events.extend(self.about.get(position.partition, ()))
+            found = self._open[group_id] = Open(state, history, position.partition)
         return found
 
     def _apply(self, group: Open, event: AuditEvent, cause: str | None) -> None:

@@ -49,7 +49,7 @@ def apply(members: Members, event: AuditEvent, cause: str | None, rows: Rows) ->
             _load(members, event, rows)
 
 
-APPLIED: Final = frozenset(
+APPLIED: Final[frozenset[type[AuditEvent]]] = frozenset(
     {
         schema.MemberAssigned,
         schema.MemberJoined,

@@ -4,6 +4,7 @@ So the cost of a batch does not depend on the number of groups. A batch that run
 state of the batch before it, whether or not its own was written.
 """
 
+from collections.abc import Set
 from typing import Any, Final
 
 import msgspec
@@ -43,12 +44,14 @@ class StateFolder:
             part = self._read(f"{number}.part")
             state.groups |= part.groups
             state.read |= part.read
+            state.about |= part.about
         return state
 
-    def after(self, batch_id: int, state: FoldState, touched: set[str]) -> None:
-        """Write the state after this batch."""
+    def after(self, batch_id: int, state: FoldState, touched: Set[str], heard: Set[int]) -> None:
+        """Write the state after this batch, which told of these groups, and of the coordinator in these partitions."""
         groups = {name: state.groups[name] for name in touched}
-        self._files.write(f"{batch_id}.part", _encode(FoldState(groups, state.read)))
+        about = {partition: state.about[partition] for partition in heard}
+        self._files.write(f"{batch_id}.part", _encode(FoldState(groups, state.read, about)))
         if batch_id % WHOLE_EVERY_BATCHES == 0:
             self._files.write(f"{batch_id}.whole", _encode(state))
             for kind, number in self._numbers():
@@ -79,4 +82,4 @@ def _version_of(data: bytes) -> int | None:
         parts = _decode_any(data)
     except msgspec.MsgspecError:
         return None
-    return parts[2] if len(parts) == 3 else None
+    return parts[-1] if len(parts) == len(FoldState.__struct_fields__) else None

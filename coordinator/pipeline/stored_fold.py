@@ -63,7 +63,7 @@ class StoredFold(Fold):
         event = typed(inferred)
         if self._is_new(event, position):
             self._keep_other(for_silver(inferred), _encode(inferred), position)
-            group = self._opened(event.group_id, self.groups[event.group_id])
+            group = self._opened(event.group_id, self.groups[event.group_id], position)
             self._apply(group, event, inferred.get("cause"))
             group.state.inferred = columns_of(inferred, group.state.inferred)
 

@@ -11,7 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from coordinator import __version__
-from coordinator.audit.schema import CoordinatorStarted, CoordinatorStopped
+from coordinator.audit.schema import CoordinatorPaused, CoordinatorStarted, CoordinatorStopped
 from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.cleaner_thread import CleanerThread
 from coordinator.broker.directory_assignment import DirectoryAssignment
@@ -41,6 +41,7 @@ from coordinator.config.server_keys import (
 from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits
 from coordinator.core.decision import Environment
+from coordinator.core.pauses import Pauses
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.log.checkpoints import CLEANER_OFFSETS, GROUP_AUDIT
 from coordinator.log.config import LogConfig
@@ -132,6 +133,7 @@ class Node:
         self._wheel = TimerWheel(self._clock.now_ms())
         self.scheduler = LoopScheduler(loop, self._wheel, self._clock.now_ms)
         self._wall_clock = WallClockWatch(self.scheduler, self._wall)
+        self._pauses = Pauses()
         self._slices = Slices(loop.call_soon)
         self.failure: asyncio.Future[LogError] = loop.create_future()
         """Done when the process must end without a stop.
@@ -323,6 +325,7 @@ class Node:
             addresses=AddressLimits(self._config),
             new_producer_id=producer_ids.allocate,
             wall=self._wall,
+            pauses=self._pauses,
         )
 
     def _start_groups(
@@ -527,6 +530,22 @@ class Node:
         self._disk_threads.stop(wait=False)
         self._compression_threads.stop(wait=False)
         self._directories.close(clean=False)
+
+    def stood_still(self, seconds: float, pause_kind: str) -> None:
+        """The event loop stood still until now: whom it did not hear meanwhile need not have been silent."""
+        until_ms = self._clock.now_ms()
+        from_ms = until_ms - round(seconds * 1000)
+        self._pauses.add(from_ms, until_ms)
+        self._coordinator.tell(
+            CoordinatorPaused(
+                time_ms=0,
+                node_id=self._config[NODE_ID],
+                coordinator_epoch=self._coordinator_epoch,
+                from_ms=self._wall.at(from_ms),
+                until_ms=self._wall.at(until_ms),
+                pause_kind=pause_kind,
+            )
+        )
 
     def _abandon_work(self) -> None:
         """Do nothing more at the end of iterations and in slices: the logs are about to be closed."""
