@@ -38,7 +38,7 @@ METRICS_GROUPS_PARTITIONS_MAX = ConfigKey(
     1000,
     "The maximum number of partitions with metrics of their lag, over all groups that have metrics of their own. A "
     "group has them for all of its partitions or for none: those with the fewest partitions come first. Each costs some "
-    "20 µs of a scrape. Kafka has no such setting.",
+    "50 µs of a scrape. Kafka has no such setting.",
     0,
     10_000,
 )

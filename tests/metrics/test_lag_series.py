@@ -4,6 +4,8 @@ import asyncio
 import time
 from types import SimpleNamespace
 
+from prometheus_client.parser import text_string_to_metric_families
+
 from _wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -12,8 +14,9 @@ from _wire.messages.offset_commit import (
 from _wire.records import Record, build_batch
 from coordinator.audit.world import NoCluster, World
 from coordinator.core.offset_records import CommittedOffset
+from coordinator.metrics.exposition import SAMPLES_AT_ONCE
 from coordinator.metrics.lag_series import PARTITIONS_AT_ONCE, read_lags
-from tests.admin.http_client import Scrape, with_node
+from tests.admin.http_client import Scrape, get, with_node
 from tests.wire_client import WireClient
 
 AGE_MS = 3_600_000
@@ -69,6 +72,25 @@ def test_others_have_their_turn_while_partitions_are_looked_up():
 def test_an_unknown_age_is_none():
     ((_, partitions),), _ = read({"g": 1}, 5, lambda *place: None)
     assert partitions == [("t", 0, 6, None)]
+
+
+def test_a_metric_with_many_series_is_one_family(tmp_path):
+    count = 2 * SAMPLES_AT_ONCE + 1
+
+    def questions(node):
+        with WireClient(node.bootstrap) as client:
+            client.create_topic("wide", count)
+            client.produce("wide", build_batch([Record(offset=0)]), partition=count - 1)
+            offsets = [OffsetCommitRequestPartition(partition_index=each, committed_offset=0) for each in range(count)]
+            topics = [OffsetCommitRequestTopic(name="wide", partitions=offsets)]
+            client.request(OffsetCommitRequest(group_id="g", topics=topics), 8)
+        text = get(node.admin, "/metrics").text
+        assert text.count(f"# TYPE {PARTITION_LAG} ") == 1
+        families = {each.name: each for each in text_string_to_metric_families(text)}
+        lags = {each.labels["partition"]: each.value for each in families[PARTITION_LAG].samples}
+        assert lags[str(count - 1)] == 1
+
+    with_node(tmp_path, questions)
 
 
 def test_a_group_without_members_has_lag_by_partition(tmp_path):
