@@ -102,7 +102,7 @@ def _lines(group: DescribedGroup, now_ms: int) -> Iterator[str]:
 def _lag_table(group: DescribedGroup, names: dict[str, str], now_ms: int) -> Iterator[str]:
     """A line for each partition and one for all; the hosts of members only where there is room for them."""
     hosts = {each.member_id: each.client_host.removeprefix("/") for each in group.members}
-    rows = [("topic", "part.", "committed", "log end", "lag", "age", "member", "host")]
+    rows: list[tuple[str, ...]] = [("topic", "part.", "committed", "log end", "lag", "age", "member", "host")]
     rows.extend(
         (
             each.topic,

@@ -103,7 +103,7 @@ def list_groups(bootstrap: str) -> list[tuple[ListedGroup, int | None]]:
     """
     with Cluster(bootstrap, CLIENT_ID, ANSWER_SECONDS) as cluster:
         found = [group for broker in cluster.brokers() for group in listed_groups(broker)]
-        lags = {each.group_id: each.lag for part in group_lags(cluster, LAG_GROUPS_MAX) for each in part}
+        lags = {each.group_id: each.lag for part in group_lags(cluster, LAG_GROUPS_MAX) for each in part.groups}
     return [(each, lags.get(each.group_id)) for each in sorted(found, key=lambda each: each.group_id)]
 
 
@@ -116,19 +116,29 @@ def listed_groups(broker: WireConnection) -> list[ListedGroup]:
     ]
 
 
-def group_lags(cluster: Cluster, groups_max: int) -> Iterator[list[DescribedGroup]]:
+@dataclass(frozen=True, slots=True)
+class DescribedGroups:
+    """Some groups of a broker, the leaders of their partitions, and how many groups follow that are not described."""
+
+    groups: list[DescribedGroup]
+    leaders: dict[Partition, int]
+    groups_left_out: int
+
+
+def group_lags(cluster: Cluster, groups_max: int) -> Iterator[DescribedGroups]:
     """Members and lag of all groups of a cluster, `GROUPS_AT_ONCE` at a time; the first `groups_max` of each broker.
 
     Groups of another protocol than the classic one have no members here. The ages of records are not looked up.
     """
     for broker in cluster.brokers():
-        listed = sorted(listed_groups(broker), key=lambda each: each.group_id)[:groups_max]
-        for start in range(0, len(listed), GROUPS_AT_ONCE):
-            part = listed[start : start + GROUPS_AT_ONCE]
+        listed = sorted(listed_groups(broker), key=lambda each: each.group_id)
+        left_out = len(listed[groups_max:])
+        for start in range(0, len(listed) - left_out, GROUPS_AT_ONCE):
+            part = listed[start : min(start + GROUPS_AT_ONCE, groups_max)]
             described = _described(broker, part)
             committed = _committed(broker, [each.group_id for each in part])
-            _add_lags(cluster, described, committed)
-            yield described
+            yield DescribedGroups(described, _add_lags(cluster, described, committed), left_out)
+            left_out = 0
 
 
 def describe_group(bootstrap: str, group_id: str) -> DescribedGroup:

@@ -52,6 +52,36 @@ export function rebalancesPerHour(element, hours) {
   });
 }
 
+// Points are [time, records, seconds]; what is not known is null.
+export function lagChart(element, points, now) {
+  const axis = (name, position, label) => ({
+    type: "value", min: 0, position, name, nameTextStyle: { color: css("--quiet") }, minInterval: 1,
+    axisLabel: { color: css("--quiet"), formatter: label }, splitLine: { show: position === "left", lineStyle: { color: css("--line") } },
+  });
+  const line = (name, index, yAxisIndex, colour) => ({
+    name, type: "line", yAxisIndex, data: points.map((point) => [point[0], point[index]]), showSymbol: points.length < 3, lineStyle: { width: 2, type: index === 2 ? "dashed" : "solid" },
+    itemStyle: { color: colour }, areaStyle: index === 1 ? { opacity: 0.15 } : null, connectNulls: false,
+  });
+  draw(element, {
+    grid: { left: 62, right: 56, top: 44, bottom: 26 },
+    legend: { top: 0, textStyle: { color: css("--text") } },
+    tooltip: {
+      ...tooltip(() => ""), trigger: "axis",
+      formatter: ([event]) => {
+        const node = document.createElement("div");
+        const [at, lag, seconds] = points[event.dataIndex];
+        node.innerText = `${time(at)}: ${lag === null ? "unknown" : count(lag)} records, ${seconds === null ? "age unknown" : duration(seconds * 1000)}`;
+        return node;
+      },
+    },
+    xAxis: timeAxis(now - 3600000, now),
+    yAxis: [axis("records", "left", short), axis("age", "right", (seconds) => duration(seconds * 1000).split(" ").slice(0, 2).join(" "))],
+    series: [line("records", 1, 0, "#0072B2"), line("age of the oldest", 2, 1, "#D55E00")],
+  });
+}
+
+const short = new Intl.NumberFormat("en", { notation: "compact" }).format;
+
 // A lane per row; items are {value: [row, from, to], colour, label, dashed, ...}.
 function lanes(element, rows, items, range, words, onClick, height = 20, left = 150) {
   element.style.height = `${Math.max(90, rows.length * height + 70)}px`;
