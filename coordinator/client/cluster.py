@@ -81,15 +81,15 @@ class Cluster:
         return found
 
     def timestamps_at(
-        self, offsets: Mapping[Partition, int], leaders: Mapping[Partition, int]
-    ) -> Iterator[tuple[Partition, int | None]]:
-        """The timestamp of the first record from an offset on, by the header of its batch; None if there is none.
+        self, places: Iterable[tuple[Partition, int]], leaders: Mapping[Partition, int]
+    ) -> Iterator[tuple[tuple[Partition, int], int | None]]:
+        """Partition and offset, and the timestamp of the first record from there on by the header of its batch, or None.
 
         Each costs a Fetch of one batch, or two where the records at the offset have been deleted.
         """
-        for leader, own in _by_leader(offsets, leaders).items():
-            for each in own:
-                yield each, _timestamp_at(self._broker(leader), each, offsets[each])
+        for partition, offset in places:
+            if partition in leaders:
+                yield (partition, offset), _timestamp_at(self._broker(leaders[partition]), partition, offset)
 
     def _learn_brokers(self, response: object) -> None:
         self._addresses = {each.node_id: f"{each.host}:{each.port}" for each in response.brokers}  # type: ignore[attr-defined]

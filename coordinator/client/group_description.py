@@ -164,10 +164,13 @@ def describe_group(bootstrap: str, group_id: str) -> DescribedGroup:
 
 def find_ages(cluster: Cluster, partitions: Iterable[PartitionLag], leaders: dict[Partition, int]) -> None:
     """Look up the timestamp of the record at the committed offset of each of these partitions."""
-    by_partition = {(each.topic, each.partition): each for each in partitions}
-    offsets = {at: each.committed_offset for at, each in by_partition.items() if each.committed_offset is not None}
-    for at, oldest_ms in cluster.timestamps_at(offsets, leaders):
-        by_partition[at].oldest_ms = oldest_ms
+    by_place: dict[tuple[Partition, int], list[PartitionLag]] = {}
+    for each in partitions:
+        if each.committed_offset is not None:
+            by_place.setdefault(((each.topic, each.partition), each.committed_offset), []).append(each)
+    for place, oldest_ms in cluster.timestamps_at(by_place, leaders):
+        for each in by_place[place]:
+            each.oldest_ms = oldest_ms
 
 
 def _described(broker: WireConnection, listed: Sequence[ListedGroup]) -> list[DescribedGroup]:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 from starlette.applications import Starlette
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
@@ -45,6 +46,21 @@ class BadQuery(Exception):
     """A query parameter has a value that is not allowed. The message is one line."""
 
 
+class GroupConvertor(Convertor[str]):
+    """A group id in a path: any characters, line breaks too, which Starlette's `path` leaves out."""
+
+    regex = r"[\s\S]+"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("group", GroupConvertor())
+
+
 def make_app(board: Board) -> Starlette:
     routes = Routes(board)
     return Starlette(
@@ -53,13 +69,13 @@ def make_app(board: Board) -> Starlette:
             Route("/api/overview", routes.overview),
             Route("/api/groups", routes.groups),
             # Group ids may contain any character, slashes too, so they come after what belongs to them.
-            Route("/api/generation/{generation_id:int}/{group_id:path}", routes.generation),
-            Route("/api/ownership/{group_id:path}", routes.ownership),
-            Route("/api/diff/{one:int}/{other:int}/{group_id:path}", routes.difference),
-            Route("/api/lag/{group_id:path}", routes.lag),
-            Route("/api/lag-history/{partition:int}/{group_id:path}", routes.lag_history),
-            Route("/api/member/{group_id:path}", routes.member),
-            Route("/api/groups/{group_id:path}", routes.group),
+            Route("/api/generation/{generation_id:int}/{group_id:group}", routes.generation),
+            Route("/api/ownership/{group_id:group}", routes.ownership),
+            Route("/api/diff/{one:int}/{other:int}/{group_id:group}", routes.difference),
+            Route("/api/lag/{group_id:group}", routes.lag),
+            Route("/api/lag-history/{partition:int}/{group_id:group}", routes.lag_history),
+            Route("/api/member/{group_id:group}", routes.member),
+            Route("/api/groups/{group_id:group}", routes.group),
             Route("/api/events", routes.events),
             Mount("/static", StaticFiles(directory=STATIC)),
         ],

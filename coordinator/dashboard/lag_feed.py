@@ -72,8 +72,8 @@ class LagSampler:
     def _find_ages(self, cluster: Cluster, lagging: list[PartitionLag], leaders: dict[Partition, int]) -> None:
         """Fetch the timestamps that are not known yet, those of the partitions with the most lag first."""
         known = self._oldest_ms
-        new = [each for each in lagging if _place(each) not in known]
-        sought = nlargest(AGES_LOOKED_UP, new, key=lambda each: each.lag or 0)
+        new = {place: each for each in lagging if (place := _place(each)) not in known}
+        sought = nlargest(AGES_LOOKED_UP, new.values(), key=lambda each: each.lag or 0)
         find_ages(cluster, sought, leaders)
         found = {_place(each): each.oldest_ms for each in sought}
         self._oldest_ms = {place: known[place] for each in lagging if (place := _place(each)) in known} | found

@@ -28,7 +28,7 @@ def test_the_page_and_its_files_come_from_here_alone():
         assert client().get(f"/static/{name}").status_code == 200, name
 
 
-@pytest.mark.parametrize("group_id", [GROUP_ID, "a/b", "generation/1/x", HOSTILE])
+@pytest.mark.parametrize("group_id", [GROUP_ID, "a/b", "generation/1/x", "two\nlines\n", HOSTILE])
 def test_groups_of_any_name_are_found(group_id):
     browser, name = client(renamed(story(), group_id)), quoted(group_id)
     told = browser.get(f"/api/groups/{name}").json()

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from _wire.messages.delete_groups import DeleteGroupsRequest
 from _wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -37,12 +38,12 @@ def server(tmp_path_factory):
         yield running
 
 
-def commit(client, group_id, offsets):
+def commit(client, group_id, offsets, topic="orders"):
     partitions = [
         OffsetCommitRequestPartition(partition_index=index, committed_offset=offset)
         for index, offset in offsets.items()
     ]
-    topics = [OffsetCommitRequestTopic(name="orders", partitions=partitions)]
+    topics = [OffsetCommitRequestTopic(name=topic, partitions=partitions)]
     client.request(OffsetCommitRequest(group_id=group_id, topics=topics), 8)
 
 
@@ -67,14 +68,29 @@ def test_a_timestamp_is_fetched_once(sampler, monkeypatch):
     asked = []
     timestamps_at = Cluster.timestamps_at
 
-    def counting(self, offsets, leaders):
-        asked.append(len(offsets))
-        return timestamps_at(self, offsets, leaders)
+    def counting(self, places, leaders):
+        asked.append(len(places))
+        return timestamps_at(self, places, leaders)
 
     monkeypatch.setattr(Cluster, "timestamps_at", counting)
     first, second = sampler.sample(), sampler.sample()
     assert asked == [1, 0]
     assert second.groups["behind"].lag_ms >= first.groups["behind"].lag_ms >= AGE_MS
+
+
+def test_groups_at_several_offsets_of_a_partition_have_their_ages(server, sampler):
+    with WireClient(server.bootstrap) as client:
+        client.create_topic("shared")
+        for age_ms in (5 * AGE_MS, 3 * AGE_MS):
+            record = Record(offset=0, timestamp_ms=time.time_ns() // 1_000_000 - age_ms)
+            client.produce("shared", build_batch([record]))
+        for group_id, offset in (("first", 0), ("also first", 0), ("second", 1)):
+            commit(client, group_id, {0: offset}, "shared")
+        sample = sampler.sample()
+        hours = [sample.groups[each].lag_ms // AGE_MS for each in ("first", "also first", "second")]
+        for group_id in ("first", "also first", "second"):
+            client.request(DeleteGroupsRequest(groups_names=[group_id]), 2)
+    assert hours == [5, 5, 3]
 
 
 def test_groups_beyond_the_limit_are_counted(sampler, monkeypatch):

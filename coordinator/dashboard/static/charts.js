@@ -74,10 +74,16 @@ export function lagChart(element, points, now) {
         return node;
       },
     },
-    xAxis: timeAxis(now - 3600000, now),
-    yAxis: [axis("records", "left", short), axis("age", "right", (seconds) => duration(seconds * 1000).split(" ").slice(0, 2).join(" "))],
+    xAxis: timeAxis(Math.max(now - 3600000, Math.min(points[0]?.[0] ?? now, now - 60000)), now),
+    yAxis: [axis("records", "left", short), axis("age", "right", shortAge)],
     series: [line("records", 1, 0, "#0072B2"), line("age of the oldest", 2, 1, "#D55E00")],
   });
+}
+
+function shortAge(seconds) {
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
+  return seconds < 172800 ? `${Math.round(seconds / 360) / 10} h` : `${Math.round(seconds / 8640) / 10} d`;
 }
 
 const short = new Intl.NumberFormat("en", { notation: "compact" }).format;

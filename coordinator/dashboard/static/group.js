@@ -47,8 +47,6 @@ export async function groupPage(groupId, chosen, parameters) {
     el("h2", {}, `Who owned which partition${more(ownership.total)}`),
     el("div", { class: "legend" }, el("span", {}, "One colour per member"), swatch(GAP_COLOUR, "nobody"), swatch(EMPTY_COLOUR, "the group was empty")), partitions,
     el("h2", {}, "At a moment in the past"), slider(generations, ownership.partitions, end, then), then,
-    el("h2", {}, "Members now"), membersNow(groupId, group.members_now),
-    rejected(group), resets(group),
   ];
   const charts = () => {
     timeline(line, generations, end, wanted, (id) => { location.hash = generationLink(groupId, id); });
@@ -61,9 +59,10 @@ export async function groupPage(groupId, chosen, parameters) {
     warnings(group),
     el("h2", {}, "Lag"), lag,
     group.findings_list.length ? el("section", {}, el("h2", {}, "Findings"), findings(group.findings_list, false)) : null,
-    ...(group.has_events ? past() : [el("p", { class: "quiet" }, "The audit topic has no events of this group, so nothing is known of its rebalances.")]),
+    ...(generations.length ? past() : [el("p", { class: "quiet" }, group.has_events ? "The group has not rebalanced yet." : "The audit topic has no events of this group, so nothing is known of its rebalances.")]),
+    group.has_events ? [el("h2", {}, "Members now"), membersNow(groupId, group.members_now), rejected(group), resets(group)] : null,
   );
-  if (group.has_events) charts();
+  if (generations.length) charts();
   const drawLag = lagSection(groupId, lag, lagCards);
   onLag(drawLag);
   await drawLag();

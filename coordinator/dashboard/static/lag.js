@@ -11,7 +11,7 @@ let shownInFull = null; // the group of which more than SHOWN partitions are sho
 
 export const lagClass = (lag) => (lag ? "warn" : lag === 0 ? "good" : "quiet");
 export const records = (lag) => (lag === null || lag === undefined ? "–" : count(lag));
-export const age = (ms) => (ms === null || ms === undefined ? "–" : duration(ms));
+export const age = (ms) => (ms === null || ms === undefined ? "–" : ms === 0 ? "0 s" : duration(ms));
 
 // The lag of a group in an element that is filled again with each sample; a member's own when one is named.
 // `facts` shows the lag of all of it.
@@ -35,13 +35,13 @@ export function lagSection(groupId, element, facts, memberId = null) {
         el("span", {}, el("b", {}, "Last hour: "), isChosen ? bdi(`${chosen.topic}-${chosen.partition}`) : memberId === null ? "all partitions" : "its partitions"),
         isChosen ? el("button", { type: "button", id: "lag-all", onclick: () => { chosen = null; again(); } }, "all partitions") : null,
         el("span", { class: "quiet" }, trend(history ?? lag.history))),
-      chart,
+      lag.history.length ? chart : null,
       memberId === null && lag.members.length ? el("section", {}, el("h2", {}, `Lag by member${more(lag.members.length, lag.members_total)}`), members(groupId, lag.members)) : null,
       el("h2", {}, `Lag by partition${more(shown.length, lag.partitions_total)}`),
       lag.partitions.length ? partitions(groupId, shown, memberId === null, (each) => { chosen = { group: groupId, topic: each.topic, partition: each.partition }; again(); }) : el("p", { class: "quiet" }, "No partition is assigned, and no offset is committed."),
       lag.partitions.length > shown.length ? el("button", { type: "button", id: "lag-more", onclick: () => { shownInFull = groupId; again(); } }, `show ${count(lag.partitions.length)}`) : null,
     ].filter(Boolean));
-    lagChart(chart, history ?? lag.history, now());
+    if (lag.history.length) lagChart(chart, history ?? lag.history, now());
   };
   return draw;
 }
@@ -72,7 +72,7 @@ function members(groupId, rows) {
     { head: "age", number: true, cell: (each) => age(each.lag_ms) },
     { head: "partitions", number: true, cell: (each) => count(each.partitions_owned) },
     { head: "host", cell: (each) => bdi(each.client_host) },
-    { head: "committed", cell: (each) => moved(each.moved_ms) },
+    { head: "last commit", cell: (each) => moved(each.moved_ms) },
   ], rows);
 }
 
@@ -85,7 +85,7 @@ function partitions(groupId, rows, withMember, onChoose) {
     { head: "log end offset", number: true, cell: (each) => records(each.log_end_offset) },
     withMember ? { head: "member", name: true, cell: (each) => (each.member_id === null ? el("span", { class: "quiet" }, "nobody") : el("a", { href: memberLink(groupId, each.member_id) }, bdi(each.member))) } : null,
     withMember ? { head: "host", cell: (each) => bdi(each.host) } : null,
-    { head: "committed", cell: (each) => moved(each.moved_ms) },
+    { head: "last commit", cell: (each) => moved(each.moved_ms) },
   ].filter(Boolean), rows);
 }
 

@@ -19,7 +19,7 @@ export async function memberPage(groupId, memberId) {
     member.lag ? el("div", { class: "cards" },
       lagCards,
       fact(count(member.lag.partitions_owned), "partitions"),
-      fact(member.lag.moved_ms === null ? "–" : ago(member.lag.moved_ms, now()), "last heard: an offset was committed")) : null,
+      fact(member.lag.moved_ms === null ? "–" : ago(member.lag.moved_ms, now()), "last heard, by a commit")) : null,
     facts(memberId, member, known),
     member.removed.map((each) => el("p", {}, `Removed at ${dateTime(each.at_ms)}: ${each.cause.replaceAll("_", " ")}`, each.silent_ms === null ? "" : `, silent for ${duration(each.silent_ms)}`, each.reason ? ["; it said: ", bdi(each.reason)] : "")),
     member.lag ? [el("h2", {}, "Lag"), lag] : null,
@@ -36,16 +36,16 @@ function facts(memberId, member, known) {
   const topics = member.now?.subscribed_topics?.length ? member.now.subscribed_topics : (member.lag?.topics ?? []);
   const software = [known?.client_software_name, known?.client_software_version].filter(Boolean).join(" ");
   const rows = [
-    ["member id", bdi(memberId)],
-    ["client id", bdi(known?.client_id)],
-    ["host", bdi(known?.client_host)],
-    ["instance id", bdi(known?.group_instance_id)],
-    ["software", bdi(software)],
-    ["topics", topics.length ? [bdi(topics.slice(0, 20).join(", ")), topics.length > 20 ? ` and ${count(topics.length - 20)} more` : ""] : ""],
+    ["member id", memberId],
+    ["client id", known?.client_id],
+    ["host", known?.client_host],
+    ["instance id", known?.group_instance_id],
+    ["software", software],
+    ["topics", topics.slice(0, 20).join(", ") + (topics.length > 20 ? ` and ${count(topics.length - 20)} more` : "")],
     ["session timeout", duration(member.now?.session_timeout_ms)],
     ["last joined", dateTime(member.now?.joined_ms)],
   ];
-  return el("dl", { class: "facts" }, rows.filter(([, value]) => value !== "").map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
+  return el("dl", { class: "facts" }, rows.filter(([, value]) => value).map(([name, value]) => [el("dt", {}, name), el("dd", {}, bdi(value))]));
 }
 
 function generations(groupId, list) {

@@ -55,6 +55,7 @@ const card = (value, words) => el("div", { class: "card" }, el("b", {}, value), 
 
 function nothingYet(progress) {
   if (!progress.is_live) return el("p", { class: "quiet" }, "The events are being read. Groups appear here as soon as one is found.");
+  if (!progress.has_events) return el("p", { class: "quiet" }, "The server has no groups.");
   return el("p", { class: "quiet" }, "The audit topic holds no events. Let a consumer join a group, and it appears here within a second.");
 }
 
