@@ -56,7 +56,7 @@ export const lagFacts = ({ lag, lag_ms: ageMs }) => [
 const more = (shown, total) => (total > shown ? ` (the ${count(shown)} with the most, of ${count(total)})` : "");
 
 function trend(points) {
-  if (!points.length) return "No sample yet.";
+  if (!points.length) return "No lag is known.";
   const known = points.filter((point) => point[1] !== null);
   if (known.length < 2) return "One sample so far.";
   const [first, last] = [known[0], known.at(-1)];

@@ -15,7 +15,7 @@ export async function memberPage(groupId, memberId) {
   show(
     el("p", {}, el("a", { href: groupLink(groupId) }, "← ", bdi(groupId))),
     el("h1", {}, bdi(known?.name ?? memberId)),
-    isInGroup ? null : el("p", { class: "warn" }, "Not in the group any more."),
+    isInGroup ? el("p", {}, `In the group, with ${count(member.lag?.partitions_owned ?? member.now.partitions)} partitions.`) : el("p", { class: "warn" }, "Not in the group any more."),
     member.lag ? el("div", { class: "cards" },
       lagCards,
       fact(count(member.lag.partitions_owned), "partitions"),
