@@ -34,7 +34,7 @@ export async function overviewPage(parameters) {
       card(count(overview.groups), "groups"),
       card(count(overview.members), "members"),
       STATES.filter((name) => overview.states[name]).map((name) => card(count(overview.states[name]), el("a", { href: at({ state: name }), class: stateClass(name) }, name))),
-      card(count(overview.findings_total), "findings")),
+      overview.progress.has_events ? card(count(overview.findings_total), "findings") : null),
     overview.storms.length ? el("section", { id: "storms" }, el("h2", {}, `Storms, last day (${count(overview.storms_total)})`), storms(overview.storms)) : null,
     overview.findings.length ? el("section", {}, el("h2", {}, `Findings (${count(overview.findings_total)})`), findings(overview.findings.slice(0, 6), true)) : null,
     el("section", {},
@@ -42,7 +42,7 @@ export async function overviewPage(parameters) {
       el("div", { class: "bar" },
         el("label", {}, "State ", choose(["", ...STATES], state, (value) => { location.hash = at({ state: value }); }, "any")),
         el("label", {}, "Sort by ", choose(["lag", "age", "latest", "rebalances", "findings", "members", "group", "state"], sort, (value) => { location.hash = at({ sort: value }); }))),
-      list(groups.groups),
+      list(groups.groups, overview.progress.has_events),
       pages(groups.total, offset, at)),
     overview.progress.has_events ? el("div", { class: "columns" },
       el("section", {}, el("h2", {}, "Rebalances per hour, last day"), chart),
@@ -79,7 +79,7 @@ function storms(found) {
   ], found);
 }
 
-function list(rows) {
+function list(rows, hasEvents) {
   if (!rows.length) return el("p", { class: "quiet" }, "No group matches.");
   const at = now();
   return table([
@@ -88,13 +88,18 @@ function list(rows) {
     { head: "age", number: true, cell: (row) => age(row.lag_ms) },
     { head: "state", cell: (row) => el("span", { class: `state ${stateClass(row.state)}` }, row.state) },
     { head: "members", number: true, cell: (row) => count(row.members) },
-    { head: "generation", number: true, cell: (row) => count(row.generation_id) },
-    { head: "rebalances, last hour", number: true, cell: (row) => count(row.rebalances_last_hour) },
-    { head: "last rebalance", cell: (row) => el("span", { title: dateTime(row.last_rebalance_ms) }, ago(row.last_rebalance_ms, at)) },
-    { head: "because", cell: (row) => (row.last_cause ? causeWords(row.last_cause) : "") },
-    { head: "findings", number: true, cell: (row) => (row.findings ? el("b", { class: "warn" }, count(row.findings)) : "") },
+    ...(hasEvents ? past(at) : []),
   ], rows);
 }
+
+// What the audit topic tells of the groups in the list.
+const past = (at) => [
+  { head: "generation", number: true, cell: (row) => count(row.generation_id) },
+  { head: "rebalances, last hour", number: true, cell: (row) => count(row.rebalances_last_hour) },
+  { head: "last rebalance", cell: (row) => el("span", { title: dateTime(row.last_rebalance_ms) }, ago(row.last_rebalance_ms, at)) },
+  { head: "because", cell: (row) => (row.last_cause ? causeWords(row.last_cause) : "") },
+  { head: "findings", number: true, cell: (row) => (row.findings ? el("b", { class: "warn" }, count(row.findings)) : "") },
+];
 
 function choose(values, chosen, onChange, none) {
   return el("select", { id: `choose-${none || "sort"}`, onchange: (event) => onChange(event.target.value) },
