@@ -23,7 +23,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test compare-requests conformance-kafka crash eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools simulate streams mutate nightly lint format docs hostile bench bench-assignors bench-broker bench-cleaner bench-consumer-offsets bench-coordinator bench-dashboard bench-load bench-partitions bench-pipeline bench-testkit bench-timers bench-wire lock testing-examples clean java python
+.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test compare-requests conformance-kafka crash eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools simulate streams mutate nightly lint format docs hostile bench bench-assignors bench-broker bench-cleaner bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-partitions bench-pipeline bench-testkit bench-timers bench-wire lock testing-examples clean java python
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -167,6 +167,9 @@ kafka-tools: build java ## Kafka's own command line tools against a server, writ
 
 bench-broker: build-tests ## producing, fetching and transactions, beside Apache Kafka (Java and Maven)
 	@$(BIN)/python tests/bench/bench_broker.py
+
+bench-instructions: build-tests ## instructions per request, of this folder or of CHECKOUTS that are built (valgrind)
+	@$(BIN)/python tests/bench/bench_instructions.py $(CHECKOUTS)
 
 bench-load: build-tests ## the start on RECORDS (10000000) committed offsets, beside Apache Kafka on the same segments (Java and Maven)
 	@$(BIN)/python tests/bench/bench_load.py

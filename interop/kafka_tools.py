@@ -23,6 +23,7 @@ PAGE: Final = ROOT / "docs" / "kafka-tools.md"
 TOOL_SECONDS: Final = 90
 LINES_SHOWN: Final = 12
 CHARACTERS_SHOWN: Final = 160
+LOG_DIRS: Final = ("data", "data-2")
 SERVER: Final = "SERVER"
 """Stands for the address of the server in arguments and in what is shown."""
 CONFIGS: Final = "kafka.admin.ConfigCommand"
@@ -46,7 +47,11 @@ def commands(scratch: Path) -> list[Tool]:
     records = scratch / "delete-records.json"
     records.write_text(json.dumps({"version": 1, "partitions": [{"topic": "tool", "partition": 0, "offset": 10}]}))
     plan = scratch / "reassign.json"
-    plan.write_text(json.dumps({"version": 1, "partitions": [{"topic": "tool", "partition": 0, "replicas": [1]}]}))
+    moved = [
+        {"topic": "tool", "partition": index, "replicas": [1], "log_dirs": [str(scratch / LOG_DIRS[1])]}
+        for index in (0, 1)
+    ]
+    plan.write_text(json.dumps({"version": 1, "partitions": moved}))
     at, by = f"--bootstrap-server {SERVER}", f"--bootstrap-server {SERVER} --topic tool"
     load = f"--topic tool --record-size 200 --throughput -1 --command-property bootstrap.servers={SERVER}"
     topics, configs, transactions = f"{TOOLS}.TopicCommand", CONFIGS, f"{TOOLS}.TransactionsCommand"
@@ -206,7 +211,13 @@ def commands(scratch: Path) -> list[Tool]:
             "kafka-reassign-partitions",
             reassign,
             f"{at} --reassignment-json-file {plan} --execute",
-            "Successfully started",
+            r"Successfully started moving log directory to \S+/data-2 for replica tool-0",
+        ),
+        Tool(
+            "kafka-reassign-partitions",
+            reassign,
+            f"{at} --reassignment-json-file {plan} --verify",
+            r"Reassignment of replica tool-1-1 completed successfully",
         ),
         Tool("kafka-reassign-partitions", reassign, f"{at} --list", "No partition reassignments found"),
         Tool("kafka-cluster", cluster, f"cluster-id {at}", "Cluster ID: "),
@@ -274,7 +285,7 @@ def main() -> int:
     results = []
     with tempfile.TemporaryDirectory(prefix="kafka-tools-") as name:
         scratch = Path(name)
-        with RunningServer(scratch, QUICK_GROUPS) as server:
+        with RunningServer(scratch, QUICK_GROUPS, log_dirs=LOG_DIRS) as server:
             for tool in commands(scratch):
                 printed = run(tool, server.bootstrap)
                 works = re.search(tool.expected, printed) is not None

@@ -35,6 +35,12 @@ APPLYING: Final = {
 NOT_A_GROUP: Final = {
     "coordinator/audit/projections.py": {"state.members.pop"},  # what the audit knows of the group
     "coordinator/core/joining.py": {"response.protocol_name"},  # a message
+    "coordinator/core/leaving.pyx": {  # messages
+        "answer.group_instance_id",
+        "answer.member_id",
+        "identity.member_id",
+    },
+    "coordinator/server/request_context.py": {"connection.client_connection"},  # a connection
     "coordinator/runtime/sessions.pyx": {
         "group.generation_id",
         "group.group_id",

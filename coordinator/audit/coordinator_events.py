@@ -4,17 +4,21 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from coordinator.audit.schema import CoordinatorEvent, Record, encode_event
+from coordinator.audit.schema import CoordinatorEvent, CoordinatorPaused, Record, encode_event
 
 
 def coordinator_record(event: CoordinatorEvent, now_ms: int) -> Record:
-    """Key, value and headers of the record. The event happens now, whatever its `time_ms` is."""
+    """Key, value and headers of the record. The event happens now, whatever its `time_ms` is.
+
+    The same event in several partitions has the same id.
+    """
     event = msgspec.structs.replace(event, time_ms=now_ms)
     kind = str(event.__struct_config__.tag)
+    number = f"/{event.from_ms}" if isinstance(event, CoordinatorPaused) else ""
     time = datetime.fromtimestamp(now_ms / 1000, UTC).isoformat(timespec="milliseconds")
     headers = (
         ("ce_specversion", b"1.0"),
-        ("ce_id", f"nodes/{event.node_id}/{event.coordinator_epoch}/{kind}".encode()),
+        ("ce_id", f"nodes/{event.node_id}/{event.coordinator_epoch}/{kind}{number}".encode()),
         ("ce_type", kind.encode()),
         ("ce_source", f"/kafka-group-coordinator/nodes/{event.node_id}".encode()),
         ("ce_time", time.encode()),

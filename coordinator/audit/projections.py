@@ -112,6 +112,9 @@ def _removed(
         "last_joined_ms": member.joined_ms,
         "last_committed_ms": member.committed_ms,
         "requested_by": event.requested_by,
+        "connection_open": event.connection_open,
+        "connection_closed_ms": event.connection_closed_ms,
+        "coordinator_paused_ms": event.coordinator_paused_ms,
     }
 
 

@@ -14,8 +14,8 @@ subscription has more than `TOPICS_NAMED_MAX` topics, or an assignment exceeds `
 event names none of them and gives their number in `unnamed_topics` or `unnamed_partitions`. Both are 0 if everything is
 named.
 
-The events about a coordinator itself (`CoordinatorEvent`) have no group: their key is null, and they are in partition
-0.
+The events about a coordinator itself (`CoordinatorEvent`) have no group: their key is null. They are in partition 0,
+and in each other partition that has groups then, so that who reads the partition of a group learns of them in order.
 
 Fields are added but never removed. A change of meaning increases `SCHEMA_VERSION`. A field that was added later has a
 default, which is its value in older events.
@@ -189,6 +189,13 @@ class MemberRemoved(AuditEvent, frozen=True, kw_only=True, tag="member.removed")
     said of a member that did not go by itself; `last_joined_ms` that of its last JoinGroup, `last_committed_ms` that of
     its last accepted OffsetCommit. They are null if the coordinator does not know them, as after a load.
     `requested_by` is the client that removed it, if that was another one: an administrator.
+
+    `connection_open` is about the connection by which its last JoinGroup or SyncGroup came, and said of a member that
+    did not go by itself. False: its client's side closed it, which the coordinator saw at `connection_closed_ms`, and
+    the member was not heard over another one since. True: it was open when the member was removed. Null: nothing is
+    known of it, as after a load, or if the coordinator itself closed it.
+
+    `coordinator_paused_ms` is for how long, since `last_heard_ms`, the coordinator itself stood still and heard nobody.
     """
 
     member: MemberRef
@@ -199,6 +206,9 @@ class MemberRemoved(AuditEvent, frozen=True, kw_only=True, tag="member.removed")
     last_joined_ms: int | None = None
     last_committed_ms: int | None = None
     requested_by: Requester | None = None
+    connection_open: bool | None = None
+    connection_closed_ms: int | None = None
+    coordinator_paused_ms: int | None = None
 
 
 class StaticMemberReplaced(AuditEvent, frozen=True, kw_only=True, tag="static_member.replaced"):
@@ -521,7 +531,19 @@ class CoordinatorStopped(CoordinatorEvent, frozen=True, kw_only=True, tag="coord
     clean: bool = True
 
 
-AnyCoordinatorEvent = CoordinatorStarted | CoordinatorStopped
+class CoordinatorPaused(CoordinatorEvent, frozen=True, kw_only=True, tag="coordinator.paused"):
+    """The coordinator stood still for a second or longer, from `from_ms` to `until_ms` (wall clock), and heard nobody.
+
+    `pause_kind`: `suspended`, the process did not run (SIGSTOP, a machine that sleeps); `without_cpu`, it was ready to
+    run and had no processor; `blocked`, it computed, or waited in a call.
+    """
+
+    from_ms: int
+    until_ms: int
+    pause_kind: str
+
+
+AnyCoordinatorEvent = CoordinatorStarted | CoordinatorStopped | CoordinatorPaused
 
 NEVER_VOID: Final[frozenset[type[AuditEvent]]] = frozenset(
     {GroupSnapshot, OffsetsCommitted, OffsetsExpired, OffsetsDeleted, OffsetsReset, RequestRejected}

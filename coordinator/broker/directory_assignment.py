@@ -4,7 +4,7 @@ As long as a server has only ever had one directory, nothing is stored. See docs
 """
 
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from heapq import heapify, heapreplace
 from itertools import chain
 from pathlib import Path
@@ -73,6 +73,25 @@ class DirectoryAssignment:
         pairs = zip(topics, settled, strict=True)
         moved = {topic.name: ids for topic, ids in pairs if ids != list(topic.directories)}
         self._store.assign_directories(moved, known, now_ms)
+
+    def assign(self, moved: Mapping[tuple[str, int], str], now_ms: int, done: Callable[[], None]) -> None:
+        """Store that partitions belong to other directories: (topic, partition) → id. Deleted ones are left out.
+
+        `done` is called when that is on stable storage.
+
+        Raises:
+            LogAppendError: the change cannot be stored; of several topics, only some may have changed.
+        """
+        topics = self._store.latest_image.topics
+        by_topic: dict[str, list[str]] = {}
+        for (name, partition), directory_id in moved.items():
+            topic = topics.get(name)
+            if topic is not None and partition < topic.partitions:
+                ids = by_topic.setdefault(name, [topic.directory_id(each) for each in range(topic.partitions)])
+                ids[partition] = directory_id
+        changed = {name: ids for name, ids in by_topic.items() if ids != list(topics[name].directories)}
+        self._store.assign_directories(changed, self._store.latest_image.log_directories, now_ms)
+        self._store.when_committed(done)
 
     def _found(self, topic: Topic) -> list[str]:
         """The ids of the directories in which the partitions are, or belong if they are not on disk; empty: none."""

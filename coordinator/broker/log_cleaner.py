@@ -36,9 +36,9 @@ from coordinator.log.compaction.cleaner import (
     UncleanableLog,
     clean,
 )
-from coordinator.log.directories import SplitCheckpoint
 from coordinator.log.files import FileSystem
 from coordinator.log.partition_log import PartitionLog
+from coordinator.log.split_checkpoint import SplitCheckpoint
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage, Topic
 
@@ -139,6 +139,10 @@ class LogCleaner:
                     self._go_on(Place.LOOP)
             case CleanTurnKey():
                 self._go_on(Place.LOOP)
+
+    def is_cleaning(self, log: PartitionLog) -> bool:
+        """Whether files of a log are being written."""
+        return self._current is log
 
     def stop_thread(self) -> None:
         """Take no more work; return when the thread has ended. May be called in another thread than the loop."""

@@ -117,6 +117,10 @@ class LogFlusher:
         """Who waits for the next group commit."""
         self._committing: list[Durable] | None = None
         """Who waits for the group commit that is under way; None if there is none."""
+        self._suspensions: dict[PartitionLog, Callable[[], None]] = {}
+        """Logs that nobody else may flush, and who is called when no flush is under way."""
+        self._suspended: set[PartitionLog] = set()
+        """Those of them of which no flush is under way."""
         if self.is_durable_only:
             notifier.defer = self.appended
 
@@ -180,15 +184,59 @@ class LogFlusher:
         if problem is not None:
             flush.let_go()
             del self._flushing[log]
+            self._suspensions.pop(log, None)
             failure = _flush_error(problem)
             # Without threads this is called in the middle of an append.
             if not self.disk_error(failure, log.folder):
                 self._on_failure(failure)
             return
         log.finish_flush(flush)
+        self._flush_again(log)
+
+    # ----------------------------------------------------------------------------------------------------- suspension
+
+    def suspend(self, log: PartitionLog, ready: Callable[[], None]) -> None:
+        """Begin no flush of a log until `resume`. `ready` is called when none is under way; perhaps at once.
+
+        With `log.flush.policy=always` no group commit begins meanwhile, so this is for the time of one fsync. What
+        was appended before is committed first.
+        """
+        assert log not in self._suspensions, log.name
+        self._suspensions[log] = ready
+        if not self._dirty:
+            self._suspend_waiting()
+
+    def is_suspended(self, log: PartitionLog) -> bool:
+        """Whether a log is not flushed, or will soon not be."""
+        return log in self._suspensions
+
+    def resume(self, log: PartitionLog) -> None:
+        """End the suspension of a log, also one that has not begun; what was to be flushed meanwhile is."""
+        self._suspensions.pop(log, None)
+        if log in self._suspended:
+            self._suspended.discard(log)
+            self._flush_again(log)
+            if self._dirty:
+                self._scheduler.request_iteration()
+
+    def _suspend_waiting(self) -> None:
+        """Tell those who wait for it that no flush of their log is under way."""
+        if self._committing is not None:
+            return
+        waiting = [log for log in self._suspensions if log not in self._suspended and log not in self._flushing]
+        for log in waiting:
+            self._suspended.add(log)
+            self._flushing[log] = []
+        for log in waiting:
+            self._suspensions[log]()
+
+    def _flush_again(self, log: PartitionLog) -> None:
+        """The flush of a log has ended, or its suspension: begin the one that was wanted meanwhile."""
         wanted = self._flushing.pop(log)
         if wanted and not log.is_closed:
             self._flush(log, only_rolled=all(wanted))
+        if log in self._suspensions and log not in self._flushing:
+            self._suspend_waiting()
 
     # ------------------------------------------------------------------------------------------------ group commit
 
@@ -212,7 +260,7 @@ class LogFlusher:
 
         What is appended meanwhile belongs to the next one.
         """
-        if not self._dirty or self._committing is not None:
+        if not self._dirty or self._committing is not None or self._suspended:
             return
         logs, self._dirty = list(self._dirty), {}
         self._committing, self._waiting = self._waiting, []
@@ -235,6 +283,7 @@ class LogFlusher:
         durable, self._committing = self._committing or [], None
         for each in durable:
             each(None)
+        self._suspend_waiting()
         if self._dirty:
             self._scheduler.request_iteration()
 

@@ -65,6 +65,8 @@ class Partitions:
         self._removal_listeners: list[Callable[[PartitionLog], None]] = []
         self.on_open: Callable[[PartitionLog], None] = lambda log: None
         """Is called with each log that was opened; may raise LogFlushError."""
+        self.on_delete: Callable[[Topic], None] = lambda topic: None
+        """Is called with each topic that was deleted, before its logs are."""
         self.on_disk_error: Callable[[Exception, Path | None, bool], bool] = lambda problem, path, is_read: False
         """DirectoryFailures.report."""
 
@@ -142,9 +144,13 @@ class Partitions:
     def take_offline(self, directory: LogDirectory) -> None:
         """Forget the logs of a log directory that has failed. Nobody leads their partitions any more."""
         for log in self._directories.take_offline(directory):
-            if self._logs.pop((log.topic, log.partition), None) is not None:
-                for listener in self._removal_listeners:
-                    listener(log)
+            self.forget(log)
+
+    def forget(self, log: PartitionLog) -> None:
+        """A log was closed, and cannot be opened again before the next start."""
+        if self._logs.pop((log.topic, log.partition), None) is not None:
+            for listener in self._removal_listeners:
+                listener(log)
 
     def get(self, topic: str, partition: int) -> PartitionLog:
         """The log of a partition that is known to exist, whichever node leads it."""
@@ -235,6 +241,7 @@ class Partitions:
 
     def delete_logs(self, topic: Topic) -> None:
         """Close and delete the logs of a topic that has been deleted from the metadata, in slices."""
+        self.on_delete(topic)
         self._log_configs.pop(topic.name, None)
         deletion = self._deleting.setdefault(topic.name, Deletion({}, []))
         for partition in range(topic.partitions):

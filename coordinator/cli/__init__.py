@@ -1,7 +1,7 @@
 """The command `coordinator`. The module of a verb is imported only when it is used, so that the server starts fast."""
 
 from importlib import import_module
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -19,8 +19,46 @@ VERBS: Final = {
 }
 
 
+EXTRAS: Final = {
+    "pyspark": "spark",
+    "delta": "spark",
+    "py4j": "spark",
+    "deltalake": "tables",
+    "pyarrow": "tables",
+    "rich": "tables",
+    "kafka": "kafka-python",
+    "prometheus_client": "admin",
+    "starlette": "admin",
+    "uvicorn": "admin",
+}
+"""Top-level module → the extra of this package that installs it (pyproject.toml)."""
+OF_COMMANDS: Final = {("dashboard",): "dashboard", ("demo",): "demo", ("pipeline", "run"): "spark"}
+"""Command → the extra for all that it needs, where that is more than the module that is missing."""
+ARGUMENTS: Final = "coordinator.arguments"
+
+
 class Verbs(click.Group):
-    """A click group whose commands are modules of this package."""
+    """A click group whose commands are modules of this package. A package that is missing is one line."""
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        context.meta[ARGUMENTS] = args
+        return super().resolve_command(context, args)
+
+    def invoke(self, context: click.Context) -> Any:
+        try:
+            return super().invoke(context)
+        except ModuleNotFoundError as missing:
+            module = (missing.name or "").partition(".")[0]
+            if module not in EXTRAS:
+                raise
+            verb, *rest = context.meta[ARGUMENTS]
+            extra = OF_COMMANDS.get((verb,)) or OF_COMMANDS.get((verb, *rest[:1])) or EXTRAS[module]
+            raise click.ClickException(
+                f"`coordinator {verb}` needs the package {module}: install kafka-group-coordinator with the extra"
+                f" {extra}, as in pip install '.[{extra}]'"
+            ) from None
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(VERBS)

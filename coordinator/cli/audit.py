@@ -2,6 +2,7 @@
 
 import json
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -59,16 +60,26 @@ def tail(
     at = clock(utc)
     with one_line_errors():
         if tables is not None:
-            for record in Source(bootstrap, tables).tail(count, group_id):
-                click.echo(_line(record, at, as_json))
+            from_tables = list(Source(bootstrap, tables).tail(count, group_id))
+            for record in from_tables:
+                _print(record, at, as_json)
+            _require_events(from_tables, count, group_id)
             return
         with AuditTopic(bootstrap) as topic:
             records, position = topic.tail(count, group_id)
             for record in records:
-                click.echo(_line(record, at, as_json))
+                _print(record, at, as_json)
+            if not follow:
+                _require_events(records, count, group_id)
             key = None if group_id is None else group_id.encode()
             for record in topic.follow(position, lambda each: key is None or each == key) if follow else ():
-                click.echo(_line(record, at, as_json))
+                _print(record, at, as_json)
+
+
+def _require_events(found: Sequence[AuditRecord], count: int, group_id: str | None) -> None:
+    """Raise ClickException if a group was asked for and has no event."""
+    if group_id is not None and count and not found:
+        raise click.ClickException(f"there is no event of a group {plain(group_id)}: `coordinator groups list` has all")
 
 
 @command.command
@@ -92,6 +103,12 @@ def verify(bootstrap: str) -> None:
     if not chained:
         raise click.ClickException("no event has a hash: the server runs without audit.chain=true")
     click.echo(f"{chained} events are as they were written; {unchained} from before the first hash are not covered")
+
+
+def _print(record: AuditRecord, at: Clock, as_json: bool) -> None:
+    """Partition 0 has all events about the coordinator; the others repeat them for readers of one group."""
+    if record.record[0] is not None or record.partition == 0:
+        click.echo(_line(record, at, as_json))
 
 
 def _line(record: AuditRecord, at: Clock, as_json: bool) -> str:

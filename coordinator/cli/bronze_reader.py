@@ -12,8 +12,10 @@ from coordinator.pipeline.source_marker import CONSUMER_OFFSETS, source_of
 BRONZE: Final = "bronze"
 
 
-def bronze_records(tables: Path, group_id: str | None) -> Iterator[AuditRecord]:
+def bronze_records(tables: Path, group_id: str | None, *, with_coordinator: bool = False) -> Iterator[AuditRecord]:
     """The records of one group, or of all, by partition and offset.
+
+    `with_coordinator`: of one group, with the events about the coordinator itself in the group's partition.
 
     Raises:
         ClickException: `deltalake` is not installed, there is no such table, or its records are no events.
@@ -31,6 +33,8 @@ def bronze_records(tables: Path, group_id: str | None) -> Iterator[AuditRecord]:
     if not path.is_dir():
         raise click.ClickException(f"there is no table {path}")
     only = f"WHERE key = X'{group_id.encode().hex()}'" if group_id is not None else ""
+    if only and with_coordinator:
+        only += f' OR (key IS NULL AND "partition" IN (SELECT "partition" FROM bronze {only}))'
     query = f'SELECT "partition", "offset", key, value FROM bronze {only} ORDER BY "partition", "offset"'
     try:
         batches: Any = QueryBuilder().register(BRONZE, DeltaTable(path)).execute(query)

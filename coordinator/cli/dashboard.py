@@ -41,10 +41,8 @@ def command(
     Everyone who can reach the address can read all events; there is no login. So listen on other addresses than
     loopback only in a network that you trust.
     """
-    try:
-        import uvicorn  # noqa: F401
-    except ModuleNotFoundError as missing:
-        raise click.ClickException("the page needs: pip install 'kafka-group-coordinator[dashboard]'") from missing
+    import uvicorn  # noqa: F401  # what is missing is told before anything else
+
     if bootstrap is None and tables is None:
         raise click.ClickException("name a server (--bootstrap HOST:PORT), tables (--tables DIR), or both")
     if tables is not None and not (tables / BRONZE).is_dir():

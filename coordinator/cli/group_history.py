@@ -1,5 +1,6 @@
 """`coordinator groups history` and `diff`: the generations of a group, and what changed between two of them."""
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -22,6 +23,7 @@ from coordinator.cli.what_if_report import runs
 from coordinator.cli.why import generations_lines, summary
 from coordinator.explain.difference import Difference, compare
 from coordinator.explain.history import GroupHistory
+from coordinator.explain.notes import Note, notes
 from coordinator.explain.words import Names, counted, plain
 
 
@@ -31,38 +33,30 @@ from coordinator.explain.words import Names, counted, plain
 @UTC_OPTION
 @JSON_OPTION
 def history_command(group_id: str, bootstrap: str, tables: Path | None, utc: bool, as_json: bool) -> None:
-    """Print all generations of a group that are known, the newest last."""
+    """Print all generations of a group that are known, with what happened beside them, the newest last."""
     with one_line_errors():
         history, _ = Source(bootstrap, tables).history(group_id)
         if as_json:
             print_json([summary(history, each) for each in history.generations])
             return
-        for line in generations_lines(history, list(history.generations), clock(utc)):
-            click.echo(line)
-        for line in _notes(history, clock(utc)):
+        for line in _in_order(history, clock(utc)):
             click.echo(line)
 
 
-def _notes(history: GroupHistory, at: Clock) -> Iterator[str]:
-    """What happened beside the generations."""
-    notes: list[tuple[int, str]] = []
-    for reset in history.resets:
-        count = sum(map(len, reset.partitions.values())) + reset.unnamed_partitions
-        notes.append((reset.time_ms, f"{plain(reset.requested_by.client_id)} reset {counted(count, 'offset')}"))
-    for gone in history.deletions:
-        count = sum(map(len, gone.partitions.values())) + gone.unnamed_partitions
-        what = "expired" if type(gone).__name__ == "OffsetsExpired" else "deleted"
-        notes.append((gone.time_ms, f"{counted(count, 'committed offset')} {what}"))
-    for refused in history.rejected:
-        who = Names([refused.member]).full(refused.member)
-        times = counted(refused.count, "time")
-        notes.append((refused.time_ms, f"{refused.api} of {who} was rejected with {refused.error}, {times} so far"))
-    for loaded in history.loads:
-        notes.append((loaded.time_ms, "the coordinator loaded the group again"))
-    for removed in history.removals:
-        notes.append((removed.time_ms, f"the group was removed: {removed.cause.value.replace('_', ' ')}"))
-    for time_ms, text in sorted(notes):
-        yield paragraph(f"{at(time_ms)}  {text}", " " * 9, " " * 7)
+def _in_order(history: GroupHistory, at: Clock) -> Iterator[str]:
+    """The generations and what happened beside them."""
+    waiting = deque(notes(history))
+    for generation in history.generations:
+        started_ms = generation.started_ms
+        while waiting and started_ms is not None and waiting[0].time_ms < started_ms:
+            yield _note(waiting.popleft(), at)
+        yield from generations_lines(history, [generation], at)
+    for note in waiting:
+        yield _note(note, at)
+
+
+def _note(note: Note, at: Clock) -> str:
+    return paragraph(f"{at(note.time_ms)}  {note.text}", " " * 9, " " * 7)
 
 
 @click.command("diff")

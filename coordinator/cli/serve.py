@@ -118,7 +118,7 @@ async def _serve(config: Config, ready_file: ReadyFile, log_lines_dropped: Calla
         _tune_garbage_collection()
         admin = {} if node.admin is None else {"admin": node.admin}
         ready_file.write({"bootstrap": node.bootstrap, **admin})
-        watchdog = Watchdog()
+        watchdog = Watchdog(on_pause=node.stood_still)
         watchdog.start()
         stopping = asyncio.create_task(signals.requested.wait())
         await asyncio.wait((stopping, node.failure), return_when=asyncio.FIRST_COMPLETED)

@@ -30,10 +30,10 @@ class Source:
             ClientError: the server cannot be reached, or has no audit topic.
         """
         if self.tables is not None:
-            history = _folded(group_id, self._table_records(group_id))
+            history = _folded(group_id, self._table_records(group_id, with_coordinator=True))
             return history, history.last_ms or 0
         with AuditTopic(self.bootstrap) as topic:
-            return _folded(group_id, topic.group_events(group_id)), time.time_ns() // 1_000_000
+            return _folded(group_id, topic.events_about(group_id)), time.time_ns() // 1_000_000
 
     def tail(self, count: int, group_id: str | None) -> list[AuditRecord]:
         """The last records of the tables.
@@ -44,11 +44,11 @@ class Source:
         found = sorted(self._table_records(group_id), key=lambda each: (each.time_ms, each.partition, each.offset))
         return found[-count:] if count else []
 
-    def _table_records(self, group_id: str | None) -> Iterable[AuditRecord]:
+    def _table_records(self, group_id: str | None, *, with_coordinator: bool = False) -> Iterable[AuditRecord]:
         from coordinator.cli.bronze_reader import bronze_records
 
         assert self.tables is not None
-        return bronze_records(self.tables, group_id)
+        return bronze_records(self.tables, group_id, with_coordinator=with_coordinator)
 
 
 def _folded(group_id: str, records: Iterable[AuditRecord]) -> GroupHistory:
@@ -56,6 +56,8 @@ def _folded(group_id: str, records: Iterable[AuditRecord]) -> GroupHistory:
     for record in records:  # in the order of their offsets, which is that of `seq`
         if record.event is not None:
             history.apply(record.event)
+        elif (about := record.coordinator_event) is not None:
+            history.note_coordinator(about)
     if history.last_seq < 0:
         raise click.ClickException(f"there are no events of group {printable(group_id)}")
     return history

@@ -13,7 +13,7 @@ from _wire.errors import ErrorCode
 from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
 from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
-from coordinator.audit.schema import AuditEvent, Record, decode_event
+from coordinator.audit.schema import AuditEvent, CoordinatorEvent, Record, decode_coordinator_event, decode_event
 from coordinator.client.groups import raise_for_error
 from coordinator.client.wire import ClientError, WireConnection
 from coordinator.core.partitioning import partition_for
@@ -30,6 +30,9 @@ LATEST: Final = -1
 FETCH_BYTES: Final = 16 << 20
 PARTITION_BYTES: Final = 4 << 20
 FOLLOW_WAIT_MS: Final = 500
+
+NO_KEY: Final = b""
+"""What `wanted` is asked for a record without a key; and for one of the group without a name."""
 
 Headers = tuple[tuple[str, bytes | None], ...]
 
@@ -51,6 +54,17 @@ class AuditRecord:
     event: AuditEvent | None
     record: Record
     """Key, value and headers, as they are in the topic."""
+
+    @property
+    def coordinator_event(self) -> CoordinatorEvent | None:
+        """The event about a coordinator itself, if it is one of a known kind."""
+        if self.record[0] is not None:
+            return None
+        try:
+            event: CoordinatorEvent = decode_coordinator_event(self.value)
+            return event
+        except (msgspec.MsgspecError, ValueError):
+            return None
 
     @property
     def time_ms(self) -> int:
@@ -152,6 +166,14 @@ class AuditTopic:
         partition = self.partition_of(group_id)
         key = group_id.encode()
         yield from self.records(self.offsets([partition], EARLIEST), lambda found: found == key)
+
+    def events_about(self, group_id: str) -> Iterator[AuditRecord]:
+        """As `group_events`, with the events about the coordinator itself that the group's partition has."""
+        partition = self.partition_of(group_id)
+        key = group_id.encode()
+        for record in self.records(self.offsets([partition], EARLIEST), lambda found: found in (key, NO_KEY)):
+            if record.record[0] is None or record.group_id == group_id:
+                yield record
 
     def tail(self, count: int, group_id: str | None = None) -> tuple[list[AuditRecord], Offsets]:
         """The last records, of one group or of all, in order of time; and the offsets at which the topic goes on."""
@@ -266,7 +288,7 @@ def _parsed(partition: int, data: bytes, position: Offsets, wanted: Callable[[by
         for header in batch_headers(data):
             _, records = parse_batch(data, header.position)
             for record in records:
-                if record.offset >= start_at and wanted(record.key or b""):
+                if record.offset >= start_at and wanted(record.key or NO_KEY):
                     yield audit_record(partition, record.offset, record.key, record.value, record.headers)
             position[partition] = max(position[partition], header.next_offset)
     except CorruptBatch as problem:

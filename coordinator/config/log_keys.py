@@ -151,3 +151,11 @@ LOG_MESSAGE_TIMESTAMP_AFTER_MAX_MS = ConfigKey(
     0,
     INT64_MAX,
 )
+REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND = ConfigKey(
+    "replica.alter.log.dirs.io.max.bytes.per.second",
+    INT64_MAX,
+    "The maximum number of bytes a second that are copied when partitions are moved to other log directories "
+    "(AlterReplicaLogDirs), on average and of all moves together. By default there is no limit, as in Kafka.",
+    1,
+    INT64_MAX,
+)

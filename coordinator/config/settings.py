@@ -44,6 +44,8 @@ ALL_KEYS: Final[tuple[ConfigKey[Any], ...]] = tuple(
     value for module in KEY_MODULES for value in vars(module).values() if isinstance(value, ConfigKey)
 )
 _BY_NAME: Final = {key.name: key for key in ALL_KEYS}
+CLOSE: Final = 0.85
+"""How much of a name a key must have in common with it to be suggested beside others."""
 
 
 class Config:
@@ -53,8 +55,11 @@ class Config:
         """Parse settings given as text, by name; the others get their defaults.
 
         Raises:
-            ConfigError: a name is unknown (the message suggests the nearest one), or a value is not allowed.
+            ConfigError: names are unknown (the message has all of them), or a value is not allowed.
         """
+        unknown = [name for name in texts or {} if name not in _BY_NAME]
+        if len(unknown) > 1:
+            raise ConfigError(_all_unknown(unknown))
         self._values: dict[ConfigKey[Any], Any] = {key: key.default for key in ALL_KEYS}
         self._given: set[ConfigKey[Any]] = set()
         for name, text in (texts or {}).items():
@@ -106,6 +111,15 @@ class Config:
     def text(self, key: ConfigKey[Any]) -> str:
         """The value as in a properties file."""
         return key.format(self._values[key])
+
+
+def _all_unknown(names: list[str]) -> str:
+    """One line for all of them, as for the server.properties of a Kafka."""
+    told = []
+    for name in names:
+        near = difflib.get_close_matches(name, _BY_NAME, n=1, cutoff=CLOSE)
+        told.append(f"{name!r} (did you mean {near[0]!r}?)" if near else repr(name))
+    return f"unknown settings: {', '.join(told)}"
 
 
 def find_key(name: str) -> ConfigKey[Any]:

@@ -24,6 +24,23 @@ class Protocol(NamedTuple):
     metadata: bytes
 
 
+class ClientConnection:
+    """A connection by which a client asks about groups. It is part of no group: the server closes it.
+
+    Times are those of deadlines, in milliseconds.
+    """
+
+    __slots__ = ("closed_ms", "is_open")
+
+    def __init__(self) -> None:
+        self.is_open = True
+        self.closed_ms: int | None = None
+        """When it was seen that the client's side closed it; None: it is open, or the coordinator gave it up."""
+
+    def close(self, closed_ms: int | None) -> None:
+        self.is_open, self.closed_ms = False, closed_ms
+
+
 @dataclass(frozen=True, slots=True)
 class RebalanceReason:
     """Why a rebalance is necessary: the cause, the member behind it and the text that its client gave (KIP-800)."""
@@ -68,6 +85,11 @@ class Member:
     """When its last OffsetCommit was accepted."""
     replaced_by: Requester | None = field(default=None, compare=False)
     """The client behind a static member that was replaced: `client_id` and `client_host` stay those of the first."""
+
+    client_connection: ClientConnection | None = field(default=None, compare=False)
+    """By which its last JoinGroup or SyncGroup came; None if that is not known."""
+    answered_ms: int | None = field(default=None, compare=False)
+    """When a JoinGroup or SyncGroup that it waited with was last answered: that renews its session, too."""
 
     @property
     def client(self) -> Requester:

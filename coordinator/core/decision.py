@@ -7,9 +7,10 @@ from typing import Final, NamedTuple, Protocol
 from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits
 from coordinator.core.causes import Requester
-from coordinator.core.classic_group import ClassicGroup
+from coordinator.core.classic_group import ClassicGroup, ClientConnection
 from coordinator.core.committed_offsets import TransactionMarker
 from coordinator.core.events import Event
+from coordinator.core.pauses import NO_PAUSES, Pauses
 from coordinator.core.states import COMPLETING_REBALANCE, STABLE
 from coordinator.wall_time import ONE_CLOCK, WallTime
 
@@ -61,6 +62,8 @@ class Environment(NamedTuple):
     """(now in ms) → a producer id that was never used; None: there will be one in a moment."""
     wall: WallTime = ONE_CLOCK
     """What is stamped on records and events."""
+    pauses: Pauses = NO_PAUSES
+    """When the coordinator itself stood still."""
 
     def may_create_group(self, client_host: str) -> bool:
         return self.addresses is None or self.addresses.may_create_group(client_host)
@@ -74,7 +77,8 @@ class OperationContext:
     """Who asks for an operation, in which version, and when it is decided.
 
     `request_id` is the address of the reply; None if no reply is needed. `now_ms` is set when the operation is
-    taken from its queue: the time of deadlines, in milliseconds.
+    taken from its queue: the time of deadlines, in milliseconds. So is `wall_ms`, which is stamped on events,
+    offsets and groups: wall-clock milliseconds since the epoch.
     """
 
     request_id: int | None
@@ -83,11 +87,7 @@ class OperationContext:
     client_host: str
     environment: Environment
     now_ms: int
-
-    @property
-    def wall_ms(self) -> int:
-        """The time that is stamped on events, offsets and groups: wall-clock milliseconds since the epoch."""
-        return self.now_ms + self.environment.wall.step_ms
+    wall_ms: int
 
     @property
     def config(self) -> Config:
@@ -103,6 +103,11 @@ class OperationContext:
     @property
     def requester(self) -> Requester:
         return Requester(self.client_id, self.client_host)
+
+    @property
+    def client_connection(self) -> ClientConnection | None:
+        """The connection that the request came by; None if it came by none."""
+        return None
 
     @property
     def client_software_name(self) -> str:

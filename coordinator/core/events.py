@@ -8,12 +8,12 @@ Counterpart in Kafka: the records that `CoordinatorShard.replay` applies, plus e
 makes directly to its `ClassicGroup`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol as Interface
 
 from _wire.errors import ErrorCode
 from coordinator.core.causes import Cause, Requester
-from coordinator.core.classic_group import Member, Protocol, Rebalance, RebalanceReason
+from coordinator.core.classic_group import ClientConnection, Member, Protocol, Rebalance, RebalanceReason
 from coordinator.core.group import Group
 from coordinator.core.states import (
     COMPLETING_REBALANCE,
@@ -112,6 +112,7 @@ class MemberJoined:
     reason: str
     client_software_name: str = ""
     client_software_version: str = ""
+    client_connection: ClientConnection | None = field(default=None, compare=False)
 
     def apply(self, group: Group) -> None:
         classic = group.classic
@@ -130,6 +131,7 @@ class MemberJoined:
             client_software_name=self.client_software_name,
             client_software_version=self.client_software_version,
             joined_ms=self.at_ms,
+            client_connection=self.client_connection,
         )
         classic.add_member(member)
         if classic.rebalance is not None and classic.rebalance.from_empty:
@@ -155,6 +157,7 @@ class MemberRejoined:
     reason: str
     client_software_name: str = ""
     client_software_version: str = ""
+    client_connection: ClientConnection | None = field(default=None, compare=False)
 
     def apply(self, group: Group) -> None:
         classic = group.classic
@@ -164,6 +167,7 @@ class MemberRejoined:
         member.client_software_name = self.client_software_name
         member.client_software_version = self.client_software_version
         member.joined_ms = self.at_ms
+        member.client_connection = self.client_connection
         classic.update_protocols(member, self.protocols)
         classic.wait_for_join(member, self.request_id)
         classic.request_rebalance(self.cause, member, self.reason)
@@ -173,7 +177,9 @@ class MemberRejoined:
 class MemberRemoved:
     """A member was removed: it left, its session expired, it was too late or it was rejected.
 
-    `last_heard_ms` is known of a member that did not go by itself; `requested_by` only if another client removed it.
+    `last_heard_ms`, what is told of its connection, and for how long of its silence the coordinator itself stood still
+    are told of a member that did not go by itself, as far as they are known; `requested_by` only if another client
+    removed it.
     `found_no_room`: its JoinGroup was rejected because the group is full.
     """
 
@@ -183,6 +189,9 @@ class MemberRemoved:
     cause: Cause
     reason: str
     last_heard_ms: int | None = None
+    connection_open: bool | None = None
+    connection_closed_ms: int | None = None
+    coordinator_paused_ms: int | None = None
     requested_by: Requester | None = None
     found_no_room: bool = False
 
@@ -217,6 +226,7 @@ class StaticMemberReplaced:
     client_software_name: str = ""
     client_software_version: str = ""
     cause: Cause = Cause.STATIC_REPLACED
+    client_connection: ClientConnection | None = field(default=None, compare=False)
 
     def replacement(self, old: Member) -> Member:
         """The member that takes the place of `old`."""
@@ -234,6 +244,7 @@ class StaticMemberReplaced:
             client_software_name=self.client_software_name,
             client_software_version=self.client_software_version,
             joined_ms=self.at_ms,
+            client_connection=self.client_connection,
             replaced_by=Requester(self.client_id, self.client_host),
         )
 
@@ -268,6 +279,8 @@ class RebalanceStarted:
         assert classic.state in REBALANCES_FROM, (group.group_id, classic.state, self)
         if classic.state is COMPLETING_REBALANCE:
             for member in classic.members.values():
+                if member.awaiting_sync is not None:
+                    member.answered_ms = self.at_ms
                 member.assignment, member.awaiting_sync = b"", None
         classic.move_to(PREPARING_REBALANCE, self.at_ms)
         classic.rebalance_reason = None
@@ -322,7 +335,7 @@ class GenerationStarted:
         classic.pending_sync = set(classic.members)
         for member in classic.members.values():
             classic.wait_for_join(member, None)
-            member.is_new = False
+            member.is_new, member.answered_ms = False, self.at_ms
 
 
 @dataclass(slots=True, kw_only=True)
@@ -350,10 +363,12 @@ class MemberSynced:
     at_ms: int
     member_id: str
     request_id: int | None
+    client_connection: ClientConnection | None = field(default=None, compare=False)
 
     def apply(self, group: Group) -> None:
         classic = group.classic
-        classic.members[self.member_id].awaiting_sync = self.request_id
+        member = classic.members[self.member_id]
+        member.awaiting_sync, member.client_connection = self.request_id, self.client_connection
         classic.pending_sync.discard(self.member_id)
 
 
@@ -386,7 +401,8 @@ class GenerationStable:
         assert self.generation_id == classic.generation_id, (group.group_id, self)
         classic.move_to(STABLE, self.at_ms)
         for member in classic.members.values():
-            member.awaiting_sync = None
+            if member.awaiting_sync is not None:
+                member.awaiting_sync, member.answered_ms = None, self.at_ms
 
 
 @dataclass(slots=True, kw_only=True)
@@ -400,7 +416,8 @@ class AssignmentRejected:
     def apply(self, group: Group) -> None:
         classic = group.classic
         for member in classic.members.values():
-            member.awaiting_sync = None
+            if member.awaiting_sync is not None:
+                member.awaiting_sync, member.answered_ms = None, self.at_ms
         classic.request_rebalance(Cause.ASSIGNMENT_TOO_LARGE, classic.members[self.member_id], "")
 
 

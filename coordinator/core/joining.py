@@ -265,6 +265,7 @@ def _add(group: ClassicGroup, request: JoinGroupRequest, context: OperationConte
         reason=reason_of(request.reason),
         client_software_name=context.client_software_name,
         client_software_version=context.client_software_version,
+        client_connection=context.client_connection,
     )
     started = SessionStarted(
         member_id, request.group_instance_id, NEW_MEMBER_JOIN_TIMEOUT_MS, request.session_timeout_ms
@@ -298,6 +299,7 @@ def _rejoin(
         reason=reason_of(request.reason),
         client_software_name=context.client_software_name,
         client_software_version=context.client_software_version,
+        client_connection=context.client_connection,
     )
     return Decision((rejoined,))
 

@@ -12,6 +12,7 @@ from _wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, Me
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from coordinator.core.causes import Cause
 from coordinator.core.classic_group import NO_GENERATION, NO_MEMBER_ID, ClassicGroup, Member
+from coordinator.core.client_connection import connection_at_removal
 from coordinator.core.decision import (
     NOTHING,
     Decision,
@@ -81,16 +82,24 @@ def sync(group: Group | None, request: SyncGroupRequest, context: OperationConte
     if classic.state is STABLE:
         decision = replying(context, _assigned(classic, member.assignment))
         if request.member_id in classic.pending_sync:
-            decision.events = (_synced(classic, request, context.wall_ms, None),)
+            decision.events = (_synced(classic, request, context, None),)
         return decision
-    synced = _synced(classic, request, context.wall_ms, context.request_id)
+    synced = _synced(classic, request, context, context.request_id)
     if request.member_id != classic.leader:
         return Decision((synced,))
     return _assign(classic, synced, {each.member_id: each.assignment for each in request.assignments})
 
 
-def _synced(group: ClassicGroup, request: SyncGroupRequest, at_ms: int, request_id: int | None) -> MemberSynced:
-    return MemberSynced(group_id=group.group_id, at_ms=at_ms, member_id=request.member_id, request_id=request_id)
+def _synced(
+    group: ClassicGroup, request: SyncGroupRequest, context: OperationContext, request_id: int | None
+) -> MemberSynced:
+    return MemberSynced(
+        group_id=group.group_id,
+        at_ms=context.wall_ms,
+        member_id=request.member_id,
+        request_id=request_id,
+        client_connection=context.client_connection,
+    )
 
 
 def reject_assignment(group: Group | None, request: SyncGroupRequest, context: OperationContext) -> Decision:
@@ -288,14 +297,7 @@ def expire_session(group: Group | None, request: SessionExpired, context: Operat
     waits = member.awaiting_join is not None or member.awaiting_sync is not None
     if is_timeout and waits and not member.is_new:
         return NOTHING
-    removed = MemberRemoved(
-        group_id=group.group_id,
-        at_ms=context.wall_ms,
-        member_id=member_id,
-        cause=request.cause,
-        reason=request.reason,
-        last_heard_ms=last_heard_ms(group.group_id, member, context),
-    )
+    removed = removal(group.classic, member, request.cause, context, request.reason)
     return Decision((removed,), tuple(answers_to_removed(member)), ended)
 
 
@@ -306,6 +308,28 @@ def give_up_pending(group: Group | None, member_id: str, context: OperationConte
     cause = Cause.TOO_MANY_PENDING_MEMBERS
     removed = PendingMemberRemoved(group_id=group.group_id, at_ms=context.wall_ms, member_id=member_id, cause=cause)
     return Decision((removed,), sessions=(SessionEnded(member_id),))
+
+
+def removal(
+    group: ClassicGroup, member: Member, cause: Cause, context: OperationContext, reason: str = ""
+) -> MemberRemoved:
+    """The removal of a member that did not go by itself, with what is known of why it is silent."""
+    connection = connection_at_removal(group.group_id, member, context)
+    heard_ms, wall = last_heard_ms(group.group_id, member, context), context.environment.wall
+    paused_ms = None
+    if heard_ms is not None:
+        paused_ms = context.environment.pauses.within(heard_ms - wall.step_ms, context.now_ms)
+    return MemberRemoved(
+        group_id=group.group_id,
+        at_ms=context.wall_ms,
+        member_id=member.member_id,
+        cause=cause,
+        reason=reason,
+        last_heard_ms=heard_ms,
+        coordinator_paused_ms=paused_ms,
+        connection_open=connection.is_open,
+        connection_closed_ms=connection.closed_ms,
+    )
 
 
 def last_heard_ms(group_id: str, member: Member, context: OperationContext) -> int | None:

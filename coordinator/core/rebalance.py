@@ -28,11 +28,10 @@ from coordinator.core.events import (
     GenerationStarted,
     GroupEmptied,
     JoinPhaseExtended,
-    MemberRemoved,
     RebalanceStarted,
 )
 from coordinator.core.group import Group
-from coordinator.core.members import last_heard_ms
+from coordinator.core.members import removal
 from coordinator.core.states import COMPLETING_REBALANCE, EMPTY, STABLE
 
 JOIN_EXTENSION_MS_MIN: Final = 100
@@ -211,15 +210,5 @@ def select_protocol(members: Sequence[Member]) -> str:
 def _removals(group: ClassicGroup, member_ids: set[str], cause: Cause, context: OperationContext) -> Decision:
     """Remove members, in the order in which they joined."""
     ordered = [member for member_id, member in group.members.items() if member_id in member_ids]
-    removed = tuple(
-        MemberRemoved(
-            group_id=group.group_id,
-            at_ms=context.wall_ms,
-            member_id=member.member_id,
-            cause=cause,
-            reason="",
-            last_heard_ms=last_heard_ms(group.group_id, member, context),
-        )
-        for member in ordered
-    )
+    removed = tuple(removal(group, member, cause, context) for member in ordered)
     return Decision(removed, sessions=tuple(SessionEnded(member.member_id) for member in ordered))

@@ -31,6 +31,12 @@ COOPERATIVE_STICKY: Final = (
 )
 
 
+STATIC_FOR_GOOD: Final = (
+    "if the static member was shut down for good, remove it with Admin.removeMembersFromConsumerGroup: then its"
+    " partitions do not wait for its session timeout; if it was not, look at why its process ended"
+)
+
+
 def advice_for(context: Context) -> Iterator[str]:
     """One sentence per thing to try, the most useful first; none for a rebalance that was due and cheap."""
     generation = context.generation
@@ -54,6 +60,12 @@ def advice_for(context: Context) -> Iterator[str]:
     yield from _for_moves(context)
 
 
+PROCESS_ENDED: Final = (
+    "look at why the process of the silent member ended (its exit code, its log, the memory limit), or what closed its"
+    " connection; a longer session.timeout.ms would not help: only its partitions would wait longer"
+)
+
+
 def _is_first_since_load(generation: Generation) -> bool:
     """Whether the member that rejoined may have changed nothing."""
     found = generation.changes.resubscribed
@@ -61,12 +73,19 @@ def _is_first_since_load(generation: Generation) -> bool:
 
 
 def _for_removal(removal: Removal, context: Context) -> str | None:
+    if removal.is_unheard:
+        return "look at why the coordinator stood still (its log tells); members that it did not hear are not to blame"
+    if removal.cause is Cause.SESSION_EXPIRED and removal.may_be_closed:
+        return STATIC_FOR_GOOD
+    if removal.is_disconnected:
+        return PROCESS_ENDED
     match removal.cause:
         case Cause.SESSION_EXPIRED:
             timeout_ms = removal.session_timeout_ms
             above = f" above {duration(timeout_ms)}" if timeout_ms else ""
+            what = "pause" if removal.connection_open else "crash, pause"
             return (
-                "look at what stopped the silent member (crash, GC pause, network); if it pauses and comes back, raise"
+                f"look at what stopped the silent member ({what}, GC, network); if it pauses and comes back, raise"
                 f" session.timeout.ms{above}"
             )
         case Cause.REBALANCE_TIMEOUT:

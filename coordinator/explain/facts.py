@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Final, TypeVar
 
 from coordinator.audit.schema import MemberRef
-from coordinator.explain.generation import Generation, Outcome, Removal, Replacement
+from coordinator.explain.generation import Generation, Joining, Outcome, Removal, Replacement
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.words import host_of, plain
 
@@ -55,18 +55,18 @@ class Facts:
     @cached_property
     def visits(self) -> dict[Identity, list[Visit]]:
         """Identity → its removals in order; by an administrator or a rebalance timeout too."""
-        joins: dict[Identity, deque[int]] = defaultdict(deque)
+        joins: dict[Identity, deque[Joining]] = defaultdict(deque)
         for generation in self.history.generations:
             for joined in generation.changes.joined:
-                joins[identity(joined.member)].append(joined.at_ms)
+                joins[identity(joined.member)].append(joined)
         visits: dict[Identity, list[Visit]] = defaultdict(list)
         for generation in self.history.generations:
             for removal in generation.changes.removed:
                 waiting = joins[identity(removal.member)]
-                while waiting and waiting[0] < removal.at_ms:
+                while waiting and not removal.precedes(waiting[0]):
                     waiting.popleft()
-                is_back = waiting and waiting[0] - removal.at_ms <= RETURN_MS
-                back_ms = waiting.popleft() if is_back else None
+                is_back = waiting and waiting[0].at_ms - removal.at_ms <= RETURN_MS
+                back_ms = waiting.popleft().at_ms if is_back else None
                 visits[identity(removal.member)].append(Visit(removal, back_ms))
         return visits
 

@@ -11,7 +11,7 @@ from coordinator.audit.schema import MemberRef
 from coordinator.core.causes import Cause
 from coordinator.explain.advice import COOPERATIVE_STICKY, EAGER_ASSIGNORS, SLOW_REJOIN_MS, STATIC_MEMBERSHIP
 from coordinator.explain.clients import can_cooperate
-from coordinator.explain.facts import Facts, Identity, densest, identity, label
+from coordinator.explain.facts import Facts, Identity, Visit, densest, identity, label
 from coordinator.explain.generation import Generation, Outcome, Replacement
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.reasons import Leaving
@@ -25,6 +25,9 @@ FLAPS: Final = 3
 """How often a member comes and goes in `WINDOW_MS` until it flaps."""
 
 SILENCES: Final = 2
+CRASHES: Final = 2
+"""How often, in `WINDOW_MS`, a client is gone without leaving until that is a loop."""
+
 SLOW_REJOINS: Final = 3
 """In so many rebalances a member joins `SLOW_REJOIN_MS` later than all others until it is slow."""
 
@@ -42,6 +45,7 @@ COMMITS_AWAITED_MS: Final = 10 * 60_000
 
 class Kind(StrEnum):
     FLAPPING_MEMBER = "flapping_member"
+    CRASH_LOOP = "crash_loop"
     REBALANCE_STORM = "rebalance_storm"
     ROLLING_RESTART = "rolling_restart"
     SHORT_SESSION_TIMEOUT = "short_session_timeout"
@@ -92,6 +96,8 @@ def _flapping(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
         window = densest(came_back, WINDOW_MS, lambda each: each.removal.at_ms)
         if len(window) < FLAPS or len(window) < FLAPS * facts.most_at_once[who]:
             continue
+        if all(each.removal.is_disconnected for each in window):
+            continue  # a crash loop, which says more
         causes = {each.removal.cause.value.replace("_", " ") for each in window}
         first, last = window[0].removal.at_ms, window[-1].removal.at_ms
         yield Finding(
@@ -104,6 +110,33 @@ def _flapping(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
             last,
             label(who),
         )
+
+
+def _crash_loop(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
+    """A client that is gone without LeaveGroup, comes back under a new member id, and is gone again."""
+    for who, visits in facts.visits.items():
+        crashes = [each for each in visits if each.removal.is_disconnected]
+        window = densest(crashes, WINDOW_MS, lambda each: each.removal.gone_ms)
+        if len(window) < CRASHES * facts.most_at_once[who] or len(window) < CRASHES:
+            continue
+        first, last = window[0].removal.gone_ms, window[-1].removal.gone_ms
+        yield Finding(
+            Kind.CRASH_LOOP,
+            f"{label(who)} was gone without leaving the group {len(window)} times in {duration(last - first)}, and came"
+            " back under a new member id in between: each time its process ended, or its connection was closed",
+            _newest(_crash(each, clock) for each in window),
+            "look at why its process ends (its exit code, its log, the memory limit, a liveness probe), or what closes"
+            " its connection; a longer session.timeout.ms would not help",
+            first,
+            window[-1].removal.at_ms,
+            label(who),
+        )
+
+
+def _crash(visit: Visit, clock: Clock) -> str:
+    removal = visit.removal
+    back = "" if visit.back_ms is None else f"; back {duration(visit.back_ms - removal.gone_ms)} after that"
+    return f"{clock(removal.gone_ms)} its connection closed; removed {clock(removal.at_ms)}{back}"
 
 
 def _newest(evidence: Iterable[str]) -> tuple[str, ...]:
@@ -174,12 +207,17 @@ def _rolling_restart(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Findin
 
 
 def _short_session_timeout(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
-    """A member that is back at once after its session expired was alive: it paused."""
+    """A member that is back at once after its session expired on an open connection was alive: it paused.
+
+    Whether its connection was open is unknown in older events; it may have been restarted then.
+    """
     for who, visits in facts.visits.items():
         pauses = [
             each
             for each in visits
             if each.removal.cause is Cause.SESSION_EXPIRED
+            and not each.removal.is_disconnected
+            and not each.removal.is_unheard
             and each.back_ms is not None
             and each.removal.session_timeout_ms
         ]
@@ -190,16 +228,23 @@ def _short_session_timeout(facts: Facts, now_ms: int, clock: Clock) -> Iterator[
             silence + (each.back_ms or 0) - each.removal.at_ms for each, silence in zip(pauses, silences, strict=True)
         ]
         timeout_ms = min(each.removal.session_timeout_ms or 0 for each in pauses)
+        known = all(each.removal.connection_open for each in pauses)
+        does = "pauses" if known else "is silent"
+        unless_restarted = "" if known else "if it was not restarted, "
+        unknown = () if known else ("whether its connection stayed open is unknown: it may have been restarted",)
         yield Finding(
             Kind.SHORT_SESSION_TIMEOUT,
-            f"{label(who)} pauses longer than its session timeout of {duration(timeout_ms)}, and comes back",
-            tuple(
-                f"{clock(each.removal.at_ms)} removed, back {duration((each.back_ms or 0) - each.removal.at_ms)} later:"
-                f" silent for {duration(pause)}"
-                for each, pause in list(zip(pauses, pauses_ms, strict=True))[-5:]
+            f"{label(who)} {does} longer than its session timeout of {duration(timeout_ms)}, and comes back",
+            (
+                *(
+                    f"{clock(each.removal.at_ms)} removed, back {duration((each.back_ms or 0) - each.removal.at_ms)}"
+                    f" later: silent for {duration(pause)}"
+                    for each, pause in list(zip(pauses, pauses_ms, strict=True))[-5:]
+                ),
+                *unknown,
             ),
-            f"raise session.timeout.ms above {duration(max(pauses_ms))}, or shorten the pauses (garbage collection, CPU"
-            " limits)",
+            f"{unless_restarted}raise session.timeout.ms above {duration(max(pauses_ms))}, or shorten the pauses"
+            " (garbage collection, CPU limits)",
             pauses[0].removal.at_ms,
             pauses[-1].removal.at_ms,
             label(who),
@@ -334,6 +379,7 @@ def _taker(replacement: Replacement) -> Identity:
 
 _LOOKS: Final[tuple[Callable[[Facts, int, Clock], Iterator[Finding]], ...]] = (
     _flapping,
+    _crash_loop,
     _storm,
     _rolling_restart,
     _short_session_timeout,

@@ -52,12 +52,50 @@ class Removal:
     last_joined_ms: int | None = None
     last_committed_ms: int | None = None
     requested_by: Requester | None = None
+    connection_open: bool | None = None
+    """Whether its connection was open when it was removed; None: not known."""
+    connection_closed_ms: int | None = None
+    coordinator_paused_ms: int | None = None
+    """For how long of its silence the coordinator itself stood still."""
+
+    @property
+    def is_disconnected(self) -> bool:
+        """Whether its client's side closed the connection before it was removed for its silence."""
+        is_closed = self.connection_open is False and self.connection_closed_ms is not None
+        return is_closed and not self.is_unheard
+
+    @property
+    def is_unheard(self) -> bool:
+        """Whether its session ended because the coordinator stood still: no member may be blamed for that.
+
+        A session ends after its timeout, so a short pause in it changes nothing: a member sends several heartbeats in
+        that time (heartbeat.interval.ms), and what it sends during a pause is read after it. If it was silent for half
+        of its session timeout while the coordinator listened, it was silent.
+        """
+        if self.cause is not Cause.SESSION_EXPIRED or not self.coordinator_paused_ms or self.silent_ms is None:
+            return False
+        return 2 * (self.silent_ms - self.coordinator_paused_ms) < (self.session_timeout_ms or 0)
+
+    @property
+    def gone_ms(self) -> int:
+        """From when on its client may have come back as another member."""
+        closed_ms = self.connection_closed_ms if self.is_disconnected else None
+        return self.at_ms if closed_ms is None else min(closed_ms, self.at_ms)
+
+    def precedes(self, joined: "Joining") -> bool:
+        """Whether this member was gone when another one, which may be of the same client, joined."""
+        return joined.at_ms >= self.gone_ms and joined.member.member_id != self.member.member_id
 
     @property
     def stopped_ms(self) -> int:
         """When it consumed for the last time, as far as that is known."""
         is_silent = self.cause is not Cause.MEMBER_LEFT and self.last_heard_ms is not None
         return min(self.last_heard_ms or 0, self.at_ms) if is_silent else self.at_ms
+
+    @property
+    def may_be_closed(self) -> bool:
+        """Whether it may have been shut down in order: a static member sends no LeaveGroup then (KIP-345)."""
+        return self.member.group_instance_id is not None and not self.connection_open
 
     @property
     def silent_ms(self) -> int | None:

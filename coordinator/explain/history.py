@@ -61,6 +61,8 @@ class GroupHistory:
         self.doubles = 0
         self.gaps: deque[Gap] = deque(maxlen=NOTES_KEPT)
         self.loads: deque[schema.GroupLoaded] = deque(maxlen=NOTES_KEPT)
+        self.coordinator_events: deque[schema.CoordinatorEvent] = deque(maxlen=NOTES_KEPT)
+        """Starts, stops and pauses of the coordinator itself, if the reader of the events told of them."""
         self.removals: deque[schema.GroupRemoved] = deque(maxlen=NOTES_KEPT)
         self.resets: deque[schema.OffsetsReset] = deque(maxlen=NOTES_KEPT)
         self.deletions: deque[schema.OffsetsDeleted | schema.OffsetsExpired] = deque(maxlen=NOTES_KEPT)
@@ -95,6 +97,10 @@ class GroupHistory:
         self.last_seq, self.last_ms = event.seq, event.time_ms
         self.state, self.generation_id = event.state, event.generation_id
         return True
+
+    def note_coordinator(self, event: schema.CoordinatorEvent) -> None:
+        """Take an event about the coordinator itself, in its order among those of the group's partition."""
+        self.coordinator_events.append(event)
 
     def pass_over(self, seq: int, time_ms: int) -> None:
         """Take an event for applied that changes nothing that is asked of this history but the owners of partitions."""
@@ -229,6 +235,9 @@ class GroupHistory:
             event.last_joined_ms or (known.joined_ms if known else None),
             event.last_committed_ms,
             event.requested_by,
+            event.connection_open,
+            event.connection_closed_ms,
+            event.coordinator_paused_ms,
         )
         self.owners.gave_up(event.member.member_id, removal.stopped_ms)
         pending = self._pending

@@ -100,7 +100,7 @@ def _metadata_changed(trigger: Trigger, context: Context) -> str:
     if found is None:
         return f"{who} rejoined with another subscription or other assignors{_said(trigger)}"
     changes = [
-        f"{verb} {listed([plain(each) for each in topics[:TOPICS_NAMED]], more=max(0, len(topics) - TOPICS_NAMED))}"
+        f"{verb} {topics_named(topics)}"
         for verb, topics in (("subscribed to", found.came), ("unsubscribed from", found.went))
         if topics
     ]
@@ -152,6 +152,11 @@ def _session_expired(trigger: Trigger, context: Context) -> str:
     removal = context.removal_of(trigger)
     who = _who(trigger, context)
     timeout = duration(removal.session_timeout_ms) if removal.session_timeout_ms else ""
+    if removal.is_unheard:
+        return (
+            f"the coordinator itself stood still for {duration(removal.coordinator_paused_ms or 0)}, and did not hear"
+            f" {who} within its session timeout, {timeout}"
+        )
     if removal.silent_ms is None:
         known = f", {timeout}" if timeout else ""
         return f"nothing was heard of {who} for its session timeout{known}"
@@ -189,12 +194,13 @@ def _static_replaced(trigger: Trigger, context: Context) -> str:
         and found.old_subscribed_topics
         and found.subscribed_topics != found.old_subscribed_topics
     ):
-        now, before = _topics(found.subscribed_topics), _topics(found.old_subscribed_topics)
+        now, before = topics_named(found.subscribed_topics), topics_named(found.old_subscribed_topics)
         differences.append(f"a subscription to {now} instead of {before}")
     return f"{text} with {listed(differences)}" if differences else text
 
 
-def _topics(names: tuple[str, ...]) -> str:
+def topics_named(names: tuple[str, ...]) -> str:
+    """The first of these topics, and how many more there are."""
     return listed([plain(each) for each in names[:TOPICS_NAMED]], more=max(0, len(names) - TOPICS_NAMED))
 
 

@@ -6,11 +6,21 @@ from typing import Final
 
 from coordinator.audit.schema import MemberRef, Trigger
 from coordinator.core.causes import Cause
+from coordinator.explain.absences import absences_in, unheard_since_start
 from coordinator.explain.advice import advice_for
 from coordinator.explain.generation import Generation, Outcome
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.owners import Absence
-from coordinator.explain.reasons import Context, Leaving, clause, topic_changes, unknown_leave, unknown_leaves
+from coordinator.explain.reasons import (
+    Context,
+    Leaving,
+    clause,
+    topic_changes,
+    topics_named,
+    unknown_leave,
+    unknown_leaves,
+)
+from coordinator.explain.silences import pauses, returns, silences
 from coordinator.explain.words import Clock, Names, counted, duration, listed, plain, utc_clock, were
 
 HOLD_UP_MS: Final = 500
@@ -120,6 +130,11 @@ class _Telling:
             sentences.append(unknown_leave(unknown[0], self._names))
         elif unknown:
             sentences.append(unknown_leaves([each.removal.member for each in unknown], self._names))
+        sentences += absences_in(self._history, self._generation, self._clock)
+        sentences += unheard_since_start(self._history, self._generation, self._names)
+        sentences += pauses(self._generation.changes.removed, self._names)
+        sentences += silences(self._generation.changes.removed, self._names, self._clock)
+        sentences += returns(self._history, self._generation, self._names)
         return " ".join(sentences)
 
     def _other_triggers(self) -> Iterator[str]:
@@ -280,10 +295,28 @@ class _Telling:
 
     def ending(self) -> str:
         generation = self._generation
-        sentences = [_ENDINGS[generation.outcome](self)]
+        sentences = [_ENDINGS[generation.outcome](self), *self._restarted_with_other_topics()]
         if generation.has_gap and generation.rebalance_started_ms is not None:
             sentences.append("Some of its events are missing, so this may not be all.")
         return " ".join(each for each in sentences if each)
+
+    def _restarted_with_other_topics(self) -> Iterator[str]:
+        """A static member that comes back gets what it had, whatever it subscribes to now (KIP-345)."""
+        generation = self._generation
+        owned = {topic for part in generation.members.values() for topic in part.partitions}
+        replaced = list(generation.replaced_while_stable)
+        if generation is self._history.latest and not generation.is_open:
+            replaced += self._history.pending_changes.replaced
+        for each in replaced:
+            now, before = each.subscribed_topics, each.old_subscribed_topics
+            if not now or not before or set(now) == set(before):
+                continue
+            text = (
+                f"At {self._clock(each.at_ms)} the static member {self._names.of(each.member)} came back with a"
+                f" subscription to {topics_named(now)} instead of {topics_named(before)}"
+            )
+            unowned = tuple(sorted(set(now) - set(before) - owned))
+            yield f"{text}: nobody owns {topics_named(unowned)} until the next rebalance." if unowned else f"{text}."
 
     def _at(self) -> str:
         ended_ms = self._generation.ended_ms

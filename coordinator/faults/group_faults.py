@@ -70,7 +70,7 @@ def _member(group: ClassicGroup, name: str) -> Member:
 
 
 def _enqueue(parts: NodeContext, operation: Any, group: ClassicGroup, request: Any) -> None:
-    context = OperationContext(None, 0, CLIENT, "", parts.coordinator.environment, 0)
+    context = OperationContext(None, 0, CLIENT, "", parts.coordinator.environment, 0, 0)
     parts.coordinator.enqueue(operation, group.group_id, request, context)
 
 
@@ -101,7 +101,7 @@ def _fence(parts: NodeContext, group: ClassicGroup, instance_id: str) -> None:
         reason="fence",
     )
     request_id = parts.pending.register(_Nobody())
-    context = OperationContext(request_id, JOIN_VERSION, CLIENT, "", parts.coordinator.environment, 0)
+    context = OperationContext(request_id, JOIN_VERSION, CLIENT, "", parts.coordinator.environment, 0, 0)
     taken = TakenInstance(request, Cause.FAULT)
     parts.coordinator.enqueue(operations.TAKE_INSTANCE, group.group_id, taken, context)
 

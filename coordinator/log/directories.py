@@ -2,7 +2,7 @@
 
 import errno
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -15,12 +15,17 @@ from coordinator.log.directory import LogDirectory
 from coordinator.log.disk_failure import is_disk_failure
 from coordinator.log.disk_threads import Run, run_in_turn
 from coordinator.log.errors import DataDirectoryError, OfflineDirectory, UnusableDirectory
-from coordinator.log.files import DiskFileSystem, FileSystem
+from coordinator.log.files import DiskFileSystem, FileSystem, OpenFile
+from coordinator.log.future_log import FutureLog
+from coordinator.log.log_homes import NONE_ASSIGNED, AssignedDirectories, find_log_homes
 from coordinator.log.meta_properties import META_PROPERTIES
 from coordinator.log.names import METADATA_LOG, folder_name
 from coordinator.log.offline_files import OfflineFiles
 from coordinator.log.partition_log import PartitionLog
+from coordinator.log.source_metadata import remove_source
+from coordinator.log.split_checkpoint import SplitCheckpoint
 from coordinator.log.stored_segments import StoredSegments
+from coordinator.log.works import all_of, naming
 from coordinator.logger import logger
 
 
@@ -41,6 +46,10 @@ class LogDirectories:
         self._by_id = {each.directory_id: each for each in self.online}
         self._homes: dict[TopicPartition, LogDirectory] = {}
         """The logs that are on disk or open."""
+        self.interrupted_moves: dict[TopicPartition, tuple[LogDirectory, Path]] = {}
+        """Logs of which the start found a copy that was to replace them: in which directory, and in which folder."""
+        self._away: dict[TopicPartition, str] = {}
+        """Logs that are in a directory that is offline, with its id, as far as they were seen since the start."""
         self._offline: dict[LogDirectory, Iterator[None]] = {}
         """Those that failed since the start, with what closes them."""
 
@@ -117,7 +126,10 @@ class LogDirectories:
         """A directory of `online` has failed: use it no more. Return its logs that are open, for `close_offline`."""
         self.online.remove(directory)
         del self._by_id[directory.directory_id]
-        self._homes = {key: home for key, home in self._homes.items() if home is not directory}
+        lost = [key for key, home in self._homes.items() if home is directory]
+        for key in lost:
+            # Whatever the metadata says by now: none of them is to begin again elsewhere, empty.
+            self._away[key] = self._homes.pop(key).directory_id
         self._offline[directory] = directory.abandon()
         return directory.logs()
 
@@ -126,29 +138,24 @@ class LogDirectories:
         yield from self._offline.get(directory, ())
         self._offline.pop(directory, None)
 
-    def find_homes(self, set_aside: Callable[[LogDirectory, str, int], bool]) -> None:
-        """Find out where each log is. Those for which `set_aside` returns True do not count.
+    def find_homes(
+        self, set_aside: Callable[[LogDirectory, str, int], bool], assigned: AssignedDirectories = NONE_ASSIGNED
+    ) -> None:
+        """Find out where each log is, and complete moves to another directory (`log_homes.py`).
+
+        Logs for which `set_aside` returns True do not count.
 
         Raises:
             DataDirectoryError: two directories have a log of the same partition.
-            OSError: a directory cannot be read.
+            OSError: a directory cannot be read or changed.
         """
-        for directory in self.online:
-            for key in directory.stored_partitions():
-                if key[0] == METADATA_LOG or set_aside(directory, *key):
-                    continue
-                other = self._homes.setdefault(key, directory)
-                if other is not directory:
-                    name = folder_name(*key)
-                    raise DataDirectoryError(
-                        f"partition {name} is in two log directories, {other.root / name} and {directory.root / name}:"
-                        " move one of them away"
-                    )
+        found = find_log_homes(self._fs, self.online, set_aside, assigned)
+        self._homes, self._away, self.interrupted_moves = found.homes, found.away, found.interrupted_moves
 
     def stored_id(self, topic: str, partition: int) -> str | None:
         """The id of the directory in which the log of a partition is; None if it is not on disk."""
         home = self._homes.get((topic, partition))
-        return None if home is None else home.directory_id
+        return self._away.get((topic, partition)) if home is None else home.directory_id
 
     def home(self, topic: str, partition: int, directory_id: str = "") -> LogDirectory | None:
         """The directory of a log: the one that has it, or else the one with this id; without an id the first one.
@@ -156,7 +163,7 @@ class LogDirectories:
         None if the directory with this id is offline.
         """
         home = self._homes.get((topic, partition))
-        if home is not None:
+        if home is not None or (topic, partition) in self._away:
             return home
         return self._by_id.get(directory_id) if directory_id else self.online[0]
 
@@ -203,12 +210,70 @@ class LogDirectories:
 
     def rename_log(self, topic: str, partition: int) -> list[Path]:
         """Call LogDirectory.rename_log, if the log exists."""
+        self._away.pop((topic, partition), None)
         home = self._homes.get((topic, partition))
         if home is None:
             return []
         renamed = home.rename_log(topic, partition)
         del self._homes[topic, partition]
         return renamed
+
+    def move_log(
+        self, log: PartitionLog, target: LogDirectory, future: FutureLog | None
+    ) -> tuple[list[Path], list[OpenFile]]:
+        """Let a log that is open go on in another directory, where `future` is a complete copy of it.
+
+        Without a `future`, nothing of the log is on disk. Return the folder that is not needed any more, for
+        `remove_renamed`, and the files that were used before, for closing.
+
+        Raises:
+            OSError: a folder cannot be renamed. If the log was closed, nothing can be done with it before the next
+                start, which completes the move.
+        """
+        key = (log.topic, log.partition)
+        source = self._homes[key]
+        discarded = []
+        if future is not None:
+            discarded.append(source.discard(log.folder))
+            # From here on to the end of the next renaming, a crash leaves the copy alone: a start completes the move.
+            try:
+                self._fs.rename(future.folder, target.root / log.name)
+            except OSError:
+                self._rename_back(discarded[0], log, source)
+                raise
+        former = log.moved_to(target.root, [] if future is None else future.copies())
+        source.release(*key)
+        target.adopt(log)
+        self._homes[key] = target
+        return discarded, former
+
+    def _rename_back(self, discarded: Path, log: PartitionLog, source: LogDirectory) -> None:
+        try:
+            self._fs.rename(discarded, log.folder)
+        except OSError:
+            # What would be appended to these files, nobody would find again.
+            log.close()
+            source.release(log.topic, log.partition)
+            raise
+
+    def move_ended(self, log: PartitionLog, source: LogDirectory) -> Callable[[], None]:
+        """Return what makes a move safe: not even a power loss takes it back then. For another thread.
+
+        The returned function raises OSError if that cannot be said.
+        """
+        roots = [source.root, log.folder.parent]
+        folder = log.folder
+
+        def run() -> None:
+            for root in roots:
+                self._fs.flush_directory(root)
+            try:
+                remove_source(self._fs, folder)
+            except FileNotFoundError:
+                if not log.is_closed:  # its topic was deleted
+                    raise
+
+        return run
 
     def remove_renamed(self, folders: Sequence[Path]) -> Generator[None, None, None]:
         """Call LogDirectory.remove_renamed."""
@@ -265,13 +330,13 @@ class LogDirectories:
         """A checkpoint file beside the metadata log, for hints about all logs."""
         return self.metadata.checkpoint_file(name)
 
-    def checkpoint(self, name: str) -> "SplitCheckpoint":
+    def checkpoint(self, name: str) -> SplitCheckpoint:
         """A checkpoint of which each directory has a file for the logs in it, for hints."""
         return SplitCheckpoint(self, {each: each.checkpoint_file(name) for each in self.online})
 
     def prepare_log_start_offsets(self) -> Callable[[], None]:
         """Call that of each LogDirectory; what is returned raises the first OSError when it has tried all."""
-        return _all_of([_naming(each, each.prepare_log_start_offsets()) for each in self._all()])
+        return all_of([naming(each.root, each.prepare_log_start_offsets()) for each in self._all()])
 
     def write_log_start_offsets(self) -> None:
         """Store the start offset of each log.
@@ -288,7 +353,7 @@ class LogDirectories:
         """
         directories = list(self._all())
         checks = [partial(self._check, each) for each in directories]
-        return _all_of([*checks, *(_naming(each, each.prepare_checkpoints()) for each in directories)])
+        return all_of([*checks, *(naming(each.root, each.prepare_checkpoints()) for each in directories)])
 
     def _check(self, directory: LogDirectory) -> None:
         if self.is_gone(directory.root):
@@ -304,52 +369,11 @@ class LogDirectories:
         offline: list[Callable[[], object]] = [
             partial(deque, self.close_offline(each), 0) for each in list(self._offline)
         ]
-        _all_of([*offline, *(partial(each.close, clean=clean, run=run) for each in self._all())])()
+        all_of([*offline, *(partial(each.close, clean=clean, run=run) for each in self._all())])()
 
     def close_unused(self) -> None:
         """Close after a start that failed: a directory that needed no recovery then needs none the next time."""
-        _all_of([partial(each.close, clean=each.had_clean_shutdown) for each in self._all()])()
-
-
-class SplitCheckpoint:
-    """One CheckpointFile in each directory."""
-
-    def __init__(self, directories: LogDirectories, files: Mapping[LogDirectory, CheckpointFile]) -> None:
-        self._directories = directories
-        self._files = files
-        self._written: dict[LogDirectory, dict[TopicPartition, int]] = {}
-
-    def read(self) -> dict[TopicPartition, int]:
-        """Return the offsets of all files; a file that cannot be read gets a line in the log."""
-        offsets: dict[TopicPartition, int] = {}
-        for directory, file in self._files.items():
-            try:
-                found = self._written[directory] = file.read()
-            except (DataDirectoryError, OSError) as problem:
-                logger.warning("a checkpoint cannot be read; it is made again", problem=str(problem))
-            else:
-                offsets |= found
-        return offsets
-
-    def write(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Replace the files of which an offset has changed.
-
-        Raises:
-            OSError: a file cannot be written; the others are.
-        """
-        split: dict[LogDirectory, dict[TopicPartition, int]] = {
-            each: {} for each in self._files if each in self._directories.online
-        }
-        for key, offset in offsets.items():
-            home = self._directories.home(*key)
-            if home is not None:
-                split[home][key] = offset
-        _all_of([partial(self._write, each, found) for each, found in split.items()])()
-
-    def _write(self, directory: LogDirectory, offsets: dict[TopicPartition, int]) -> None:
-        if self._written.get(directory) != offsets:
-            self._files[directory].write(offsets)
-            self._written[directory] = offsets
+        all_of([partial(each.close, clean=each.had_clean_shutdown) for each in self._all()])()
 
 
 def _as_named_in(paths: Sequence[Path], metadata_path: Path) -> Path:
@@ -400,33 +424,3 @@ def _at_the_same_time(
         return [result_of(each) for each in opens]
     with ThreadPoolExecutor(len(opens), thread_name_prefix="log-dir") as threads:
         return list(threads.map(result_of, opens))
-
-
-def _naming(directory: LogDirectory, work: Callable[[], None]) -> Callable[[], None]:
-    """Let an OSError that names no file name the directory: the error of a write to an open file does not."""
-
-    def run() -> None:
-        try:
-            work()
-        except OSError as problem:
-            if problem.filename is not None:
-                raise
-            raise OSError(problem.errno, problem.strerror, str(directory.root)) from problem
-
-    return run
-
-
-def _all_of(works: Sequence[Callable[[], object]]) -> Callable[[], None]:
-    """Return a function that calls all, and then raises what the first one that failed has raised."""
-
-    def run() -> None:
-        failed: Exception | None = None
-        for each in works:
-            try:
-                each()
-            except Exception as problem:
-                failed = failed or problem
-        if failed is not None:
-            raise failed
-
-    return run

@@ -21,22 +21,24 @@ from coordinator.log.config import LogConfig
 from coordinator.log.disk_threads import Run, run_in_turn
 from coordinator.log.errors import DataDirectoryError, OfflineDirectory, UnusableDirectory
 from coordinator.log.files import DiskFileSystem, FileLock, FileSystem
-from coordinator.log.last_stop import KILLED, mark_clean, read_boot_id, take_note
+from coordinator.log.last_stop import KILLED, POWER_LOST, mark_clean, read_boot_id, take_note
 from coordinator.log.meta_properties import META_PROPERTIES, load_properties
 from coordinator.log.names import (
     DELETED_SUFFIX,
+    FUTURE_SUFFIX,
     METADATA_LOG,
     STRAY_SUFFIX,
     check_topic_name,
     folder_name,
+    future_folder_name,
     parse_folder_name,
+    parse_future_folder_name,
     renamed_folder,
 )
 from coordinator.log.partition_log import PartitionLog
-from coordinator.log.partition_metadata import (
-    belongs_to,
-)
+from coordinator.log.partition_metadata import belongs_to, write_topic_id
 from coordinator.log.recovery import Recovery
+from coordinator.log.source_metadata import write_source
 from coordinator.log.stored_segments import StoredSegments, stored_bytes_from, stored_segments
 from coordinator.logger import logger
 
@@ -315,6 +317,68 @@ class LogDirectory:
         self._fs.rename(folder, aside)
         self._fs.flush_directory(self.root)
         return aside
+
+    # ---------------------------------------------------------------------------------- logs that change the directory
+
+    def future_folders(self) -> list[tuple[TopicPartition, Path]]:
+        """Return the folders of copies that were to replace a log in another directory, with topic and partition.
+
+        Raises:
+            OSError: the directory cannot be read.
+        """
+        found = [(parse_future_folder_name(name), self.root / name) for name in self._fs.names(self.root)]
+        return [(key, folder) for key, folder in found if key is not None and self._fs.is_directory(folder)]
+
+    def make_future_folder(self, topic: str, partition: int, topic_id: bytes, source_id: str) -> Path:
+        """Create the folder for the copy of a log that is in the directory with the id `source_id`.
+
+        Raises:
+            OSError: it cannot be created.
+        """
+        folder = self.root / future_folder_name(topic, partition, uuid.uuid4().hex)
+        if not self._fs.exists(self.root / META_PROPERTIES):
+            raise OfflineDirectory(errno.ENOENT, "the log directory is gone", str(self.root))
+        self._fs.make_directory(folder)
+        write_topic_id(self._fs, folder, topic_id)
+        write_source(self._fs, folder, source_id)
+        return folder
+
+    def discard(self, folder: Path) -> Path:
+        """Rename a folder of a log that nobody needs any more; return the new name for `remove_renamed`.
+
+        Raises:
+            OSError: the folder cannot be renamed.
+        """
+        name = folder.name.rpartition(".")[0] if folder.name.endswith(FUTURE_SUFFIX) else folder.name
+        deleted = self.root / renamed_folder(name, uuid.uuid4().hex, DELETED_SUFFIX)
+        self._fs.rename(folder, deleted)
+        return deleted
+
+    def promote(self, topic: str, partition: int, folder: Path) -> None:
+        """Let a copy, which has all of a log, be the log. It is recovered when it is opened.
+
+        Raises:
+            OSError: the folder cannot be renamed.
+        """
+        self._fs.rename(folder, self.root / folder_name(topic, partition))
+        self._fs.flush_directory(self.root)
+        self._unrecovered[topic, partition] = POWER_LOST
+
+    def note(self, topic: str, partition: int, recovery_point: int, log_start_offset: int) -> None:
+        """Let the next checkpoints have these offsets of a log that will be in this directory."""
+        self._recovery_points[topic, partition] = recovery_point
+        self._log_start_offsets[topic, partition] = log_start_offset
+
+    def adopt(self, log: PartitionLog) -> None:
+        """The files of an open log are in this directory now."""
+        key = (log.topic, log.partition)
+        self._logs[key] = log
+        self.note(*key, log.recovery_point, log.log_start_offset)
+
+    def release(self, topic: str, partition: int) -> None:
+        """Nothing of a log is in this directory any more, nor will be."""
+        self._logs.pop((topic, partition), None)
+        self._forget((topic, partition))
 
     def belongs_to(self, topic: str, partition: int, topic_id: bytes) -> bool:
         """Whether the directory of a log belongs to the topic with this id; without an id it gets this one.

@@ -72,6 +72,13 @@ class SparseIndex:
         self._saved = len(first)
         self._is_saved, self._is_flushed = True, flush
 
+    def moved_to(self, folder: Path, saved_bytes: int) -> None:
+        """The file is another one now, in this folder: a copy that was made when it had so many bytes."""
+        self.path = folder / self.path.name
+        if not self._is_saved or saved_bytes != self.size_bytes:
+            self._saved, self._is_saved = 0, False
+        self._is_flushed = False
+
     def _loaded(self) -> None:
         """The columns are what the file has."""
         self._saved = len(self.columns[0])
@@ -104,6 +111,11 @@ class OffsetIndex(SparseIndex):
         """
         number = bisect_right(self.offsets, relative_offset) - 1
         return None if number < 0 else (number, self.offsets[number], self.positions[number])
+
+    def entry_at(self, position: int) -> int | None:
+        """Return the last offset, relative to the base, of the last batch with an entry that ends before a position."""
+        number = bisect_right(self.positions, position) - 2
+        return None if number < 0 else self.offsets[number]
 
     def load(self, fs: FileSystem, log_bytes: int) -> bool:
         """Read the file; return False if it does not fit a log file of `log_bytes`."""

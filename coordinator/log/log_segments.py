@@ -120,6 +120,12 @@ class LogSegments(Sequence[Segment]):
             del self._deleted[0]
             yield
 
+    def forget_deleted(self) -> None:
+        """Close the files that are still to be removed: the whole folder goes."""
+        for segment in self._deleted:
+            segment.close()
+        self._deleted = []
+
     def forget(self) -> None:
         """Have no segments, after their files were removed."""
         self.items, self._base_offsets = [], []

@@ -9,8 +9,10 @@ from coordinator.log.errors import InvalidTopicName, ReservedTopicName
 TOPIC_NAME_LENGTH_MAX = 249
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 _FOLDER = re.compile(r"(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>0|[1-9][0-9]{0,9})")
+_FUTURE = re.compile(r"(?P<folder>.+)\.[0-9a-f]{32}-future")
 DELETED_SUFFIX = "-delete"
 STRAY_SUFFIX = "-stray"
+FUTURE_SUFFIX = "-future"
 FILE_NAME_LENGTH_MAX = 255
 
 METADATA_LOG: Final = "__cluster_metadata"
@@ -74,6 +76,20 @@ def parse_folder_name(name: str) -> tuple[str, int] | None:
     """Return topic and partition of a directory name; None if it is not the name of a partition directory."""
     match = _FOLDER.fullmatch(name)
     return (match["topic"], int(match["partition"])) if match else None
+
+
+def future_folder_name(topic: str, partition: int, unique: str) -> str:
+    """Return the name of the folder of a copy that will replace a log (LocalLog.logFutureDirName).
+
+    `unique` are 32 hex digits. The name may be longer than FILE_NAME_LENGTH_MAX.
+    """
+    return f"{topic}-{partition}.{unique}{FUTURE_SUFFIX}"
+
+
+def parse_future_folder_name(name: str) -> tuple[str, int] | None:
+    """Return topic and partition of the folder of a copy; None if it is not the name of one."""
+    match = _FUTURE.fullmatch(name)
+    return parse_folder_name(match["folder"]) if match else None
 
 
 class PathAttribute:

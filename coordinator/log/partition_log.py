@@ -8,7 +8,7 @@ from _wire.records import BatchHeader, place_batch, place_batches, set_log_appen
 from coordinator.log import producer_snapshot, segment_reads
 from coordinator.log.config import LogConfig
 from coordinator.log.errors import LogAppendError, OffsetOutOfRange, RecordBatchTooLarge, RecordListTooLarge
-from coordinator.log.files import FileSystem
+from coordinator.log.files import FileSystem, OpenFile
 from coordinator.log.flush import Finish, Flush, Unflushed
 from coordinator.log.flush_trigger import FlushListener, FlushTrigger
 from coordinator.log.log_segments import LogSegments
@@ -42,6 +42,15 @@ class OpenTransactions(Protocol):
         """Where the first open transaction begins; None: none is open."""
 
 
+class SegmentFiles(Protocol):
+    """Copies of the files of a segment: the log file, and the sizes of the three indexes if they were copied."""
+
+    @property
+    def file(self) -> OpenFile: ...
+    @property
+    def index_bytes(self) -> Sequence[int] | None: ...
+
+
 class PartitionLog:
     """The records with offsets from `log_start_offset` (inclusive) to `log_end_offset` (exclusive)."""
 
@@ -61,6 +70,8 @@ class PartitionLog:
         self.open_transactions: OpenTransactions | None = None
         """None until somebody needs them (`broker/producer_directory.py`): they have to be read first."""
         self.is_closed = False
+        self.snapshots_saved = 0
+        """How many producer snapshots were stored since the log was opened."""
         self._flush_trigger: FlushTrigger[PartitionLog] = FlushTrigger()
         self._flushed_bytes = 0
         """Of `appended_bytes`, those that a flush has covered."""
@@ -197,6 +208,7 @@ class PartitionLog:
             for segment in self.segments.items:
                 segment.transaction_index.save(self._fs, flush=flush)
             producer_snapshot.write_snapshot(self._fs, self.folder, offset, data, flush=flush)
+            self.snapshots_saved += 1
 
     # ----------------------------------------------------------------------------------------------------------- append
 
@@ -547,6 +559,27 @@ class PartitionLog:
         if finish := self.start_finish():
             finish.run()
             self.end_finish(finish)
+
+    # ------------------------------------------------------------------------------------------------------------- move
+
+    @property
+    def is_held(self) -> bool:
+        """Whether another thread reads or flushes a segment."""
+        return any(segment.is_held for segment in self.segments.items)
+
+    def moved_to(self, directory: Path, copies: Sequence[SegmentFiles]) -> list[OpenFile]:
+        """Go on with copies of all segments, which are in `directory`/`<topic>-<partition>` now. Nobody may hold them.
+
+        All that was flushed before is on stable storage there. Return the files that were used before, for closing.
+        """
+        self.folder = directory / self.name
+        self.segments.forget_deleted()
+        former = [
+            segment.moved_to(self.folder, each.file, each.index_bytes or (0, 0, 0))
+            for segment, each in zip(self.segments.items, copies, strict=True)
+        ]
+        self._unflushed.directories = [directory, self.folder] if copies else []
+        return former
 
     def close(self) -> None:
         """Close the files without a flush."""

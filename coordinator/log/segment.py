@@ -356,6 +356,32 @@ class Segment:
             self._fs.rename(path, target)
         return target
 
+    @property
+    def index_paths(self) -> tuple[Path, Path, Path]:
+        """The files of the indexes."""
+        return self.offset_index.path, self.time_index.path, self.transaction_index.path
+
+    def moved_to(self, folder: Path, file: OpenFile, index_bytes: Sequence[int]) -> OpenFile:
+        """Go on with copies of the files, which are in this folder now. Nobody may hold the segment.
+
+        `file` is the log file, `index_bytes` are the sizes of the indexes when they were copied. Return the file that
+        was used before, for closing.
+        """
+        assert self._holders == 0, self.log_path
+        offset_bytes, time_bytes, transaction_bytes = index_bytes
+        self.offset_index.moved_to(folder, offset_bytes)
+        self.time_index.moved_to(folder, time_bytes)
+        self.transaction_index.moved_to(folder, transaction_bytes)
+        self.log_path = folder / self.log_path.name
+        former, self.file = self.file, file
+        file.moved_to(self.log_path)
+        return former
+
+    @property
+    def is_held(self) -> bool:
+        """Whether another thread reads or flushes the segment."""
+        return self._holders > 0
+
     def remove_renamed_files(self) -> Iterator[None]:
         """Close and remove the files that `rename_files` has renamed, a large one in several steps.
 

@@ -65,6 +65,13 @@ class TransactionIndex:
         """The position of the first entry whose marker has this offset or a later one."""
         return bisect_left(self.entries, offset, key=lambda entry: entry.last_offset)
 
+    def moved_to(self, folder: Path, saved_bytes: int) -> None:
+        """The file is another one now, in this folder: a copy that was made when it had so many bytes."""
+        self.path = folder / self.path.name
+        if not self._is_saved or saved_bytes != len(self.entries) * ENTRY.size:
+            self._is_saved = False
+        self._is_flushed = self._is_saved and not self.entries
+
     def load(self, fs: FileSystem, base_offset: int) -> bool:
         """Read the file, if there is one; return False if it is no transaction index of this segment."""
         if not fs.exists(self.path):

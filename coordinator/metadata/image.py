@@ -75,6 +75,11 @@ class MetadataImage:
         """Features whose level was changed; the others have that of `metadata/features.py`."""
         self.features_epoch = 0
 
+    def directory_id(self, topic: str, partition: int) -> str:
+        """The id of the log directory of a partition; empty if it has none, is not known, or there is only one."""
+        found = self.topics.get(topic)
+        return "" if found is None else found.directory_id(partition)
+
     def apply(self, record: MetadataRecord) -> None:
         """Apply a record.
 

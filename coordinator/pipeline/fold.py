@@ -120,7 +120,8 @@ class Fold:
             if event is None:
                 self.reject(why, value, position)
             elif "group_id" not in event:
-                self._keep(event, value, position)
+                if position.partition == 0:  # the others repeat it for readers of one group
+                    self._keep(event, value, position)
             else:
                 self.take_event(event, value, position)
 

@@ -109,7 +109,7 @@ class CoordinatorRuntime(ABC, Generic[Machine]):
 
     def _internal_context(self) -> OperationContext:
         """Of what nobody waits for."""
-        return OperationContext(None, 0, "", "", self.environment, 0)
+        return OperationContext(None, 0, "", "", self.environment, 0, 0)
 
     def _enqueue_internal(self, operation: Operation, key: str, request: object = None) -> None:
         self._enqueue(self.shard_of(key), QueuedOperation(operation, key, request, self._internal_context()))

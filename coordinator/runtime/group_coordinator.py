@@ -75,7 +75,8 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
             wheel, environment.config, checkpoints, self._submit_first, self._mark_dirty, environment.wall
         )
         self._announcement: CoordinatorEvent | None = None
-        """To be written when the first partition is loaded."""
+        self._announced_to: set[int] = set()
+        """The partitions that have been told of the start."""
         self._serve(shards)
         for shard in self.shards:
             shard.machine.addresses = environment.addresses
@@ -150,28 +151,40 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
                 self.audit.due(key, now_ms)
 
     def announce(self, event: CoordinatorEvent) -> None:
-        """Write an event about the coordinator to partition 0 of the audit, as soon as that is loaded."""
+        """Write the event of the start of the coordinator to the audit, as soon as each partition is loaded."""
         self._announcement = event
-        if self.shards[0].is_active:
-            self._write_announcement()
+        for shard in self.shards:
+            if shard.is_active:
+                self._announce_to(shard)
 
-    def _write_announcement(self) -> None:
-        event, self._announcement = self._announcement, None
-        if event is not None:
-            shard = self.shards[0]
+    def _announce_to(self, shard: Shard[GroupStateMachine]) -> None:
+        if self._announcement is not None and shard.partition not in self._announced_to:
+            self._announced_to.add(shard.partition)
+            self._tell(shard, self._announcement)
 
-            def write(groups: Mapping[str, ClassicGroup], now_ms: int) -> list[AuditRecord]:
-                return [shard.machine.audit.write_about_coordinator(event, now_ms)]
+    def tell(self, event: CoordinatorEvent) -> None:
+        """Write an event about the coordinator to the partitions of the audit that are served here."""
+        for shard in self.shards:
+            if shard.is_active:
+                self._tell(shard, event)
 
-            self._submit_first(shard, AuditWrite(write))
+    def _tell(self, shard: Shard[GroupStateMachine], event: CoordinatorEvent) -> None:
+        """Partition 0 has all events about the coordinator, the others while there are groups whose readers want it."""
+        if shard.partition and not shard.machine.groups:
+            return
+
+        def write(groups: Mapping[str, ClassicGroup], now_ms: int) -> list[AuditRecord]:
+            return [shard.machine.audit.write_about_coordinator(event, now_ms)]
+
+        self._submit_first(shard, AuditWrite(write))
 
     def stop(self, now_ms: int, event: CoordinatorEvent | None = None) -> None:
         """Before a clean stop: write what makes the next start cheap. Nothing may be asked any more.
 
-        `event` is announced.
+        `event` is told.
         """
         if event is not None:
-            self.announce(event)
+            self.tell(event)
             self.drain(now_ms)
         self.audit.finish(self.shards, now_ms, self.drain)
 
@@ -195,8 +208,7 @@ class GroupCoordinator(CoordinatorRuntime[GroupStateMachine]):
                     self._enqueue_internal(operations.REBALANCE_OVERSIZED_GROUP, group.group_id)
         self._check_later(shard, (), deadline_after(now_ms, self._check_interval_ms))
         self.audit.loaded(shard, now_ms)
-        if shard is self.shards[0]:
-            self._write_announcement()
+        self._announce_to(shard)
 
     @property
     def _check_interval_ms(self) -> int:

@@ -322,7 +322,7 @@ class Shard(Generic[Machine]):
     def _handle(self, queued: QueuedOperation, now_ms: int, batch: Batch) -> int:
         """Handle an operation; returns the weight of its decision."""
         context, key = queued.context, queued.key
-        context.now_ms = now_ms
+        context.now_ms, context.wall_ms = now_ms, now_ms + context.environment.wall.step_ms
         if key in self._failed:
             self.failed_keys.asked(queued, key, now_ms)
             self._fail(queued, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)

@@ -9,6 +9,7 @@ from coordinator.server.handlers.features import FeatureHandlers
 from coordinator.server.handlers.groups import GroupHandlers
 from coordinator.server.handlers.inspection import InspectionHandlers
 from coordinator.server.handlers.quotas import QuotaHandlers
+from coordinator.server.handlers.replica_log_dirs import ReplicaLogDirsHandler
 from coordinator.server.handlers.replicas import ReplicaHandlers
 from coordinator.server.handlers.security import SecurityHandlers
 from coordinator.server.handlers.topic_partitions import TopicPartitionsHandler
@@ -33,6 +34,7 @@ def dispatch_table(broker: NodeContext) -> tuple[DispatchTable, ClusterHandlers]
         DeleteRecordsHandler(broker),
         TopicPartitionsHandler(broker),
         ReplicaHandlers(broker),
+        ReplicaLogDirsHandler(broker),
         InspectionHandlers(broker),
         SecurityHandlers(),
         TransactionHandlers(broker),

@@ -3,6 +3,7 @@ from collections.abc import Callable
 from typing import Any
 
 from _wire.errors import ErrorCode
+from coordinator.core.classic_group import ClientConnection
 from coordinator.metrics.request_meter import ListenerMeter
 from coordinator.runtime.sessions import SessionTable
 from coordinator.server.request_context import Endpoint, RequestContext
@@ -28,6 +29,8 @@ class Connection(Protocol):
     on_close: Callable[[], object] | None
     software: tuple[str, str]
     """Name and version of the client, as it said with ApiVersions (KIP-511); both empty if it did not."""
+    client_connection: ClientConnection | None
+    """What members remember of it; None if none came by it."""
 
     def __init__(
         self,

@@ -20,6 +20,7 @@ from coordinator.metrics.request_meter cimport ListenerMeter, monotonic_ns
 from coordinator.runtime.sessions cimport SessionTable
 
 from _wire.frames import FrameTooLarge
+from coordinator.core.classic_group import ClientConnection
 from coordinator.server.long_messages import TooLong, not_in_steps
 
 cdef enum:
@@ -64,6 +65,7 @@ cdef class Connection:
     cdef public object charge           # what measures the request in progress against quotas; None: nothing does
     cdef public object on_close         # called once if the client disconnects before the response
     cdef public tuple software          # name and version of the client, as it said with ApiVersions (KIP-511)
+    cdef public object client_connection    # what members remember of it; None: none came by it
 
     def __init__(
         self, dispatcher, endpoint, SessionTable sessions not None, now_ms, frame_bytes_max, ListenerMeter meter=None,
@@ -89,6 +91,7 @@ cdef class Connection:
         self.dispatcher.opened(self)
 
     def connection_lost(self, problem):
+        self.tell_members(problem)
         self.closing = True
         self.discard_frames()
         self.splitter = None
@@ -99,6 +102,18 @@ cdef class Connection:
             on_close, self.on_close = self.on_close, None
             on_close()
         self.release_request()
+
+    cdef tell_members(self, problem):
+        """Let the members that came by this connection know that it is closed, and when its client's side closed it.
+
+        Nothing is known of the client if this side closed it, or gave up because the other one did not answer.
+        """
+        cdef bint by_client = not self.closing and (problem is None or isinstance(problem, ConnectionError))
+        if self.client_connection is None:
+            if self.call is None:
+                return
+            self.client_connection = ClientConnection()    # the request in progress may be decided later
+        self.client_connection.close(self.now_ms() if by_client else None)
 
     def eof_received(self):
         if not self.congested:

@@ -27,7 +27,7 @@ def bind_admin(config: Config, log_lines_dropped: Callable[[], int]) -> "tuple[A
     except ModuleNotFoundError as missing:
         library = str(missing.name).partition(".")[0]
         raise ConfigError(
-            f"{ADMIN_LISTENER.name}: {library} is missing: pip install 'kafka-group-coordinator[admin]'"
+            f"{ADMIN_LISTENER.name}: {library} is missing: install kafka-group-coordinator with the extra admin"
         ) from missing
     metrics = NodeMetrics(config, log_lines_dropped)
     return AdminPort(config), metrics

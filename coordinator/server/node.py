@@ -11,7 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from coordinator import __version__
-from coordinator.audit.schema import CoordinatorStarted, CoordinatorStopped
+from coordinator.audit.schema import CoordinatorPaused, CoordinatorStarted, CoordinatorStopped
 from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.cleaner_thread import CleanerThread
 from coordinator.broker.directory_assignment import DirectoryAssignment
@@ -24,11 +24,13 @@ from coordinator.broker.produce import ProduceService
 from coordinator.broker.producer_directory import ProducerDirectory
 from coordinator.broker.producers import ProducerStates
 from coordinator.broker.recompression_threads import RUNNING_MAX, RecompressionThreads
+from coordinator.broker.replica_moves import ReplicaMoves
 from coordinator.broker.retention import Retention
 from coordinator.broker.slices import Slices, Steps
 from coordinator.broker.strays import set_aside_if_stray
 from coordinator.broker.topics import Topics
 from coordinator.broker.transaction_markers import MarkerWriter
+from coordinator.config.log_keys import REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND
 from coordinator.config.metrics_keys import ADMIN_LISTENER
 from coordinator.config.server_keys import (
     FETCH_MAX_BYTES,
@@ -39,6 +41,7 @@ from coordinator.config.server_keys import (
 from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits
 from coordinator.core.decision import Environment
+from coordinator.core.pauses import Pauses
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.log.checkpoints import CLEANER_OFFSETS, GROUP_AUDIT
 from coordinator.log.config import LogConfig
@@ -46,6 +49,7 @@ from coordinator.log.directories import LogDirectories
 from coordinator.log.disk_threads import DiskThreads, InLine, run_in_threads, run_in_turn
 from coordinator.log.errors import LogError, LogFlushError, LogStopError
 from coordinator.log.files import DiskFileSystem, FileSystem
+from coordinator.log.log_homes import AssignedDirectories
 from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
 from coordinator.metadata.compaction import AtOnce, MetadataCompaction
@@ -129,6 +133,7 @@ class Node:
         self._wheel = TimerWheel(self._clock.now_ms())
         self.scheduler = LoopScheduler(loop, self._wheel, self._clock.now_ms)
         self._wall_clock = WallClockWatch(self.scheduler, self._wall)
+        self._pauses = Pauses()
         self._slices = Slices(loop.call_soon)
         self.failure: asyncio.Future[LogError] = loop.create_future()
         """Done when the process must end without a stop.
@@ -240,6 +245,7 @@ class Node:
             marker_writer=marker_writer,
             load_producers=load_producers,
             flusher=self._flusher,
+            replica_moves=self._replica_moves,
             pending=pending,
             throttling=Throttling(config, metadata.image, quick_sessions, self.scheduler, now_ms),
             now_ms=now_ms,
@@ -250,6 +256,7 @@ class Node:
         self._flusher.start(now_ms())
         self._start_retention(metadata.image, partitions)
         self._start_cleaner(metadata.image, partitions)
+        self._replica_moves.go_on()
         self._load_groups(partitions)
         self.parts.start_transactions()
         self._make_listeners(self.parts, environment, quick_sessions)
@@ -268,7 +275,9 @@ class Node:
     ) -> tuple[Partitions, DirectoryFailures]:
         """The logs, by the log directories that have them, and what is done when a directory fails."""
         call_soon, now_ms = asyncio.get_running_loop().call_soon, self._clock.now_ms
-        self._directories.find_homes(partial(set_aside_if_stray, metadata.image))
+        image = metadata.image
+        assigned = AssignedDirectories(image.directory_id, lambda directory_id: directory_id in image.log_directories)
+        self._directories.find_homes(partial(set_aside_if_stray, image), assigned)
         assignment = DirectoryAssignment(metadata, self._directories)
         assignment.settle(now_ms())
         self._leadership = assignment.leadership(self._leadership)
@@ -281,7 +290,27 @@ class Node:
         partitions.on_disk_error = flusher.disk_error = failures.report
         flusher.directory_failed = failures.flush_failed
         metadata.on_disk_error = failures.report
+        self._replica_moves = ReplicaMoves(
+            image,
+            self._directories,
+            partitions,
+            assignment,
+            flusher,
+            self._is_cleaning,
+            # A disk in memory is not safe for several threads.
+            self._disk_threads if self._testing is None else InLine(),
+            slices,
+            self.scheduler,
+            call_soon,
+            now_ms,
+            self._config[REPLICA_ALTER_LOG_DIRS_IO_MAX_BYTES_PER_SECOND],
+        )
+        partitions.on_delete = self._replica_moves.topic_deleted
+        self.scheduler.on_due(self._replica_moves.due)
         return partitions, failures
+
+    def _is_cleaning(self, log: PartitionLog) -> bool:
+        return self._cleaner.is_cleaning(log)
 
     @property
     def _when_durable(self) -> Callable[[Callable[[None], None]], None] | None:
@@ -296,6 +325,7 @@ class Node:
             addresses=AddressLimits(self._config),
             new_producer_id=producer_ids.allocate,
             wall=self._wall,
+            pauses=self._pauses,
         )
 
     def _start_groups(
@@ -502,6 +532,22 @@ class Node:
         self._compression_threads.stop(wait=False)
         self._directories.close(clean=False)
 
+    def stood_still(self, seconds: float, pause_kind: str) -> None:
+        """The event loop stood still until now: whom it did not hear meanwhile need not have been silent."""
+        until_ms = self._clock.now_ms()
+        from_ms = until_ms - round(seconds * 1000)
+        self._pauses.add(from_ms, until_ms)
+        self._coordinator.tell(
+            CoordinatorPaused(
+                time_ms=0,
+                node_id=self._config[NODE_ID],
+                coordinator_epoch=self._coordinator_epoch,
+                from_ms=self._wall.at(from_ms),
+                until_ms=self._wall.at(until_ms),
+                pause_kind=pause_kind,
+            )
+        )
+
     def _abandon_work(self) -> None:
         """Do nothing more at the end of iterations and in slices: the logs are about to be closed."""
         self.scheduler.abandon()
@@ -541,6 +587,7 @@ class Node:
         await asyncio.get_running_loop().run_in_executor(None, self._cleaner.stop_thread)
         self._cleaner.close()
         self._compression_threads.stop(wait=False)
+        self._replica_moves.stop()
         failure = self._disk_threads.stop()
         try:
             if isinstance(failure, LogFlushError):
@@ -549,6 +596,7 @@ class Node:
         except LogFlushError:
             self._directories.close(clean=False)
             raise
+        self._replica_moves.close()
         self._flusher.finish()
         self._coordinator.stop(self._clock.now_ms(), stopped)
         # What is still being loaded or deleted must not go on in logs that are closed.

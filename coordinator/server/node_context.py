@@ -10,6 +10,7 @@ from coordinator.broker.partitions import Partitions
 from coordinator.broker.produce import ProduceService
 from coordinator.broker.producers import ProducerStates
 from coordinator.broker.recompression_threads import RecompressionThreads
+from coordinator.broker.replica_moves import ReplicaMoves
 from coordinator.broker.slices import Slices, Steps
 from coordinator.broker.topics import Topics
 from coordinator.broker.transaction_markers import MarkerWriter
@@ -60,6 +61,7 @@ class NodeContext:
     load_producers: Callable[[PartitionLog], Steps[ProducerStates]]
     """Reads what is not known yet of the producers of a log; may raise OSError."""
     flusher: LogFlusher
+    replica_moves: ReplicaMoves
     pending: PendingRequests
     throttling: Throttling
     now_ms: Callable[[], int]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from coordinator.core.classic_group import ClientConnection
 from coordinator.core.decision import OperationContext
 
 if TYPE_CHECKING:
@@ -34,6 +35,14 @@ class RequestContext(OperationContext):
     @property
     def endpoint(self) -> Endpoint:
         return self.connection.endpoint
+
+    @property
+    def client_connection(self) -> ClientConnection:
+        """Made with the first request that joins a group."""
+        connection = self.connection
+        if connection.client_connection is None:
+            connection.client_connection = ClientConnection()
+        return connection.client_connection
 
     @property
     def client_software_name(self) -> str:

@@ -23,6 +23,10 @@ from coordinator.logger import logger
 STALL_SECONDS: Final = 1.0
 INTERVAL_SECONDS: Final = 0.25
 FRAMES_MAX: Final = 20
+
+SUSPENDED: Final = "suspended"
+WITHOUT_CPU: Final = "without_cpu"
+BLOCKED: Final = "blocked"
 NANOSECONDS: Final = 1_000_000_000
 
 
@@ -71,14 +75,23 @@ class StallMeter:
 
 
 class Watchdog:
-    """Watches the running event loop from `start` to `stop`: a line when a stall is noticed, another when it ends."""
+    """Watches the running event loop from `start` to `stop`: a line when a stall is noticed, another when it ends.
 
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+    `on_pause(seconds, kind)` is called in the loop, first of all when it goes on after it stood still for so long.
+    """
+
+    def __init__(
+        self,
+        now: Callable[[], float] = time.monotonic,
+        on_pause: Callable[[float, str], None] = lambda seconds, kind: None,
+    ) -> None:
+        self._on_pause = on_pause
         self._loop = asyncio.get_running_loop()
         self._loop_thread = threading.get_ident()
         self._loop_task = threading.get_native_id()
         self._now = now
-        self._turned_at = now()
+        self._turned_at = self._looked_at = now()
+        self._cpu = self._waited = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
@@ -95,7 +108,14 @@ class Watchdog:
         self._thread.join()
 
     def _turn(self) -> None:
-        self._turned_at = self._now()
+        now = self._now()
+        paused = now - self._turned_at - INTERVAL_SECONDS
+        cpu, waited = time.process_time(), waited_seconds(self._loop_task)
+        if paused > STALL_SECONDS:
+            # The thread did not look while nobody ran. It may have looked just now, when the process went on.
+            looked = self._turned_at + 2 * INTERVAL_SECONDS < self._looked_at < now - INTERVAL_SECONDS
+            self._on_pause(paused, pause_kind(paused, cpu - self._cpu, waited - self._waited, looked=looked))
+        self._turned_at, self._cpu, self._waited = now, cpu, waited
         self._timer = self._loop.call_later(INTERVAL_SECONDS, self._turn)
 
     def _clocks(self, own_task: int) -> Clocks:
@@ -110,6 +130,7 @@ class Watchdog:
             is_late = self._now() - self._turned_at > STALL_SECONDS
             stack = stack_of(sys._current_frames().get(self._loop_thread)) if is_late else ""
             meter.look(self._turned_at, self._clocks(own_task))
+            self._looked_at = self._now()
             if meter.suspended > STALL_SECONDS:
                 logger.warning(f"process was suspended for {meter.suspended:.1f} s")
             if meter.stalled < reported_seconds:
@@ -119,6 +140,13 @@ class Watchdog:
                 if not reported_seconds:
                     _report(meter, stack)
                 reported_seconds = meter.stalled
+
+
+def pause_kind(paused: float, computed: float, waited: float, *, looked: bool) -> str:
+    """What a pause of the loop was. Times are in seconds; `looked`: another thread of the process ran meanwhile."""
+    if waited > paused / 2:
+        return WITHOUT_CPU
+    return BLOCKED if looked or computed > paused / 2 else SUSPENDED
 
 
 def _report(meter: StallMeter, stack: str) -> None:

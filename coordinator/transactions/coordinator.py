@@ -148,7 +148,7 @@ class TransactionCoordinator(CoordinatorRuntime[TransactionStateMachine]):
             reply(failed(ErrorCode.NOT_COORDINATOR))
             return
         request_id = self._requests.register(ReplyTo(reply, failed))
-        context = OperationContext(request_id, api_version, "", "", self.environment, 0)
+        context = OperationContext(request_id, api_version, "", "", self.environment, 0, 0)
         self.enqueue(operation, transactional_id, request, context)
 
     def list_transactions(self, wanted: Filter, now_ms: int) -> Steps[list[Listed] | ErrorCode]:

@@ -20,6 +20,9 @@ def examples() -> dict[str, bytes]:
     _restart_in_a_rebalance(sim)
     _fence(sim)
     _administer(sim)
+    sim.coordinator.tell(
+        schema.CoordinatorPaused(from_ms=sim.now_ms - 5_750, until_ms=sim.now_ms, pause_kind="suspended", **IDENTITY)
+    )
     sim.coordinator.stop(sim.now_ms, schema.CoordinatorStopped(**IDENTITY))
     found: dict[str, bytes] = {}
     for key, value, _ in sim.replay_audit():

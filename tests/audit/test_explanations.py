@@ -6,8 +6,11 @@ import pytest
 
 from _wire.errors import ErrorCode
 from coordinator.audit import schema
+from coordinator.config.settings import Config
 from coordinator.core.causes import REASON_CHARACTERS_MAX, Cause
+from coordinator.core.events import GroupCreated
 from tests.audit.stories import Partitions, assigned, assignment, stable, subscription, sync
+from tests.simulation.server import SimulatedServer
 from tests.simulation.simulation import (
     GROUP_ID,
     NEWEST_JOIN,
@@ -434,6 +437,38 @@ def test_offsets_that_went_with_their_topic_say_so(sim):
 
 
 # ---- the coordinator itself
+
+
+def test_partitions_with_groups_are_told_of_the_coordinator_too():
+    """Partition 0 of everything; the others while they have groups whose readers want to know."""
+    server = SimulatedServer(Config({"group.initial.rebalance.delay.ms": "0"}), partitions=3)
+    group_id = next(f"g{number}" for number in range(99) if server.coordinator.partition_of(f"g{number}") == 1)
+    server.queue_events(group_id, lambda name, now_ms: [GroupCreated(group_id=name, at_ms=now_ms)])
+    server.coordinator.drain(server.now_ms)
+    paused = schema.CoordinatorPaused(
+        time_ms=0, node_id=1, coordinator_epoch=3, from_ms=1, until_ms=5, pause_kind="blocked"
+    )
+    server.coordinator.tell(paused)
+    server.coordinator.drain(server.now_ms)
+    told = [[record for record in server.replay_audit(partition) if record[0] is None] for partition in range(3)]
+    assert [len(each) for each in told] == [1, 1, 0]
+    (first,), (second,), _ = told
+    assert schema.decode_coordinator_event(second[1]).until_ms == 5
+    assert first == second, "one event, with one ce_id"
+
+
+def test_a_start_is_announced_to_a_partition_once():
+    server = SimulatedServer(Config({}))
+    server.coordinator.announce(
+        schema.CoordinatorStarted(software_version="1", time_ms=0, node_id=1, coordinator_epoch=3)
+    )
+    server.end_iteration()
+    server.coordinator.unload(0)
+    server.coordinator.load([0])
+    while server.coordinator.is_loading:
+        server.coordinator.drain(server.now_ms)
+    server.end_iteration()
+    assert len([key for key, _, _ in server.replay_audit() if key is None]) == 1
 
 
 def test_a_start_and_a_stop_are_events_without_a_group(sim, pair):

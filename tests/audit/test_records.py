@@ -38,6 +38,7 @@ VALUES: dict[Any, st.SearchStrategy[Any]] = {
     schema.MemberRef: MEMBERS,
     schema.MemberRef | None: st.none() | MEMBERS,
     int | None: st.none() | INT64,
+    bool | None: st.none() | st.booleans(),
     schema.TopicPartitions: TOPIC_PARTITIONS,
     list[schema.MemberSnapshot]: st.lists(
         st.builds(schema.MemberSnapshot, MEMBERS, st.lists(TEXT, max_size=2), TOPIC_PARTITIONS, INT64, INT64),

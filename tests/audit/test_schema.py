@@ -20,6 +20,7 @@ SAMPLES: dict[Any, Any] = {
     schema.MemberRef: MEMBER,
     schema.MemberRef | None: MEMBER,
     int | None: 7,
+    bool | None: False,
     schema.TopicPartitions: {"orders": [0, 1]},
     list[schema.MemberSnapshot]: [schema.MemberSnapshot(MEMBER, ["orders"], {"orders": [0]})],
     schema.StoredState | None: schema.StoredState(6, 3, "Stable", ["a-1"]),

@@ -18,6 +18,7 @@ from coordinator.config.settings import Config
 from coordinator.log.config import LogConfig
 from coordinator.log.directories import LogDirectories
 from coordinator.log.errors import DataDirectoryError
+from coordinator.log.log_homes import AssignedDirectories
 from coordinator.log.memory_files import MemoryFileSystem
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.leadership import NO_LEADER, SingleNode
@@ -46,13 +47,15 @@ class FailingPaths(MemoryFileSystem):
 class Broker:
     """What a node does with its directories when it starts."""
 
-    def __init__(self, fs: MemoryFileSystem, *paths: Path) -> None:
-        self.directories = LogDirectories.open(paths, fs=fs)
+    def __init__(self, fs: MemoryFileSystem, *paths: Path, boot_id: str | None = None) -> None:
+        self.directories = LogDirectories.open(paths, fs=fs, boot_id=boot_id)
         log = self.directories.open_metadata_log(LogConfig())
         self.store = MetadataStore(log, lambda: uuid.uuid4().bytes)
         self.image = self.store.image
         try:
-            self.directories.find_homes(partial(set_aside_if_stray, self.image))
+            image = self.image
+            assigned = AssignedDirectories(image.directory_id, lambda each: each in image.log_directories)
+            self.directories.find_homes(partial(set_aside_if_stray, image), assigned)
             self.assignment = DirectoryAssignment(self.store, self.directories)
             self.assignment.settle(NOW_MS)
         except DataDirectoryError:

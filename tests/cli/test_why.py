@@ -159,6 +159,15 @@ def test_tail_prints_events(bootstrap, tables):
     assert len(run("audit", "tail", "--tables", tables, "--events", 3).stdout.splitlines()) == 3
 
 
+@pytest.mark.parametrize("where", ["server", "tables"])
+def test_tail_says_that_a_group_has_no_events(bootstrap, tables, where):
+    source = ("--bootstrap", bootstrap) if where == "server" else ("--tables", str(tables))
+    command = [sys.executable, "-m", "coordinator.cli", "audit", "tail", "--group", "nosuch", *source]
+    answered = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert answered.returncode == 1
+    assert answered.stderr == "Error: there is no event of a group nosuch: `coordinator groups list` has all\n"
+
+
 def test_follow_prints_what_comes_and_ends_with_ctrl_c(bootstrap, tmp_path):
     # As a shell without job control starts what is to run in the background: SIGINT is ignored.
     in_background = ["bash", "-c", "trap '' INT; exec \"$@\"", "bash"]

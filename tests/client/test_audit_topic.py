@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from coordinator.audit.schema import AuditEvent, GenerationStable, GroupCreated
+from coordinator.audit.schema import AuditEvent, CoordinatorPaused, GenerationStable, GroupCreated, encode_event
 from coordinator.client import audit_topic
-from coordinator.client.audit_topic import AuditTopic, audit_record
+from coordinator.client.audit_topic import EARLIEST, AuditTopic, audit_record
 from coordinator.explain.history import GroupHistory
 from tests.servers import RunningServer
 from tests.wire_client import WireClient
@@ -31,6 +31,25 @@ def test_all_events_of_one_group_and_no_other(server, group):
     assert isinstance(events[-1], GenerationStable)
     assert {each.group_id for each in events} == {group}
     assert not GroupHistory.of(group, events).gaps
+
+
+def test_the_events_about_a_group_have_those_of_the_coordinator_in_its_partition(server, group):
+    with AuditTopic(server.bootstrap) as topic:
+        own = list(topic.group_events(group))
+        about = list(topic.events_about(group))
+        partition = topic.partition_of(group)
+        whole = topic.records(topic.offsets([partition], EARLIEST), lambda key: True)
+        unkeyed = [each for each in whole if each.record[0] is None]
+    assert [each for each in about if each.event is not None] == own
+    assert [each for each in about if each.event is None] == unkeyed
+    assert all(each.coordinator_event is None for each in own)
+
+
+def test_an_event_about_a_coordinator_is_decoded():
+    paused = CoordinatorPaused(time_ms=9, node_id=1, coordinator_epoch=2, from_ms=3, until_ms=9, pause_kind="blocked")
+    record = audit_record(4, 9, None, encode_event(paused))
+    assert (record.event, record.coordinator_event, record.time_ms) == (None, paused, 9)
+    assert audit_record(4, 9, None, b'{"kind": "coordinator.upgraded", "time_ms": 17}').coordinator_event is None
 
 
 def test_a_topic_that_is_larger_than_a_response(server, group, monkeypatch):

@@ -43,6 +43,10 @@ def test_group_and_offset_defaults_are_those_of_kafka():
     ("settings", "message"),
     [
         ({"group.max.sise": "3"}, "unknown setting 'group.max.sise'; did you mean 'group.max.size'?"),
+        (
+            {"zookeeper.connect": "zk:2181", "group.max.sise": "3", "io.threads": "8"},
+            "unknown settings: 'zookeeper.connect', 'group.max.sise' (did you mean 'group.max.size'?), 'io.threads'",
+        ),
         ({"group.max.size": "many"}, "group.max.size=many: expected a whole number"),
         ({"auto.create.topics.enable": "yes"}, "auto.create.topics.enable=yes: expected true or false"),
         ({"group.coordinator.rebalance.protocols": "consumer"}, "expected one of classic"),

@@ -55,6 +55,8 @@ def test_who_does_not_rejoin_in_time_is_removed():
             cause=Cause.REBALANCE_TIMEOUT,
             reason="",
             last_heard_ms=sim.now_ms - REBALANCE_TIMEOUT_MS // 12,
+            connection_open=True,
+            coordinator_paused_ms=0,
         )
         in sim.events
     )
@@ -153,6 +155,8 @@ def test_a_follower_that_never_syncs_is_dropped_even_in_stable_and_despite_heart
             cause=Cause.SYNC_TIMEOUT,
             reason="",
             last_heard_ms=sim.now_ms - REBALANCE_TIMEOUT_MS // 12,
+            connection_open=True,
+            coordinator_paused_ms=0,
         )
         in sim.events
     )

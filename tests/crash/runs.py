@@ -12,6 +12,7 @@ from tests.crash.workers import (
     CommittingClient,
     CompactedTopic,
     IdempotentProducer,
+    PartitionMover,
     ShortLivedTopics,
     StaticMember,
     Worker,
@@ -31,7 +32,7 @@ SETTINGS: Final = QUICK_GROUPS | {
 """Small segments, which are cleaned all the time."""
 WORK_SECONDS_MAX: Final = 1.2
 STOP_SECONDS: Final = 20
-SECOND_DIRECTORY_CHANCE: Final = 0.1
+SECOND_DIRECTORY_CHANCE: Final = 0.3
 """Of a run that it adds a directory to log.dirs, which the runs after it have, too."""
 
 
@@ -49,6 +50,7 @@ class CrashRuns:
             *(CommittingClient(f"committing-{number}", seed + number) for number in range(3)),
             *(StaticMember(f"static-{number}", seed + number) for number in range(2)),
             ShortLivedTopics(seed),
+            PartitionMover("mover", seed),
         ]
         self.ends: Counter[str] = Counter()
 

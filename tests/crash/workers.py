@@ -11,9 +11,15 @@ from collections import Counter
 from typing import Final
 
 from _wire.errors import ErrorCode
+from _wire.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
 from _wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from _wire.messages.delete_topics import DeleteTopicsRequest
 from _wire.messages.describe_groups import DescribeGroupsRequest
+from _wire.messages.describe_log_dirs import DescribeLogDirsRequest
 from _wire.messages.init_producer_id import InitProducerIdRequest
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from _wire.messages.offset_commit import (
@@ -29,6 +35,7 @@ from tests.wire_client import WireClient, join_request
 
 CREATE_VERSION, DELETE_VERSION, METADATA_VERSION = 5, 5, 9
 COMMIT_VERSION, OFFSET_FETCH_VERSION = 7, 7
+DESCRIBE_DIRS_VERSION, MOVE_VERSION = 4, 2
 JOIN_VERSION, SYNC_VERSION, DESCRIBE_VERSION = 7, 5, 5
 RETRIABLE: Final = frozenset(
     {
@@ -328,6 +335,42 @@ class ShortLivedTopics(Worker):
                 old = [number for number in numbers if number < self._written[name]]
                 assert not old, f"{name} has the records {old} of an earlier topic of this name"
             self._exists[name] = {found}
+
+
+class PartitionMover(Worker):
+    """Each partition is in one log directory, and in no second one but as a copy on its way."""
+
+    def work(self, client: WireClient) -> None:
+        described = self._described(client)
+        partitions = [(name, index) for name, index, _, is_future in described if not is_future]
+        name, index = self.random.choice(partitions)
+        path = self.random.choice(self._paths)
+        topics = [AlterReplicaLogDirTopic(name=name, partitions=[index])]
+        request = AlterReplicaLogDirsRequest(dirs=[AlterReplicaLogDir(path=path, topics=topics)])
+        ((answer,),) = (each.partitions for each in client.request(request, MOVE_VERSION).results)
+        # Its topic may have been deleted since.
+        expected = (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        assert answer.error_code in expected, f"{name}-{index} to {path}: error {answer.error_code}"
+        self.acknowledged["moves"] += answer.error_code == ErrorCode.NONE and len(self._paths) > 1
+
+    def check(self, client: WireClient) -> None:
+        described = self._described(client)
+        logs = Counter((name, index) for name, index, _, is_future in described if not is_future)
+        double = [key for key, count in logs.items() if count > 1]
+        assert not double, f"{double} are in several log directories"
+        lost = [(name, index) for name, index, _, _ in described if (name, index) not in logs]
+        assert not lost, f"of {lost} there are only copies"
+
+    def _described(self, client: WireClient) -> list[tuple[str, int, str, bool]]:
+        """Topic, partition, log directory, and whether it is a copy."""
+        results = client.request(DescribeLogDirsRequest(topics=None), DESCRIBE_DIRS_VERSION).results
+        self._paths = [each.log_dir for each in results]
+        return [
+            (topic.name, partition.partition_index, each.log_dir, partition.is_future_key)
+            for each in results
+            for topic in each.topics
+            for partition in topic.partitions
+        ]
 
 
 def create(client: WireClient, name: str, partitions: int, configs: dict[str, str] | None = None) -> None:

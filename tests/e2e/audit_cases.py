@@ -17,6 +17,7 @@ from coordinator.client.audit_topic import AuditTopic
 from coordinator.core.causes import Cause
 from coordinator.explain.findings import Finding, Kind, findings
 from coordinator.explain.generation import Outcome
+from coordinator.explain.story import tell
 from interop.driver import Member
 from interop.scene import PARTITIONS, SECONDS, SESSION_MS, Scene, triggers
 from tests.servers import QUICK_GROUPS
@@ -73,7 +74,38 @@ def a_process_is_killed(scene: Scene) -> None:
     assert removed.last_heard_ms is not None
     assert killed_ms - 2_000 < removed.last_heard_ms <= killed_ms + 100
     assert generation.silent_partition_ms and generation.silent_partition_ms >= SESSION_MS
-    scene.tells(generation, "was silent for")
+    assert_ended(removed, killed_ms)
+    scene.tells(generation, "was silent for", "The connection of two closed at", "its process ended, or")
+    advice = tell(scene.history(), generation).advice
+    assert not any("raise session.timeout.ms" in each for each in advice), advice
+    one.leave()
+
+
+def assert_ended(removed: schema.MemberRemoved, killed_ms: int) -> None:
+    assert removed.connection_open is False
+    assert removed.connection_closed_ms is not None
+    assert killed_ms - 100 < removed.connection_closed_ms < killed_ms + 1_000
+
+
+def a_process_is_killed_again(scene: Scene) -> None:
+    """A crash loop: it comes back under a new member id, and the advice is to look at the process."""
+    one = scene.member("one")
+    scene.steady(one)
+    for times in (1, 2):
+        crashing = scene.member("crashing")
+        scene.steady(one, crashing)
+        killed_ms = time.time_ns() // 1_000_000
+        crashing.driver.kill()
+        wait_for(lambda: len(scene.of_kind(schema.MemberRemoved)) == times, SECONDS, "its removal", every_ms=100)  # noqa: B023
+        scene.steady(one)
+        assert_ended(scene.of_kind(schema.MemberRemoved)[-1], killed_ms)
+    history = scene.history()
+    found = {each.kind: each for each in findings(history, history.last_ms or 0)}
+    assert found[Kind.CRASH_LOOP].about == "crashing (127.0.0.1)"
+    assert "2 times" in found[Kind.CRASH_LOOP].headline
+    assert Kind.SHORT_SESSION_TIMEOUT not in found
+    ended = [each for each in history.generations if (Cause.SESSION_EXPIRED, "crashing") in triggers(each)]
+    scene.tells(ended[0], "crashing is back under a new member id")
     one.leave()
 
 
@@ -84,6 +116,8 @@ def a_process_stands_still(scene: Scene) -> None:
     scene.after(before)
     (removed,) = scene.of_kind(schema.MemberRemoved)
     assert (removed.cause, removed.member.client_id) == (Cause.SESSION_EXPIRED, "two")
+    assert (removed.connection_open, removed.connection_closed_ms) == (True, None)
+    scene.tells(scene.stable_because(Cause.SESSION_EXPIRED, "two"), "The connection of two stayed open")
     two.driver.go_on()
     scene.after(before + 1)
     joined = scene.of_kind(schema.MemberJoined)
@@ -373,6 +407,7 @@ CASES: Final = {
         Case("A member joins", a_member_joins),
         Case("A member closes", a_member_closes),
         Case("A process is killed", a_process_is_killed),
+        Case("A process is killed, restarted and killed again", a_process_is_killed_again),
         Case("A process stands still, and comes back", a_process_stands_still),
         Case("A member does not poll", a_member_does_not_poll),
         Case("A member hangs in a rebalance", a_member_hangs_in_a_rebalance),

@@ -105,6 +105,11 @@ class Consumers:
         assert self.ids.pop(name) not in self.sim.group.members
         self._joined.discard(name)
 
+    def crash(self, name: str, ms: int = 10_000) -> None:
+        """Its process ends; it is removed after its session timeout."""
+        self.sim.disconnect(self.ids[name])
+        self.vanish(name, ms)
+
     def history(self) -> GroupHistory:
         return GroupHistory.of(GROUP_ID, self.sim.audited())
 

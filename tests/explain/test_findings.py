@@ -106,6 +106,116 @@ def test_a_session_timeout_that_is_shorter_than_the_pauses():
     assert found.advice.startswith("raise session.timeout.ms above 12")
 
 
+def crash_and_come_back(group: Consumers, name: str, times: int) -> None:
+    for _ in range(times):
+        group.quiet(3_000)
+        group.crash(name)
+        group.settle()
+        group.quiet(2_000)
+        group.join(name)
+        group.settle()
+
+
+def test_a_crash_loop():
+    group = Consumers().group_of("a", "b")
+    crash_and_come_back(group, "b", 2)
+    found = group.findings()
+    loop = found[Kind.CRASH_LOOP]
+    assert loop.headline == (
+        "b (127.0.0.1) was gone without leaving the group 2 times in 15 s, and came back under a new member id in"
+        " between: each time its process ended, or its connection was closed"
+    )
+    assert loop.evidence == (
+        "22:13:23 its connection closed; removed 22:13:33; back 12 s after that",
+        "22:13:38 its connection closed; removed 22:13:48; back 12 s after that",
+    )
+    assert loop.about == "b (127.0.0.1)"
+    assert "look at why its process ends" in loop.advice
+    assert "raise" not in loop.advice
+    assert Kind.SHORT_SESSION_TIMEOUT not in found
+
+
+def test_members_that_the_coordinator_did_not_hear_have_no_short_session_timeout():
+    group = Consumers().group_of("a", "b")
+    for _ in range(2):
+        group.sim.stand_still(11_000)
+        for name in ("a", "b"):
+            del group.ids[name]
+        group.join("a")
+        group.settle()
+        group.join("b")
+        group.settle()
+    assert {Kind.SHORT_SESSION_TIMEOUT, Kind.CRASH_LOOP} & group.findings().keys() == set()
+
+
+def test_a_crash_loop_is_no_flapping_beside():
+    group = Consumers().group_of("a", "b")
+    crash_and_come_back(group, "b", 3)
+    assert Kind.CRASH_LOOP in group.findings()
+    assert Kind.FLAPPING_MEMBER not in group.findings()
+
+
+def test_a_crash_loop_whose_restarts_are_put_off():
+    """More than the minute in which a client counts as back."""
+    group = Consumers().group_of("a", "b")
+    for _ in range(2):
+        group.crash("b")
+        group.settle()
+        group.quiet(160_000)
+        group.join("b")
+        group.settle()
+    loop = group.findings()[Kind.CRASH_LOOP]
+    assert loop.evidence[0] == "22:13:20 its connection closed; removed 22:13:30"
+
+
+def test_one_crash_is_no_loop():
+    group = Consumers().group_of("a", "b")
+    crash_and_come_back(group, "b", 1)
+    assert Kind.CRASH_LOOP not in group.findings()
+
+
+def test_a_host_that_dies_once_with_several_clients_of_one_name_is_no_loop():
+    group = Consumers().group_of("a")
+    for name in ("b", "c"):
+        group.join(name, client_id="app")
+        group.settle()
+    for name in ("b", "c"):
+        group.sim.disconnect(group.ids[name])
+    group.quiet(10_001, "b", "c")
+    for name in ("b", "c"):
+        del group.ids[name]
+    group.settle()
+    for name in ("d", "e"):
+        group.join(name, client_id="app")
+        group.settle()
+    assert Kind.CRASH_LOOP not in group.findings()
+
+
+def test_two_crashes_with_long_in_between_are_no_loop():
+    group = Consumers().group_of("a", "b")
+    crash_and_come_back(group, "b", 1)
+    group.quiet(11 * 60_000)
+    crash_and_come_back(group, "b", 1)
+    assert Kind.CRASH_LOOP not in group.findings()
+
+
+def test_silences_of_which_the_connection_is_unknown_may_be_restarts():
+    group = Consumers().group_of("a", "b")
+    for _ in range(2):
+        connection = group.sim.group.members[group.ids["b"]].client_connection
+        assert connection is not None
+        connection.close(None)
+        group.vanish("b")
+        group.settle()
+        group.quiet(2_000)
+        group.join("b")
+        group.settle()
+    found = group.findings()[Kind.SHORT_SESSION_TIMEOUT]
+    assert found.headline == "b (127.0.0.1) is silent longer than its session timeout of 10 s, and comes back"
+    assert found.evidence[-1] == "whether its connection stayed open is unknown: it may have been restarted"
+    assert found.advice.startswith("if it was not restarted, raise session.timeout.ms above 12")
+
+
 def test_a_member_that_crashed_for_good_pauses_for_no_finding():
     group = Consumers().group_of("a")
     for name in ("b", "c"):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from coordinator.core.states import GroupState
 from coordinator.explain.findings import findings
 from tests.audit.stories import subscription
 from tests.explain.consumers import Consumers, clock, text
@@ -78,6 +79,31 @@ def test_after_a_restart_of_the_coordinator_it_is_not_known_whether_assignors_ch
     assert "is not known, because the coordinator had restarted" in headline
     assert "another subscription" not in headline
     assert "same topics and assignors" not in advice(group)
+
+
+def test_topics_that_nobody_owns_after_a_static_member_came_back_are_named():
+    group = Consumers()
+    group.join("a", instance_id="pod-0")
+    group.settle()
+    group.ids["a"] = ""
+    group.join("a", topics=("t", "u"))
+    assert group.sim.group.state is GroupState.STABLE
+    said = text(group.story())
+    assert "the static member pod-0 came back with a subscription to t and u instead of t" in said
+    assert "nobody owns u until the next rebalance." in said
+
+
+def test_a_static_member_that_expires_may_have_been_shut_down():
+    group = Consumers()
+    group.join("a")
+    group.settle()
+    group.join("b", instance_id="pod-0")
+    group.settle()
+    group.crash("b")
+    group.settle()
+    assert "pod-0 is a static member, which sends no LeaveGroup at a shutdown: it may have been" in text(group.story())
+    assert "removeMembersFromConsumerGroup" in advice(group)
+    assert "session.timeout.ms" not in advice(group)
 
 
 # ---- nothing is wrong

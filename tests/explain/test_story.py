@@ -8,7 +8,7 @@ from coordinator.explain.generation import Outcome, Removal
 from coordinator.explain.reasons import Leaving, unknown_leave
 from coordinator.explain.story import tell
 from coordinator.explain.words import Names
-from tests.explain.consumers import Consumers, text
+from tests.explain.consumers import Consumers, clock, text
 
 
 def test_a_new_member():
@@ -30,7 +30,135 @@ def test_a_member_that_was_silent():
     story = group.story()
     assert story.headline.endswith("because billing-2 (127.0.0.1, java) was silent for 10 s, its session timeout")
     assert "Nobody consumed the 3 partitions of billing-2 for 10 s: 10 s before the rebalance began" in text(story)
+    assert "The connection of billing-2 stayed open: its process stood still (SIGSTOP," in text(story)
     assert any("session.timeout.ms above 10 s" in each for each in story.advice)
+
+
+def test_a_member_whose_process_ended():
+    group = Consumers().group_of("billing-1", "billing-2")
+    group.quiet(6_000)
+    killed = clock(group.sim.now_ms)
+    group.crash("billing-2")
+    group.settle()
+    story = group.story()
+    assert (
+        f"The connection of billing-2 closed at {killed}, 10 s before it was removed: its process ended, or its host or"
+        " the network closed the connection."
+    ) in text(story)
+    assert "stayed open" not in text(story)
+    assert not any("raise session.timeout.ms" in each for each in story.advice)
+    assert story.advice[0].startswith("look at why the process of the silent member ended")
+
+
+def test_a_member_that_was_silent_before_its_connection_closed():
+    group = Consumers().group_of("a", "b")
+    group.quiet(6_000, "b")
+    group.crash("b", 4_000)
+    group.settle()
+    assert "It had been silent for 6 s by then." in text(group.story())
+
+
+def test_members_whose_processes_ended_together():
+    group = Consumers().group_of("a", "b", "c")
+    for name in ("b", "c"):
+        group.sim.disconnect(group.ids[name])
+    group.quiet(10_001, "b", "c")
+    for name in ("b", "c"):
+        del group.ids[name]
+    group.settle()
+    said = text(group.story())
+    assert "The connections of b and c closed before they were removed: their processes ended, or" in said
+
+
+def test_a_member_that_the_coordinator_did_not_hear_while_it_stood_still():
+    group = Consumers().group_of("a", "b")
+    group.quiet(3_000)
+    group.sim.stand_still(11_000)
+    assert group.sim.group.members == {}
+    story = group.story()
+    assert story.headline.endswith(
+        "because the coordinator itself stood still for 11 s, and did not hear a (127.0.0.1, java) within its session"
+        " timeout, 10 s"
+    )
+    said = text(story)
+    assert "It heard nobody in that time, so it is no fault of a and b." in said
+    assert "connection" not in said
+    assert story.advice == (
+        "look at why the coordinator stood still (its log tells); members that it did not hear are not to blame",
+    )
+
+
+def test_a_connection_that_closed_while_the_coordinator_stood_still():
+    group = Consumers().group_of("a")
+    group.quiet(3_000)
+    group.sim.disconnect(group.ids["a"])
+    group.sim.stand_still(11_000)
+    story = group.story()
+    said = text(story)
+    assert "The connections of a closed meanwhile: clients may give up when nobody answers." in said
+    assert "its process ended" not in said
+    assert "process" not in " ".join(story.advice)
+
+
+def test_a_pause_of_the_coordinator_that_is_a_part_of_the_silence():
+    group = Consumers().group_of("a", "b")
+    group.quiet(6_000)
+    group.sim.stand_still(2_000)
+    group.vanish("b", 8_000)
+    group.settle()
+    said = text(group.story())
+    assert "The coordinator itself stood still for 2 s of the 10 s in which it did not hear b." in said
+    assert "stayed open" in said
+
+
+def test_of_events_that_do_not_tell_the_connection_nothing_is_said():
+    group = Consumers().group_of("a", "b")
+    connection = group.sim.group.members[group.ids["b"]].client_connection
+    assert connection is not None
+    connection.close(None)
+    group.vanish("b")
+    group.settle()
+    assert "connection" not in text(group.story())
+    assert any("(crash, pause, GC, network)" in each for each in group.story().advice)
+
+
+def test_a_client_that_comes_back_after_its_removal():
+    group = Consumers().group_of("a", "b")
+    group.crash("b")
+    group.settle()
+    removal_told = group.history().latest
+    group.quiet(4_200)
+    group.join("b")
+    group.settle()
+    assert removal_told is not None
+    said = text(group.story(removal_told.generation_id))
+    assert "b is back under a new member id, 14.2 s after its connection closed." in said
+    assert "back" not in text(group.story()), "that is a generation of its own, and no news of it"
+
+
+def test_a_client_that_comes_back_before_its_removal():
+    group = Consumers().group_of("a", "b")
+    group.quiet(3_000)
+    group.sim.disconnect(group.ids.pop("b"))
+    group.sim.advance(2_000)
+    group.join("b")
+    group.quiet(10_001)
+    group.settle()
+    assert "b-00000002 is back under a new member id, 2 s after its connection closed." in text(group.story())
+
+
+def test_one_of_several_with_the_same_client_id_is_not_said_to_be_back():
+    group = Consumers().group_of("a")
+    for name in ("b", "c"):
+        group.join(name, client_id="app")
+        group.settle()
+    group.crash("b")
+    group.settle()
+    generation = group.history().latest
+    assert generation is not None
+    group.join("d", client_id="app")
+    group.settle()
+    assert "is back" not in text(group.story(generation.generation_id))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ SLICES: Final = "coordinator/broker/slices.py"
 FETCH: Final = "coordinator/broker/fetch.py"
 NOTIFIER: Final = "coordinator/broker/append_notifier.py"
 PARTITIONS: Final = "coordinator/broker/partitions.py"
-DIRECTORIES: Final = "coordinator/log/directories.py"
+LOG_HOMES: Final = "coordinator/log/log_homes.py"
 ASSIGNMENT: Final = "coordinator/broker/directory_assignment.py"
 TOPICS: Final = "coordinator/broker/topics.py"
 LIMITS: Final = "coordinator/core/address_limits.py"
@@ -109,11 +109,11 @@ MUTANTS: Final = (
     ),
     Mutant(
         "the metadata log may be set aside",
-        DIRECTORIES,
-        "if key[0] == METADATA_LOG or set_aside(directory, *key):",
-        "if set_aside(directory, *key):",
+        LOG_HOMES,
+        "if key[0] == METADATA_LOG or self._set_aside(directory, *key):",
+        "if self._set_aside(directory, *key):",
     ),
-    Mutant("a partition may be in two directories", DIRECTORIES, "if other is not directory:", "if False:"),
+    Mutant("a partition may be in two directories", LOG_HOMES, "if other is not directory:", "if False:"),
     Mutant(
         "what is in a missing directory is created again, empty",
         ASSIGNMENT,

@@ -1,4 +1,4 @@
-"""Mutants of what happens when a log directory fails while the server runs."""
+"""Mutants of what happens when a log directory fails while the server runs, and of moves between directories."""
 
 from typing import Final
 
@@ -6,11 +6,14 @@ from tests.mutations.mutant import Mutant
 
 FAILURES: Final = "coordinator/broker/directory_failures.py"
 DISK: Final = "coordinator/log/disk_failure.py"
-DIRECTORIES: Final = "coordinator/log/directories.py"
+SPLIT_CHECKPOINT: Final = "coordinator/log/split_checkpoint.py"
 FLUSHER: Final = "coordinator/broker/log_flusher.py"
 DATA: Final = "coordinator/server/handlers/data.py"
 MARKERS: Final = "coordinator/transactions/markers.py"
 COORDINATORS: Final = "coordinator/server/coordinators.py"
+LOG_HOMES: Final = "coordinator/log/log_homes.py"
+FUTURE_LOG: Final = "coordinator/log/future_log.py"
+MOVES: Final = "coordinator/broker/replica_moves.py"
 
 MUTANTS: Final = (
     Mutant(
@@ -69,8 +72,62 @@ MUTANTS: Final = (
     ),
     Mutant(
         "the checkpoints of a failed directory are written",
-        DIRECTORIES,
+        SPLIT_CHECKPOINT,
         "each: {} for each in self._files if each in self._directories.online",
         "each: {} for each in self._files",
+    ),
+    Mutant(
+        "a copy counts although the directory of the log is offline",
+        LOG_HOMES,
+        "if source not in self._ids and self._assigned.is_known(source):",
+        "if False:",
+    ),
+    Mutant(
+        "a copy without its log is removed",
+        LOG_HOMES,
+        "            directory.promote(*key, folder)\n",
+        "            self._fs.remove_tree(directory.discard(folder))\n            return\n",
+    ),
+    Mutant(
+        "of two logs that nobody has moved one is removed",
+        LOG_HOMES,
+        "        if len(moves) != 1:\n",
+        "        moves = moves or [(one, other)]\n        if len(moves) != 1:\n",
+    ),
+    Mutant(
+        "a copy of another topic of this name goes on",
+        LOG_HOMES,
+        "or not self._is_of_topic(home, key, folder)",
+        "",
+    ),
+    Mutant(
+        "a move ends before its copy is on stable storage",
+        MOVES,
+        "            make_safe()\n            write_checkpoints()\n",
+        "            write_checkpoints()\n",
+    ),
+    Mutant(
+        "a moved log has its deleted records again after a crash",
+        MOVES,
+        "            make_safe()\n            write_checkpoints()\n",
+        "            make_safe()\n",
+    ),
+    Mutant(
+        "what is appended at the end of a move is lost",
+        FUTURE_LOG,
+        "                portion.run(flush=False)\n",
+        "                pass\n",
+    ),
+    Mutant(
+        "a copy keeps the segments that retention has deleted",
+        FUTURE_LOG,
+        "                remove_segment_files(self._fs, self._folder, base_offset)\n",
+        "                pass\n",
+    ),
+    Mutant(
+        "a deleted topic leaves the copy of a move",
+        "coordinator/broker/partitions.py",
+        "        self.on_delete(topic)\n",
+        "",
     ),
 )

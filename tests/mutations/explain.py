@@ -114,8 +114,20 @@ MUTANTS: Final = (
     Mutant(
         "a member that died pauses",
         FINDINGS,
-        "            if each.removal.cause is Cause.SESSION_EXPIRED\n            and each.back_ms is not None",
-        "            if each.removal.cause is Cause.SESSION_EXPIRED",
+        "            and not each.removal.is_unheard\n            and each.back_ms is not None",
+        "            and not each.removal.is_unheard",
+    ),
+    Mutant(
+        "a member whose process ended pauses",
+        FINDINGS,
+        "            and not each.removal.is_disconnected\n            and not each.removal.is_unheard\n",
+        "            and not each.removal.is_unheard\n",
+    ),
+    Mutant(
+        "a host that dies once with several clients of one name is a crash loop",
+        FINDINGS,
+        "        if len(window) < CRASHES * facts.most_at_once[who] or len(window) < CRASHES:",
+        "        if len(window) < CRASHES:",
     ),
     Mutant(
         "a cooperative assignor is called eager",

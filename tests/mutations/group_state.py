@@ -90,8 +90,8 @@ EVENT_MUTANTS: Final = (
     Mutant(
         "a member is new for ever",
         EVENTS,
-        "            member.is_new = False\n",
-        "",
+        "            member.is_new, member.answered_ms = False, self.at_ms\n",
+        "            member.answered_ms = self.at_ms\n",
     ),
     Mutant(
         "a member that synced is still expected to sync",
@@ -102,8 +102,32 @@ EVENT_MUTANTS: Final = (
     Mutant(
         "members whose assignment was rejected still wait for it",
         EVENTS,
-        "            member.awaiting_sync = None\n        classic.request_rebalance(",
-        "            member.is_new = False\n        classic.request_rebalance(",
+        "awaiting_sync, member.answered_ms = None, self.at_ms\n        classic.request_rebalance(",
+        "is_new, member.answered_ms = False, self.at_ms\n        classic.request_rebalance(",
+    ),
+    Mutant(
+        "the answer to a JoinGroup that waited is a sign of life",
+        EVENTS,
+        "            member.is_new, member.answered_ms = False, self.at_ms\n",
+        "            member.is_new = False\n",
+    ),
+    Mutant(
+        "the answer to a SyncGroup that waited is a sign of life",
+        EVENTS,
+        "                member.awaiting_sync, member.answered_ms = None, self.at_ms\n\n\n",
+        "                member.awaiting_sync = None\n\n\n",
+    ),
+    Mutant(
+        "a member that joins over another connection is told by its first one",
+        EVENTS,
+        "        member.client_connection = self.client_connection\n        classic.update_protocols",
+        "        classic.update_protocols",
+    ),
+    Mutant(
+        "a connection that closed before the member was last heard is told of",
+        "coordinator/core/client_connection.py",
+        "    if renewed_ms > connection.closed_ms:\n        return UNKNOWN\n",
+        "",
     ),
     Mutant(
         "a rejected assignment starts no rebalance",

@@ -263,9 +263,9 @@ LOG_MUTANTS: Final = (
     ),
     Mutant(
         "what is stamped does not follow the wall clock",
-        "coordinator/core/decision.py",
-        "return self.now_ms + self.environment.wall.step_ms",
-        "return self.now_ms",
+        "coordinator/runtime/shard.py",
+        "context.now_ms, context.wall_ms = now_ms, now_ms + context.environment.wall.step_ms",
+        "context.now_ms, context.wall_ms = now_ms, now_ms",
     ),
     Mutant(
         "a group that was deleted comes back with its metadata at the end of a load",

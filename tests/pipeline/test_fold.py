@@ -169,6 +169,15 @@ def test_an_event_of_the_server_is_kept_without_a_group():
     assert not rows[REJECTS]
 
 
+def test_an_event_of_the_server_that_other_partitions_repeat_is_kept_once():
+    event = b'{"kind":"coordinator.started","schema_version":1,"time_ms":5,"node_id":1,"coordinator_epoch":2}'
+    folded = Fold(FoldState({}, {}))
+    folded.take_in([event] * 3, [Position(partition, 0, 5) for partition in (0, 1, 2)])
+    rows = folded.finish()
+    assert [(row["kind"], row["partition"]) for row in rows[SILVER]] == [("coordinator.started", 0)]
+    assert not rows[REJECTS]
+
+
 def test_who_owned_a_partition_follows_assignments_and_removals():
     history = joined(joined(History().created(), A), B).rebalance(Cause.NEW_MEMBER, A).started(members=2)
     history.assigned(A, [0, 1]).assigned(B, [2]).stable(members=2)

@@ -52,7 +52,7 @@ def failure(step: Callable[[], Any]) -> str:
 
 def queued(sim: Simulation, decide: Callable[..., Decision], *, scope: Scope = Scope.GROUP) -> QueuedOperation:
     operation = Operation("test", decide, too_large=decide, scope=scope)
-    context = OperationContext(None, 0, "", "", sim.environment, sim.now_ms)
+    context = OperationContext(None, 0, "", "", sim.environment, sim.now_ms, sim.now_ms)
     return QueuedOperation(operation, None if scope is Scope.SHARD else GROUP_ID, None, context)
 
 

@@ -302,7 +302,7 @@ def test_the_group_is_not_listed_until_it_is_rebuilt(sim):
 def test_what_is_due_for_the_group_meanwhile_is_dropped(sim, due, request_of_it):
     break_group(sim)
     ends = sim.offsets_log.log_end_offset, sim.audit_log.log_end_offset
-    sim.coordinator.enqueue(due, GROUP_ID, request_of_it, OperationContext(None, 0, "", "", sim.environment, 0))
+    sim.coordinator.enqueue(due, GROUP_ID, request_of_it, OperationContext(None, 0, "", "", sim.environment, 0, 0))
     assert drain(sim) == []
     assert (sim.offsets_log.log_end_offset, sim.audit_log.log_end_offset) == ends
     assert sim.timers.deadline_ms(GROUP_ID) == sim.now_ms + REBUILD_RETRY_MS_AT_FIRST

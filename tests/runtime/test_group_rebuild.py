@@ -275,7 +275,7 @@ def failing_again(sim: Simulation, monkeypatch: pytest.MonkeyPatch, times: int) 
         raise ZeroDivisionError("a defect")
 
     monkeypatch.setattr(group_state_machine, "advance", fail)
-    context = OperationContext(None, 0, "", "", sim.environment, 0)
+    context = OperationContext(None, 0, "", "", sim.environment, 0, 0)
     sim.coordinator.enqueue(operations.ADVANCE, GROUP_ID, None, context)
     sim.coordinator.drain(sim.now_ms)
     return failures

@@ -56,7 +56,7 @@ def nothing(context: OperationContext) -> Decision:
 
 def unasked(sim: Simulation, decide: Decide, group_id: str = GROUP_ID) -> None:
     """Queue an operation that nobody waits for."""
-    context = OperationContext(None, 0, "", "", sim.environment, 0)
+    context = OperationContext(None, 0, "", "", sim.environment, 0, 0)
     sim.coordinator.enqueue(operation(decide), group_id, None, context)
 
 
@@ -363,7 +363,7 @@ def test_a_record_that_cannot_be_understood_fails_the_load_and_nothing_else(topi
 def test_what_is_due_for_a_group_that_is_gone_changes_nothing(due, request_of_it):
     sim = Simulation()
     before = (sim.offsets_log.log_end_offset, sim.audit_log.log_end_offset)
-    context = OperationContext(None, 0, "", "", sim.environment, 0)
+    context = OperationContext(None, 0, "", "", sim.environment, 0, 0)
     sim.coordinator.enqueue(due, "gone", request_of_it, context)
     assert drain(sim) == []
     assert sim.shard.is_idle

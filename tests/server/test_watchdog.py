@@ -17,6 +17,7 @@ from coordinator.server.watchdog import (
     STALL_SECONDS,
     Clocks,
     StallMeter,
+    pause_kind,
     stack_of,
     waited_seconds,
 )
@@ -134,6 +135,20 @@ def test_the_stack_is_one_line_that_begins_with_the_innermost_call():
     assert re.match(r"tests/server/test_watchdog\.py:\d+ inner < tests/server/test_watchdog\.py:\d+ outer <", outer(0))
     assert outer(100).count("<") == FRAMES_MAX - 1
     assert stack_of(None) == ""
+
+
+@pytest.mark.parametrize(
+    ("computed", "waited", "looked", "kind"),
+    [
+        (0.0, 0.0, False, "suspended"),
+        (0.0, 0.0, True, "blocked"),  # in a call
+        (4.9, 0.0, False, "blocked"),  # and held the lock of the interpreter
+        (0.1, 4.8, False, "without_cpu"),
+        (0.1, 4.8, True, "without_cpu"),
+    ],
+)
+def test_the_kind_of_a_pause(computed, waited, looked, kind):
+    assert pause_kind(5.0, computed, waited, looked=looked) == kind
 
 
 PROGRAM: Final = textwrap.dedent(

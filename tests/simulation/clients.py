@@ -8,6 +8,7 @@ from _wire.errors import ErrorCode
 from _wire.messages.heartbeat import HeartbeatRequest
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponseMember
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from coordinator.core.classic_group import ClientConnection
 from tests.simulation.consumers import PROTOCOLS, SUBSCRIPTIONS, share_out, subscription
 from tests.simulation.history import ClientSetup
 
@@ -26,7 +27,10 @@ class Request:
     `incarnation` is that of the group when it was sent. Before the response the group may be deleted and created again.
     """
 
-    __slots__ = ("api", "group_id", "incarnation", "is_closed", "message", "number", "received", "response", "version")
+    __slots__ = (
+        "api", "connection", "group_id", "incarnation", "is_closed", "message", "number", "received", "response",
+        "version",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -44,6 +48,7 @@ class Request:
         self.version = version
         self.received = received
         self.number = 0
+        self.connection: ClientConnection | None = None
         self.response: Any = None
         self.is_closed = False
 
@@ -84,6 +89,7 @@ class Client:
         self.topics = SUBSCRIPTIONS[number % len(SUBSCRIPTIONS)]
         self.protocols = PROTOCOLS[0]
         self.deaf_until_ms = 0
+        self.connection = ClientConnection()
         self.under_way: list[Request] = []
         """Requests without an answer, one per connection."""
         self.start()
@@ -149,8 +155,10 @@ class Client:
             self.under_way.remove(request)
             self._read(request)
 
-    def lose_connections(self) -> list[Request]:
+    def lose_connections(self, at_ms: int) -> list[Request]:
         """All connections are gone; what was under way on them will not be answered."""
+        self.connection.close(at_ms)
+        self.connection = ClientConnection()
         lost, self.under_way = self.under_way, []
         for request in lost:
             request.is_closed = True

@@ -16,6 +16,7 @@ LIVELY: Final[Mapping[str, float]] = {
     "everybody": 14,
     "wait": 6,
     "wait_for_deadline": 5,
+    "stand_still": 0.5,
     "commit": 7,
     "heartbeat": 3,
     "sync": 3,
@@ -113,7 +114,7 @@ class HistoryGenerator:
                 return random.randrange(len(EXTREMES))
             case "leave":
                 return random.randrange(4)
-            case "stall":
+            case "stall" | "stand_still":
                 return random.randint(1, 15_000)
             case "subscribe":
                 return random.randrange(len(SUBSCRIPTIONS))

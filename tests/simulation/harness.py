@@ -323,6 +323,11 @@ class Harness(Traffic):
         if due_ms > self.server.now_ms:
             self.server.advance(due_ms - self.server.now_ms)
 
+    def stand_still(self, client: Client, value: int) -> None:
+        """The coordinator does nothing for so long."""
+        self.end_batch()
+        self.server.stand_still(value)
+
     def batch(self, client: Client, value: int) -> None:
         """The next `value` steps are read in one turn of the loop: drained together, as one batch."""
         self.server.is_batching, self.batch_left = value > 0, value
@@ -407,7 +412,7 @@ class Harness(Traffic):
         self.batch_left = 0
         self.ledger.server_died([each for each in unanswered(self.server.pending).values() if not each.is_closed])
         for client in self.clients:
-            client.lose_connections()
+            client.lose_connections(self.server.now_ms)
         self.newest.clear()
         self.closed.clear()
         self._repair()
@@ -418,3 +423,4 @@ class Harness(Traffic):
         self.ledger.undecided = []
         for twins in self.server.twins:
             twins.power_was_lost = False
+            twins.came_by.clear()

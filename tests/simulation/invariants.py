@@ -138,7 +138,7 @@ def states_say_who_waits(group: ClassicGroup) -> None:
 def nothing_more_follows(harness: "Harness", group: ClassicGroup) -> None:
     server = harness.server
     assert group.rebalance_reason is None
-    context = OperationContext(None, 0, "", "", server.environment, server.now_ms)
+    context = OperationContext(None, 0, "", "", server.environment, server.now_ms, server.now_ms)
     assert not advance(group, context).events
     rebalance = group.rebalance
     if rebalance is not None and not rebalance.from_empty and not rebalance.completion_deferred:

@@ -7,13 +7,16 @@ from typing import Any, Final
 
 from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from coordinator.audit.projector import AuditProjector
+from coordinator.audit.schema import CoordinatorPaused
 from coordinator.config.settings import Config
 from coordinator.core import operations
 from coordinator.core.address_limits import AddressLimits
+from coordinator.core.classic_group import ClientConnection
 from coordinator.core.decision import Decision, Environment, OperationContext
 from coordinator.core.events import Event
 from coordinator.core.group import Group
 from coordinator.core.operation import Answer, Operation, Scope
+from coordinator.core.pauses import Pauses
 from coordinator.core.rejections import RejectedRequest
 from coordinator.log.checkpoints import GROUP_AUDIT, CheckpointFile
 from coordinator.log.config import LogConfig
@@ -72,11 +75,23 @@ class AnyTopics:
 class ClientContext(OperationContext):
     """The context of a request of a client that says what it is."""
 
-    __slots__ = ("_software",)
+    __slots__ = ("_connection", "_software")
 
-    def __init__(self, request_id: int | None, version: int, name: str, server: "SimulatedServer") -> None:
-        super().__init__(request_id, version, name, "/127.0.0.1", server.environment, 0)
+    def __init__(
+        self,
+        request_id: int | None,
+        version: int,
+        name: str,
+        server: "SimulatedServer",
+        connection: ClientConnection | None = None,
+    ) -> None:
+        super().__init__(request_id, version, name, "/127.0.0.1", server.environment, 0, 0)
         self._software = server.client_software
+        self._connection = connection
+
+    @property
+    def client_connection(self) -> ClientConnection | None:
+        return self._connection
 
     @property
     def client_software_name(self) -> str:
@@ -114,6 +129,7 @@ class SimulatedServer:
         self.log_config = log_config or LogConfig()
         self.clock = VirtualClock(START_MS)
         self.wall_ahead_ms = 0
+        self.pauses = Pauses()
         self.wall = WallTime(lambda: self.clock.now_ms() + self.wall_ahead_ms)
         self.disk = MemoryFileSystem()
         self.is_batching = False
@@ -166,6 +182,7 @@ class SimulatedServer:
             lambda: f"{next(self._ids):08d}",
             addresses=AddressLimits(self.config),
             wall=self.wall,
+            pauses=self.pauses,
         )
 
     def _open(self, topic: str, partition: int, clean: bool) -> PartitionLog:
@@ -244,6 +261,23 @@ class SimulatedServer:
         self.clock.advance(until_ms - self.now_ms)
         self.end_iteration()
 
+    def stand_still(self, ms: int) -> None:
+        """The event loop does nothing for so long, and then finds what is due."""
+        self.clock.advance(ms)
+        from_ms = self.now_ms - ms
+        self.pauses.add(from_ms, self.now_ms)
+        self.coordinator.tell(
+            CoordinatorPaused(
+                time_ms=0,
+                node_id=1,
+                coordinator_epoch=0,
+                from_ms=self.wall.at(from_ms),
+                until_ms=self.wall.at(self.now_ms),
+                pause_kind="suspended",
+            )
+        )
+        self.end_iteration()
+
     def end_iteration(self) -> None:
         self.turns += 1
         for key in self.wheel.advance(self.now_ms):
@@ -253,11 +287,18 @@ class SimulatedServer:
     # ---- requests
 
     def submit(
-        self, operation: Operation, group_id: str, request: Any, waiting: Waiting, name: str, version: int
+        self,
+        operation: Operation,
+        group_id: str,
+        request: Any,
+        waiting: Waiting,
+        name: str,
+        version: int,
+        connection: ClientConnection | None = None,
     ) -> int:
         """Queue a request, which is handled at once unless `is_batching`. Returns its id."""
         request_id = self.pending.register(waiting)
-        context = ClientContext(request_id, version, name, self)
+        context = ClientContext(request_id, version, name, self, connection)
         if operation.scope in (Scope.SHARD, Scope.TRANSACTION):
             partition = self.coordinator.partition_of(group_id)
             self.coordinator.enqueue_for_shard(operation, partition, request, context)
@@ -280,7 +321,7 @@ class SimulatedServer:
         def decide(group: Group | None, request: None, context: OperationContext) -> Decision:
             return Decision(tuple(events_of(group_id, context.now_ms)))
 
-        context = OperationContext(None, 0, "", "", self.environment, 0)
+        context = OperationContext(None, 0, "", "", self.environment, 0, 0)
         self.coordinator.enqueue(Operation("test", decide), group_id, None, context)
 
     def delete_topic(self, topic: str) -> None:

@@ -26,7 +26,7 @@ from coordinator.audit.projector import AuditProjector
 from coordinator.audit.snapshots import CHECKPOINT_RECORDS
 from coordinator.config.settings import Config
 from coordinator.core import operations
-from coordinator.core.classic_group import ClassicGroup
+from coordinator.core.classic_group import ClassicGroup, ClientConnection
 from coordinator.core.committed_offsets import CommittedOffsets, Producer, TransactionMarker
 from coordinator.core.events import Event
 from coordinator.core.group import Group
@@ -106,6 +106,8 @@ class Simulation(SimulatedServer):
         log_config: LogConfig | None = None,
     ) -> None:
         self.checkpoint_records = checkpoint_records
+        self.connections: dict[str, ClientConnection] = {}
+        """Client name → its connection, by which it joins."""
         quick = {"group.initial.rebalance.delay.ms": "0", "group.min.session.timeout.ms": "1"}
         super().__init__(Config(quick | dict(settings or {})), fast_path=fast_path, log_config=log_config)
 
@@ -176,7 +178,7 @@ class Simulation(SimulatedServer):
             protocols=[JoinGroupRequestProtocol(name=each, metadata=metadata) for each in protocols],
             reason=reason,
         )
-        return self._submit(operations.JOIN_GROUP, request, name, version)
+        return self._submit(operations.JOIN_GROUP, request, name, version, self._connection_of(name, member_id))
 
     def sync(
         self, member_id: str, assignments: Mapping[str, bytes] | None = None, *, generation_id: int | None = None
@@ -190,7 +192,7 @@ class Simulation(SimulatedServer):
                 for each, assignment in (assignments or {}).items()
             ],
         )
-        return self._submit(operations.SYNC_GROUP, request, member_id, 3)
+        return self._submit(operations.SYNC_GROUP, request, member_id, 3, self._connection_of(member_id, member_id))
 
     def heartbeat(self, member_id: str, *, generation_id: int | None = None, instance_id: str | None = None) -> Sent:
         request = HeartbeatRequest(
@@ -277,10 +279,26 @@ class Simulation(SimulatedServer):
     def describe(self) -> Sent:
         return self._submit(operations.DESCRIBE_GROUPS, DescribeGroupsRequest(groups=[GROUP_ID]), "admin", 5)
 
-    def _submit(self, operation: Operation, request: Any, name: str, version: int) -> Sent:
+    def _submit(
+        self, operation: Operation, request: Any, name: str, version: int, connection: ClientConnection | None = None
+    ) -> Sent:
         asked = Sent()
-        self.submit(operation, GROUP_ID, request, asked, name, version)
+        self.submit(operation, GROUP_ID, request, asked, name, version, connection)
         return asked
+
+    def _connection_of(self, name: str, member_id: str) -> ClientConnection:
+        """The one that the member joined by; a new one for a client that has none, or whose last one is closed."""
+        member = self.group.members.get(member_id)
+        connection = self.connections.get(name) if member is None else member.client_connection
+        if connection is None or not connection.is_open:
+            connection = self.connections[name] = ClientConnection()
+        return connection
+
+    def disconnect(self, member_id: str) -> None:
+        """The member's process ends, or something else closes its connection."""
+        connection = self.group.members[member_id].client_connection
+        assert connection is not None
+        connection.close(self.now_ms)
 
     @contextmanager
     def one_turn(self) -> Iterator[None]:

@@ -87,6 +87,15 @@ def test_groups_break_invariants_and_come_back(seen):
     assert seen["group was rebuilt"] > 50
 
 
+def test_the_coordinator_stands_still(seen):
+    assert seen["step stand_still"] > 20
+    assert seen["the coordinator stood still in a silence"] > 5
+
+
+def test_the_connections_of_removed_members_are_open_closed_and_unknown(seen):
+    assert min(seen[f"connection of a removed member is open: {each}"] for each in (True, False, None)) > 20
+
+
 def test_starts_read_from_checkpoints_and_old_segments_are_deleted(seen):
     wanted = ("checkpoint", "replay from a checkpoint", "replay of a whole topic", "segment of the audit deleted")
     assert {each for each in wanted if seen[each] < 3} == set()

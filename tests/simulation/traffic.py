@@ -65,15 +65,22 @@ class Traffic:
         if client is not None:
             client.under_way.append(request)
             client.last = request
+            request.connection = client.connection
         if api in ("JoinGroup", "SyncGroup") and message.member_id:
             self.newest[message.group_id, api, message.member_id] = request
+            self._came(request, message.member_id)
         if api == "SyncGroup":
             self._note_plan(request)
         server, name = self.server, client.name if client is not None else "admin"
         if api == "Heartbeat":
             request.number = server.submit_heartbeat(message, request, name)
             return
-        request.number = server.submit(OPERATIONS[api], group_id, message, request, name, version)
+        request.number = server.submit(OPERATIONS[api], group_id, message, request, name, version, request.connection)
+
+    def _came(self, request: Request, member_id: str) -> None:
+        """The member may be known to be at the other end of the request's connection."""
+        if request.connection is not None:
+            self.server.twins_of(request.group_id).came_by[request.group_id, member_id].append(request.connection)
 
     def group(self, group_id: str) -> Group:
         """An empty one where there is none."""
@@ -91,7 +98,7 @@ class Traffic:
     def close(self, client: Client) -> None:
         if any(request.api == "OffsetCommit" and request.response is None for request in client.under_way):
             self.end_batch()  # otherwise it is unknown whether the commit is stored
-        for request in client.lose_connections():
+        for request in client.lose_connections(self.server.now_ms):
             if request.response is None:
                 self.server.pending.forget(request.number)
                 self.closed.add(request.number)
@@ -114,6 +121,7 @@ class Traffic:
             self._lives(message.group_id, response.member_id)
         if error is ErrorCode.NONE:
             assert message.member_id in ("", response.member_id), "a member id was changed"
+            self._came(request, response.member_id)
             self._generation(message.group_id, response.generation_id).apply_join(response)
 
     def _synced(self, request: Request, error: ErrorCode) -> None:

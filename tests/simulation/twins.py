@@ -4,10 +4,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from coordinator.audit.schema import decode_event
+from coordinator.audit.schema import CoordinatorPaused, decode_coordinator_event, decode_event
 from coordinator.core import events
 from coordinator.core.causes import Cause
-from coordinator.core.classic_group import ClassicGroup
+from coordinator.core.classic_group import ClassicGroup, ClientConnection
 from coordinator.core.committed_offsets import TopicPartition
 from coordinator.core.events import Event
 from coordinator.core.group import Group
@@ -78,6 +78,10 @@ class ShardTwins:
         """Group and member id → when its session may end, by what its client was answered."""
         self.first_session_until_ms: dict[tuple[str, str], int] = {}
         """Group and member id → when the session ends that it began with, which may be longer than the next ones."""
+        self.came_by: defaultdict[tuple[str, str], list[ClientConnection]] = defaultdict(list)
+        """Group and member id → the connections that its JoinGroup and SyncGroup came by since the last start."""
+        self.lived_ms: dict[tuple[str, str], int] = {}
+        """Group and member id → when its client was last answered in a way that keeps its session alive."""
         self.breaking: dict[str, int] = {}
         """Group id → after how many further events the group breaks an invariant."""
 
@@ -86,6 +90,7 @@ class ShardTwins:
         group = self.replayed.get(group_id)
         timeout_ms = None if group is None else session_timeout_ms(group.classic, member_id)
         if timeout_ms is not None:
+            self.lived_ms[group_id, member_id] = now_ms
             self.may_be_silent_until_ms[group_id, member_id] = now_ms + timeout_ms
 
     def note_flushed(self) -> None:
@@ -109,6 +114,8 @@ class ShardTwins:
         self.seen[f"event {type(event).__name__}"] += 1
         if classic.state is not state:
             self.seen[f"state {state} → {classic.state}"] += 1
+        if isinstance(event, events.MemberRemoved):
+            self._check_connection(event)
         if isinstance(event, events.MemberRemoved | events.PendingMemberRemoved):
             self.seen[f"cause of {type(event).__name__}: {event.cause}"] += 1
         elif isinstance(event, events.RebalanceStarted):
@@ -178,6 +185,25 @@ class ShardTwins:
             ):
                 assert now_ms >= self.may_be_silent_until_ms.get((event.group_id, event.member_id), 0), event
 
+    def _check_connection(self, event: events.MemberRemoved) -> None:
+        """What is said of the connection of a member that is removed is what its client did."""
+        who = event.group_id, event.member_id
+        came_by = self.came_by.pop(who, [])
+        if event.connection_open:
+            assert not came_by or any(each.is_open for each in came_by), event
+        if event.connection_closed_ms is None:
+            assert event.connection_open is not False, event
+        else:
+            closed_ms = event.connection_closed_ms - self._step_ms()
+            assert event.connection_open is False, event
+            assert not came_by or closed_ms in [each.closed_ms for each in came_by], event
+            assert self.lived_ms.get(who, closed_ms) <= closed_ms, event
+        if event.last_heard_ms is not None and not self.clock_was_set_back:
+            assert event.coordinator_paused_ms is not None, event
+            assert 0 <= event.coordinator_paused_ms <= event.at_ms - event.last_heard_ms, event
+            self.seen["the coordinator stood still in a silence"] += event.coordinator_paused_ms > 0
+        self.seen[f"connection of a removed member is open: {event.connection_open}"] += 1
+
     # ---- the logs
 
     def appended(self, stored: list[Stored], audited: list[AuditRecord]) -> None:
@@ -192,6 +218,9 @@ class ShardTwins:
 
     def _read(self, audited: list[AuditRecord], first_offset: int) -> None:
         for offset, (key, value, _) in enumerate(audited, first_offset):
+            if key is None:
+                assert isinstance(decode_coordinator_event(value), CoordinatorPaused)
+                continue
             event = decode_event(value)
             assert key.decode() == event.group_id
             self.seen[f"audit {type(event).__struct_config__.tag}"] += 1

@@ -183,7 +183,7 @@ class World:
     def ask(self, operation: Operation, transactional_id: str, request: Any, api_version: int = 0) -> Any:
         """The answer; LOST if there is none."""
         answers: list[Any] = []
-        context = OperationContext(None, api_version, "", "", self.environment, self.now_ms())
+        context = OperationContext(None, api_version, "", "", self.environment, self.now_ms(), self.now_ms())
         if operation.prepare is not None:
             request = operation.prepare(request, context)
             if isinstance(request, Answer):

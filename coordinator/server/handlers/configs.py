@@ -15,7 +15,7 @@ from _wire.messages.describe_configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
-from coordinator.broker.config_changes import Operation, changed, replaced
+from coordinator.broker.config_changes import Operation, OperationType, changed, replaced
 from coordinator.broker.slices import Steps
 from coordinator.broker.topic_config_key import TopicConfigKey
 from coordinator.broker.topic_config_keys import ALL_KEYS
@@ -34,6 +34,14 @@ from coordinator.server.request_context import RequestContext
 TOPICS_AT_ONCE: Final = 100
 """Topics of one request whose configs are changed with one append, before other requests have their turn."""
 
+REPLICATION_THROTTLES: Final = frozenset(
+    {
+        "leader.replication.throttled.rate",
+        "follower.replication.throttled.rate",
+        "replica.alter.log.dirs.io.max.bytes.per.second",
+    }
+)
+"""Configs of brokers that Kafka's tools set for the time of a reassignment, and remove at its end."""
 REPEATED_RESOURCES_MAX: Final = 10
 """Resources of one request that are described once more. Kafka has no limit: a resource that is named again in a few
 bytes costs tens of KB in the response."""
@@ -181,7 +189,8 @@ class ConfigHandlers:
         for each in request.resources:
             operations = [Operation(entry.name, entry.config_operation, entry.value) for entry in each.configs]
             resource = Resource(each.resource_type, each.resource_name)
-            wanted.append(Wanted(resource, [entry.name for entry in each.configs], _incremental(operations)))
+            names = [entry.name for entry in each.configs if not _removes_throttle(resource, entry)]
+            wanted.append(Wanted(resource, names, _incremental(operations)))
             yield
         results = yield from self._change(wanted, request.validate_only)
         responses = [incremental_alter_configs.AlterConfigsResourceResponse(**each) for each in results]
@@ -249,6 +258,12 @@ class ConfigHandlers:
                 raise TopicError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
         if wanted.names:
             raise TopicError(error, message)
+
+
+def _removes_throttle(resource: Resource, entry: incremental_alter_configs.AlterableConfig) -> bool:
+    """Whether a limit is to be removed that can never be set, as `kafka-reassign-partitions --verify` does."""
+    is_removal = resource.type == ResourceType.BROKER and entry.config_operation == OperationType.DELETE
+    return is_removal and entry.name in REPLICATION_THROTTLES
 
 
 def _synonyms(key: TopicConfigKey, places: list[Origin]) -> list[DescribeConfigsSynonym]:

@@ -1,6 +1,6 @@
 """What tools ask a broker about itself: its log directories, the metadata quorum, what has configs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +27,7 @@ from _wire.messages.list_config_resources import (
     ListConfigResourcesResponse,
 )
 from coordinator.broker.partitions import LEADER_EPOCH
+from coordinator.broker.replica_moves import FutureReplica
 from coordinator.broker.slices import Steps
 from coordinator.broker.storage_errors import StorageErrors
 from coordinator.log.names import METADATA_LOG
@@ -66,18 +67,19 @@ class InspectionHandlers:
         else:
             asked = [(topic.topic, topic.partitions) for topic in request.topics]
         yield
-        found = yield from self._partitions_by_directory(asked)
+        found, seen = yield from self._partitions_by_directory(asked)
         results = []
         for path in self._node.partitions.directory_paths:
-            results.append((yield from self._describe_directory(path, found)))
+            results.append((yield from self._describe_directory(path, found, seen)))
         return DescribeLogDirsResponse(results=results)
 
     def _partitions_by_directory(
         self, asked: Iterable[tuple[str, Iterable[int]]]
-    ) -> Steps[dict[Path, dict[str, list[int]]]]:
+    ) -> Steps[tuple[dict[Path, dict[str, list[int]]], set[tuple[str, int]]]]:
+        """The partitions that were asked for, in each directory, and all together."""
         partitions = self._node.partitions
         found: dict[Path, dict[str, list[int]]] = {}
-        seen = set()
+        seen: set[tuple[str, int]] = set()
         for name, indexes in asked:
             for index in indexes:
                 if (name, index) in seen:
@@ -88,22 +90,30 @@ class InspectionHandlers:
                     if directory is not None:
                         found.setdefault(directory.root, {}).setdefault(name, []).append(index)
                 yield
-        return found
+        return found, seen
 
-    def _describe_directory(self, path: Path, found: dict[Path, dict[str, list[int]]]) -> Steps[DescribeLogDirsResult]:
+    def _describe_directory(
+        self, path: Path, found: dict[Path, dict[str, list[int]]], asked: Set[tuple[str, int]]
+    ) -> Steps[DescribeLogDirsResult]:
         partitions, directory = self._node.partitions, self._node.partitions.directory(path)
         result = DescribeLogDirsResult(log_dir=str(path))
         if directory is None:
             result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
             return result
+        described: dict[str, list[DescribeLogDirsPartition]] = {}
         try:
             for name, indexes in found.get(path, {}).items():
-                described = []
                 for index in indexes:
                     size_bytes = partitions.size_bytes(name, index)
-                    described.append(DescribeLogDirsPartition(partition_index=index, partition_size=size_bytes))
+                    described.setdefault(name, []).append(
+                        DescribeLogDirsPartition(partition_index=index, partition_size=size_bytes)
+                    )
                     yield
-                result.topics.append(DescribeLogDirsTopic(name=name, partitions=described))
+            for future in self._node.replica_moves.futures_in(directory):
+                if (future.topic, future.partition) in asked:
+                    described.setdefault(future.topic, []).append(_described_future(future))
+                yield
+            result.topics = [DescribeLogDirsTopic(name=name, partitions=each) for name, each in described.items()]
             result.total_bytes, result.usable_bytes = directory.volume_bytes()
         except OSError as problem:
             if not partitions.on_disk_error(problem, path, True):
@@ -164,6 +174,15 @@ class InspectionHandlers:
                 found.append(ConfigResource(resource_name=name, resource_type=ResourceType.TOPIC))
                 yield
         return ListConfigResourcesResponse(config_resources=found)
+
+
+def _described_future(future: FutureReplica) -> DescribeLogDirsPartition:
+    return DescribeLogDirsPartition(
+        partition_index=future.partition,
+        partition_size=future.size_bytes,
+        offset_lag=future.offset_lag,
+        is_future_key=True,
+    )
 
 
 def _quorum_error(request: DescribeQuorumRequest, error: ErrorCode, api_version: int) -> DescribeQuorumResponse:

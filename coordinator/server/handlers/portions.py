@@ -95,5 +95,5 @@ class Portions:
 def part_of(context: RequestContext, part_id: int) -> OperationContext:
     """The context of a part of a request."""
     return OperationContext(
-        part_id, context.api_version, context.client_id, context.client_host, context.environment, 0
+        part_id, context.api_version, context.client_id, context.client_host, context.environment, 0, 0
     )

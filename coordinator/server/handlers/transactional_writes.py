@@ -312,7 +312,7 @@ def complete_offsets(
         reply(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return
     request_id = node.pending.register(ReplyTo(reply, lambda error: error))
-    context = OperationContext(request_id, 0, "", "", node.coordinator.environment, 0)
+    context = OperationContext(request_id, 0, "", "", node.coordinator.environment, 0, 0)
     node.coordinator.enqueue_for_shard(group_operations.COMPLETE_TRANSACTION, partition, marker, context)
 
 
@@ -323,7 +323,7 @@ def _marker_of(sent: WritableTxnMarker) -> Marker:
 
 
 def _context(call: RequestContext, request_id: int) -> OperationContext:
-    return OperationContext(request_id, call.api_version, call.client_id, call.client_host, call.environment, 0)
+    return OperationContext(request_id, call.api_version, call.client_id, call.client_host, call.environment, 0, 0)
 
 
 def _failed_commit(request: TxnOffsetCommitRequest, api_version: int, error: ErrorCode) -> TxnOffsetCommitResponse:

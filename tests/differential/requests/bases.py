@@ -15,6 +15,7 @@ from tests.differential.requests.state import (
     joined_member,
     joining_member,
     new_topic,
+    new_topic_and_directory,
     nothing,
     open_transaction,
     producer,
@@ -289,6 +290,11 @@ BASES: Final = (
             "topics": [{"name": NAME, "count": 2, "assignments": [{"broker_ids": [1]}]}],
         },
         new_topic,
+    ),
+    Base(
+        "AlterReplicaLogDirs",
+        {"dirs": [{"path": Ref("log_dir"), "topics": [{"name": NAME, "partitions": [0]}]}]},
+        new_topic_and_directory,
     ),
     Base(
         "AlterConfigs",

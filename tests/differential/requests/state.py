@@ -8,6 +8,7 @@ from _wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from _wire.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from _wire.messages.describe_log_dirs import DescribeLogDirsRequest
 from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.init_producer_id import InitProducerIdRequest
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -125,6 +126,12 @@ def new_topic(state: State, number: int) -> Refs:
         state.create_topics(state.pool, 1)
     name = state.pool.pop(0)
     return {"topic": name, "topic_id": state.topic_ids[name]}
+
+
+def new_topic_and_directory(state: State, number: int) -> Refs:
+    """A topic that only this case uses, and the log directory in which it is."""
+    (directory,) = state.client.request(DescribeLogDirsRequest(topics=[]), 1).results
+    return {**new_topic(state, number), "log_dir": directory.log_dir}
 
 
 def group_name(state: State, number: int) -> Refs:

@@ -269,6 +269,21 @@ def test_single_configs_are_changed(client):
     assert client.own("t") == {"segment.ms": "9", "cleanup.policy": "compact"}
 
 
+def test_a_throttle_of_replication_can_be_removed_but_not_set(client):
+    throttles = [
+        "leader.replication.throttled.rate",
+        "follower.replication.throttled.rate",
+        "replica.alter.log.dirs.io.max.bytes.per.second",
+    ]
+    assert client.alter(BROKER, "1", *((name, DELETE, None) for name in throttles)) == (ErrorCode.NONE, None)
+    for operations in ([(throttles[2], SET, "5")], [(throttles[2], DELETE, None), ("node.id", DELETE, None)]):
+        error, message = client.alter(BROKER, "1", *operations)
+        assert (error, message) == (
+            ErrorCode.INVALID_REQUEST,
+            f"Cannot update these configs dynamically: [{operations[-1][0]}]",
+        )
+
+
 def test_all_configs_are_replaced(client):
     client.create("t", segment_ms="9")
     assert client.replace(TOPIC, "t", retention_ms="5") == (ErrorCode.NONE, None)

@@ -1,0 +1,23 @@
+"""When the coordinator itself stood still: it heard nobody then, so a member's silence says less."""
+
+from collections import deque
+from typing import Final
+
+PAUSES_KEPT: Final = 100
+
+
+class Pauses:
+    """The newest pauses of the event loop. Times are those of deadlines, in milliseconds."""
+
+    def __init__(self) -> None:
+        self._pauses: deque[tuple[int, int]] = deque(maxlen=PAUSES_KEPT)
+
+    def add(self, from_ms: int, until_ms: int) -> None:
+        self._pauses.append((from_ms, until_ms))
+
+    def within(self, from_ms: int, until_ms: int) -> int:
+        """For how many milliseconds of this time the coordinator stood still."""
+        return sum(max(0, min(until_ms, end_ms) - max(from_ms, start_ms)) for start_ms, end_ms in self._pauses)
+
+
+NO_PAUSES: Final = Pauses()

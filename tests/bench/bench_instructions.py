@@ -1,0 +1,150 @@
+"""Instructions that the server takes for a request, by callgrind: the same figure however busy the machine is.
+
+    python tests/bench/bench_instructions.py [CHECKOUT ...]
+
+Each CHECKOUT is a folder of this project that is built (`make build`); without one, this folder. Of each, a server runs
+under valgrind, 50 times slower than usual, and gets the same requests one after the other. Prints the instructions of
+the server's process per request, without those of the kernel: three measurements each, whose spread shows how far to
+trust them. Needs valgrind (Debian: valgrind).
+
+Environment: REQUESTS=600 per measurement.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from _wire.messages.offset_commit import (  # noqa: E402
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic  # noqa: E402
+from _wire.records import build_batch  # noqa: E402
+from tests.waiting import wait_for  # noqa: E402
+from tests.wire_client import WireClient, fetch_request, produce_request  # noqa: E402
+
+REQUESTS: Final = int(os.environ.get("REQUESTS", "600"))
+MEASUREMENTS: Final = 3
+WARM_UP: Final = 200
+PARTITIONS: Final = 10
+GROUP, TOPIC = "group", "topic"
+SETTINGS: Final = {"group.initial.rebalance.delay.ms": "0", "group.audit.offsets.interval.ms": "3600000"}
+START_SECONDS: Final = 300
+LONG_SESSION_MS: Final = 300_000
+
+Requests = Mapping[str, Callable[[], object]]
+
+
+def main() -> None:
+    if shutil.which("valgrind") is None:
+        print("left out: there is no valgrind (Debian: apt-get install valgrind)")
+        return
+    for checkout in sys.argv[1:] or [str(ROOT)]:
+        with tempfile.TemporaryDirectory() as scratch:
+            measure(Path(checkout).resolve(), Path(scratch))
+
+
+def measure(checkout: Path, scratch: Path) -> None:
+    """Print a line per kind of request."""
+    server, bootstrap = start(checkout, scratch)
+    try:
+        with WireClient(bootstrap) as client:
+            requests = requests_of(client)
+            for send in requests.values():
+                repeat(send, WARM_UP)
+            for name, send in requests.items():
+                counts = []
+                for _ in range(MEASUREMENTS):
+                    control(server, "--zero")
+                    repeat(send, REQUESTS)
+                    counts.append(f"{instructions(server, scratch) / REQUESTS:,.0f}")
+                print(f"{checkout}  {name}: {'  '.join(counts)}", flush=True)
+    finally:
+        server.kill()
+        server.wait()
+
+
+def start(checkout: Path, scratch: Path) -> tuple["subprocess.Popen[bytes]", str]:
+    """Start the server of a checkout; return it and its address."""
+    ready = scratch / "ready.json"
+    command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={scratch / 'counts'}"]
+    command += [str(checkout / ".venv/bin/python"), "-m", "coordinator.cli", "serve", "--listen=127.0.0.1:0"]
+    command += [f"--data-dir={scratch / 'data'}", f"--ready-file={ready}", "--log-level=warning"]
+    command += [f"--set={name}={value}" for name, value in SETTINGS.items()]
+    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    log = (scratch / "log").open("wb")
+    server = subprocess.Popen(command, cwd=checkout, env=environment, stdout=log, stderr=log)
+    wait_for(ready.exists, START_SECONDS, "the server under valgrind")
+    found = re.search(r'"bootstrap": ?"([^"]+)"', ready.read_text())
+    assert found is not None, ready.read_text()
+    return server, found[1]
+
+
+def requests_of(client: WireClient) -> Requests:
+    client.create_topic(TOPIC, PARTITIONS)
+    member_id = joined(client)
+    partitions = [OffsetCommitRequestPartition(partition_index=each, committed_offset=5) for each in range(PARTITIONS)]
+    commit = OffsetCommitRequest(
+        group_id=GROUP,
+        generation_id_or_member_epoch=1,
+        member_id=member_id,
+        topics=[OffsetCommitRequestTopic(name=TOPIC, partitions=partitions)],
+    )
+    fetch_offsets = OffsetFetchRequest(
+        group_id=GROUP, topics=[OffsetFetchRequestTopic(name=TOPIC, partition_indexes=list(range(PARTITIONS)))]
+    )
+    batch = build_batch([(None, bytes(100), ())], timestamp_ms=round(time.time() * 1000))
+    return {
+        "Heartbeat": lambda: client.heartbeat_error(GROUP, member_id),
+        "OffsetCommit of 10 partitions": lambda: client.request(commit, 8),
+        "OffsetFetch of 10 partitions": lambda: client.request(fetch_offsets, 7),
+        "Produce of one record": lambda: client.request(produce_request(TOPIC, batch), 9),
+        "Fetch of 2 KB": lambda: client.request(fetch_request(TOPIC, max_bytes=2_000), 11),
+    }
+
+
+def joined(client: WireClient) -> str:
+    """The member id of the only member, once the group is loaded."""
+
+    def join() -> str:
+        with suppress(AssertionError):
+            return client.join_alone(GROUP, session_timeout_ms=LONG_SESSION_MS)
+        return ""
+
+    return wait_for(join, START_SECONDS, "the group")
+
+
+def repeat(send: Callable[[], object], times: int) -> None:
+    for _ in range(times):
+        send()
+
+
+def control(server: "subprocess.Popen[bytes]", command: str) -> None:
+    subprocess.run(["callgrind_control", command, str(server.pid)], check=True, capture_output=True)
+
+
+def instructions(server: "subprocess.Popen[bytes]", scratch: Path) -> int:
+    """Those since the counters were set to zero."""
+    control(server, "--dump")
+    newest = max(scratch.glob("counts.*"), key=lambda path: path.stat().st_mtime)
+    found = re.search(r"^(?:totals|summary): (\d+)", newest.read_text(), re.MULTILINE)
+    assert found is not None, newest
+    return int(found[1])
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    main()

@@ -1,0 +1,81 @@
+"""The commands in an environment that has this package without its extras."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.waiting import wait_for
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+OF_EXTRAS: Final = ("kafka", "pyspark", "delta", "deltalake", "pyarrow", "rich", "starlette", "uvicorn")
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Python finds what a wheel without extras installs, and nothing else."""
+    packages = tmp_path_factory.mktemp("packages")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for requirement in project["dependencies"]:
+        package = distribution(re.split("[<>=]", requirement)[0])
+        for name in {file.parts[0] for file in package.files or () if ".." not in file.parts}:
+            (packages / name).symlink_to(str(package.locate_file(name)))
+    return {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{packages}"}
+
+
+def run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-S", "-m", "coordinator.cli", *arguments]  # -S: without site-packages
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_the_environment_has_no_extras(environment):
+    probe = "import importlib.util, sys; print([n for n in sys.argv[1:] if importlib.util.find_spec(n)])"
+    command = [sys.executable, "-S", "-c", probe, *OF_EXTRAS]
+    found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert found.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("verb", ["serve", "groups", "log", "audit", "dashboard", "pipeline", "demo", "testing"])
+def test_help_needs_no_extra_or_names_it(environment, verb):
+    answered = run(environment, verb, "--help")
+    assert "Traceback" not in answered.stderr
+    if answered.returncode:
+        assert len(answered.stderr.splitlines()) == 1, answered.stderr
+        assert "with the extra" in answered.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "extra"),
+    [
+        (("testing",), "admin"),
+        (("dashboard", "--bootstrap", "127.0.0.1:1"), "dashboard"),
+        (("pipeline", "run", "--bootstrap", "127.0.0.1:1", "--tables", "TABLES"), "spark"),
+        (("pipeline", "show", "--tables", "TABLES"), "tables"),
+        (("groups", "why", "g", "--tables", "TABLES"), "tables"),
+        (("demo",), "demo"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else " ".join(value[:2]),
+)
+def test_a_command_names_the_extra_that_it_needs_in_one_line(environment, tmp_path, arguments, extra):
+    tables = tmp_path / "tables"
+    (tables / "bronze" / "_delta_log").mkdir(parents=True)
+    answered = run(environment, *(str(tables) if each == "TABLES" else each for each in arguments))
+    assert answered.returncode == 1, answered.stdout
+    (line,) = answered.stderr.splitlines()
+    assert f"with the extra {extra}," in line
+
+
+def test_the_server_runs_without_extras(environment, tmp_path):
+    ready = tmp_path / "ready.json"
+    command = [sys.executable, "-S", "-m", "coordinator.cli", "serve", "--listen", "127.0.0.1:0"]
+    command += ["--data-dir", str(tmp_path / "data"), "--ready-file", str(ready)]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as server:
+        wait_for(ready.exists, 30, "the server")
+        server.terminate()
+        assert server.wait(30) == 0

@@ -1,0 +1,112 @@
+"""What is said of the coordinator's own absence, in the story of a group and beside it."""
+
+from coordinator.audit.schema import CoordinatorEvent, CoordinatorPaused, CoordinatorStarted, CoordinatorStopped
+from coordinator.explain.absences import absences
+from coordinator.explain.history import GroupHistory
+from coordinator.explain.story import tell
+from tests.explain.consumers import Consumers, clock, text
+
+
+def started(time_ms: int, node_id: int = 1) -> CoordinatorStarted:
+    return CoordinatorStarted(time_ms=time_ms, node_id=node_id, coordinator_epoch=2, software_version="1")
+
+
+def stopped(time_ms: int, node_id: int = 1) -> CoordinatorStopped:
+    return CoordinatorStopped(time_ms=time_ms, node_id=node_id, coordinator_epoch=1)
+
+
+def paused(from_ms: int, until_ms: int, kind: str = "suspended") -> CoordinatorPaused:
+    return CoordinatorPaused(
+        time_ms=until_ms, node_id=1, coordinator_epoch=2, from_ms=from_ms, until_ms=until_ms, pause_kind=kind
+    )
+
+
+def said(*events: CoordinatorEvent, first_ms: int | None = None) -> list[str]:
+    history = GroupHistory("g")
+    history.first_ms = first_ms
+    for event in events:
+        history.note_coordinator(event)
+    return [what for _, what in absences(history)]
+
+
+def test_a_start_after_a_stop_tells_how_long_it_was_away():
+    assert said(stopped(1_000), started(4_500)) == [
+        "the coordinator was stopped",
+        "the coordinator started again, 3.5 s after its stop",
+    ]
+
+
+def test_a_start_without_a_stop_does_not_tell_how_long():
+    assert said(started(1_000), started(9_000)) == [
+        "the coordinator started",
+        "the coordinator started again: it had ended without a stop, so it is unknown for how long it was away",
+    ]
+
+
+def test_the_first_start_after_events_of_the_group_is_another_one():
+    """Whether it had been stopped is unknown: earlier versions told partition 0 alone."""
+    assert said(started(9_000), first_ms=1_000) == ["the coordinator started again"]
+
+
+def test_a_stop_of_another_node_says_nothing_of_this_one():
+    assert said(stopped(1_000, node_id=2), started(2_000)) == ["the coordinator was stopped", "the coordinator started"]
+
+
+def test_the_wall_clock_may_be_set_back_between_a_stop_and_a_start():
+    assert said(stopped(5_000), started(1_000))[1] == "the coordinator started again, 0 ms after its stop"
+
+
+def test_each_kind_of_a_pause():
+    assert said(paused(0, 6_000), paused(0, 1_500, "blocked"), paused(0, 1_000, "of a later version")) == [
+        "the coordinator stood still for 6 s: its process was suspended (SIGSTOP, a machine that sleeps)",
+        "the coordinator stood still for 1.5 s: it was busy, or waited in a call",
+        "the coordinator stood still for 1 s",
+    ]
+
+
+def test_the_story_tells_what_fell_into_the_silence_and_the_rebalance_alone():
+    group = Consumers().group_of("a", "b")
+    before_ms = group.sim.now_ms
+    group.quiet(20_000)
+    in_silence_ms = group.sim.now_ms + 1_000
+    group.vanish("b")
+    group.settle()
+    group.quiet(5_000)
+    history = group.history()
+    for event in (paused(before_ms, before_ms + 1_500), paused(in_silence_ms, in_silence_ms + 1_500)):
+        history.note_coordinator(event)
+    history.note_coordinator(stopped(group.sim.now_ms))
+    assert history.latest is not None
+    told = text(tell(history, history.latest, clock))
+    assert f"At {clock(in_silence_ms)}, the coordinator stood still for 1.5 s: its process was suspended" in told
+    assert told.count("stood still for 1.5 s") == 1
+    assert "stopped" not in told
+
+
+def test_a_session_that_began_again_with_a_start():
+    group = Consumers().group_of("a", "b")
+    group.quiet(60_000)
+    group.sim.restart()
+    restarted_ms = group.sim.now_ms
+    group.vanish("b")
+    group.settle()
+    history = group.history()
+    history.note_coordinator(stopped(restarted_ms - 2_000))
+    history.note_coordinator(started(restarted_ms))
+    assert history.latest is not None
+    told = text(tell(history, history.latest, clock))
+    assert f"At {clock(restarted_ms)}, the coordinator started again, 2 s after its stop." in told
+    assert "Nothing was heard of b since that start, with which its session began again." in told
+
+
+def test_a_member_that_was_heard_after_a_start_has_another_reason():
+    group = Consumers().group_of("a", "b")
+    group.sim.restart()
+    restarted_ms = group.sim.now_ms
+    group.quiet(3_000)
+    group.vanish("b")
+    group.settle()
+    history = group.history()
+    history.note_coordinator(started(restarted_ms))
+    assert history.latest is not None
+    assert "since that start" not in text(tell(history, history.latest, clock))
