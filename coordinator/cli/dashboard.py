@@ -20,7 +20,11 @@ STOP_SECONDS = 1
 
 
 @click.command
-@click.option("--bootstrap", metavar="HOST:PORT", help="The server whose groups are shown; Apache Kafka too, of which lag alone is known.")
+@click.option(
+    "--bootstrap",
+    metavar="HOST:PORT",
+    help="The server whose groups are shown; Apache Kafka too, of which lag alone is known.",
+)
 @click.option(
     "--tables", type=click.Path(file_okay=False, path_type=Path), help="Tables of `coordinator pipeline`, for the past."
 )

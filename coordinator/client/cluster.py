@@ -72,7 +72,9 @@ class Cluster:
             if each.leader_id in self._addresses
         }
 
-    def log_end_offsets(self, partitions: Iterable[Partition], leaders: Mapping[Partition, int]) -> dict[Partition, int]:
+    def log_end_offsets(
+        self, partitions: Iterable[Partition], leaders: Mapping[Partition, int]
+    ) -> dict[Partition, int]:
         """The log end offsets, as read_uncommitted sees them, of the partitions that have one."""
         found: dict[Partition, int] = {}
         for leader, own in _by_leader(partitions, leaders).items():
@@ -83,9 +85,9 @@ class Cluster:
     def timestamps_at(
         self, places: Iterable[tuple[Partition, int]], leaders: Mapping[Partition, int]
     ) -> Iterator[tuple[tuple[Partition, int], int | None]]:
-        """Partition and offset, and the timestamp of the first record from there on by the header of its batch, or None.
+        """Partition and offset, and the timestamp of the first record from there on, by the header of its batch.
 
-        Each costs a Fetch of one batch, or two where the records at the offset have been deleted.
+        None: there is no such record, or it has no timestamp. Each costs a Fetch of one batch, or two where the records at the offset have been deleted.
         """
         for partition, offset in places:
             if partition in leaders:

@@ -199,7 +199,9 @@ def _member(protocol_type: str, described: Any) -> DescribedMember:
 
 def _committed(coordinator: WireConnection, group_ids: Sequence[str]) -> dict[str, dict[Partition, int]]:
     """Group → its committed offsets, for the groups whose offsets can be fetched."""
-    return {group_id: _offsets(each) for group_id, each in _fetched_offsets(coordinator, group_ids) if not each.error_code}
+    return {
+        group_id: _offsets(each) for group_id, each in _fetched_offsets(coordinator, group_ids) if not each.error_code
+    }
 
 
 def _fetched_offsets(coordinator: WireConnection, group_ids: Sequence[str]) -> Iterator[tuple[str, Any]]:

@@ -9,7 +9,6 @@ from coordinator.log.partition_log import PartitionLog
 from coordinator.log.segment import NO_TIMESTAMP, Segment
 from coordinator.log.segment_reads import offset_before, position_of
 
-
 SEARCH_BYTES_MAX: Final = 2 << 20
 """How far apart two entries of an offset index may be for `timestamp_at` to look between them."""
 
@@ -66,7 +65,7 @@ def max_timestamp(log: PartitionLog, pause: Callable[[], object] | None = None) 
 def timestamp_at(log: PartitionLog, offset: int) -> int | None:
     """The timestamp (ms) of the first record from `offset` on, as the header of its batch tells it.
 
-    None if there is no such record, or it has no timestamp, or the offset index is too sparse to find it by a few reads.
+    None if there is no such record, or it has no timestamp, or the offset index is too sparse to find it by few reads.
 
     Raises:
         CorruptBatch: the batch, or one on the way to it, is damaged.

@@ -78,7 +78,9 @@ async def _read_group(
 
 def lag_samples(groups: Sequence[GroupLagValues]) -> Iterator[tuple[Metric, Samples]]:
     """The samples of each metric of lags."""
-    partitions = [((group.label, each.topic, str(each.partition)), each) for group in groups for each in group.partitions]
+    partitions = [
+        ((group.label, each.topic, str(each.partition)), each) for group in groups for each in group.partitions
+    ]
     yield (
         d.GROUP_LAG_SECONDS,
         [

@@ -36,7 +36,9 @@ def test_groups_are_listed_by_lag_also_those_without_events():
 
 
 def test_the_overview_has_the_lag_of_all_groups():
-    told = browser(described(GROUP_ID, 4), described("behind", 90), described("unknown", None)).get("/api/overview").json()
+    told = (
+        browser(described(GROUP_ID, 4), described("behind", 90), described("unknown", None)).get("/api/overview").json()
+    )
     assert told["lag"] == {
         "time_ms": NOW,
         "problem": "",

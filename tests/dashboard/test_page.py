@@ -120,7 +120,9 @@ def test_a_group_is_watched_from_its_first_member_on(server, tmp_path):
 def produce(server: RunningServer, count: int) -> None:
     with WireClient(server.bootstrap) as client:
         for partition in range(4):
-            client.produce("orders", build_batch([(None, b"1")] * count, timestamp_ms=1_700_000_000_000), partition=partition)
+            client.produce(
+                "orders", build_batch([(None, b"1")] * count, timestamp_ms=1_700_000_000_000), partition=partition
+            )
 
 
 def commit(server: RunningServer, group_id: str, offsets: list[int]) -> None:
