@@ -87,7 +87,8 @@ class Cluster:
     ) -> Iterator[tuple[tuple[Partition, int], int | None]]:
         """Partition and offset, and the timestamp of the first record from there on, by the header of its batch.
 
-        None: there is no such record, or it has no timestamp. Each costs a Fetch of one batch, or two where the records at the offset have been deleted.
+        None: there is no such record, or it has no timestamp. Each costs a Fetch of one batch, or two Fetches where the
+        records at the offset have been deleted.
         """
         for partition, offset in places:
             if partition in leaders:

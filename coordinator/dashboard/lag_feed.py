@@ -30,6 +30,9 @@ PARTITIONS_MAX: Final = 50_000
 AGES_LOOKED_UP: Final = 100
 """Records whose timestamp is fetched for one sample: one batch each."""
 
+SAMPLES_BEFORE_RETRY: Final = 12
+"""A timestamp that was not found is sought again after so many samples, a minute."""
+
 OffsetOfPartition = tuple[str, int, int]
 """Topic, partition and offset."""
 
@@ -41,6 +44,7 @@ class LagSampler:
         self._bootstrap = bootstrap
         self._cluster: Cluster | None = None
         self._oldest_ms: dict[OffsetOfPartition, int | None] = {}
+        self._samples = 0
 
     def sample(self) -> Sample:
         """All groups now.
@@ -72,6 +76,9 @@ class LagSampler:
     def _find_ages(self, cluster: Cluster, lagging: list[PartitionLag], leaders: dict[Partition, int]) -> None:
         """Fetch the timestamps that are not known yet, those of the partitions with the most lag first."""
         known = self._oldest_ms
+        self._samples += 1
+        if self._samples % SAMPLES_BEFORE_RETRY == 0:
+            known = {place: oldest_ms for place, oldest_ms in known.items() if oldest_ms is not None}
         new = {place: each for each in lagging if (place := _place(each)) not in known}
         sought = nlargest(AGES_LOOKED_UP, new.values(), key=lambda each: each.lag or 0)
         find_ages(cluster, sought, leaders)

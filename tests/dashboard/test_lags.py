@@ -23,7 +23,7 @@ def test_samples_between_two_points_are_the_lag_of_now_alone():
     for number in range(8):
         lags.apply(sample(STEP + number * STEP // 4, described("g", number)))
     assert [point[1] for point in lags.of_group("g")] == [0, 4]
-    assert lags.group("g").lag == 7
+    assert lags.latest.groups["g"].lag == 7
 
 
 def test_an_hour_is_kept():
@@ -58,13 +58,13 @@ def test_the_number_of_series_is_bounded(monkeypatch, name):
     monkeypatch.setattr(module, name, 2)
     lags = Lags()
     lags.apply(sample(STEP, *(described(f"g{number}", 1) for number in range(4))))
-    partitions = {each: lags.group(each).group.partitions for each in lags.latest.groups}
+    partitions = {each: lags.latest.groups[each].group.partitions for each in lags.latest.groups}
     known = {
         "GROUP_SERIES_MAX": [each for each in partitions if lags.of_group(each)],
         "PARTITION_SERIES_MAX": [each for each in partitions if lags.of_partitions(each, partitions[each])],
     }
     assert known[name] == ["g0", "g1"]
-    assert lags.group("g3").lag == 1
+    assert lags.latest.groups["g3"].lag == 1
 
 
 def test_a_committed_offset_that_moved_says_when():

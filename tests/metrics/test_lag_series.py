@@ -40,7 +40,8 @@ def coordinator_of(sizes):
 
 
 def read(sizes, partitions_max, timestamp_at=lambda *place: 1_000):
-    turns, asked = [], []
+    turns: list[int] = []
+    asked: list[object] = []
 
     async def pause():
         turns.append(len(asked))
