@@ -71,6 +71,19 @@ At most `metrics.groups.max` groups have these: those of `metrics.groups.allow` 
 recent rebalances (one counts half after ten minutes), then those with the most members. A group keeps them for at least
 ten minutes, so that series do not come and go with each scrape. A group id with more than 200 characters, or with
 characters that are not printable, is shortened or escaped, and ends with `~` and the first 12 digits of its SHA-256.
+
+**Lag** is the log end offset minus the committed offset, in records, whether the group has members or not; its age in
+seconds is that of the record at the committed offset, by the timestamp in the header of its batch: exact for the first
+record of a batch, and for a later one the age of the first. Series per partition exist for at most
+`metrics.groups.partitions.max` partitions: the groups with the fewest partitions have theirs, each for all or none.
+A partition without a committed offset has no lag. kafka-lag-exporter names the same numbers so:
+
+| here | kafka-lag-exporter |
+|---|---|
+| `coordinator_group_lag` | `kafka_consumergroup_group_sum_lag` |
+| `coordinator_group_lag_seconds` | `kafka_consumergroup_group_max_lag_seconds` |
+| `coordinator_group_partition_lag` | `kafka_consumergroup_group_lag` |
+| `coordinator_group_partition_lag_seconds` | `kafka_consumergroup_group_lag_seconds` |
 """
 
 

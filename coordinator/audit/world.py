@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, Protocol
 
 from coordinator.audit import schema
+from coordinator.core.lag import lag_of
 from coordinator.core.offset_records import CommittedOffset
 
 OffsetsByTopic = Mapping[str, Mapping[int, CommittedOffset]]
@@ -31,6 +32,15 @@ class Topic(NamedTuple):
 
 
 NO_TOPIC: Final = Topic(0, bytes(16))
+
+
+class CommittedPartition(NamedTuple):
+    """A partition with a committed offset; `lag` is None if its log is not on this node."""
+
+    topic: str
+    partition: int
+    committed_offset: int
+    lag: int | None
 
 
 class NoCluster:
@@ -64,17 +74,28 @@ class World:
         None if there is no such partition, or if the group has committed more than `PARTITIONS_NAMED_MAX` partitions,
         which would take too long.
         """
-        offsets = self.committed_offsets(group_id)
-        if sum(map(len, offsets.values())) > schema.PARTITIONS_NAMED_MAX:
+        if self.committed_count(group_id) > schema.PARTITIONS_NAMED_MAX:
             return None
-        log_end_offset = self.cluster.log_end_offset
-        lags = [
-            max(end - committed.offset, 0)
-            for topic, of_topic in offsets.items()
-            for partition, committed in of_topic.items()
-            if (end := log_end_offset(topic, partition)) is not None
-        ]
+        lags = [each.lag for each in self.committed_partitions(group_id) if each.lag is not None]
         return sum(lags) if lags else None
+
+    def committed_count(self, group_id: str) -> int:
+        """The number of partitions for which the group has committed offsets."""
+        return sum(map(len, self.committed_offsets(group_id).values()))
+
+    def committed_partitions(self, group_id: str) -> list[CommittedPartition]:
+        """The partitions for which the group has committed offsets, whether it has members or not."""
+        log_end_offset = self.cluster.log_end_offset
+        return [
+            CommittedPartition(
+                topic,
+                partition,
+                committed.offset,
+                None if (end := log_end_offset(topic, partition)) is None else lag_of(committed.offset, end),
+            )
+            for topic, of_topic in self.committed_offsets(group_id).items()
+            for partition, committed in of_topic.items()
+        ]
 
     def topics(self, names: set[str]) -> dict[str, Topic]:
         """Name → topic, for at most `TOPICS_NAMED_MAX` of them; those that do not exist are among them."""

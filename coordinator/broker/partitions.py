@@ -5,13 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from _wire.errors import ErrorCode
+from _wire.errors import ErrorCode, MalformedMessage
 from coordinator.broker.slices import Slices, Steps
 from coordinator.broker.storage_errors import StorageErrors
 from coordinator.broker.topic_configs import log_config
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config
 from coordinator.log.config import LogConfig
+from coordinator.log.damage import DamagedOffsets
 from coordinator.log.directories import LogDirectories
 from coordinator.log.directory import LogDirectory
 from coordinator.log.errors import LogFlushError, OfflineDirectory
@@ -19,6 +20,7 @@ from coordinator.log.files import FileSystem
 from coordinator.log.names import folder_name
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.stored_segments import StoredSegments
+from coordinator.log.timestamps import timestamp_at
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.metadata.leadership import NO_LEADER, Leadership
@@ -167,6 +169,21 @@ class Partitions:
         """The log end offset of a partition; None if its log is not open on this node: opening many takes long."""
         log = self._logs.get((topic, partition))
         return None if log is None else log.log_end_offset
+
+    def timestamp_at(self, topic: str, partition: int, offset: int) -> int | None:
+        """The timestamp (ms) of the first record from an offset on, by the header of its batch.
+
+        None if the log is not open on this node, or cannot tell it by a few reads, or cannot be read; that has a line.
+        """
+        log = self._logs.get((topic, partition))
+        if log is None:
+            return None
+        try:
+            return timestamp_at(log, offset)
+        except (OSError, MalformedMessage) as problem:
+            if not isinstance(problem, DamagedOffsets):
+                self.cannot_read(log, problem)
+            return None
 
     def open_log(self, topic: str, partition: int) -> PartitionLog | None:
         """The log of a partition if it is open on this node."""

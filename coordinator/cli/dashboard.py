@@ -20,7 +20,11 @@ STOP_SECONDS = 1
 
 
 @click.command
-@click.option("--bootstrap", metavar="HOST:PORT", help="The server whose audit topic is followed.")
+@click.option(
+    "--bootstrap",
+    metavar="HOST:PORT",
+    help="The server whose groups are shown; Apache Kafka too, of which lag alone is known.",
+)
 @click.option(
     "--tables", type=click.Path(file_okay=False, path_type=Path), help="Tables of `coordinator pipeline`, for the past."
 )
@@ -83,12 +87,16 @@ async def _serve(
     from coordinator.dashboard.app import make_app
     from coordinator.dashboard.board import Board
     from coordinator.dashboard.feed import EventQueue, Feed
+    from coordinator.dashboard.lag_feed import LagFeed
     from coordinator.http_guard import HttpGuard
 
     board = Board()
     loop = asyncio.get_running_loop()
     feed = Feed(EventQueue(board, loop), bronze_records(tables, None) if tables is not None else (), bootstrap)
     feed.start()
+    lag_feed = LagFeed(board, loop, bootstrap) if bootstrap is not None else None
+    if lag_feed is not None:
+        lag_feed.start()
     host, port = listener.getsockname()[:2]
     url = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
     app = HttpGuard(make_app(board), host, allowed_hosts, "--allow-host")
@@ -104,3 +112,5 @@ async def _serve(
         await server.serve([listener])
     finally:
         feed.stop()
+        if lag_feed is not None:
+            lag_feed.stop()

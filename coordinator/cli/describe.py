@@ -1,5 +1,6 @@
 """`coordinator groups list` and `describe`: groups as the server's own APIs tell them, also those of Apache Kafka."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Final
@@ -7,10 +8,10 @@ from typing import Final
 import click
 
 from coordinator.audit.schema import MemberRef
-from coordinator.cli.terminal import JSON_OPTION, one_line_errors, print_json, table
+from coordinator.cli.terminal import JSON_OPTION, one_line_errors, print_json, table, width
 from coordinator.cli.what_if_report import runs
-from coordinator.client.group_description import DescribedGroup, describe_group, list_groups
-from coordinator.explain.words import Names, counted, plain
+from coordinator.client.group_description import AGES_MAX, DescribedGroup, PartitionLag, describe_group, list_groups
+from coordinator.explain.words import Names, counted, duration, plain
 
 BOOTSTRAP_OPTION: Final = click.option(
     "--bootstrap",
@@ -20,25 +21,27 @@ BOOTSTRAP_OPTION: Final = click.option(
     help="The address of a server of the cluster.",
 )
 
+LAG_WIDTH: Final = 80
+
 
 @click.command("list")
 @BOOTSTRAP_OPTION
 @JSON_OPTION
 def list_command(bootstrap: str, as_json: bool) -> None:
-    """Print all groups with their states."""
+    """Print all groups with their states and their lag."""
     with one_line_errors():
         groups = list_groups(bootstrap)
         if as_json:
-            print_json([asdict(each) for each in groups])
+            print_json([asdict(each) | {"lag": lag} for each, lag in groups])
             return
         if not groups:
             click.echo("there are no groups")
             return
         rows = [
-            ("group", "state", "protocol type"),
-            *((each.group_id, each.state, each.protocol_type) for each in groups),
+            ("group", "state", "protocol type", "lag"),
+            *((each.group_id, each.state, each.protocol_type, _number(lag)) for each, lag in groups),
         ]
-        for line in table(rows):
+        for line in table(rows, frozenset({3})):
             click.echo(line)
 
 
@@ -47,21 +50,32 @@ def list_command(bootstrap: str, as_json: bool) -> None:
 @BOOTSTRAP_OPTION
 @JSON_OPTION
 def describe_command(group_id: str, bootstrap: str, as_json: bool) -> None:
-    """Print the members of a group, what each owns, and the lag of each partition."""
+    """Print the members of a group, what each owns, and the lag of each partition, the largest lag first.
+
+    Lag is the log end offset minus the committed offset. Its age is that of the oldest record that is not consumed yet,
+    by the timestamp of its batch. In JSON the age is lag_ms.
+    """
     with one_line_errors():
         group = describe_group(bootstrap, group_id)
         if as_json:
-            lags = [asdict(each) | {"lag": each.lag} for each in group.partitions]
-            print_json(asdict(group) | {"partitions": lags})
+            print_json(_json(group, _now_ms()))
             return
-        for line in _lines(group):
+        for line in _lines(group, _now_ms()):
             click.echo(line)
 
 
-def _lines(group: DescribedGroup) -> Iterator[str]:
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _json(group: DescribedGroup, now_ms: int) -> dict[str, object]:
+    lags = [asdict(each) | {"lag": each.lag, "lag_ms": each.lag_ms(now_ms)} for each in group.partitions]
+    return asdict(group) | {"lag": group.lag, "lag_ms": group.lag_ms(now_ms), "partitions": lags}
+
+
+def _lines(group: DescribedGroup, now_ms: int) -> Iterator[str]:
     by = f", assigned by {plain(group.protocol_name)}" if group.protocol_name else ""
-    lags = [each.lag for each in group.partitions if each.lag is not None]
-    lag = f"lag {sum(lags):,}" if lags else "lag unknown"
+    lag = "lag unknown" if group.lag is None else f"lag {group.lag:,}"
     yield (
         f"group {plain(group.group_id)}: {group.state}{by}, {counted(len(group.members), 'member')}, {lag} in"
         f" {counted(len(group.partitions), 'partition')}"
@@ -82,11 +96,43 @@ def _lines(group: DescribedGroup) -> Iterator[str]:
         yield from table(sorted(rows[:1]) + sorted(rows[1:]), frozenset({3}))
     if group.partitions:
         yield ""
-        rows_of_lag = [("topic", "partition", "committed", "log end", "lag", "member")]
-        for at in group.partitions:
-            numbers = [
-                "-" if each is None else f"{each:,}" for each in (at.committed_offset, at.log_end_offset, at.lag)
-            ]
-            owner = names.of(refs[at.member_id]) if at.member_id in refs else "-"
-            rows_of_lag.append((at.topic, str(at.partition), *numbers, owner))  # type: ignore[arg-type]
-        yield from table(rows_of_lag, frozenset({1, 2, 3, 4}))
+        yield from _lag_table(group, {each: names.of(ref) for each, ref in refs.items()}, now_ms)
+
+
+def _lag_table(group: DescribedGroup, names: dict[str, str], now_ms: int) -> Iterator[str]:
+    """A line for each partition and one for all; the hosts of members only where there is room for them."""
+    hosts = {each.member_id: each.client_host.removeprefix("/") for each in group.members}
+    rows: list[tuple[str, ...]] = [("topic", "part.", "committed", "log end", "lag", "age", "member", "host")]
+    rows.extend(
+        (
+            each.topic,
+            str(each.partition),
+            *map(_number, (each.committed_offset, each.log_end_offset, each.lag)),
+            _age(each.lag_ms(now_ms)),
+            "-" if each.member_id is None else names[each.member_id],
+            "-" if each.member_id is None else hosts[each.member_id],
+        )
+        for each in group.partitions
+    )
+    rows.append(("total", "", "", "", _number(group.lag), _age(group.lag_ms(now_ms)), "", ""))
+    numbers = frozenset({1, 2, 3, 4, 5})
+    lines = list(table(rows, numbers))
+    if max(map(len, lines)) > min(width(), LAG_WIDTH):
+        lines = list(table([each[:-1] for each in rows], numbers))
+    yield from lines
+    unknown = sum(_has_unknown_age(each, now_ms) for each in group.partitions)
+    if unknown:
+        text = f"The age is not known for {counted(unknown, 'partition')} with lag"
+        yield f"{text}; it is looked up for {AGES_MAX} at most."
+
+
+def _has_unknown_age(partition: PartitionLag, now_ms: int) -> bool:
+    return bool(partition.lag) and partition.lag_ms(now_ms) is None
+
+
+def _number(value: int | None) -> str:
+    return "-" if value is None else f"{value:,}"
+
+
+def _age(lag_ms: int | None) -> str:
+    return "-" if lag_ms is None else duration(lag_ms)

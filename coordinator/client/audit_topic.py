@@ -115,6 +115,10 @@ def _time_ms(value: bytes) -> int:
         return 0
 
 
+class NoAuditTopic(ClientError):
+    """The server answers, but has no audit topic, as Apache Kafka."""
+
+
 class AuditTopic:
     """A connection to each leader of the topic. Close it by leaving its context."""
 
@@ -122,7 +126,8 @@ class AuditTopic:
         """Connect to HOST:PORT and learn where the partitions are.
 
         Raises:
-            ClientError: the server cannot be reached, or it has no audit topic.
+            ClientError: the server cannot be reached.
+            NoAuditTopic: it has no audit topic.
         """
         self._bootstrap = bootstrap
         self._timeout_seconds = timeout_seconds
@@ -212,7 +217,7 @@ class AuditTopic:
         response = self._connection(self._bootstrap).send_latest(request)
         (topic,) = response.topics
         if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-            raise ClientError(f"{self._bootstrap} has no topic {AUDIT_TOPIC}: it is no coordinator of this project")
+            raise NoAuditTopic(f"{self._bootstrap} has no topic {AUDIT_TOPIC}: it is no coordinator of this project")
         raise_for_error(topic.error_code, f"cannot find the leaders of {AUDIT_TOPIC}")
         addresses = {each.node_id: f"{each.host}:{each.port}" for each in response.brokers}
         for partition in topic.partitions:

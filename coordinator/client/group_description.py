@@ -1,24 +1,32 @@
-"""Groups as any Kafka server describes them: a list, and members, assignment, committed offsets and lag of one."""
+"""Groups as any Kafka server describes them: a list, and members, assignment, committed offsets and lag of each."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
 from _wire.messages.describe_groups import DescribeGroupsRequest
 from _wire.messages.list_groups import ListGroupsRequest
-from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
-from coordinator.client.groups import DEAD, coordinator_of, raise_for_error
+from coordinator.client.cluster import Cluster, Partition
+from coordinator.client.groups import DEAD, raise_for_error
 from coordinator.client.wire import ClientError, WireConnection
 from coordinator.core.assignors.consumer_protocol import readable_partitions
+from coordinator.core.lag import lag_ms, lag_of
 
 CLIENT_ID: Final = "coordinator-groups"
 ANSWER_SECONDS: Final = 4
-LATEST: Final = -1
+LAG_GROUPS_MAX: Final = 1_000
+"""Groups of each broker whose lag is read to list them."""
+OFFSET_FETCH_OF_GROUPS: Final = 8
+"""The first version that fetches the offsets of several groups."""
 OFFSET_FETCH_OF_NAMES: Final = 9
 """The last version that names topics. From version 10 on they are ids."""
+GROUPS_AT_ONCE: Final = 100
+"""Groups of one DescribeGroups or OffsetFetch."""
+AGES_MAX: Final = 200
+"""Partitions whose oldest record is looked up to describe a group: each costs a Fetch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,56 +50,95 @@ class DescribedMember:
     partitions: dict[str, list[int]] | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PartitionLag:
-    """A partition that is assigned or has a committed offset; None: there is none, or it cannot be known."""
+    """A partition that is assigned or has a committed offset; None: there is none, or it is not known."""
 
     topic: str
     partition: int
     committed_offset: int | None
     log_end_offset: int | None
     member_id: str | None
+    oldest_ms: int | None = None
+    """The timestamp of the record at the committed offset."""
 
     @property
     def lag(self) -> int | None:
         if self.committed_offset is None or self.log_end_offset is None:
             return None
-        return max(0, self.log_end_offset - self.committed_offset)
+        return lag_of(self.committed_offset, self.log_end_offset)
+
+    def lag_ms(self, now_ms: int) -> int | None:
+        """How old the oldest record is that is not consumed yet."""
+        return None if self.lag is None else lag_ms(self.lag, self.oldest_ms, now_ms)
 
 
 @dataclass(frozen=True, slots=True)
 class DescribedGroup:
+    """`partitions` are sorted by lag, the largest first; those whose lag is unknown come last."""
+
     group_id: str
     state: str
     protocol_type: str
     protocol_name: str
     members: list[DescribedMember]
-    partitions: list[PartitionLag]
+    partitions: list[PartitionLag] = field(default_factory=list)
+
+    @property
+    def lag(self) -> int | None:
+        """The sum over all partitions whose lag is known; None if there is none."""
+        lags = [each.lag for each in self.partitions if each.lag is not None]
+        return sum(lags) if lags else None
+
+    def lag_ms(self, now_ms: int) -> int | None:
+        """The largest of all partitions for which it is known; None if there is none."""
+        return max((age for each in self.partitions if (age := each.lag_ms(now_ms)) is not None), default=None)
 
 
-def list_groups(bootstrap: str) -> list[ListedGroup]:
-    """The groups of all brokers of a cluster, by name.
+def list_groups(bootstrap: str) -> list[tuple[ListedGroup, int | None]]:
+    """The groups of all brokers of a cluster by name, and the lag of the first `LAG_GROUPS_MAX` of each broker.
 
     Raises:
         ClientError: a broker cannot be reached, or does not answer.
     """
-    found: dict[str, ListedGroup] = {}
-    with WireConnection(bootstrap, CLIENT_ID, ANSWER_SECONDS) as anyone:
-        brokers = anyone.send_latest(MetadataRequest(topics=[])).brokers
-        for broker in brokers:
-            with _connection_to(f"{broker.host}:{broker.port}", anyone, len(brokers)) as connection:
-                response = connection.send_latest(ListGroupsRequest())
-                raise_for_error(response.error_code, f"cannot list the groups of {connection.bootstrap}")
-                for group in response.groups:
-                    found[group.group_id] = ListedGroup(
-                        group.group_id, group.protocol_type, group.group_state, group.group_type
-                    )
-    return [found[each] for each in sorted(found)]
+    with Cluster(bootstrap, CLIENT_ID, ANSWER_SECONDS) as cluster:
+        found = [group for broker in cluster.brokers() for group in listed_groups(broker)]
+        lags = {each.group_id: each.lag for part in group_lags(cluster, LAG_GROUPS_MAX) for each in part.groups}
+    return [(each, lags.get(each.group_id)) for each in sorted(found, key=lambda each: each.group_id)]
 
 
-def _connection_to(address: str, anyone: WireConnection, brokers: int) -> WireConnection:
-    """A connection to a broker; the one of a cluster is reached at the address that was given."""
-    return WireConnection(anyone.bootstrap if brokers == 1 else address, CLIENT_ID, ANSWER_SECONDS)
+def listed_groups(broker: WireConnection) -> list[ListedGroup]:
+    """The groups that a broker coordinates."""
+    response = broker.send_latest(ListGroupsRequest())
+    raise_for_error(response.error_code, f"cannot list the groups of {broker.bootstrap}")
+    return [
+        ListedGroup(each.group_id, each.protocol_type, each.group_state, each.group_type) for each in response.groups
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedGroups:
+    """Some groups of a broker, the leaders of their partitions, and how many groups follow that are not described."""
+
+    groups: list[DescribedGroup]
+    leaders: dict[Partition, int]
+    groups_left_out: int
+
+
+def group_lags(cluster: Cluster, groups_max: int) -> Iterator[DescribedGroups]:
+    """Members and lag of all groups of a cluster, `GROUPS_AT_ONCE` at a time; the first `groups_max` of each broker.
+
+    Groups of another protocol than the classic one have no members here. The ages of records are not looked up.
+    """
+    for broker in cluster.brokers():
+        listed = sorted(listed_groups(broker), key=lambda each: each.group_id)
+        left_out = len(listed[groups_max:])
+        for start in range(0, len(listed) - left_out, GROUPS_AT_ONCE):
+            part = listed[start : min(start + GROUPS_AT_ONCE, groups_max)]
+            described = _described(broker, part)
+            committed = _committed(broker, [each.group_id for each in part])
+            yield DescribedGroups(described, _add_lags(cluster, described, committed), left_out)
+            left_out = 0
 
 
 def describe_group(bootstrap: str, group_id: str) -> DescribedGroup:
@@ -100,25 +147,47 @@ def describe_group(bootstrap: str, group_id: str) -> DescribedGroup:
     Raises:
         ClientError: a broker cannot be reached, or there is no such group.
     """
-    with WireConnection(bootstrap, CLIENT_ID, ANSWER_SECONDS) as anyone:
-        with WireConnection(coordinator_of(anyone, group_id), CLIENT_ID, ANSWER_SECONDS) as connection:
-            (group,) = connection.send_latest(DescribeGroupsRequest(groups=[group_id])).groups
-            is_dead = group.error_code == ErrorCode.NONE and group.group_state == DEAD
-            if is_dead or group.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
-                raise ClientError(f"there is no group {group_id} with the classic protocol on {bootstrap}")
-            raise_for_error(group.error_code, f"cannot describe group {group_id}")
-            committed = _committed(connection, group_id)
-        members = [_member(group.protocol_type, each) for each in group.members]
-        owners = {
-            (topic, partition): member.member_id
-            for member in members
-            for topic, partitions in (member.partitions or {}).items()
-            for partition in partitions
-        }
-        known = sorted(owners.keys() | committed.keys())
-        ends = _log_end_offsets(anyone, known)
-    lags = [PartitionLag(*each, committed.get(each), ends.get(each), owners.get(each)) for each in known]
-    return DescribedGroup(group_id, group.group_state, group.protocol_type, group.protocol_data, members, lags)
+    with Cluster(bootstrap, CLIENT_ID, ANSWER_SECONDS) as cluster:
+        coordinator = cluster.coordinator(group_id)
+        (group,) = coordinator.send_latest(DescribeGroupsRequest(groups=[group_id])).groups
+        is_dead = group.error_code == ErrorCode.NONE and group.group_state == DEAD
+        if is_dead or group.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+            raise ClientError(f"there is no group {group_id} with the classic protocol on {bootstrap}")
+        raise_for_error(group.error_code, f"cannot describe group {group_id}")
+        described = _described_group(group)
+        ((_, offsets),) = _fetched_offsets(coordinator, [group_id])
+        raise_for_error(offsets.error_code, f"cannot fetch the committed offsets of group {group_id}")
+        leaders = _add_lags(cluster, [described], {group_id: _offsets(offsets)})
+        find_ages(cluster, islice((each for each in described.partitions if each.lag), AGES_MAX), leaders)
+    return described
+
+
+def find_ages(cluster: Cluster, partitions: Iterable[PartitionLag], leaders: dict[Partition, int]) -> None:
+    """Look up the timestamp of the record at the committed offset of each of these partitions."""
+    by_place: dict[tuple[Partition, int], list[PartitionLag]] = {}
+    for each in partitions:
+        if each.committed_offset is not None:
+            by_place.setdefault(((each.topic, each.partition), each.committed_offset), []).append(each)
+    for place, oldest_ms in cluster.timestamps_at(by_place, leaders):
+        for each in by_place[place]:
+            each.oldest_ms = oldest_ms
+
+
+def _described(broker: WireConnection, listed: Sequence[ListedGroup]) -> list[DescribedGroup]:
+    """Groups with their members; those that cannot be described, such as of another protocol, without."""
+    response = broker.send_latest(DescribeGroupsRequest(groups=[each.group_id for each in listed]))
+    found = {each.group_id: each for each in response.groups if each.error_code == ErrorCode.NONE}
+    return [
+        _described_group(found[each.group_id])
+        if each.group_id in found and found[each.group_id].group_state != DEAD
+        else DescribedGroup(each.group_id, each.state, each.protocol_type, "", [])
+        for each in listed
+    ]
+
+
+def _described_group(group: Any) -> DescribedGroup:
+    members = [_member(group.protocol_type, each) for each in group.members]
+    return DescribedGroup(group.group_id, group.group_state, group.protocol_type, group.protocol_data, members)
 
 
 def _member(protocol_type: str, described: Any) -> DescribedMember:
@@ -128,53 +197,55 @@ def _member(protocol_type: str, described: Any) -> DescribedMember:
     )
 
 
-def _committed(connection: WireConnection, group_id: str) -> dict[tuple[str, int], int]:
-    groups = [OffsetFetchRequestGroup(group_id=group_id, topics=None)]
-    request = OffsetFetchRequest(group_id=group_id, topics=None, groups=groups)
-    response = connection.send_latest(request, OFFSET_FETCH_OF_NAMES)
-    found = response.groups[0] if response.groups else response
-    raise_for_error(found.error_code, f"cannot fetch the committed offsets of group {group_id}")
+def _committed(coordinator: WireConnection, group_ids: Sequence[str]) -> dict[str, dict[Partition, int]]:
+    """Group → its committed offsets, for the groups whose offsets can be fetched."""
+    return {
+        group_id: _offsets(each) for group_id, each in _fetched_offsets(coordinator, group_ids) if not each.error_code
+    }
+
+
+def _fetched_offsets(coordinator: WireConnection, group_ids: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    """Group, and its part of a response of OffsetFetch."""
+    version = coordinator.latest_version(OffsetFetchRequest.API_KEY, OFFSET_FETCH_OF_NAMES)
+    if version >= OFFSET_FETCH_OF_GROUPS:
+        groups = [OffsetFetchRequestGroup(group_id=each, topics=None) for each in group_ids]
+        for found in coordinator.request(OffsetFetchRequest(groups=groups), version).groups:
+            yield found.group_id, found
+    else:
+        for group_id in group_ids:
+            yield group_id, coordinator.request(OffsetFetchRequest(group_id=group_id, topics=None), version)
+
+
+def _offsets(fetched: Any) -> dict[Partition, int]:
     return {
         (topic.name, partition.partition_index): partition.committed_offset
-        for topic in found.topics
+        for topic in fetched.topics
         for partition in topic.partitions
         if partition.committed_offset >= 0 and partition.error_code == ErrorCode.NONE
     }
 
 
-def _log_end_offsets(anyone: WireConnection, partitions: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
-    """The log end offsets of the partitions that exist; asked of their leaders."""
-    wanted: dict[str, list[int]] = {}
-    for topic, partition in partitions:
-        wanted.setdefault(topic, []).append(partition)
-    topics = [MetadataRequestTopic(name=name) for name in sorted(wanted)]
-    response = anyone.send_latest(MetadataRequest(topics=topics, allow_auto_topic_creation=False))
-    addresses = {each.node_id: f"{each.host}:{each.port}" for each in response.brokers}
-    by_leader: dict[int, dict[str, list[int]]] = {}
-    for topic in response.topics:
-        for each in topic.partitions:
-            if each.leader_id in addresses and each.partition_index in wanted.get(topic.name, ()):
-                by_leader.setdefault(each.leader_id, {}).setdefault(topic.name, []).append(each.partition_index)
-    found: dict[tuple[str, int], int] = {}
-    for leader, own in by_leader.items():
-        with _connection_to(addresses[leader], anyone, len(addresses)) as connection:
-            found.update(_ends(connection, own))
-    return found
+def _add_lags(
+    cluster: Cluster, groups: Sequence[DescribedGroup], committed: dict[str, dict[Partition, int]]
+) -> dict[Partition, int]:
+    """Give each group its partitions; return the leaders of all of them."""
+    owners = {each.group_id: _owners(each.members) for each in groups}
+    known = {at for each in groups for at in (*owners[each.group_id], *committed.get(each.group_id, ()))}
+    leaders = cluster.leaders({topic for topic, _ in known})
+    ends = cluster.log_end_offsets(sorted(known), leaders)
+    for group in groups:
+        of_group, owned = committed.get(group.group_id, {}), owners[group.group_id]
+        lags = [
+            PartitionLag(*at, of_group.get(at), ends.get(at), owned.get(at)) for at in sorted(of_group.keys() | owned)
+        ]
+        group.partitions.extend(sorted(lags, key=lambda each: -1 if each.lag is None else each.lag, reverse=True))
+    return leaders
 
 
-def _ends(connection: WireConnection, partitions: dict[str, list[int]]) -> dict[tuple[str, int], int]:
-    request = ListOffsetsRequest(
-        replica_id=-1,
-        topics=[
-            ListOffsetsTopic(
-                name=name, partitions=[ListOffsetsPartition(partition_index=each, timestamp=LATEST) for each in indexes]
-            )
-            for name, indexes in partitions.items()
-        ],
-    )
+def _owners(members: Iterable[DescribedMember]) -> dict[Partition, str]:
     return {
-        (topic.name, each.partition_index): each.offset
-        for topic in connection.send_latest(request).topics
-        for each in topic.partitions
-        if each.error_code == ErrorCode.NONE
+        (topic, partition): member.member_id
+        for member in members
+        for topic, partitions in (member.partitions or {}).items()
+        for partition in partitions
     }

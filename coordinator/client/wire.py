@@ -103,14 +103,22 @@ class WireConnection:
         Raises:
             ClientError: there is no such version; otherwise as `receive`.
         """
+        return self.request(message, self.latest_version(message.API_KEY, version_max))
+
+    def latest_version(self, api_key: int, version_max: int = VERSION_MAX) -> int:
+        """The latest version of an API up to `version_max` that both sides support.
+
+        Raises:
+            ClientError: there is none, or the server does not answer.
+        """
         if not self._versions:
             self._versions = self._supported_versions()
-        api = APIS[message.API_KEY]
+        api = APIS[api_key]
         lowest, highest = self._versions.get(api.key, (0, -1))
         version = min(highest, api.max_version, version_max)
         if version < max(lowest, api.min_version):
             raise ClientError(f"{self.bootstrap} supports no version of {api.name} that this client supports")
-        return self.request(message, version)
+        return version
 
     def read_frame(self) -> bytes:
         """Read one frame and return it without its length.

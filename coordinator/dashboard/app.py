@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 from starlette.applications import Starlette
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
@@ -14,8 +15,9 @@ from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from coordinator.dashboard import views
+from coordinator.dashboard import lag_views, views
 from coordinator.dashboard.board import Board
+from coordinator.dashboard.lags import SampledGroup
 from coordinator.explain.generation import Generation
 from coordinator.explain.history import GroupHistory
 
@@ -44,6 +46,21 @@ class BadQuery(Exception):
     """A query parameter has a value that is not allowed. The message is one line."""
 
 
+class GroupConvertor(Convertor[str]):
+    """A group id in a path: any characters, line breaks too, which Starlette's `path` leaves out."""
+
+    regex = r"[\s\S]+"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("group", GroupConvertor())
+
+
 def make_app(board: Board) -> Starlette:
     routes = Routes(board)
     return Starlette(
@@ -52,11 +69,13 @@ def make_app(board: Board) -> Starlette:
             Route("/api/overview", routes.overview),
             Route("/api/groups", routes.groups),
             # Group ids may contain any character, slashes too, so they come after what belongs to them.
-            Route("/api/generation/{generation_id:int}/{group_id:path}", routes.generation),
-            Route("/api/ownership/{group_id:path}", routes.ownership),
-            Route("/api/diff/{one:int}/{other:int}/{group_id:path}", routes.difference),
-            Route("/api/member/{group_id:path}", routes.member),
-            Route("/api/groups/{group_id:path}", routes.group),
+            Route("/api/generation/{generation_id:int}/{group_id:group}", routes.generation),
+            Route("/api/ownership/{group_id:group}", routes.ownership),
+            Route("/api/diff/{one:int}/{other:int}/{group_id:group}", routes.difference),
+            Route("/api/lag/{group_id:group}", routes.lag),
+            Route("/api/lag-history/{partition:int}/{group_id:group}", routes.lag_history),
+            Route("/api/member/{group_id:group}", routes.member),
+            Route("/api/groups/{group_id:group}", routes.group),
             Route("/api/events", routes.events),
             Mount("/static", StaticFiles(directory=STATIC)),
         ],
@@ -79,7 +98,7 @@ class Routes:
 
     async def groups(self, request: Request) -> Response:
         query = request.query_params
-        sort = query.get("sort", "latest")
+        sort = query.get("sort", "lag")
         if sort not in views.SORTS:
             raise BadQuery(f"sort={sort}: expected one of {', '.join(views.SORTS)}")
         offset, limit = _number(request, "offset", 0), _number(request, "limit", 100)
@@ -103,9 +122,20 @@ class Routes:
     async def member(self, request: Request) -> Response:
         history, member_id = self._history(request), request.query_params.get("member_id", "")
         found = views.member(history, member_id)
+        sampled = self._board.lags.group(history.group_id)
+        lag = None if sampled is None else lag_views.of_member(self._board.lags, sampled, member_id)
+        if found is None and lag is not None:
+            found = {"member_id": member_id, "now": None, "generations": [], "removed": []}
         if found is None:
             raise NotFound(f"group {history.group_id} has never had a member {member_id}")
-        return _json(found)
+        return _json({**found, "lag": lag})
+
+    async def lag(self, request: Request) -> Response:
+        return _json(lag_views.of_group(self._board.lags, self._sampled(request)))
+
+    async def lag_history(self, request: Request) -> Response:
+        sampled, topic = self._sampled(request), request.query_params.get("topic", "")
+        return _json(lag_views.of_partition(self._board.lags, sampled, topic, request.path_params["partition"]))
 
     async def events(self, request: Request) -> Response:
         stream = changes(self._board, request.is_disconnected)
@@ -113,10 +143,18 @@ class Routes:
 
     def _history(self, request: Request) -> GroupHistory:
         group_id = request.path_params["group_id"]
-        history = self._board.groups.get(group_id)
+        history = self._board.history(group_id)
         if history is None:
             raise NotFound(f"there are no events of a group {group_id}")
         return history
+
+    def _sampled(self, request: Request) -> SampledGroup:
+        group_id = request.path_params["group_id"]
+        sampled = self._board.lags.group(group_id)
+        if sampled is None:
+            why = self._board.lags.problem or "the server has no such group"
+            raise NotFound(f"there is no lag of a group {group_id}: {why}")
+        return sampled
 
 
 async def changes(board: Board, is_disconnected: Callable[[], Awaitable[bool]]) -> AsyncGenerator[bytes]:
@@ -147,7 +185,13 @@ async def changes(board: Board, is_disconnected: Callable[[], Awaitable[bool]]) 
 
 def _message(board: Board, changed: set[str]) -> bytes:
     named = sorted(changed) if len(changed) <= CHANGED_NAMED_MAX else None
-    body = {"groups": named, "newest_ms": board.newest_ms, "progress": msgspec.to_builtins(board.progress)}
+    body = {
+        "groups": named,
+        "newest_ms": board.newest_ms,
+        "lag_ms": board.lags.latest.time_ms,
+        "lag_problem": board.lags.problem,
+        "progress": msgspec.to_builtins(board.progress),
+    }
     return b"data: " + encode(body) + b"\n\n"
 
 

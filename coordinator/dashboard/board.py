@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from coordinator.audit.schema import AuditEvent, RebalanceStarted
+from coordinator.dashboard.lags import Lags, Sample, SampledGroup
 from coordinator.explain.findings import Finding, findings
 from coordinator.explain.generation import Generation
 from coordinator.explain.history import GroupHistory
@@ -31,6 +32,8 @@ class Progress:
     """All that there was at the start has been read."""
     is_following: bool = False
     """A server is followed, so that what has not happened by now will be heard of. Tables alone end with the past."""
+    has_events: bool = True
+    """False where the server has no audit topic, as Apache Kafka: then there is lag alone."""
     problem: str = ""
     """Why nothing more is read, in one line; empty while all is well."""
 
@@ -42,7 +45,7 @@ class GroupRow:
     group_id: str
     state: str
     members: int
-    generation_id: int
+    generation_id: int | None
     generations: int
     rebalances_last_hour: int
     last_rebalance_ms: int | None
@@ -51,6 +54,8 @@ class GroupRow:
     findings: int
     unowned_partition_ms: int
     last_ms: int | None
+    lag: int | None = None
+    lag_ms: int | None = None
 
 
 class Board:
@@ -59,6 +64,7 @@ class Board:
     def __init__(self) -> None:
         self.groups: dict[str, GroupHistory] = {}
         self.progress = Progress()
+        self.lags = Lags()
         self.newest_ms = 0
         """The time of the newest event: it counts as now when only tables are read."""
         self.rebalances_by_minute: Counter[int] = Counter()
@@ -94,11 +100,28 @@ class Board:
             self._findings.pop(group_id, None)
         self.tell(changed)
 
+    def apply_lags(self, sample: Sample) -> None:
+        """Take a sample of the lag of all groups, and tell the listeners."""
+        self.lags.apply(sample)
+        self.tell(set())
+
+    def note_lag_problem(self, problem: str) -> None:
+        """Why there is no newer sample of lag."""
+        self.lags.problem = problem
+        self.tell(set())
+
+    def history(self, group_id: str) -> GroupHistory | None:
+        """The history of a group, an empty one for a group of which there is lag alone; None for an unknown one."""
+        found = self.groups.get(group_id)
+        return GroupHistory(group_id) if found is None and self.lags.group(group_id) is not None else found
+
     def tell(self, changed: set[str]) -> None:
         for listener in tuple(self._listeners):
             listener(changed)
 
     def findings_of(self, group_id: str) -> tuple[Finding, ...]:
+        if group_id not in self.groups:
+            return ()
         found = self._findings.get(group_id)
         if found is None:
             found = self._findings[group_id] = tuple(findings(self.groups[group_id], self.newest_ms))
@@ -118,13 +141,20 @@ class Board:
         return self._storms
 
     def row(self, group_id: str) -> GroupRow:
+        """A group of which there are events, or lag."""
+        sampled = self.lags.group(group_id)
+        if group_id not in self.groups and sampled is not None:
+            return _row_of_lag(sampled)
         row = self._rows.get(group_id)
         if row is None:
             row = self._rows[group_id] = self._make_row(self.groups[group_id])
+        lag, lag_ms = (None, None) if sampled is None else (sampled.lag, sampled.lag_ms)
+        if (row.lag, row.lag_ms) != (lag, lag_ms):
+            row = self._rows[group_id] = replace(row, lag=lag, lag_ms=lag_ms)
         return row
 
     def rows(self) -> list[GroupRow]:
-        return [self.row(group_id) for group_id in self.groups]
+        return [self.row(group_id) for group_id in dict.fromkeys([*self.groups, *self.lags.latest.groups])]
 
     def rebalances_since(self, history: GroupHistory, since_ms: int) -> int:
         count = 0
@@ -165,6 +195,26 @@ class Board:
             oldest = max(self.rebalances_by_minute) - MINUTES_KEPT
             for each in [each for each in self.rebalances_by_minute if each <= oldest]:
                 del self.rebalances_by_minute[each]
+
+
+def _row_of_lag(sampled: SampledGroup) -> GroupRow:
+    group = sampled.group
+    return GroupRow(
+        group_id=group.group_id,
+        state=group.state,
+        members=len(group.members),
+        generation_id=None,
+        generations=0,
+        rebalances_last_hour=0,
+        last_rebalance_ms=None,
+        last_cause="",
+        last_outcome="",
+        findings=0,
+        unowned_partition_ms=0,
+        last_ms=None,
+        lag=sampled.lag,
+        lag_ms=sampled.lag_ms,
+    )
 
 
 def _cause(generation: Generation | None) -> str:

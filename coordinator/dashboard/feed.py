@@ -4,10 +4,11 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Final
 
 from coordinator.audit.schema import AuditEvent
-from coordinator.client.audit_topic import EARLIEST, LATEST, AuditRecord, AuditTopic, Offsets
+from coordinator.client.audit_topic import EARLIEST, LATEST, AuditRecord, AuditTopic, NoAuditTopic, Offsets
 from coordinator.client.wire import ClientError
 from coordinator.dashboard.board import Board
 from coordinator.logger import logger
@@ -17,6 +18,8 @@ APPLIED_AT_ONCE: Final = 500
 QUEUED_MAX: Final = 20_000
 """Events that the thread may be ahead of the loop."""
 RETRY_SECONDS: Final = 1.0
+NO_TOPIC_RETRY_SECONDS: Final = 30.0
+"""How often a server without an audit topic is asked whether it has one."""
 
 
 class EventQueue:
@@ -53,7 +56,7 @@ class EventQueue:
 
         self.call(expect)
 
-    def set_live(self, *, is_following: bool) -> None:
+    def set_live(self, *, is_following: bool, has_events: bool = True) -> None:
         """Called by the thread: all that there was has been put."""
 
         def set_live() -> None:
@@ -61,6 +64,7 @@ class EventQueue:
                 self._loop.call_soon(set_live)
                 return
             self._board.progress.is_live, self._board.progress.is_following = True, is_following
+            self._board.progress.has_events = has_events
             self._board.tell(set())
 
         self.call(set_live)
@@ -109,10 +113,11 @@ class Feed:
         """Connect, and begin to read.
 
         Raises:
-            ClientError: the server cannot be reached, or has no audit topic.
+            ClientError: the server cannot be reached.
         """
         if self._bootstrap is not None:
-            self._topic = AuditTopic(self._bootstrap)
+            with suppress(NoAuditTopic):
+                self._topic = AuditTopic(self._bootstrap)
         self._thread.start()
 
     def stop(self) -> None:
@@ -130,20 +135,25 @@ class Feed:
             self._queue.set_live(is_following=False)
             return
         while not self._queue.is_stopped.is_set():
-            self._follow(self._bootstrap)
-            self._queue.is_stopped.wait(RETRY_SECONDS)
+            self._queue.is_stopped.wait(self._follow(self._bootstrap))
 
-    def _follow(self, bootstrap: str) -> None:
+    def _follow(self, bootstrap: str) -> float:
+        """Read until there is a problem; return after how many seconds to try again."""
         try:
             with self._topic or AuditTopic(bootstrap) as topic:
                 self._topic = None
                 self._queue.note_problem("")
                 self._read(topic)
+        except NoAuditTopic:
+            self._queue.note_problem("")
+            self._queue.set_live(is_following=True, has_events=False)
+            return NO_TOPIC_RETRY_SECONDS
         except ClientError as problem:
             self._queue.note_problem(str(problem))
         except Exception:
             logger.exception("unhandled exception while reading the audit topic")
             self._queue.note_problem("the audit topic cannot be read because of an internal error; see the log")
+        return RETRY_SECONDS
 
     def _read(self, topic: AuditTopic) -> None:
         # What retention deleted meanwhile is left out; what a server lost in a crash and wrote again is read again.

@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from coordinator.audit.schema import MemberRef, TopicPartitions
+from coordinator.dashboard import lag_views
 from coordinator.dashboard.board import HOUR_MS, MS_PER_MINUTE, Board, GroupRow
 from coordinator.explain.findings import Finding
 from coordinator.explain.generation import Generation, MemberPart, Outcome
@@ -31,6 +32,8 @@ ID_CHARACTERS: Final = 8
 """Of the end of a member id, to tell members of one name apart."""
 
 SORTS: Final = {
+    "lag": lambda row: (1 if row.lag is None else -row.lag, row.group_id),
+    "age": lambda row: (1 if row.lag_ms is None else -row.lag_ms, row.group_id),
     "group": lambda row: row.group_id,
     "state": lambda row: (row.state, row.group_id),
     "members": lambda row: (-row.members, row.group_id),
@@ -55,6 +58,7 @@ def overview(board: Board) -> Json:
     ]
     return {
         "newest_ms": board.newest_ms,
+        "lag": lag_views.total(board.lags),
         "groups": len(rows),
         "states": states,
         "members": sum(row.members for row in rows),
@@ -95,6 +99,7 @@ def group(board: Board, history: GroupHistory) -> Json:
         "first_ms": history.first_ms,
         "newest_ms": board.newest_ms,
         "begins_in_the_middle": history.begins_in_the_middle,
+        "has_events": history.last_seq >= 0,
         "gaps": [[gap.first_seq, gap.last_seq, gap.before_ms] for gap in history.gaps],
         "members_now": [_member_now(history, member_id) for member_id in sorted(history.members)],
         "generations": [summary(each) for each in generations],
@@ -329,10 +334,8 @@ def _names(one: Generation | None) -> dict[str, str]:
 def _next_starts(generations: Iterable[Generation]) -> dict[int, int | None]:
     """Identity of a generation → when the next rebalance of the group started; None for the last one."""
     ordered = [each for each in generations if each.started_ms is not None]
-    starts: list[int | None] = [None]
-    for each in reversed(ordered[1:]):
-        starts.append(each.started_ms)
-    return {id(each): start for each, start in zip(ordered, reversed(starts), strict=True)}
+    starts = [*(each.started_ms for each in ordered[1:]), None]
+    return {id(each): start for each, start in zip(ordered, starts, strict=False)}
 
 
 def _join_kept(spans: list[list[Any]]) -> None:

@@ -357,6 +357,29 @@ GROUP_LAG = Metric(
     ("group",),
 )
 
+GROUP_LAG_SECONDS = Metric(
+    "coordinator_group_lag_seconds",
+    Kind.GAUGE,
+    f"{TOP}How old the oldest record is that the group has not consumed: the largest "
+    "coordinator_group_partition_lag_seconds of its partitions; missing if it has none.",
+    ("group",),
+)
+PARTITION: Final = ("group", "topic", "partition")
+GROUP_PARTITION_LAG = Metric(
+    "coordinator_group_partition_lag",
+    Kind.GAUGE,
+    f"{TOP}Log end offset minus committed offset of a partition, as long as there are not more than "
+    "`metrics.groups.partitions.max`; missing if its log is not open on this node.",
+    PARTITION,
+)
+GROUP_PARTITION_LAG_SECONDS = Metric(
+    "coordinator_group_partition_lag_seconds",
+    Kind.GAUGE,
+    f"{TOP}How old the record at the committed offset of a partition is, by the header of its batch; 0 without lag, "
+    "missing if the record has no timestamp or cannot be found by a few reads.",
+    PARTITION,
+)
+
 METRICS: Final[tuple[Metric, ...]] = tuple(
     each
     for value in list(globals().values())

@@ -35,6 +35,7 @@ PATHS: Final[dict[int, tuple[tuple[str, ...], ...]]] = {
     31: (("filter_results",), ("filter_results", "matching_acls")),
     32: (("results",),),
     33: (("responses",),),
+    34: (("results", "partitions"),),
     35: (("results",), OWN),
     37: (("results",),),
     42: (("results",),),

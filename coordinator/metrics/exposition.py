@@ -23,6 +23,12 @@ FAMILIES: Final[dict[Kind, Any]] = {
 }
 
 
+SAMPLES_AT_ONCE: Final = 200
+"""Samples of a metric that are rendered before others have their turn: some two milliseconds."""
+HEAD_LINES: Final = 2
+"""# HELP and # TYPE, which a metric has once."""
+
+
 class _Ready(Collector):
     """Families that were collected already."""
 
@@ -34,18 +40,22 @@ class _Ready(Collector):
 
 
 async def exposition(metrics: NodeMetrics, pause: Pause) -> bytes:
-    """The page. It is rendered metric by metric, with a pause after each: a loop that serves clients is not held up."""
+    """The page. It is rendered in parts, with a pause after each: a loop that serves clients is not held up."""
     pages = []
-    for family in _families(await metrics.samples(pause)):
-        pages.append(_text(family))
+    for part in _parts(await metrics.samples(pause)):
+        pages.append(part)
         await pause()
     return b"".join(pages)
 
 
-def _families(values: Iterable[tuple[Metric, Samples]]) -> Iterator[Family]:
+def _parts(values: Iterable[tuple[Metric, Samples]]) -> Iterator[bytes]:
     for metric, samples in values:
-        yield _family(metric, samples)
-    yield from ProcessCollector(registry=None).collect()
+        yield _text(_family(metric, samples[:SAMPLES_AT_ONCE]))
+        for start in range(SAMPLES_AT_ONCE, len(samples), SAMPLES_AT_ONCE):
+            text = _text(_family(metric, samples[start : start + SAMPLES_AT_ONCE]))
+            yield text.split(b"\n", HEAD_LINES)[HEAD_LINES]
+    for family in ProcessCollector(registry=None).collect():
+        yield _text(family)
 
 
 def _family(metric: Metric, samples: Samples) -> Family:

@@ -10,7 +10,7 @@ from _wire.apis import APIS
 from _wire.errors import ErrorCode
 from coordinator import __version__
 from coordinator.config.key import ConfigError
-from coordinator.config.metrics_keys import METRICS_GROUPS_ALLOW, METRICS_GROUPS_MAX
+from coordinator.config.metrics_keys import METRICS_GROUPS_ALLOW, METRICS_GROUPS_MAX, METRICS_GROUPS_PARTITIONS_MAX
 from coordinator.config.settings import Config
 from coordinator.config.transaction_keys import TRANSACTION_MAX_TIMEOUT_MS
 from coordinator.core.offset_events import DeletionCause
@@ -22,6 +22,7 @@ from coordinator.metrics.declarations import Metric
 from coordinator.metrics.group_meter import GroupMeter
 from coordinator.metrics.group_series import group_samples, read_groups
 from coordinator.metrics.histogram import HistogramValue, Samples, histogram_value
+from coordinator.metrics.lag_series import lag_samples, read_lags
 from coordinator.metrics.late_transactions import LateTransactions, find_late_transactions
 from coordinator.metrics.readiness import Readiness, readiness
 from coordinator.metrics.request_meter import TIME_BOUNDS_MS, ListenerMeter, RequestMeter
@@ -60,6 +61,8 @@ class Measured:
     """Request id → receiver."""
     leads: Callable[[str, int], bool]
     log_bytes: Callable[[str, int], int]
+    timestamp_at: Callable[[str, int, int], int | None]
+    """Topic, partition, offset → the timestamp of the first record from there on, if a few reads tell it."""
     transactions: Callable[[], tuple[int, int, int, int]]
     """Transactional ids, open transactions, those whose markers are being written, and how many timed out."""
     oldest_transactions: Callable[[], Iterator[int | None]]
@@ -83,6 +86,7 @@ class NodeMetrics:
                 f"{METRICS_GROUPS_ALLOW.name}: it names {len(self._top_groups.allowed)} groups, "
                 f"but {METRICS_GROUPS_MAX.name} is {self._top_groups.groups_max}"
             )
+        self._partitions_max = config[METRICS_GROUPS_PARTITIONS_MAX]
         self._transaction_timeout_max_ms = config[TRANSACTION_MAX_TIMEOUT_MS]
         self.requests = RequestMeter()
         self.runtime = RuntimeMeter()
@@ -125,7 +129,15 @@ class NodeMetrics:
         ]
         await pause()
         of_top = await read_groups(census.top, self._node.coordinator, self.groups.records, pause)
-        return [*values, *group_samples(of_top)]
+        lags = await read_lags(
+            census.top,
+            self._node.coordinator,
+            self._partitions_max,
+            self._node.timestamp_at,
+            self._node.wall_ms(),
+            pause,
+        )
+        return [*values, *group_samples(of_top), *lag_samples(lags)]
 
     async def _audit_log_bytes(self, pause: Pause) -> int:
         total = 0

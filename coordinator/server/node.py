@@ -506,6 +506,7 @@ class Node:
                 wheel=wheel,
                 pending=pending.unanswered,
                 leads=partitions.leads,
+                timestamp_at=partitions.timestamp_at,
                 log_bytes=lambda topic, partition: partitions.get(topic, partition).size_bytes,
                 transactions=self.parts.transactions.counts,
                 oldest_transactions=self._producers.oldest_transactions,

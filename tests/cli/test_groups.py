@@ -1,14 +1,17 @@
 """`coordinator groups` as a process, against a real server."""
 
+import json
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
 import pytest
 
+from _wire.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from _wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -16,6 +19,7 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from _wire.records import Record, build_batch
 from coordinator.core.assignors.consumer_protocol import encode_assignment, encode_subscription
 from coordinator.core.assignors.registry import RANGE
 from tests.core.assignors.questions import member
@@ -157,3 +161,75 @@ def test_a_group_without_members(server, name):
     assert refused(server.bootstrap, name, "--assignor", "range") == (
         f"Error: group {name} has no members; start its consumers and retry"
     )
+
+
+# ---- list and describe
+
+
+def groups(bootstrap: str, *arguments: str) -> str:
+    command = [sys.executable, "-m", "coordinator.cli", "groups", *arguments, "--bootstrap", bootstrap]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def fill_and_commit(server: RunningServer, name: str, old_ms: int) -> None:
+    """Ten records in partitions 0 to 2; committed are 0, 7, 10, and 0 in the empty partition 3."""
+    with WireClient(server.bootstrap) as client:
+        for partition in range(3):
+            records = [Record(offset=offset, timestamp_ms=old_ms, value=b"v") for offset in range(10)]
+            client.produce(name, build_batch(records), partition=partition)
+        offsets = [
+            OffsetCommitRequestPartition(partition_index=index, committed_offset=offset)
+            for index, offset in enumerate((0, 7, 10, 0))
+        ]
+        topics = [OffsetCommitRequestTopic(name=name, partitions=offsets)]
+        response = client.request(OffsetCommitRequest(group_id=name, topics=topics), 8)
+        assert {each.error_code for topic in response.topics for each in topic.partitions} == {0}
+
+
+def hours_ago(hours: int) -> int:
+    return time.time_ns() // 1_000_000 - hours * 3_600_000
+
+
+def test_a_group_without_members_is_described_by_its_lag(server, name):
+    fill_and_commit(server, name, hours_ago(2))
+    lines = groups(server.bootstrap, "describe", name).splitlines()
+    assert lines[0] == f"group {name}: Empty, 0 members, lag 13 in 4 partitions"
+    assert [line.split() for line in lines[2:]] == [
+        ["topic", "part.", "committed", "log", "end", "lag", "age", "member", "host"],
+        [name, "0", "0", "10", "10", "2", "h", "-", "-"],
+        [name, "1", "7", "10", "3", "2", "h", "-", "-"],
+        [name, "2", "10", "10", "0", "0", "ms", "-", "-"],
+        [name, "3", "0", "0", "0", "0", "ms", "-", "-"],
+        ["total", "13", "2", "h"],
+    ]
+    assert max(map(len, lines)) <= 80
+    assert [name, "Empty", "13"] in [line.split() for line in groups(server.bootstrap, "list").splitlines()]
+
+
+def test_the_members_of_partitions_are_named_beside_their_lag(server, group):
+    with WireClient(server.bootstrap) as client:
+        client.produce(group, build_batch([Record(offset=0, timestamp_ms=hours_ago(3))]), partition=4)
+    described = json.loads(groups(server.bootstrap, "describe", group, "--json"))
+    assert (described["lag"], described["lag_ms"]) == (None, None)
+    (member_id,) = {each["member_id"] for each in described["partitions"]}
+    assert member_id.startswith("first-")
+    assert [(each["committed_offset"], each["lag"], each["lag_ms"]) for each in described["partitions"]] == [
+        (None, None, None)
+    ] * 5
+    table = groups(server.bootstrap, "describe", group).splitlines()[5:]
+    assert table[1].split() == [group, "0", "-", "0", "-", "-", "first", "127.0.0.1"]
+
+
+def test_the_age_of_lag_is_that_of_the_first_record_that_is_left(server, name):
+    fill_and_commit(server, name, hours_ago(5))
+    with WireClient(server.bootstrap) as client:
+        client.produce(name, build_batch([Record(offset=0, timestamp_ms=hours_ago(1))]), partition=0)
+        topics = [DeleteRecordsTopic(name=name, partitions=[DeleteRecordsPartition(partition_index=0, offset=10)])]
+        client.request(DeleteRecordsRequest(topics=topics, timeout_ms=5_000), 2)
+    described = json.loads(groups(server.bootstrap, "describe", name, "--json"))
+    first = next(each for each in described["partitions"] if each["partition"] == 0)
+    assert first["lag"] == 11
+    assert 3_600_000 <= first["lag_ms"] < 3_700_000
+    assert described["lag_ms"] >= 5 * 3_600_000

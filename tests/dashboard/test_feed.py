@@ -3,6 +3,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from coordinator.audit.schema import Record
+from coordinator.client import audit_topic
 from coordinator.client.audit_topic import AuditRecord
 from coordinator.dashboard import feed as module
 from coordinator.dashboard.board import Board
@@ -44,6 +45,23 @@ def test_all_events_arrive_in_order_and_then_the_board_is_live(monkeypatch):
         "other": "Stable",
     }
     assert not any(history.gaps for history in board.groups.values())
+
+
+def test_a_server_without_an_audit_topic_is_followed_for_lag_alone(server, monkeypatch):
+    monkeypatch.setattr(audit_topic, "AUDIT_TOPIC", "not-the-audit-topic")
+    board = Board()
+
+    async def run() -> None:
+        is_over = asyncio.Event()
+        board.listen(lambda _: is_over.set() if board.progress.is_live else None)
+        feed = Feed(EventQueue(board, asyncio.get_running_loop()), (), server.bootstrap)
+        feed.start()
+        await asyncio.wait_for(is_over.wait(), 20)
+        feed.stop()
+
+    asyncio.run(run())
+    progress = board.progress
+    assert (progress.is_following, progress.has_events, progress.problem) == (True, False, "")
 
 
 def test_records_that_cannot_be_decoded_are_passed_over():

@@ -14,9 +14,16 @@ from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
 from playwright.sync_api import Page, expect, sync_playwright
 
+from _wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from _wire.records import build_batch
 from tests.e2e.members import Member
 from tests.servers import RunningServer
 from tests.waiting import wait_for
+from tests.wire_client import WireClient
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
@@ -108,6 +115,66 @@ def test_a_group_is_watched_from_its_first_member_on(server, tmp_path):
         expect(page.get_by_text("In the group, with")).to_be_visible()
         for consumer in (first, second):
             consumer.stop()
+
+
+def produce(server: RunningServer, count: int) -> None:
+    with WireClient(server.bootstrap) as client:
+        for partition in range(4):
+            client.produce(
+                "orders", build_batch([(None, b"1")] * count, timestamp_ms=1_700_000_000_000), partition=partition
+            )
+
+
+def commit(server: RunningServer, group_id: str, offsets: list[int]) -> None:
+    partitions = [
+        OffsetCommitRequestPartition(partition_index=index, committed_offset=offset)
+        for index, offset in enumerate(offsets)
+    ]
+    request = OffsetCommitRequest(
+        group_id=group_id, topics=[OffsetCommitRequestTopic(name="orders", partitions=partitions)]
+    )
+    with WireClient(server.bootstrap) as client:
+        client.request(request, 8)
+
+
+def test_lag_is_first_and_kept_up_to_date_also_without_members(server, tmp_path):
+    hostile = "<i>batch</i>\u202e\n"
+    produce(server, 10)
+    commit(server, "done", [10, 10, 10, 10])
+    commit(server, hostile, [0, 7, 10, 10])
+    with dashboard(server.bootstrap, tmp_path) as url, browser(url) as page:
+        cards = page.locator(".card")
+        expect(cards.first).to_have_text("13records of lag", timeout=LIVE_MS + 10_000)
+        rows = page.locator("tbody tr")
+        expect(rows.first).to_contain_text("<i>batch</i>\\u{202e}\\u{a}")
+        page.get_by_role("link", name="<i>batch</i>").first.click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("<i>batch</i>\\u{202e}\\u{a}")
+        expect(page.locator("#lag-chart canvas").first).to_be_visible()
+        lags = page.locator("#lag tbody tr")
+        expect(lags).to_contain_text(["orders-010", "orders-13", "orders-20", "orders-30"])
+        page.get_by_role("button", name="orders-1").click()
+        expect(page.locator("#lag .bar").first).to_contain_text("orders-1")
+        commit(server, hostile, [10, 7, 10, 10])
+        expect(cards.first).to_have_text("3records of lag", timeout=LIVE_MS + 10_000)
+        expect(lags.first).to_contain_text("orders-13")
+        page.get_by_role("button", name="all partitions").click()
+        expect(page.locator("#lag .bar").first).to_contain_text("all partitions")
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_is_wider_than_the_window(server, tmp_path, width, scheme):
+    name = "x" * 240
+    produce(server, 1)
+    commit(server, name, [0, 0, 0, 0])
+    with dashboard(server.bootstrap, tmp_path) as url, browser(url) as page:
+        page.set_viewport_size({"width": width, "height": 800})
+        page.emulate_media(color_scheme=scheme)
+        for address in ("#/", f"#/groups/{name}"):
+            page.goto(f"{url}{address}")
+            expect(page.get_by_text(name).first).to_be_visible(timeout=LIVE_MS + 10_000)
+            expect(page.locator(".card").first).to_have_text("4records of lag", timeout=LIVE_MS + 10_000)
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), address
 
 
 def test_groups_are_filtered_and_unknown_addresses_explained(server, tmp_path):

@@ -2,9 +2,11 @@
 
 import random
 
-from _wire.records import Record, build_batch
+import pytest
+
+from _wire.records import CorruptBatch, Record, build_batch
 from coordinator.log.config import LogConfig
-from coordinator.log.timestamps import max_timestamp, offset_for_timestamp
+from coordinator.log.timestamps import SEARCH_BYTES_MAX, max_timestamp, offset_for_timestamp, timestamp_at
 from tests.log.batches import START_MS, batch, filled
 
 SMALL_SEGMENTS = LogConfig(segment_bytes=1_000, index_interval_bytes=200)
@@ -39,3 +41,47 @@ def test_a_time_inside_a_batch_gives_the_record(open_log):
     log.append(bytearray(build_batch(records)), leader_epoch=2, now_ms=0)
     assert offset_for_timestamp(log, 10) == (0, 10, 2)
     assert offset_for_timestamp(log, 11) == max_timestamp(log) == (1, 30, 2)
+
+
+def test_the_time_of_each_record_is_found_by_its_offset(open_log):
+    log = filled(open_log(SMALL_SEGMENTS), 100, step_ms=10)
+    assert [timestamp_at(log, offset) for offset in range(100)] == [START_MS + offset * 10 for offset in range(100)]
+    assert timestamp_at(log, 100) is None
+    assert timestamp_at(log, 2**62) is None
+
+
+def test_an_offset_before_the_start_has_the_time_of_the_first_record(open_log):
+    log = filled(open_log(SMALL_SEGMENTS), 100, step_ms=10)
+    log.delete_records_before(40)
+    assert timestamp_at(log, 0) == START_MS + 400
+
+
+def test_a_record_within_a_batch_has_the_time_of_its_first_one(open_log):
+    log = open_log()
+    records = [Record(offset=offset, timestamp_ms=time_ms) for offset, time_ms in enumerate((10, 30, 20, 30))]
+    log.append(bytearray(build_batch(records)), leader_epoch=2, now_ms=0)
+    assert [timestamp_at(log, offset) for offset in range(4)] == [10, 10, 10, 10]
+
+
+def test_a_record_without_a_timestamp_has_none(open_log):
+    log = open_log()
+    log.append(bytearray(build_batch([Record(offset=0, timestamp_ms=-1)])), leader_epoch=0, now_ms=0)
+    assert timestamp_at(log, 0) is None
+
+
+def test_no_record_is_sought_where_the_index_is_too_sparse(open_log):
+    log = open_log(LogConfig(index_interval_bytes=2**31 - 1))
+    value = "x" * 100_000
+    for number in range(SEARCH_BYTES_MAX // len(value) + 2):
+        log.append(batch(value, timestamp_ms=START_MS + number), leader_epoch=0, now_ms=0)
+    assert timestamp_at(log, 0) is None
+    log.roll()
+    log.append(batch("after", timestamp_ms=START_MS), leader_epoch=0, now_ms=0)
+    assert timestamp_at(log, log.log_end_offset - 1) == START_MS
+
+
+def test_a_damaged_batch_is_reported(open_log):
+    log = filled(open_log(), 3, step_ms=10)
+    log.segments[0].file.write_at(b"\xff" * 12, 0)
+    with pytest.raises(CorruptBatch):
+        timestamp_at(log, 0)

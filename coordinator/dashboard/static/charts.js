@@ -1,7 +1,7 @@
 // Charts by ECharts. Each has a table or text beside it that says the same, for those who cannot see it.
 
 import { causeColour, causeWords, EMPTY_COLOUR, GAP_COLOUR, memberColours } from "./colours.js";
-import { count, dateTime, duration, time } from "./dom.js";
+import { count, dateTime, duration, time, visible } from "./dom.js";
 
 const open = new Map();
 
@@ -52,6 +52,42 @@ export function rebalancesPerHour(element, hours) {
   });
 }
 
+// Points are [time, records, seconds]; what is not known is null.
+export function lagChart(element, points, now) {
+  const axis = (name, position, label) => ({
+    type: "value", min: 0, position, name, nameTextStyle: { color: css("--quiet") }, minInterval: 1,
+    axisLabel: { color: css("--quiet"), formatter: label }, splitLine: { show: position === "left", lineStyle: { color: css("--line") } },
+  });
+  const line = (name, index, yAxisIndex, colour) => ({
+    name, type: "line", yAxisIndex, data: points.map((point) => [point[0], point[index]]), showSymbol: points.length < 3, lineStyle: { width: 2, type: index === 2 ? "dashed" : "solid" },
+    itemStyle: { color: colour }, areaStyle: index === 1 ? { opacity: 0.15 } : null, connectNulls: false,
+  });
+  draw(element, {
+    grid: { left: 62, right: 56, top: 44, bottom: 26 },
+    legend: { top: 0, textStyle: { color: css("--text") } },
+    tooltip: {
+      ...tooltip(() => ""), trigger: "axis",
+      formatter: ([event]) => {
+        const node = document.createElement("div");
+        const [at, lag, seconds] = points[event.dataIndex];
+        node.innerText = `${time(at)}: ${lag === null ? "unknown" : count(lag)} records, ${seconds === null ? "age unknown" : duration(seconds * 1000)}`;
+        return node;
+      },
+    },
+    xAxis: timeAxis(Math.max(now - 3600000, Math.min(points[0]?.[0] ?? now, now - 60000)), now),
+    yAxis: [axis("records", "left", short), axis("age", "right", shortAge)],
+    series: [line("records", 1, 0, "#0072B2"), line("age of the oldest", 2, 1, "#D55E00")],
+  });
+}
+
+function shortAge(seconds) {
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
+  return seconds < 172800 ? `${Math.round(seconds / 360) / 10} h` : `${Math.round(seconds / 8640) / 10} d`;
+}
+
+const short = new Intl.NumberFormat("en", { notation: "compact" }).format;
+
 // A lane per row; items are {value: [row, from, to], colour, label, dashed, ...}.
 function lanes(element, rows, items, range, words, onClick, height = 20, left = 150) {
   element.style.height = `${Math.max(90, rows.length * height + 70)}px`;
@@ -60,7 +96,7 @@ function lanes(element, rows, items, range, words, onClick, height = 20, left = 
     tooltip: tooltip(words),
     dataZoom: zoom(),
     xAxis: timeAxis(range[0], range[1]),
-    yAxis: { type: "category", data: rows, inverse: true, axisTick: { show: false }, axisLine: { show: false }, axisLabel: { color: css("--text"), width: left - 14, overflow: "truncate" } },
+    yAxis: { type: "category", data: rows.map(visible), inverse: true, axisTick: { show: false }, axisLine: { show: false }, axisLabel: { color: css("--text"), width: left - 14, overflow: "truncate" } },
     series: [{
       type: "custom", data: items, encode: { x: [1, 2], y: 0 }, clip: true,
       renderItem: (params, api) => {
@@ -86,7 +122,7 @@ export function timeline(element, generations, now, chosen, onClick) {
     if (each.outcome !== "stable") return [rebalance];
     return [rebalance, { ...base, value: [1, ended, next ? next.started_ms : now] }];
   });
-  const words = ({ generation: each }) => `Generation ${each.generation_id}: ${causeWords(each.cause)}${each.member ? ` (${each.member})` : ""}\n${time(each.started_ms)}, ${each.outcome.replaceAll("_", " ")}${each.rebalance_ms === null ? "" : ` after ${duration(each.rebalance_ms)}`}${each.partitions === null ? "" : `\n${count(each.partitions_moved)} of ${count(each.partitions)} partitions moved`}`;
+  const words = ({ generation: each }) => `Generation ${each.generation_id}: ${causeWords(each.cause)}${each.member ? ` (${visible(each.member)})` : ""}\n${time(each.started_ms)}, ${each.outcome.replaceAll("_", " ")}${each.rebalance_ms === null ? "" : ` after ${duration(each.rebalance_ms)}`}${each.partitions === null ? "" : `\n${count(each.partitions_moved)} of ${count(each.partitions)} partitions moved`}`;
   lanes(element, ["rebalance", "working"], items, range(shown, now), words, ({ generation }) => onClick(generation.generation_id), 30, 90);
 }
 
@@ -95,7 +131,7 @@ export function memberLanes(element, members, generations, now, onClick) {
   const items = members.flatMap((each, row) => each.spans.map((span) => ({
     value: [row, span[0], span[1] ?? now], colour: colours.get(each.member.name), member: each.member, generation: span[2], partitions: span[3], faint: span[3] === 0,
   })));
-  const words = (item) => `${item.member.name} (${item.member.client_host})\ngeneration ${item.generation}: ${count(item.partitions)} partitions\n${time(item.value[1])} to ${time(item.value[2])}`;
+  const words = (item) => `${visible(item.member.name)} (${item.member.client_host})\ngeneration ${item.generation}: ${count(item.partitions)} partitions\n${time(item.value[1])} to ${time(item.value[2])}`;
   lanes(element, members.map((each) => each.member.name), items, range(generations, now), words, (item) => onClick(item.member.member_id));
 }
 
@@ -107,7 +143,7 @@ export function partitionLanes(element, partitions, empty, generations, now) {
     const rests = empty.map(([from, to]) => ({ value: [row, from, to ?? now], colour: EMPTY_COLOUR, owner: "the group was empty", partition: each }));
     return [...owned, ...gaps.filter((gap) => gap.value[2] > gap.value[1]), ...rests];
   });
-  const words = (item) => `${item.partition.topic}-${item.partition.partition}: ${item.owner}\n${time(item.value[1])} to ${time(item.value[2])} (${duration(item.value[2] - item.value[1])})`;
+  const words = (item) => `${item.partition.topic}-${item.partition.partition}: ${visible(item.owner)}\n${time(item.value[1])} to ${time(item.value[2])} (${duration(item.value[2] - item.value[1])})`;
   lanes(element, partitions.map((each) => `${each.topic}-${each.partition}`), items, range(generations, now), words, null, 16);
   return colours;
 }

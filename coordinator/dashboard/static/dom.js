@@ -11,9 +11,23 @@ export function el(name, attributes = {}, ...children) {
   return element;
 }
 
+// A page is drawn again while it is read: what has the focus keeps it.
 export function show(...children) {
-  document.getElementById("page").replaceChildren(...children.flat(3).filter(Boolean));
+  const page = document.getElementById("page");
+  const focused = page.contains(document.activeElement) ? keyOf(document.activeElement) : null;
+  page.replaceChildren(...children.flat(3).filter(Boolean));
+  if (focused) [...page.querySelectorAll("a, button, select, input")].find((each) => keyOf(each) === focused)?.focus({ preventScroll: true });
 }
+
+const keyOf = (element) => element.id || element.getAttribute("href") || element.getAttribute("aria-label");
+
+// A name that a client chose: it cannot change the direction of the text around it, and what is invisible is spelled out.
+export function bdi(name) {
+  return name === null || name === undefined ? "" : el("bdi", {}, visible(String(name)));
+}
+
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]/gu;
+export const visible = (text) => text.replace(INVISIBLE, (found) => `\\u{${found.codePointAt(0).toString(16)}}`);
 
 export function table(columns, rows, options = {}) {
   const head = el("tr", {}, columns.map((column) => el("th", { class: column.number ? "number" : null, scope: "col" }, column.head)));

@@ -1,7 +1,7 @@
 // What the server pushes: which groups changed, and how much has been read.
 
 const listeners = new Set();
-let status = { newest_ms: 0, progress: { read: 0, total: 0, is_live: false, is_following: false, problem: "" } };
+let status = { newest_ms: 0, progress: { read: 0, total: 0, is_live: false, is_following: false, has_events: true, problem: "" } };
 let connected = false;
 
 // Of tables alone nothing is known of what came after their newest event.
@@ -33,10 +33,11 @@ function tell(message) {
 
 function words() {
   const element = document.getElementById("status");
-  const { read, total, is_live: isLive, is_following: isFollowing, problem } = status.progress;
+  const { read, total, is_live: isLive, is_following: isFollowing, has_events: hasEvents, problem } = status.progress;
   element.classList.toggle("bad", !connected || problem !== "");
   if (!connected) element.textContent = "not connected: trying again";
   else if (problem) element.textContent = problem;
+  else if (isLive && !hasEvents) element.textContent = "live, lag alone";
   else if (isLive) element.textContent = isFollowing ? "live" : "all that the tables hold";
   else element.textContent = total ? `reading: ${Math.floor((100 * read) / total)} % of ${total.toLocaleString("en")} records` : "reading";
 }

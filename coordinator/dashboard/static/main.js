@@ -29,12 +29,17 @@ function route() {
 
 let current = null;
 let timer = null;
+let lagTime = null;
+let drawLag = null; // draws the lag of the page again, without the rest of it
+
+export const onLag = (draw) => { drawLag = draw; };
 let drawing = Promise.resolve();
 
 function draw(isNew) {
   const { make, key, group } = route();
   if (isNew && (!current || current.key !== key)) { dispose(); show(el("p", { class: "quiet" }, "Loading…")); }
   current = { key, group };
+  drawLag = null;
   drawing = drawing.then(async () => {
     if (current.key !== key) return;
     try {
@@ -52,7 +57,12 @@ function refreshSoon() {
 }
 
 live.listen((message) => {
-  const { groups } = message;
+  const { groups, lag_ms: lagMs } = message;
+  if (lagMs !== undefined && lagMs !== lagTime) {
+    lagTime = lagMs;
+    if (drawLag) drawLag();
+    else if (current && document.activeElement?.tagName !== "SELECT") refreshSoon();
+  }
   if (groups === null || (current && (current.group === undefined || groups.includes(current.group)))) refreshSoon();
 });
 

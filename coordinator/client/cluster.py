@@ -1,0 +1,152 @@
+"""Connections to the brokers of a cluster, and what their logs are asked for lag."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, Self
+
+from _wire.batch_times import batch_timestamp
+from _wire.errors import ErrorCode
+from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from coordinator.client.groups import coordinator_of
+from coordinator.client.wire import WireConnection
+
+EARLIEST: Final = -2
+LATEST: Final = -1
+"""Timestamps of ListOffsets that mean the first and the next offset."""
+FETCH_VERSION_MAX: Final = 12
+"""The last version that names topics. From version 13 on they are ids."""
+FETCH_BYTES: Final = 1
+"""A Fetch answers with the batch at its offset whole, however large it is (KIP-74), and with nothing more."""
+PARTITIONS_AT_ONCE: Final = 2_000
+"""Of one ListOffsets request."""
+
+Partition = tuple[str, int]
+"""Topic and partition."""
+
+
+class Cluster:
+    """Blocking connections, made when they are needed. Close them by leaving the context."""
+
+    def __init__(self, bootstrap: str, client_id: str, timeout_seconds: float) -> None:
+        """Connect to HOST:PORT.
+
+        Raises:
+            ClientError: the server cannot be reached. So do all methods, also when it does not answer.
+        """
+        self._client_id = client_id
+        self._timeout_seconds = timeout_seconds
+        self._addresses: dict[int, str] = {}
+        self._connections: dict[str, WireConnection] = {}
+        self.anyone = WireConnection(bootstrap, client_id, timeout_seconds)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        for connection in (self.anyone, *self._connections.values()):
+            connection.socket.close()
+
+    def brokers(self) -> list[WireConnection]:
+        """A connection to each broker."""
+        self._learn_brokers(self.anyone.send_latest(MetadataRequest(topics=[])))
+        return [self._broker(node_id) for node_id in sorted(self._addresses)]
+
+    def coordinator(self, group_id: str) -> WireConnection:
+        return self._connection(coordinator_of(self.anyone, group_id))
+
+    def leaders(self, topics: Iterable[str]) -> dict[Partition, int]:
+        """The node that leads each partition of these topics, for those that exist and have a leader."""
+        names = [MetadataRequestTopic(name=name) for name in sorted(set(topics))]
+        if not names:
+            return {}
+        response = self.anyone.send_latest(MetadataRequest(topics=names, allow_auto_topic_creation=False))
+        self._learn_brokers(response)
+        return {
+            (topic.name, each.partition_index): each.leader_id
+            for topic in response.topics
+            for each in topic.partitions
+            if each.leader_id in self._addresses
+        }
+
+    def log_end_offsets(
+        self, partitions: Iterable[Partition], leaders: Mapping[Partition, int]
+    ) -> dict[Partition, int]:
+        """The log end offsets, as read_uncommitted sees them, of the partitions that have one."""
+        found: dict[Partition, int] = {}
+        for leader, own in _by_leader(partitions, leaders).items():
+            for start in range(0, len(own), PARTITIONS_AT_ONCE):
+                found.update(_list_offsets(self._broker(leader), own[start : start + PARTITIONS_AT_ONCE], LATEST))
+        return found
+
+    def timestamps_at(
+        self, places: Iterable[tuple[Partition, int]], leaders: Mapping[Partition, int]
+    ) -> Iterator[tuple[tuple[Partition, int], int | None]]:
+        """Partition and offset, and the timestamp of the first record from there on, by the header of its batch.
+
+        None: there is no such record, or it has no timestamp. Each costs a Fetch of one batch, or two Fetches where the
+        records at the offset have been deleted.
+        """
+        for partition, offset in places:
+            if partition in leaders:
+                yield (partition, offset), _timestamp_at(self._broker(leaders[partition]), partition, offset)
+
+    def _learn_brokers(self, response: object) -> None:
+        self._addresses = {each.node_id: f"{each.host}:{each.port}" for each in response.brokers}  # type: ignore[attr-defined]
+
+    def _broker(self, node_id: int) -> WireConnection:
+        """The one broker of a cluster is reached at the address that was given."""
+        return self.anyone if len(self._addresses) == 1 else self._connection(self._addresses[node_id])
+
+    def _connection(self, address: str) -> WireConnection:
+        found = self._connections.get(address)
+        if found is None:
+            found = self._connections[address] = WireConnection(address, self._client_id, self._timeout_seconds)
+        return found
+
+
+def _by_leader(partitions: Iterable[Partition], leaders: Mapping[Partition, int]) -> dict[int, list[Partition]]:
+    found: dict[int, list[Partition]] = {}
+    for each in partitions:
+        if each in leaders:
+            found.setdefault(leaders[each], []).append(each)
+    return found
+
+
+def _list_offsets(connection: WireConnection, partitions: list[Partition], timestamp: int) -> dict[Partition, int]:
+    by_topic: dict[str, list[ListOffsetsPartition]] = {}
+    for topic, index in partitions:
+        by_topic.setdefault(topic, []).append(ListOffsetsPartition(partition_index=index, timestamp=timestamp))
+    topics = [ListOffsetsTopic(name=name, partitions=each) for name, each in by_topic.items()]
+    return {
+        (topic.name, each.partition_index): each.offset
+        for topic in connection.send_latest(ListOffsetsRequest(replica_id=-1, topics=topics)).topics
+        for each in topic.partitions
+        if each.error_code == ErrorCode.NONE
+    }
+
+
+def _timestamp_at(connection: WireConnection, partition: Partition, offset: int) -> int | None:
+    error_code, timestamp_ms = _fetch_timestamp(connection, partition, offset)
+    if error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+        start = _list_offsets(connection, [partition], EARLIEST).get(partition, offset)
+        if start > offset:
+            return _fetch_timestamp(connection, partition, start)[1]
+    return timestamp_ms
+
+
+def _fetch_timestamp(connection: WireConnection, partition: Partition, offset: int) -> tuple[int, int | None]:
+    """Error code and timestamp."""
+    topic, index = partition
+    wanted = FetchPartition(partition=index, fetch_offset=offset, partition_max_bytes=FETCH_BYTES)
+    request = FetchRequest(
+        max_wait_ms=0, min_bytes=0, max_bytes=FETCH_BYTES, topics=[FetchTopic(topic=topic, partitions=[wanted])]
+    )
+    response = connection.send_latest(request, FETCH_VERSION_MAX)
+    for of_topic in response.responses:
+        for each in of_topic.partitions:
+            return each.error_code, batch_timestamp(each.records) if each.records else None
+    return response.error_code, None

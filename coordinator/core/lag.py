@@ -1,0 +1,23 @@
+"""Lag: how far the committed offset of a group is behind the end of a partition's log, in records and in time.
+
+This is the one definition for the audit, the metrics, the commands and the live page. Records are counted up to the log
+end offset, as a consumer with the isolation level read_uncommitted reads them.
+"""
+
+
+def lag_of(committed_offset: int, log_end_offset: int) -> int:
+    """The offsets from the committed offset to the end of the log.
+
+    0 if the committed offset is after the end, as when a log was cut or its topic was created again.
+    """
+    return max(0, log_end_offset - committed_offset)
+
+
+def lag_ms(lag: int, oldest_ms: int | None, now_ms: int) -> int | None:
+    """How old the oldest record is that is not consumed yet: 0 without lag, None if its timestamp is unknown.
+
+    `oldest_ms` is the timestamp of the record at the committed offset. One in the future counts as new.
+    """
+    if lag == 0:
+        return 0
+    return None if oldest_ms is None else max(0, now_ms - oldest_ms)

@@ -1,0 +1,154 @@
+"""Samples the lag of all groups of a server by Kafka's own APIs, in a thread."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from heapq import nlargest
+from typing import Final
+
+from coordinator.client.cluster import Cluster, Partition
+from coordinator.client.group_description import (
+    ANSWER_SECONDS,
+    DescribedGroup,
+    PartitionLag,
+    find_ages,
+    group_lags,
+)
+from coordinator.client.wire import ClientError
+from coordinator.dashboard.board import Board
+from coordinator.dashboard.lags import Sample, SampledGroup
+from coordinator.logger import logger
+
+CLIENT_ID: Final = "coordinator-dashboard"
+SAMPLE_SECONDS: Final = 5.0
+"""The pause between two samples."""
+GROUPS_MAX: Final = 10_000
+PARTITIONS_MAX: Final = 50_000
+"""Groups, and partitions of groups, of one sample."""
+AGES_LOOKED_UP: Final = 100
+"""Records whose timestamp is fetched for one sample: one batch each."""
+
+SAMPLES_BEFORE_RETRY: Final = 12
+"""A timestamp that was not found is sought again after so many samples, a minute."""
+
+OffsetOfPartition = tuple[str, int, int]
+"""Topic, partition and offset."""
+
+
+class LagSampler:
+    """Takes samples over one set of connections. Remembers the timestamps of records that it has fetched."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self._bootstrap = bootstrap
+        self._cluster: Cluster | None = None
+        self._oldest_ms: dict[OffsetOfPartition, int | None] = {}
+        self._samples = 0
+
+    def sample(self) -> Sample:
+        """All groups now.
+
+        Raises:
+            ClientError: a broker cannot be reached or does not answer. The next call connects again.
+        """
+        try:
+            if self._cluster is None:
+                self._cluster = Cluster(self._bootstrap, CLIENT_ID, ANSWER_SECONDS)
+            return self._sample(self._cluster)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        if self._cluster is not None:
+            self._cluster.close()
+            self._cluster = None
+
+    def _sample(self, cluster: Cluster) -> Sample:
+        read = _read(cluster)
+        lagging = [each for group in read.groups for each in group.partitions if each.lag]
+        self._find_ages(cluster, lagging, read.leaders)
+        now_ms = time.time_ns() // 1_000_000
+        groups = {each.group_id: SampledGroup(each, each.lag, each.lag_ms(now_ms)) for each in read.groups}
+        return Sample(now_ms, groups, read.groups_left_out)
+
+    def _find_ages(self, cluster: Cluster, lagging: list[PartitionLag], leaders: dict[Partition, int]) -> None:
+        """Fetch the timestamps that are not known yet, those of the partitions with the most lag first."""
+        known = self._oldest_ms
+        self._samples += 1
+        if self._samples % SAMPLES_BEFORE_RETRY == 0:
+            known = {place: oldest_ms for place, oldest_ms in known.items() if oldest_ms is not None}
+        new = {place: each for each in lagging if (place := _place(each)) not in known}
+        sought = nlargest(AGES_LOOKED_UP, new.values(), key=lambda each: each.lag or 0)
+        find_ages(cluster, sought, leaders)
+        found = {_place(each): each.oldest_ms for each in sought}
+        self._oldest_ms = {place: known[place] for each in lagging if (place := _place(each)) in known} | found
+        for each in lagging:
+            each.oldest_ms = self._oldest_ms.get(_place(each))
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    groups: list[DescribedGroup]
+    leaders: dict[Partition, int]
+    groups_left_out: int
+
+
+def _read(cluster: Cluster) -> _Read:
+    groups: list[DescribedGroup] = []
+    leaders: dict[Partition, int] = {}
+    partitions = left_out = 0
+    for part in group_lags(cluster, GROUPS_MAX):
+        if partitions > PARTITIONS_MAX or len(groups) >= GROUPS_MAX:
+            left_out += len(part.groups)
+            break
+        groups.extend(part.groups)
+        leaders.update(part.leaders)
+        partitions += sum(len(each.partitions) for each in part.groups)
+        left_out += part.groups_left_out
+    return _Read(groups, leaders, left_out)
+
+
+def _place(partition: PartitionLag) -> OffsetOfPartition:
+    return partition.topic, partition.partition, partition.committed_offset or 0
+
+
+class LagFeed:
+    """Brings samples to the board, one every `SAMPLE_SECONDS`, until it is stopped."""
+
+    def __init__(self, board: Board, loop: asyncio.AbstractEventLoop, bootstrap: str) -> None:
+        self._board = board
+        self._loop = loop
+        self._sampler = LagSampler(bootstrap)
+        self._is_stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="lag", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Take no more samples. The thread ends with the present one."""
+        self._is_stopped.set()
+
+    def _run(self) -> None:
+        while not self._is_stopped.is_set():
+            self._call(self._next())
+            self._is_stopped.wait(SAMPLE_SECONDS)
+        self._sampler.close()
+
+    def _next(self) -> Callable[[], None]:
+        try:
+            sample = self._sampler.sample()
+        except ClientError as problem:
+            words = str(problem)
+        except Exception:
+            logger.exception("unhandled exception while reading the lag")
+            words = "the lag cannot be read because of an internal error; see the log"
+        else:
+            return lambda: self._board.apply_lags(sample)
+        return lambda: self._board.note_lag_problem(words)
+
+    def _call(self, function: Callable[[], None]) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(function)

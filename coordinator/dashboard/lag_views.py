@@ -1,0 +1,123 @@
+"""Lag as JSON: what the routes under `/api/` answer. Times are wall-clock ms since the epoch."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from coordinator.client.group_description import DescribedMember, PartitionLag
+from coordinator.dashboard.lags import Lags, Point, SampledGroup
+
+Json = dict[str, Any]
+
+PARTITIONS_SHOWN: Final = 500
+"""Partitions of one answer, those with the most lag."""
+MEMBERS_SHOWN: Final = 500
+MEMBER_PARTITIONS_MAX: Final = 2_000
+"""Partitions of a member whose last hour is added up."""
+
+
+def total(lags: Lags) -> Json:
+    """The lag of all groups together."""
+    known = [each.lag for each in lags.latest.groups.values() if each.lag is not None]
+    return {
+        "time_ms": lags.latest.time_ms or None,
+        "problem": lags.problem,
+        "lag": sum(known) if known else None,
+        "groups": len(known),
+        "groups_behind": sum(each > 0 for each in known),
+        "groups_left_out": lags.latest.groups_left_out,
+    }
+
+
+def of_group(lags: Lags, sampled: SampledGroup) -> Json:
+    """A group: its partitions and members, the largest lag first, and the last hour."""
+    group = sampled.group
+    owned: dict[str, list[PartitionLag]] = {}
+    for each in group.partitions:
+        owned.setdefault(each.member_id or "", []).append(each)
+    members = [_member(lags, sampled, each, owned.get(each.member_id, [])) for each in group.members]
+    members.sort(key=_by_lag)
+    return {
+        "time_ms": lags.latest.time_ms,
+        "problem": lags.problem,
+        "group_id": group.group_id,
+        "lag": sampled.lag,
+        "lag_ms": sampled.lag_ms,
+        "history": lags.of_group(group.group_id),
+        "members": members[:MEMBERS_SHOWN],
+        "members_total": len(members),
+        **_partitions(lags, sampled, group.partitions),
+    }
+
+
+def of_member(lags: Lags, sampled: SampledGroup, member_id: str) -> Json | None:
+    """A member: its partitions and their last hour together; None if the group has no such member."""
+    found = next((each for each in sampled.group.members if each.member_id == member_id), None)
+    if found is None:
+        return None
+    own = [each for each in sampled.group.partitions if each.member_id == member_id]
+    return {
+        "time_ms": lags.latest.time_ms,
+        "problem": lags.problem,
+        **_member(lags, sampled, found, own),
+        "history": lags.of_partitions(sampled.group.group_id, own[:MEMBER_PARTITIONS_MAX]),
+        **_partitions(lags, sampled, own),
+    }
+
+
+def of_partition(lags: Lags, sampled: SampledGroup, topic: str, partition: int) -> list[Point]:
+    """The last hour of one partition of a group."""
+    wanted = [each for each in sampled.group.partitions if (each.topic, each.partition) == (topic, partition)]
+    return lags.of_partitions(sampled.group.group_id, wanted)
+
+
+def _partitions(lags: Lags, sampled: SampledGroup, partitions: list[PartitionLag]) -> Json:
+    names = {each.member_id: _name(each) for each in sampled.group.members}
+    hosts = {each.member_id: each.client_host for each in sampled.group.members}
+    group_id, now_ms = sampled.group.group_id, lags.latest.time_ms
+    shown = [
+        {
+            "topic": each.topic,
+            "partition": each.partition,
+            "committed_offset": each.committed_offset,
+            "log_end_offset": each.log_end_offset,
+            "lag": each.lag,
+            "lag_ms": each.lag_ms(now_ms),
+            "moved_ms": lags.moved_ms(group_id, each),
+            "member_id": each.member_id,
+            "member": names.get(each.member_id or ""),
+            "host": hosts.get(each.member_id or ""),
+        }
+        for each in partitions[:PARTITIONS_SHOWN]
+    ]
+    return {"partitions": shown, "partitions_total": len(partitions)}
+
+
+def _member(lags: Lags, sampled: SampledGroup, member: DescribedMember, own: list[PartitionLag]) -> Json:
+    now_ms = lags.latest.time_ms
+    known = [each.lag for each in own if each.lag is not None]
+    moves = (lags.moved_ms(sampled.group.group_id, each) for each in own)
+    return {
+        "member_id": member.member_id,
+        "name": _name(member),
+        "client_id": member.client_id,
+        "client_host": member.client_host,
+        "group_instance_id": member.group_instance_id,
+        "topics": sorted({each.topic for each in own}),
+        "partitions_owned": len(own),
+        "lag": sum(known) if known else None,
+        "lag_ms": _largest(each.lag_ms(now_ms) for each in own),
+        "moved_ms": _largest(moves),
+    }
+
+
+def _largest(values: Iterable[int | None]) -> int | None:
+    return max((each for each in values if each is not None), default=None)
+
+
+def _by_lag(member: Json) -> tuple[int, str]:
+    return 1 if member["lag"] is None else -member["lag"], member["name"]
+
+
+def _name(member: DescribedMember) -> str:
+    """What people call a member: its instance id, else its client id, else its member id."""
+    return member.group_instance_id or member.client_id or member.member_id

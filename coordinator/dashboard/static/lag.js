@@ -1,0 +1,95 @@
+// Lag: how far committed offsets are behind the ends of the logs, in records, and how old the oldest of those records is.
+
+import { lagChart } from "./charts.js";
+import { ago, bdi, count, duration, el, groupLink, memberLink, table } from "./dom.js";
+import { now } from "./live.js";
+import { get } from "./main.js";
+
+const SHOWN = 25;
+let chosen = null; // the partition whose last hour is shown: {group, topic, partition}; null: all of them
+let shownInFull = null; // the group of which more than SHOWN partitions are shown
+
+export const lagClass = (lag) => (lag ? "warn" : lag === 0 ? "good" : "quiet");
+export const records = (lag) => (lag === null || lag === undefined ? "–" : count(lag));
+export const age = (ms) => (ms === null || ms === undefined ? "–" : ms === 0 ? "0 s" : duration(ms));
+
+// The lag of a group in an element that is filled again with each sample; a member's own when one is named.
+// `facts` shows the lag of all of it.
+export function lagSection(groupId, element, facts, memberId = null) {
+  const path = encodeURIComponent(groupId);
+  const draw = async () => {
+    const isChosen = chosen !== null && chosen.group === groupId;
+    const [lag, history] = await Promise.all([
+      memberId === null ? get(`/api/lag/${path}`) : get(`/api/member/${path}?member_id=${encodeURIComponent(memberId)}`).then((member) => member.lag),
+      isChosen ? get(`/api/lag-history/${chosen.partition}/${path}?topic=${encodeURIComponent(chosen.topic)}`) : null,
+    ]).catch((problem) => [{ missing: problem.message }, null]);
+    if (!element.isConnected) return;
+    if (!lag || lag.missing) return element.replaceChildren(el("p", { class: "quiet" }, lag ? lag.missing : "The member owns nothing now."));
+    facts.replaceChildren(...lagFacts(lag));
+    const chart = el("div", { class: "chart", id: "lag-chart", role: "img", "aria-label": "Lag in the last hour" });
+    const shown = shownInFull === groupId ? lag.partitions : lag.partitions.slice(0, SHOWN);
+    const again = () => draw();
+    element.replaceChildren(...[
+      lag.problem ? el("p", { class: "bad" }, `No newer lag: ${lag.problem}`) : null,
+      el("div", { class: "bar" },
+        el("span", {}, el("b", {}, "Last hour: "), isChosen ? bdi(`${chosen.topic}-${chosen.partition}`) : memberId === null ? "all partitions" : "its partitions"),
+        isChosen ? el("button", { type: "button", id: "lag-all", onclick: () => { chosen = null; again(); } }, "all partitions") : null,
+        el("span", { class: "quiet" }, trend(history ?? lag.history))),
+      lag.history.length ? chart : null,
+      memberId === null && lag.members.length ? el("section", {}, el("h2", {}, `Lag by member${more(lag.members.length, lag.members_total)}`), members(groupId, lag.members)) : null,
+      el("h2", {}, `Lag by partition${more(shown.length, lag.partitions_total)}`),
+      lag.partitions.length ? partitions(groupId, shown, memberId === null, (each) => { chosen = { group: groupId, topic: each.topic, partition: each.partition }; again(); }) : el("p", { class: "quiet" }, "No partition is assigned, and no offset is committed."),
+      lag.partitions.length > shown.length ? el("button", { type: "button", id: "lag-more", onclick: () => { shownInFull = groupId; again(); } }, `show ${count(lag.partitions.length)}`) : null,
+    ].filter(Boolean));
+    if (lag.history.length) lagChart(chart, history ?? lag.history, now());
+  };
+  return draw;
+}
+
+export const fact = (value, words) => el("div", { class: "card" }, el("b", {}, value || "–"), words);
+
+export const lagFacts = ({ lag, lag_ms: ageMs }) => [
+  fact(el("span", { class: lagClass(lag) }, records(lag)), "records of lag"),
+  fact(age(ageMs), "age of the oldest"),
+];
+
+const more = (shown, total) => (total > shown ? ` (the ${count(shown)} with the most, of ${count(total)})` : "");
+
+function trend(points) {
+  if (!points.length) return "No lag is known.";
+  const known = points.filter((point) => point[1] !== null);
+  if (known.length < 2) return "One sample so far.";
+  const [first, last] = [known[0], known.at(-1)];
+  const change = last[1] - first[1];
+  const words = change === 0 ? "unchanged" : `${count(Math.abs(change))} records ${change > 0 ? "more" : "less"}`;
+  return `${records(last[1])} records; ${words} than ${ago(first[0], last[0])}`.replace("unchanged than", "the same as");
+}
+
+function members(groupId, rows) {
+  return table([
+    { head: "member", name: true, cell: (each) => el("a", { href: memberLink(groupId, each.member_id), title: each.member_id }, bdi(each.name)) },
+    { head: "lag", number: true, cell: (each) => el("b", { class: lagClass(each.lag) }, records(each.lag)) },
+    { head: "age", number: true, cell: (each) => age(each.lag_ms) },
+    { head: "partitions", number: true, cell: (each) => count(each.partitions_owned) },
+    { head: "host", cell: (each) => bdi(each.client_host) },
+    { head: "last commit", cell: (each) => moved(each.moved_ms) },
+  ], rows);
+}
+
+function partitions(groupId, rows, withMember, onChoose) {
+  return table([
+    { head: "partition", name: true, cell: (each) => el("button", { type: "button", class: "link", id: `lag-of-${each.topic}-${each.partition}`, title: "Show its last hour", onclick: () => onChoose(each) }, bdi(`${each.topic}-${each.partition}`)) },
+    { head: "lag", number: true, cell: (each) => el("b", { class: lagClass(each.lag) }, records(each.lag)) },
+    { head: "age", number: true, cell: (each) => age(each.lag_ms) },
+    { head: "committed offset", number: true, cell: (each) => records(each.committed_offset) },
+    { head: "log end offset", number: true, cell: (each) => records(each.log_end_offset) },
+    withMember ? { head: "member", name: true, cell: (each) => (each.member_id === null ? el("span", { class: "quiet" }, "nobody") : el("a", { href: memberLink(groupId, each.member_id) }, bdi(each.member))) } : null,
+    withMember ? { head: "host", cell: (each) => bdi(each.host) } : null,
+    { head: "last commit", cell: (each) => moved(each.moved_ms) },
+  ].filter(Boolean), rows);
+}
+
+// When the committed offset last moved, as far as it was watched.
+const moved = (ms) => (ms === null ? el("span", { class: "quiet" }, "not since watched") : ago(ms, now()));
+
+export const lagCell = (row) => el("a", { href: groupLink(row.group_id), class: lagClass(row.lag) }, el("b", {}, records(row.lag)));

@@ -1,0 +1,96 @@
+"""The lag of single groups by partition, in records and in seconds, for a bounded number of partitions."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from coordinator.core.lag import lag_ms
+from coordinator.metrics import declarations as d
+from coordinator.metrics.census import Pause
+from coordinator.metrics.declarations import Metric
+from coordinator.metrics.group_series import group_label
+from coordinator.metrics.histogram import Samples
+from coordinator.runtime.group_coordinator import GroupCoordinator
+
+PARTITIONS_AT_ONCE: Final = 25
+"""Partitions that are looked up before others have their turn: some half a millisecond."""
+MS_PER_SECOND: Final = 1000
+
+TimestampAt = Callable[[str, int, int], int | None]
+
+
+class PartitionLagValues(NamedTuple):
+    """`lag_ms` is None if it is unknown."""
+
+    topic: str
+    partition: int
+    lag: int
+    lag_ms: int | None
+
+
+class GroupLagValues(NamedTuple):
+    """The partitions of one group whose lag is known."""
+
+    label: str
+    partitions: list[PartitionLagValues]
+
+
+async def read_lags(
+    group_ids: Sequence[str],
+    coordinator: GroupCoordinator,
+    partitions_max: int,
+    timestamp_at: TimestampAt,
+    now_ms: int,
+    pause: Pause,
+) -> list[GroupLagValues]:
+    """The lags of those groups whose committed partitions are not more than `partitions_max` together.
+
+    The groups with the fewest partitions come first. `pause` is awaited between slices; a group that is removed
+    meanwhile has the lags that it had.
+    """
+    sizes = sorted((_committed_count(each, coordinator), each) for each in group_ids)
+    lags, left = [], partitions_max
+    for size, group_id in sizes:
+        left -= size
+        if left < 0:
+            break
+        partitions = await _read_group(group_id, coordinator, timestamp_at, now_ms, pause)
+        lags.append(GroupLagValues(group_label(group_id), partitions))
+    return sorted(lags)
+
+
+def _committed_count(group_id: str, coordinator: GroupCoordinator) -> int:
+    return coordinator.shard_of(group_id).machine.audit.world.committed_count(group_id)
+
+
+async def _read_group(
+    group_id: str, coordinator: GroupCoordinator, timestamp_at: TimestampAt, now_ms: int, pause: Pause
+) -> list[PartitionLagValues]:
+    found = []
+    for number, each in enumerate(coordinator.shard_of(group_id).machine.audit.world.committed_partitions(group_id)):
+        if each.lag is not None:
+            oldest_ms = timestamp_at(each.topic, each.partition, each.committed_offset) if each.lag else None
+            found.append(PartitionLagValues(each.topic, each.partition, each.lag, lag_ms(each.lag, oldest_ms, now_ms)))
+        if number % PARTITIONS_AT_ONCE == PARTITIONS_AT_ONCE - 1:
+            await pause()
+    await pause()
+    return found
+
+
+def lag_samples(groups: Sequence[GroupLagValues]) -> Iterator[tuple[Metric, Samples]]:
+    """The samples of each metric of lags."""
+    partitions = [
+        ((group.label, each.topic, str(each.partition)), each) for group in groups for each in group.partitions
+    ]
+    yield (
+        d.GROUP_LAG_SECONDS,
+        [
+            ((group.label,), max(ages_ms) / MS_PER_SECOND)
+            for group in groups
+            if (ages_ms := [each.lag_ms for each in group.partitions if each.lag_ms is not None])
+        ],
+    )
+    yield d.GROUP_PARTITION_LAG, [(labels, each.lag) for labels, each in partitions]
+    yield (
+        d.GROUP_PARTITION_LAG_SECONDS,
+        [(labels, each.lag_ms / MS_PER_SECOND) for labels, each in partitions if each.lag_ms is not None],
+    )
