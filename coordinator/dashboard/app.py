@@ -15,7 +15,7 @@ from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from coordinator.dashboard import lag_views, views
+from coordinator.dashboard import lag_views, topic_views, views
 from coordinator.dashboard.board import Board
 from coordinator.dashboard.lags import SampledGroup
 from coordinator.explain.generation import Generation
@@ -27,6 +27,9 @@ TELL_EVERY_SECONDS: Final = 0.25
 KEEP_ALIVE_SECONDS: Final = 15
 CHANGED_NAMED_MAX: Final = 200
 """Groups that one message names; beyond that it says that all may have changed."""
+
+SHOWN: Final = "shown"
+HIDDEN: Final = "hidden"
 
 SECURITY_HEADERS: Final = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'",
@@ -46,10 +49,10 @@ class BadQuery(Exception):
     """A query parameter has a value that is not allowed. The message is one line."""
 
 
-class GroupConvertor(Convertor[str]):
-    """A group id in a path: any characters, line breaks too, which Starlette's `path` leaves out."""
+class NameConvertor(Convertor[str]):
+    """A name in a path: any characters, line breaks too, which Starlette's `path` leaves out; it may be empty."""
 
-    regex = r"[\s\S]+"
+    regex = r"[\s\S]*"
 
     def convert(self, value: str) -> str:
         return value
@@ -58,7 +61,7 @@ class GroupConvertor(Convertor[str]):
         return value
 
 
-register_url_convertor("group", GroupConvertor())
+register_url_convertor("name", NameConvertor())
 
 
 def make_app(board: Board) -> Starlette:
@@ -69,13 +72,15 @@ def make_app(board: Board) -> Starlette:
             Route("/api/overview", routes.overview),
             Route("/api/groups", routes.groups),
             # Group ids may contain any character, slashes too, so they come after what belongs to them.
-            Route("/api/generation/{generation_id:int}/{group_id:group}", routes.generation),
-            Route("/api/ownership/{group_id:group}", routes.ownership),
-            Route("/api/diff/{one:int}/{other:int}/{group_id:group}", routes.difference),
-            Route("/api/lag/{group_id:group}", routes.lag),
-            Route("/api/lag-history/{partition:int}/{group_id:group}", routes.lag_history),
-            Route("/api/member/{group_id:group}", routes.member),
-            Route("/api/groups/{group_id:group}", routes.group),
+            Route("/api/generation/{generation_id:int}/{group_id:name}", routes.generation),
+            Route("/api/ownership/{group_id:name}", routes.ownership),
+            Route("/api/diff/{one:int}/{other:int}/{group_id:name}", routes.difference),
+            Route("/api/lag/{group_id:name}", routes.lag),
+            Route("/api/lag-history/{partition:int}/{group_id:name}", routes.lag_history),
+            Route("/api/member/{group_id:name}", routes.member),
+            Route("/api/groups/{group_id:name}", routes.group),
+            Route("/api/topics", routes.topics),
+            Route("/api/topics/{topic:name}", routes.topic),
             Route("/api/events", routes.events),
             Mount("/static", StaticFiles(directory=STATIC)),
         ],
@@ -101,8 +106,22 @@ class Routes:
         sort = query.get("sort", "lag")
         if sort not in views.SORTS:
             raise BadQuery(f"sort={sort}: expected one of {', '.join(views.SORTS)}")
+        dead = query.get("dead", SHOWN)
+        if dead not in (SHOWN, HIDDEN):
+            raise BadQuery(f"dead={dead}: expected {SHOWN} or {HIDDEN}")
+        chosen = views.Choice(query.get("search", ""), query.get("state", ""), hides_dead=dead == HIDDEN)
         offset, limit = _number(request, "offset", 0), _number(request, "limit", 100)
-        return _json(views.groups(self._board, query.get("search", ""), query.get("state", ""), sort, offset, limit))
+        return _json(views.groups(self._board, chosen, sort, offset, limit))
+
+    async def topics(self, request: Request) -> Response:
+        return _json(topic_views.topics(self._board))
+
+    async def topic(self, request: Request) -> Response:
+        topic: str = request.path_params["topic"]
+        found = topic_views.topic(self._board, topic)
+        if found is None:
+            raise NotFound(f"no group consumes a topic {topic}")
+        return _json(found)
 
     async def group(self, request: Request) -> Response:
         return _json(views.group(self._board, self._history(request)))

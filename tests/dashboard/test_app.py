@@ -28,7 +28,7 @@ def test_the_page_and_its_files_come_from_here_alone():
         assert client().get(f"/static/{name}").status_code == 200, name
 
 
-@pytest.mark.parametrize("group_id", [GROUP_ID, "a/b", "generation/1/x", "two\nlines\n", HOSTILE])
+@pytest.mark.parametrize("group_id", [GROUP_ID, "a/b", "generation/1/x", "two\nlines\n", "", HOSTILE])
 def test_groups_of_any_name_are_found(group_id):
     browser, name = client(renamed(story(), group_id)), quoted(group_id)
     told = browser.get(f"/api/groups/{name}").json()
@@ -55,7 +55,7 @@ def test_what_does_not_exist_is_said_in_one_line(path, words):
     assert words in answer.json()["error"]
 
 
-@pytest.mark.parametrize("query", ["sort=colour", "offset=-1", "limit=x", "limit=99999999999"])
+@pytest.mark.parametrize("query", ["sort=colour", "dead=maybe", "offset=-1", "limit=x", "limit=99999999999"])
 def test_wrong_query_parameters_are_rejected(query):
     answer = client(story()).get(f"/api/groups?{query}")
     assert answer.status_code == 400
