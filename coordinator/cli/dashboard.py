@@ -88,6 +88,7 @@ async def _serve(
     from coordinator.dashboard.board import Board
     from coordinator.dashboard.feed import EventQueue, Feed
     from coordinator.dashboard.lag_feed import LagFeed
+    from coordinator.dashboard.links import Origin
     from coordinator.http_guard import HttpGuard
 
     board = Board()
@@ -99,7 +100,7 @@ async def _serve(
         lag_feed.start()
     host, port = listener.getsockname()[:2]
     url = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
-    app = HttpGuard(make_app(board), host, allowed_hosts, "--allow-host")
+    app = HttpGuard(make_app(board, Origin(bootstrap, tables)), host, allowed_hosts, "--allow-host")
     config = uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=STOP_SECONDS, ws="none")
     server = uvicorn.Server(config)
     # A signal ends the command with exit status 0; uvicorn would raise it again after the stop.

@@ -18,6 +18,7 @@ from starlette.staticfiles import StaticFiles
 from coordinator.dashboard import lag_views, topic_views, views
 from coordinator.dashboard.board import Board
 from coordinator.dashboard.lags import SampledGroup
+from coordinator.dashboard.links import NO_ORIGIN, Origin, command_for
 from coordinator.explain.generation import Generation
 from coordinator.explain.history import GroupHistory
 
@@ -64,8 +65,8 @@ class NameConvertor(Convertor[str]):
 register_url_convertor("name", NameConvertor())
 
 
-def make_app(board: Board) -> Starlette:
-    routes = Routes(board)
+def make_app(board: Board, origin: Origin = NO_ORIGIN) -> Starlette:
+    routes = Routes(board, origin)
     return Starlette(
         routes=[
             Route("/", routes.page),
@@ -92,8 +93,9 @@ def make_app(board: Board) -> Starlette:
 class Routes:
     """Answers from the board; runs in the loop that applies the events to it."""
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: Board, origin: Origin) -> None:
         self._board = board
+        self._origin = origin
 
     async def page(self, request: Request) -> Response:
         return FileResponse(STATIC / "index.html", headers=SECURITY_HEADERS)
@@ -124,11 +126,13 @@ class Routes:
         return _json(found)
 
     async def group(self, request: Request) -> Response:
-        return _json(views.group(self._board, self._history(request)))
+        history = self._history(request)
+        return _json(views.group(self._board, history) | self._command(history, None))
 
     async def generation(self, request: Request) -> Response:
-        history = self._history(request)
-        return _json(views.generation(history, _generation(history, request.path_params["generation_id"])))
+        history, generation_id = self._history(request), request.path_params["generation_id"]
+        told = views.generation(history, _generation(history, generation_id))
+        return _json(told | self._command(history, generation_id))
 
     async def ownership(self, request: Request) -> Response:
         return _json(views.ownership(self._history(request)))
@@ -159,6 +163,11 @@ class Routes:
     async def events(self, request: Request) -> Response:
         stream = changes(self._board, request.is_disconnected)
         return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+    def _command(self, history: GroupHistory, generation_id: int | None) -> dict[str, str]:
+        """The command that says the same in a terminal."""
+        has_events = history.last_seq >= 0
+        return {"command": command_for(self._origin, history.group_id, generation_id, has_events=has_events)}
 
     def _history(self, request: Request) -> GroupHistory:
         group_id = request.path_params["group_id"]

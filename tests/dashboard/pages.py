@@ -18,6 +18,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from coordinator.dashboard.app import make_app
 from coordinator.dashboard.board import Board
+from coordinator.dashboard.links import NO_ORIGIN, Origin
 from tests.servers import START_SECONDS
 from tests.waiting import wait_for
 
@@ -47,10 +48,10 @@ def dashboard(bootstrap: str, folder: Path, *options: str) -> Iterator[str]:
 
 
 @contextmanager
-def served(board: Board) -> Iterator[str]:
+def served(board: Board, origin: Origin = NO_ORIGIN) -> Iterator[str]:
     """The address of the page of a board, which must not change meanwhile."""
     config = uvicorn.Config(
-        make_app(board), host="127.0.0.1", port=0, log_level="critical", timeout_graceful_shutdown=1
+        make_app(board, origin), host="127.0.0.1", port=0, log_level="critical", timeout_graceful_shutdown=1
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=lambda: asyncio.run(server.serve()), daemon=True)

@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 from coordinator.audit.schema import AuditEvent, MemberRef
 from coordinator.core.causes import Cause
 from coordinator.dashboard.board import Board
+from coordinator.dashboard.links import Origin
 from tests.dashboard.groups import emptied, renamed, story
 from tests.dashboard.lag_samples import described, sample
 from tests.dashboard.pages import browser, needs_chromium, served
@@ -125,6 +126,7 @@ def test_lanes_of_one_client_id_are_told_apart_and_their_labels_are_whole_in_the
         assert all("…" in each and each.endswith(digit * 8) for each, digit in zip(labels, "12", strict=True))
         page.locator("#members").scroll_into_view_if_needed()
         box = page.locator("#members").bounding_box()
+        assert box is not None
         page.mouse.move(box["x"] + 150, box["y"] + 18)
         expect(page.locator("#members")).to_have_attribute("title", f"{'rdkafka' * 5}-11111111")
 
@@ -159,6 +161,21 @@ def test_times_are_local_and_switch_to_utc():
         expect(headline).to_contain_text(f"{utc}")
         expect(headline).to_contain_text("UTC")
         expect(page.locator("#zone")).to_have_text("UTC")
+
+
+def test_the_command_for_a_terminal_is_copied():
+    name = "a b\u202e"
+    board = live(renamed(ended_at(story(), NOW), name))
+    with served(board, Origin("127.0.0.1:9092")) as url, browser(f"{url}?still#/") as page:
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.get_by_role("link", name="a b").first.click()
+        page.locator("#copy-command").click()
+        expect(page.locator("#copy-command")).to_have_text("copied")
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert copied.startswith(
+            "coordinator groups why $'a b\\xe2\\x80\\xae' --bootstrap 127.0.0.1:9092 --generation "
+        )
+        assert copied == page.locator(".command code").inner_text()
 
 
 def test_a_topic_has_its_groups_and_each_view_its_title():

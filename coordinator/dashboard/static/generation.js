@@ -2,6 +2,7 @@
 
 import { generationLink, link, memberLink, sameView } from "./address.js";
 import { causeWords } from "./colours.js";
+import { commandLine } from "./command.js";
 import { bdi, count, el, names, short, table } from "./dom.js";
 import { duration, inZone } from "./times.js";
 
@@ -21,6 +22,7 @@ export function storyOf(groupId, generation, generations) {
     el("div", { class: "bar" },
       el("a", { href: link(generationLink(groupId, generation.generation_id)) }, "link to this"),
       others.length ? compare(groupId, generation, others) : null),
+    commandLine(generation.command),
     el("h2", {}, "Members in it"),
     table([
       { head: "member", name: true, cell: (part) => el("a", { href: memberLink(groupId, part.member.member_id), title: part.member.member_id }, short(part.member.name)) },

@@ -4,6 +4,7 @@ import { generationLink, link, memberLink, topicLink } from "./address.js";
 import { memberLanes, partitionLanes, timeline } from "./charts.js";
 import { causeColour, causeWords, EMPTY_COLOUR, GAP_COLOUR, memberColours, stateClass } from "./colours.js";
 import { bdi, count, counted, el, moment, short, show, table } from "./dom.js";
+import { commandLine } from "./command.js";
 import { findings } from "./findings.js";
 import { differenceOf, storyOf } from "./generation.js";
 import { fact, lagFacts, lagSection } from "./lag.js";
@@ -36,6 +37,7 @@ export async function groupPage(groupId, chosen, parameters) {
     groupId,
     el("h1", {}, bdi(groupId), " ", el("span", { class: `state ${stateClass(group.state)}` }, group.state)),
     el("div", { class: "cards" }, lagCards, facts(group)),
+    generations.length ? null : commandLine(group.command),
     warnings(group),
     group.state === "Dead" ? el("p", { class: "quiet" }, "The group was deleted. Its last event was ", moment(group.last_ms, ago(group.last_ms, now())), ".") : null,
     el("h2", {}, "Lag"), lag,
