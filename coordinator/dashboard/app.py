@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from starlette.applications import Starlette
@@ -16,9 +16,19 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from coordinator.dashboard import lag_views, topic_views, views
+from coordinator.dashboard.actions import Actions
 from coordinator.dashboard.board import Board
 from coordinator.dashboard.lags import SampledGroup
 from coordinator.dashboard.links import NO_ORIGIN, Origin, command_for
+from coordinator.dashboard.responses import (
+    SECURITY_HEADERS,
+    BadQuery,
+    NotFound,
+    bad_query,
+    encode,
+    json_response,
+    not_found,
+)
 from coordinator.explain.generation import Generation
 from coordinator.explain.history import GroupHistory
 
@@ -31,23 +41,6 @@ CHANGED_NAMED_MAX: Final = 200
 
 SHOWN: Final = "shown"
 HIDDEN: Final = "hidden"
-
-SECURITY_HEADERS: Final = {
-    "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-}
-"""Names in the page are chosen by clients: nothing but the page's own files may run, whatever they contain."""
-
-encode = msgspec.json.Encoder().encode
-
-
-class NotFound(Exception):
-    """What the address names does not exist. The message is one line."""
-
-
-class BadQuery(Exception):
-    """A query parameter has a value that is not allowed. The message is one line."""
 
 
 class NameConvertor(Convertor[str]):
@@ -65,8 +58,10 @@ class NameConvertor(Convertor[str]):
 register_url_convertor("name", NameConvertor())
 
 
-def make_app(board: Board, origin: Origin = NO_ORIGIN) -> Starlette:
-    routes = Routes(board, origin)
+def make_app(board: Board, origin: Origin = NO_ORIGIN, *, allow_actions: bool = False) -> Starlette:
+    """The page of a board. With `allow_actions`, groups of the server of `origin` can be changed on it."""
+    actions = Actions(origin.bootstrap if allow_actions else None)
+    routes = Routes(board, origin, actions)
     return Starlette(
         routes=[
             Route("/", routes.page),
@@ -80,28 +75,30 @@ def make_app(board: Board, origin: Origin = NO_ORIGIN) -> Starlette:
             Route("/api/lag-history/{partition:int}/{group_id:name}", routes.lag_history),
             Route("/api/member/{group_id:name}", routes.member),
             Route("/api/groups/{group_id:name}", routes.group),
+            *actions.routes(),
             Route("/api/topics", routes.topics),
             Route("/api/topics/{topic:name}", routes.topic),
             Route("/api/events", routes.events),
             Mount("/static", StaticFiles(directory=STATIC)),
         ],
         middleware=[Middleware(GZipMiddleware, minimum_size=1_000)],
-        exception_handlers={NotFound: _not_found, BadQuery: _bad_query},
+        exception_handlers={NotFound: not_found, BadQuery: bad_query},
     )
 
 
 class Routes:
     """Answers from the board; runs in the loop that applies the events to it."""
 
-    def __init__(self, board: Board, origin: Origin) -> None:
+    def __init__(self, board: Board, origin: Origin, actions: Actions) -> None:
         self._board = board
         self._origin = origin
+        self._actions = actions
 
     async def page(self, request: Request) -> Response:
         return FileResponse(STATIC / "index.html", headers=SECURITY_HEADERS)
 
     async def overview(self, request: Request) -> Response:
-        return _json(views.overview(self._board))
+        return json_response(views.overview(self._board))
 
     async def groups(self, request: Request) -> Response:
         query = request.query_params
@@ -113,34 +110,35 @@ class Routes:
             raise BadQuery(f"dead={dead}: expected {SHOWN} or {HIDDEN}")
         chosen = views.Choice(query.get("search", ""), query.get("state", ""), hides_dead=dead == HIDDEN)
         offset, limit = _number(request, "offset", 0), _number(request, "limit", 100)
-        return _json(views.groups(self._board, chosen, sort, offset, limit))
+        return json_response(views.groups(self._board, chosen, sort, offset, limit))
 
     async def topics(self, request: Request) -> Response:
-        return _json(topic_views.topics(self._board))
+        return json_response(topic_views.topics(self._board))
 
     async def topic(self, request: Request) -> Response:
         topic: str = request.path_params["topic"]
         found = topic_views.topic(self._board, topic)
         if found is None:
             raise NotFound(f"no group consumes a topic {topic}")
-        return _json(found)
+        return json_response(found)
 
     async def group(self, request: Request) -> Response:
         history = self._history(request)
-        return _json(views.group(self._board, history) | self._command(history, None))
+        allowed = {"actions_allowed": self._actions.are_allowed}
+        return json_response(views.group(self._board, history) | self._command(history, None) | allowed)
 
     async def generation(self, request: Request) -> Response:
         history, generation_id = self._history(request), request.path_params["generation_id"]
         told = views.generation(history, _generation(history, generation_id))
-        return _json(told | self._command(history, generation_id))
+        return json_response(told | self._command(history, generation_id))
 
     async def ownership(self, request: Request) -> Response:
-        return _json(views.ownership(self._history(request)))
+        return json_response(views.ownership(self._history(request)))
 
     async def difference(self, request: Request) -> Response:
         history = self._history(request)
         one, other = (_generation(history, request.path_params[name]) for name in ("one", "other"))
-        return _json(views.difference(history, one, other))
+        return json_response(views.difference(history, one, other))
 
     async def member(self, request: Request) -> Response:
         history, member_id = self._history(request), request.query_params.get("member_id", "")
@@ -151,14 +149,14 @@ class Routes:
             found = {"member_id": member_id, "now": None, "generations": [], "removed": []}
         if found is None:
             raise NotFound(f"group {history.group_id} has never had a member {member_id}")
-        return _json({**found, "lag": lag})
+        return json_response({**found, "lag": lag})
 
     async def lag(self, request: Request) -> Response:
-        return _json(lag_views.of_group(self._board.lags, self._sampled(request)))
+        return json_response(lag_views.of_group(self._board.lags, self._sampled(request)))
 
     async def lag_history(self, request: Request) -> Response:
         sampled, topic = self._sampled(request), request.query_params.get("topic", "")
-        return _json(lag_views.of_partition(self._board.lags, sampled, topic, request.path_params["partition"]))
+        return json_response(lag_views.of_partition(self._board.lags, sampled, topic, request.path_params["partition"]))
 
     async def events(self, request: Request) -> Response:
         stream = changes(self._board, request.is_disconnected)
@@ -235,16 +233,3 @@ def _number(request: Request, name: str, default: int) -> int:
     if not text.isdecimal() or len(text) > 9:
         raise BadQuery(f"{name}={text}: expected a number from 0 to 999999999")
     return int(text)
-
-
-def _json(body: Any, status: int = 200) -> Response:
-    headers = {"Cache-Control": "no-store", **SECURITY_HEADERS}
-    return Response(encode(body), status, headers, media_type="application/json")
-
-
-def _not_found(request: Request, problem: Exception) -> Response:
-    return _json({"error": str(problem)}, 404)
-
-
-def _bad_query(request: Request, problem: Exception) -> Response:
-    return _json({"error": str(problem)}, 400)

@@ -45,6 +45,7 @@ def test_groups_of_any_name_are_found(group_id):
     ("path", "words"),
     [
         ("/api/groups/unknown", "there are no events of a group unknown"),
+        ("/api/groups/un%0aknown", "there are no events of a group un\\nknown"),
         (f"/api/generation/99/{GROUP_ID}", "there are no events of a generation 99"),
         (f"/api/member/{GROUP_ID}?member_id=m", "has never had a member m"),
     ],
