@@ -29,6 +29,8 @@ GENERATIONS_SHOWN: Final = 500
 """Generations in the answer about one group, the newest."""
 PARTITIONS_SHOWN: Final = 500
 """Partitions whose owners are shown, the first by topic and index."""
+TOPICS_SHOWN: Final = 1_000
+"""Topics in the answer about one group."""
 MOVES_SHOWN: Final = 2_000
 
 SORTS: Final = {
@@ -116,6 +118,7 @@ def group(board: Board, history: GroupHistory) -> Json:
         "begins_in_the_middle": history.begins_in_the_middle,
         "has_events": history.last_seq >= 0,
         "gaps": [[gap.first_seq, gap.last_seq, gap.before_ms] for gap in history.gaps],
+        "topics": topics_of(board, history),
         "members_now": [_member_now(history, member_id, names) for member_id in sorted(history.members)],
         "generations": [summary(each, names) for each in generations],
         "findings_list": [finding_json(each) for each in board.findings_of(history.group_id)],
@@ -123,6 +126,14 @@ def group(board: Board, history: GroupHistory) -> Json:
         "resets": [msgspec.to_builtins(each) for each in history.resets],
         "rejected": [msgspec.to_builtins(each) for each in history.rejected],
     }
+
+
+def topics_of(board: Board, history: GroupHistory) -> list[str]:
+    """The topics of which a group has offsets or partitions, or to which it subscribes, by name."""
+    sampled = board.lags.group(history.group_id)
+    found = {each.topic for each in sampled.group.partitions} if sampled is not None else set()
+    found.update(topic for member in history.members.values() for topic in member.subscribed_topics)
+    return sorted(found)[:TOPICS_SHOWN]
 
 
 def summary(generation: Generation, names: MemberNames) -> Json:

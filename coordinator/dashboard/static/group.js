@@ -1,6 +1,7 @@
 // One group: its lag, its timelines, its generations, who owned which partition, and its members.
 
 import { generationLink, link, memberLink, topicLink } from "./address.js";
+import { actionsSection } from "./actions.js";
 import { memberLanes, partitionLanes, timeline } from "./charts.js";
 import { causeColour, causeWords, EMPTY_COLOUR, GAP_COLOUR, memberColours, stateClass } from "./colours.js";
 import { bdi, count, counted, el, moment, short, show, table } from "./dom.js";
@@ -32,6 +33,7 @@ export async function groupPage(groupId, chosen, parameters) {
   const end = endOf(group);
   const lag = el("div", { id: "lag" });
   const lagCards = el("span", { class: "group" }, lagFacts(group));
+  const actions = group.actions_allowed && group.state !== "Dead" ? actionsSection(groupId, group.topics) : null;
   const history = generations.length ? pastOf({ groupId, group, ownership, generation, difference, wanted, end, range: parameters.get("range") }) : null;
   show(
     groupId,
@@ -44,6 +46,7 @@ export async function groupPage(groupId, chosen, parameters) {
     group.findings_list.length ? el("section", { id: "findings" }, el("h2", {}, "Findings"), findings(group.findings_list, false)) : null,
     history ? history.content : el("p", { class: "quiet" }, group.has_events ? "The group has not rebalanced yet." : "The audit topic has no events of this group, so nothing is known of its rebalances."),
     group.has_events ? [el("h2", {}, "Members now"), membersNow(groupId, group.members_now), rejected(group), resets(group)] : null,
+    actions,
   );
   if (history) history.draw();
   const drawLag = lagSection(groupId, lag, lagCards);

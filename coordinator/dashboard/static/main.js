@@ -54,6 +54,8 @@ function draw(isNew) {
   });
 }
 
+export const refresh = () => refreshSoon();
+
 // Changes come faster than anybody reads: a page is drawn again once after several.
 function refreshSoon() {
   if (timer === null) timer = setTimeout(() => { timer = null; draw(false); }, REFRESH_MS);
