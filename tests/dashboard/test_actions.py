@@ -43,12 +43,12 @@ def group(server, request):
     return group_id
 
 
-def commit(server, group_id, offsets):
+def commit(server, group_id, offsets, topic="orders"):
     partitions = [
         OffsetCommitRequestPartition(partition_index=index, committed_offset=offset)
         for index, offset in offsets.items()
     ]
-    topics = [OffsetCommitRequestTopic(name="orders", partitions=partitions)]
+    topics = [OffsetCommitRequestTopic(name=topic, partitions=partitions)]
     with WireClient(server.bootstrap) as client:
         response = client.request(OffsetCommitRequest(group_id=group_id, topics=topics), 8)
     assert all(not each.error_code for topic in response.topics for each in topic.partitions)

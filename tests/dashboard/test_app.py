@@ -24,6 +24,7 @@ def test_the_page_and_its_files_come_from_here_alone():
     answer = client().get("/")
     assert answer.status_code == 200
     assert "default-src 'self'" in answer.headers["content-security-policy"]
+    assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
     for name in ("main.js", "style.css", "vendor/echarts.min.js", "vendor/echarts.LICENSE"):
         assert client().get(f"/static/{name}").status_code == 200, name
 

@@ -33,7 +33,7 @@ def test_actions_show_what_they_change_and_then_do_it(server, tmp_path):
         dialog = page.get_by_role("dialog")
         expect(dialog.locator("tbody tr")).to_have_text(["orders-030"])
         expect(dialog).to_contain_text("3 records will be read again.")
-        expect(dialog).to_contain_text("1 partition would stay")
+        expect(dialog).to_contain_text("1 partition would stay unchanged")
         assert offsets_of(server, GROUP) == {0: 3, 1: 0}
         page.locator("#confirm").click()
         expect(dialog).to_contain_text("Done: reset 1 offset.")

@@ -102,7 +102,7 @@ function offsetsPlan(groupId, action, plan, changes, verb) {
   const content = [
     plan.members.length && verb === "reset" ? el("p", { class: "warn" }, `The group has ${counted(plan.members.length, "member")}. Kafka accepts a reset only while a group has none: stop its consumers first.`) : null,
     changes.length ? offsetsTable(changes) : el("p", {}, "Nothing would change."),
-    same ? el("p", { class: "quiet" }, `${counted(same, "partition")} would stay as they are.`) : null,
+    same ? el("p", { class: "quiet" }, `${counted(same, "partition")} would stay unchanged.`) : null,
   ];
   const words = `${verb} ${counted(changes.length, "offset")}`;
   return { content, words, confirm: changes.length ? () => post(action, groupId, { offsets: changes }) : null };

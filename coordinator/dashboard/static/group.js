@@ -82,15 +82,17 @@ function pastOf({ groupId, group, ownership, generation, difference, wanted, end
       el("section", {}, el("h2", {}, "List"), list(groupId, generations, wanted, end))),
     difference && el("section", { id: "difference" }, differenceOf(difference)),
     el("h2", {}, `Members over time${more(within.length)}`), charts.members, laneTable(groupId, lanes),
-    el("h2", {}, `Who owned which partition${more(ownership.total)}`),
-    el("div", { class: "legend" }, el("span", {}, "One colour per member"), swatch(GAP_COLOUR, "nobody"), swatch(EMPTY_COLOUR, "the group was empty")),
-    charts.partitions, ownerTable(ownership),
-    el("h2", {}, "At a moment in the past"), slider(groupId, generations, ownership, end),
+    ...(ownership.total ? [
+      el("h2", {}, `Who owned which partition${more(ownership.total)}`),
+      el("div", { class: "legend" }, el("span", {}, "One colour per member"), swatch(GAP_COLOUR, "nobody"), swatch(EMPTY_COLOUR, "the group was empty")),
+      charts.partitions, ownerTable(ownership),
+      el("h2", {}, "At a moment in the past"), slider(groupId, generations, ownership, end),
+    ] : [el("p", { class: "quiet" }, "No partition has been assigned by name.")]),
   ];
   const draw = () => {
     timeline(charts.timeline, generations, span, wanted, (id) => { location.hash = link(generationLink(groupId, id), { compare: "" }); });
     memberLanes(charts.members, members, span, colours, (id) => { location.hash = memberLink(groupId, id); });
-    partitionLanes(charts.partitions, partitions, ownership.empty, span, colours);
+    if (ownership.total) partitionLanes(charts.partitions, partitions, ownership.empty, span, colours);
   };
   return { content, draw };
 }

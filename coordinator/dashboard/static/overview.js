@@ -12,7 +12,8 @@ import { ago, dateTime, duration } from "./times.js";
 
 // A narrow window shows a group as a list of its own.
 const pageSize = () => (matchMedia("(max-width: 600px)").matches ? 25 : 100);
-const FINDINGS_SHOWN = 6;
+const FINDINGS_SHOWN = 3;
+const STORMS_SHOWN = 3;
 const STATES = ["Stable", "PreparingRebalance", "CompletingRebalance", "Empty", "Dead"];
 const SORTS = ["lag", "age", "latest", "rebalances", "findings", "members", "group", "state"];
 
@@ -36,8 +37,8 @@ export async function overviewPage(parameters) {
     overview.lag.groups_left_out ? el("p", { class: "warn" }, `${count(overview.lag.groups_left_out)} groups are too many to be shown with their lag.`) : null,
     hasEvents ? null : el("p", { class: "quiet" }, "This server has no audit topic, so what is shown of groups is their lag and their members now, and no rebalances."),
     cards(overview),
-    overview.storms.length ? el("section", { id: "storms" }, el("h2", {}, `Storms, last day (${count(overview.storms_total)})`), storms(overview.storms)) : null,
-    overview.findings.length ? el("section", { id: "findings" }, el("h2", {}, `Findings (${count(overview.findings_total)}${overview.findings_total > FINDINGS_SHOWN ? `, the first ${FINDINGS_SHOWN}` : ""})`), findings(overview.findings.slice(0, FINDINGS_SHOWN), true)) : null,
+    overview.storms.length ? el("section", { id: "storms" }, el("h2", {}, `Storms, last day (${count(overview.storms_total)})`), folded("storms-more", overview.storms, STORMS_SHOWN, storms)) : null,
+    overview.findings.length ? el("section", { id: "findings" }, el("h2", {}, `Findings (${count(overview.findings_total)})`), folded("findings-more", overview.findings, FINDINGS_SHOWN, (list) => findings(list, true)), overview.findings_total > overview.findings.length ? el("p", { class: "quiet" }, `Here are ${count(overview.findings.length)}; sort the list by findings to see whose the others are.`) : null) : null,
     el("section", {},
       el("h2", {}, search || state ? `${counted(groups.total, "group")} found` : "All groups"),
       filters(overview, state, sort, showsDead),
@@ -48,6 +49,15 @@ export async function overviewPage(parameters) {
       el("section", {}, el("h2", {}, "Most rebalances in the last hour"), worst(overview.worst))) : null,
   );
   if (hasEvents) rebalancesPerHour(chart, overview.rebalances_per_hour);
+}
+
+const opened = new Set(); // what stays open when the page is drawn again
+
+// The first ones, and the others behind a line to open: the list of groups is never far down.
+function folded(id, rows, shown, draw) {
+  if (rows.length <= shown) return draw(rows);
+  const toggle = (event) => (event.target.open ? opened.add(id) : opened.delete(id));
+  return [draw(rows.slice(0, shown)), el("details", { open: opened.has(id), ontoggle: toggle }, el("summary", { id }, `${count(rows.length - shown)} more`), draw(rows.slice(shown)))];
 }
 
 const card = (value, words) => el("div", { class: "card" }, el("b", {}, value), words);
