@@ -4,6 +4,7 @@ import json
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -79,8 +80,9 @@ def producing(server: RunningServer) -> Iterator[None]:
         with WireClient(server.bootstrap) as client:
             while not stopping.wait(PRODUCE_EVERY_SECONDS):
                 for partition in range(PARTITIONS):
+                    now_ms = time.time_ns() // 1_000_000
                     count = RECORDS_AT_A_TIME + partition % 3
-                    client.produce(TOPIC, build_batch([(None, b"1")] * count), partition=partition)
+                    client.produce(TOPIC, build_batch([(None, b"1")] * count, timestamp_ms=now_ms), partition=partition)
 
     thread = threading.Thread(target=produce, daemon=True)
     thread.start()

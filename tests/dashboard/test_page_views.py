@@ -178,6 +178,21 @@ def test_the_command_for_a_terminal_is_copied():
         assert copied == page.locator(".command code").inner_text()
 
 
+def test_a_page_that_is_drawn_again_stays_where_it_was():
+    board = live(long_story())
+    board.apply_lags(sample(NOW, described("long", *range(40))))
+    with served(board) as url, browser(f"{url}?still#/groups/long") as page:
+        expect(page.locator("#lag tbody tr").first).to_be_visible()
+        page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+        before = page.evaluate("scrollY")
+        assert before > 1_000
+        page.evaluate("document.querySelector('#lag .bar').dataset.drawn = 'before'")
+        page.locator("#zone").click()
+        expect(page.locator("#zone")).to_have_text("UTC")
+        expect(page.locator("#lag .bar:not([data-drawn])").first).to_be_visible()
+        assert page.evaluate("scrollY") == pytest.approx(before, abs=5)
+
+
 def test_a_topic_has_its_groups_and_each_view_its_title():
     board = live(renamed(ended_at(story(), NOW), "billing"))
     board.apply_lags(sample(NOW, described("billing", 3, 4), described("behind", 9)))

@@ -22,6 +22,17 @@ const content = (children) => children.flat(4)
 
 export const fill = (element, ...children) => element.replaceChildren(...content(children));
 
+const SETTLED_MS = 1500;
+let settling = null;
+
+// What is read stays where it is while the page is drawn again, although some of the content comes a moment later.
+export function holdHeight() {
+  const page = document.getElementById("page");
+  page.style.minHeight = `${page.offsetHeight}px`;
+  clearTimeout(settling);
+  settling = setTimeout(() => { page.style.minHeight = ""; }, SETTLED_MS);
+}
+
 // A page is drawn again while it is read: what has the focus keeps it.
 export function show(title, ...children) {
   document.title = `${middle(visible(title), 80)} · consumer groups`;

@@ -8,7 +8,7 @@ import { bdi, count, counted, el, moment, short, show, table } from "./dom.js";
 import { commandLine } from "./command.js";
 import { findings } from "./findings.js";
 import { differenceOf, storyOf } from "./generation.js";
-import { fact, lagFacts, lagSection } from "./lag.js";
+import { fact, lagElement, lagFacts, lagSection } from "./lag.js";
 import { now } from "./live.js";
 import { get, onLag } from "./main.js";
 import { slider } from "./past.js";
@@ -31,7 +31,7 @@ export async function groupPage(groupId, chosen, parameters) {
   ]);
   const { generations } = group;
   const end = endOf(group);
-  const lag = el("div", { id: "lag" });
+  const lag = lagElement(groupId);
   const lagCards = el("span", { class: "group" }, lagFacts(group));
   const actions = group.actions_allowed && group.state !== "Dead" ? actionsSection(groupId, group.topics) : null;
   const history = generations.length ? pastOf({ groupId, group, ownership, generation, difference, wanted, end, range: parameters.get("range") }) : null;

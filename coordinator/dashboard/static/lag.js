@@ -15,6 +15,13 @@ export const lagClass = (lag) => (lag ? "warn" : lag === 0 ? "good" : "quiet");
 export const records = (lag) => (lag === null || lag === undefined ? "–" : count(lag));
 export const age = (ms) => (ms === null || ms === undefined ? "–" : ms === 0 ? "0 s" : duration(ms));
 
+// The element of `lagSection`. It shows what the one before it in the page shows, if that is of the same group and member.
+export function lagElement(groupId, memberId = "") {
+  const of = [groupId, memberId].map(encodeURIComponent).join("/");
+  const before = document.getElementById("lag");
+  return el("div", { id: "lag", "data-of": of }, before?.dataset.of === of ? [...before.childNodes] : null);
+}
+
 // The lag of a group in an element that is filled again with each sample; a member's own when one is named.
 // `facts` shows the lag of all of it.
 export function lagSection(groupId, element, facts, memberId = null) {
@@ -90,7 +97,7 @@ function members(groupId, rows) {
 
 function partitions(groupId, rows, withMember, onChoose) {
   return table([
-    { head: "partition", name: true, cell: (each) => el("button", { type: "button", class: "link", id: `lag-of-${each.topic}-${each.partition}`, title: "Show its last hour", onclick: () => onChoose(each) }, short(`${each.topic}-${each.partition}`)) },
+    { head: "partition", name: true, cell: (each) => el("button", { type: "button", class: "link", id: `lag-of-${encodeURIComponent(each.topic)}-${each.partition}`, title: "Show its last hour", onclick: () => onChoose(each) }, short(`${each.topic}-${each.partition}`)) },
     { head: "lag", number: true, cell: (each) => el("b", { class: lagClass(each.lag) }, records(each.lag)) },
     { head: "age", number: true, cell: (each) => age(each.lag_ms) },
     { head: "committed offset", number: true, cell: (each) => records(each.committed_offset) },

@@ -2,7 +2,7 @@
 
 import { groupLink, here, link } from "./address.js";
 import { dispose } from "./charts.js";
-import { el, show } from "./dom.js";
+import { el, holdHeight, show } from "./dom.js";
 import { groupPage } from "./group.js";
 import * as live from "./live.js";
 import { memberPage } from "./member.js";
@@ -45,6 +45,7 @@ function draw(isNew) {
   drawLag = null;
   drawing = drawing.then(async () => {
     if (current.key !== key) return;
+    holdHeight();
     try {
       await make();
     } catch (problem) {

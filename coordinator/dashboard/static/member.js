@@ -4,7 +4,7 @@ import { generationLink, groupLink } from "./address.js";
 import { causeWords } from "./colours.js";
 import { bdi, count, counted, el, moment, names, show, table } from "./dom.js";
 import { topics } from "./group.js";
-import { fact, lagFacts, lagSection } from "./lag.js";
+import { fact, lagElement, lagFacts, lagSection } from "./lag.js";
 import { now } from "./live.js";
 import { get, onLag } from "./main.js";
 import { ago, dateTime, duration, shortTime } from "./times.js";
@@ -16,7 +16,7 @@ export async function memberPage(groupId, memberId) {
   const member = await get(`/api/member/${encodeURIComponent(groupId)}?member_id=${encodeURIComponent(memberId)}`);
   const known = member.now?.member ?? member.generations.at(-1)?.part.member ?? member.lag;
   const name = known?.name ?? memberId;
-  const lag = el("div", { id: "lag" });
+  const lag = lagElement(groupId, memberId);
   const lagCards = el("span", { class: "group" }, member.lag ? lagFacts(member.lag) : null);
   show(
     `${name} in ${groupId}`,
