@@ -255,6 +255,8 @@ def _raise_for_partitions(what: str, topics: Iterable[Any], count: int) -> None:
     ]
     if errors:
         name, index, error_code = errors[0]
+        if error_code == ErrorCode.UNKNOWN_MEMBER_ID:  # this client has no member id to send
+            raise ClientError(f"{what}: UNKNOWN_MEMBER_ID, the group has members; stop its consumers first")
         raise_for_error(error_code, f"{what} ({len(errors)} of {count} partitions, {name}-{index})")
 
 

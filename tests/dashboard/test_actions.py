@@ -145,7 +145,7 @@ def test_members_are_removed_and_offsets_are_kept_from_a_group_with_members(serv
 
         rejected = act(server, "reset-offsets", group, {"offsets": [["orders", 0, 3, 0]]})
         assert rejected.status_code == 502
-        assert "UNKNOWN_MEMBER_ID" in rejected.json()["error"]
+        assert rejected.json()["error"].endswith("UNKNOWN_MEMBER_ID, the group has members; stop its consumers first")
         assert rejected.json()["error"].isprintable()
         rejected = act(server, "delete-group", group, {"group_id": group})
         assert "NON_EMPTY_GROUP" in rejected.json()["error"]
