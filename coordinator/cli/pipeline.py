@@ -4,6 +4,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -116,7 +117,7 @@ def _stopped_by_signals() -> threading.Event:
 @click.option("--findings", "what", flag_value="findings", help="What is wrong with the groups, instead.")
 @click.option("--storms", "what", flag_value="storms", help="The times with too many rebalances, instead.")
 def show(tables: Location, group: str | None, what: str | None) -> None:
-    """Print the generations of each group, or of one."""
+    """Print the generations of each group; of one group, also what began each of them and what it cost."""
     try:
         from rich.console import Console
 
@@ -126,7 +127,7 @@ def show(tables: Location, group: str | None, what: str | None) -> None:
         raise click.ClickException(f"{missing}; install the extra `tables`") from missing
     whose = "" if group is None else f" of group {safe(group)}"
     readers: dict[str | None, tuple[Callable[..., Any], Callable[..., None]]] = {
-        None: (reader.read_generations, print_generations),
+        None: (reader.read_generations, partial(print_generations, tell=group is not None)),
         "findings": (reader.read_findings, print_findings),
         "storms": (reader.read_storms, print_storms),
     }

@@ -187,6 +187,8 @@ class Generation:
     generation_id: int
     first_seq: int
     last_seq: int
+    coordinator_epoch: int = 0
+    """That of its last event."""
     outcome: Outcome = Outcome.IN_PROGRESS
     cause: Cause | None = None
     member: MemberRef | None = None
@@ -284,7 +286,7 @@ class Generation:
 
     def become_stable(self, event: GenerationStable) -> None:
         self.outcome, self.ended_ms = Outcome.STABLE, event.time_ms
-        self.rebalance_started_ms = event.time_ms - event.rebalance_ms
+        self.rebalance_started_ms = _began_ms(event)
         self.member_count, self.partitions = event.members, event.partitions
         self.partitions_moved, self.partitions_moved_needed = event.partitions_moved, event.partitions_moved_needed
         self.join_ms, self.sync_ms, self.rebalance_ms = event.join_ms, event.sync_ms, event.rebalance_ms
@@ -307,13 +309,13 @@ class Generation:
     def be_superseded(self, event: RebalanceSuperseded) -> None:
         self.outcome, self.ended_ms = Outcome.SUPERSEDED, event.time_ms
         self.rebalance_ms = event.rebalance_ms
-        self.rebalance_started_ms = event.time_ms - event.rebalance_ms
+        self.rebalance_started_ms = _began_ms(event)
         self.never_synced, self.unnamed_never_synced = list(event.never_synced), event.unnamed_members
 
     def end_without_members(self, event: GroupEmptied) -> None:
         self.outcome, self.ended_ms = Outcome.EMPTIED, event.time_ms
         self.rebalance_ms, self.member_count = event.rebalance_ms, 0
-        self.rebalance_started_ms = event.time_ms - event.rebalance_ms
+        self.rebalance_started_ms = _began_ms(event)
         self.triggers = list(event.triggers) or self.triggers
         self.unnamed_triggers = event.unnamed_triggers
 
@@ -348,6 +350,12 @@ class Generation:
         if part is None:
             part = self.members[member.member_id] = MemberPart(member)
         return part
+
+
+def _began_ms(event: GenerationStable | RebalanceSuperseded | GroupEmptied) -> int | None:
+    """When the rebalance began that an event ends; None if its duration is not known, as of inferred events."""
+    rebalance_ms: int | None = event.rebalance_ms
+    return None if rebalance_ms is None else event.time_ms - rebalance_ms
 
 
 @dataclass(slots=True)

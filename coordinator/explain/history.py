@@ -47,6 +47,8 @@ class GroupHistory:
         self.group_id = group_id
         self.generations: deque[Generation] = deque(maxlen=generations_max)
         """Oldest first, those that were cut short or superseded too."""
+        self.ended: list[Generation] = []
+        """Those that the last event applied ended, oldest first: each generation ends once."""
         self.members: dict[str, KnownMember] = {}
         self.state = ""
         self.generation_id = 0
@@ -83,6 +85,8 @@ class GroupHistory:
 
     def apply(self, event: AuditEvent) -> bool:
         """Apply the next event of the group; return False if it was applied before, which changes nothing."""
+        if self.ended:
+            self.ended = []
         if event.seq <= self.last_seq:
             self.doubles += 1
             return False
@@ -101,11 +105,6 @@ class GroupHistory:
     def note_coordinator(self, event: schema.CoordinatorEvent) -> None:
         """Take an event about the coordinator itself, in its order among those of the group's partition."""
         self.coordinator_events.append(event)
-
-    def pass_over(self, seq: int, time_ms: int) -> None:
-        """Take an event for applied that changes nothing that is asked of this history but the owners of partitions."""
-        self.owners.forget()
-        self.last_seq, self.last_ms = max(seq, self.last_seq), time_ms
 
     # ---- questions
 
@@ -159,7 +158,7 @@ class GroupHistory:
         """The generation in progress; a new one if its start is not among the events."""
         latest = self.latest
         if latest is not None and latest.is_open and latest.generation_id == generation_id:
-            latest.last_seq = event.seq
+            latest.last_seq, latest.coordinator_epoch = event.seq, event.coordinator_epoch
             return latest
         found = self._begin(event, generation_id)
         found.has_gap = True
@@ -168,12 +167,14 @@ class GroupHistory:
     def _begin(self, event: AuditEvent, generation_id: int) -> Generation:
         self._close(Outcome.UNKNOWN, None)
         begun = Generation(self.group_id, event.created_seq, generation_id, event.seq, event.seq)
+        begun.coordinator_epoch = event.coordinator_epoch
         self.generations.append(begun)
         return begun
 
     def _close(self, outcome: Outcome, at_ms: int | None) -> None:
         if self.latest is not None and self.latest.is_open:
             self.latest.outcome, self.latest.ended_ms = outcome, at_ms
+            self.ended.append(self.latest)
 
     @property
     def _joining(self) -> Generation | None:
@@ -299,7 +300,7 @@ class GroupHistory:
     def _generation_started(self, event: schema.GenerationStarted) -> None:
         generation = self._open(event, event.generation_id)
         if generation.rebalance_started_ms is None:
-            generation.rebalance_started_ms = event.time_ms - event.join_ms
+            generation.rebalance_started_ms = event.time_ms - (event.join_ms or 0)
         generation.generation_started_ms = event.time_ms
         generation.triggers = list(event.triggers) or generation.triggers
         generation.unnamed_triggers = event.unnamed_triggers
@@ -312,13 +313,13 @@ class GroupHistory:
             generation.part_of(known.member)
 
     def _assigned(self, event: schema.MemberAssigned) -> None:
-        generation = self._open(event, event.generation_id)
-        part = generation.part_of(event.member)
-        part.member, part.is_assigned, part.is_readable = event.member, True, event.readable
-        part.join_ms = part.join_ms if event.join_ms is None else event.join_ms
-        part.sync_ms = event.sync_ms
-        part.partitions, part.unnamed_partitions = event.partitions, event.unnamed_partitions
-        part.gained, part.lost, part.kept = event.gained, event.lost, event.kept
+        if self._is_of_a_rebalance(event):
+            part = self._open(event, event.generation_id).part_of(event.member)
+            part.member, part.is_assigned, part.is_readable = event.member, True, event.readable
+            part.join_ms = part.join_ms if event.join_ms is None else event.join_ms
+            part.sync_ms = event.sync_ms
+            part.partitions, part.unnamed_partitions = event.partitions, event.unnamed_partitions
+            part.gained, part.lost, part.kept = event.gained, event.lost, event.kept
         known = self.members.get(event.member.member_id)
         if known is None:
             known = self.members[event.member.member_id] = KnownMember(event.member)
@@ -326,9 +327,16 @@ class GroupHistory:
         self.owners.assigned(event.member, event.partitions, event.time_ms)
         self.owners.revoked(event.member.member_id, event.lost, event.time_ms)
 
+    def _is_of_a_rebalance(self, event: schema.MemberAssigned) -> bool:
+        """In a group of KIP-848, what a member holds also changes while its generation is stable, or before any."""
+        latest = self.latest
+        is_open = latest is not None and latest.is_open and latest.generation_id == event.generation_id
+        return is_open or event.state not in (STABLE, EMPTY)
+
     def _stable(self, event: schema.GenerationStable) -> None:
         generation = self._open(event, event.generation_id)
         generation.become_stable(event)
+        self.ended.append(generation)
         names_all = not generation.has_gap and not any(part.unnamed_partitions for part in generation.members.values())
         if not names_all:
             self.owners.forget()
@@ -339,10 +347,14 @@ class GroupHistory:
             self.owners.is_known = names_all
 
     def _superseded(self, event: schema.RebalanceSuperseded) -> None:
-        self._open(event, event.generation_id).be_superseded(event)
+        generation = self._open(event, event.generation_id)
+        generation.be_superseded(event)
+        self.ended.append(generation)
 
     def _emptied(self, event: schema.GroupEmptied) -> None:
-        self._open(event, event.generation_id).end_without_members(event)
+        generation = self._open(event, event.generation_id)
+        generation.end_without_members(event)
+        self.ended.append(generation)
 
     # ---- the group as a whole
 
@@ -407,6 +419,7 @@ class GroupHistory:
         generation.partitions = sum(
             sum(map(len, each.partitions.values())) + each.unnamed_partitions for each in members
         )
+        self.ended.append(generation)
 
     # ---- offsets and rejected requests
 

@@ -1,15 +1,21 @@
 """What a reader of a long history keeps of a group between two parts of it: enough for the findings, and bounded."""
 
+import zlib
 from dataclasses import dataclass, field
 from typing import Final
 
-from coordinator.explain.generation import Changes, Generation, KnownMember
+import msgspec
+
+from coordinator.explain.generation import Changes, Generation, KnownMember, Outcome
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.owners import Owners
 
 GENERATIONS_REMEMBERED: Final = 50
 PARTS_REMEMBERED: Final = 2_000
-"""Members of all remembered generations together. Of larger groups, fewer generations are remembered, at least one."""
+"""Members of all remembered generations together. Of larger groups, fewer are remembered: those since the group was
+stable, at least."""
+
+PACK_LEVEL: Final = 1
 
 
 @dataclass(slots=True)
@@ -35,15 +41,16 @@ class Memory:
 def remember(history: GroupHistory) -> Memory:
     """The end of a history. The history must not be used any more."""
     generations: list[Generation] = []
-    parts = 0
+    parts, has_stable = 0, False
     for generation in reversed(history.generations):
         if generations:
             _forget_details(generation)
         changes = generation.changes
         parts += len(generation.members) + len(changes.joined) + len(changes.removed) + len(changes.replaced)
-        if len(generations) == GENERATIONS_REMEMBERED or (generations and parts > PARTS_REMEMBERED):
+        if len(generations) == GENERATIONS_REMEMBERED or (has_stable and parts > PARTS_REMEMBERED):
             break
         generations.append(generation)
+        has_stable |= generation.outcome is Outcome.STABLE
     return Memory(
         history.group_id,
         generations[::-1],
@@ -81,3 +88,20 @@ def _forget_details(generation: Generation) -> None:
         part.partitions, part.gained, part.lost, part.kept = {}, {}, {}, {}
     generation.triggers, generation.topic_changes, generation.recreated_topics = [], {}, []
     generation.pending_members, generation.never_synced = [], []
+
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode: Final = msgspec.msgpack.Decoder(Memory).decode
+
+
+def packed(history: GroupHistory) -> bytes:
+    """What is remembered of a history, compressed. The history must not be used any more.
+
+    Raises:
+        OverflowError: a number does not fit into 64 bits.
+    """
+    return zlib.compress(_encode(remember(history)), PACK_LEVEL)
+
+
+def unpacked(memory: bytes) -> GroupHistory:
+    return recall(_decode(zlib.decompress(memory)))

@@ -54,19 +54,35 @@ class Story:
 
 def tell(history: GroupHistory, generation: Generation, clock: Clock = utc_clock) -> Story:
     """The story of one generation of `history`, with times of day as `clock` writes them."""
-    names = Names([*(part.member for part in generation.members.values()), *_others(generation)])
-    context = Context(generation, names, history.before(generation))
-    told = _Telling(history, context, clock)
-    paragraphs = (told.also(), told.phases(), told.price(), told.ending())
+    context = _context(history, generation)
+    headline, *paragraphs = _words(history, context, clock)
     return Story(
         history.group_id,
         generation.generation_id,
         generation.outcome,
-        told.headline(),
-        tuple(each for each in paragraphs if each),
+        headline,
+        tuple(paragraphs),
         tuple(_numbers(generation)),
         tuple(advice_for(context)),
     )
+
+
+def sentence(history: GroupHistory, generation: Generation, clock: Clock = utc_clock) -> str:
+    """Headline and paragraphs of the story as one text."""
+    headline, *paragraphs = _words(history, _context(history, generation), clock)
+    return " ".join((f"{headline}.", *paragraphs))
+
+
+def _context(history: GroupHistory, generation: Generation) -> Context:
+    names = Names([*(part.member for part in generation.members.values()), *_others(generation)])
+    return Context(generation, names, history.before(generation))
+
+
+def _words(history: GroupHistory, context: Context, clock: Clock) -> list[str]:
+    """The headline and the paragraphs."""
+    told = _Telling(history, context, clock)
+    paragraphs = (told.also(), told.phases(), told.price(), told.ending())
+    return [told.headline(), *(each for each in paragraphs if each)]
 
 
 def first_trigger(generation: Generation) -> Trigger | None:
@@ -77,9 +93,8 @@ def first_trigger(generation: Generation) -> Trigger | None:
 
 def why(history: GroupHistory, generation: Generation) -> str:
     """The cause as one clause, for a line of a table; "unknown" if the events do not tell it."""
-    names = Names([*(part.member for part in generation.members.values()), *_others(generation)])
     trigger = first_trigger(generation)
-    return "unknown" if trigger is None else clause(trigger, Context(generation, names, history.before(generation)))
+    return "unknown" if trigger is None else clause(trigger, _context(history, generation))
 
 
 def _others(generation: Generation) -> Iterator[MemberRef]:

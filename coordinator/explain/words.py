@@ -21,7 +21,11 @@ _UUID: Final = re.compile(r"-([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[
 
 
 def utc_clock(time_ms: int) -> str:
-    return f"{datetime.fromtimestamp(time_ms / 1000, UTC):%H:%M:%S} UTC"
+    """The time of day in UTC. A time that no calendar has, as a damaged record may, is told as a number."""
+    try:
+        return f"{datetime.fromtimestamp(time_ms / 1000, UTC):%H:%M:%S} UTC"
+    except (ValueError, OverflowError, OSError):
+        return f"{time_ms} ms"
 
 
 def counted(count: int, what: str, plural: str = "") -> str:

@@ -38,7 +38,7 @@ class Batches:
         fold = self._make_fold(self._state)
         fold.take_in(records.column("value").to_pylist(), map(Position, *columns))
         self._tables.commit(fold.finish(), self._open_generations(fold.touched), batch_id)
-        self._states.after(batch_id, self._state, fold.touched)
+        self._states.after(batch_id, self._state, fold.touched, fold.heard)
         self._next_batch_id = batch_id + 1
 
     def _open_generations(self, touched: set[str]) -> Rows:

@@ -3,7 +3,7 @@
 A row has times as milliseconds since the epoch (`joined_ms`); the column is a timestamp (`joined_at`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import Any, Final
 
@@ -35,7 +35,7 @@ _GENERATION: Final = {
     "group_id": _T,
     "created_seq": _N,  # the incarnation of the group: each one counts its generations from 0
     "generation_id": _N,
-    "outcome": _T,  # stable, superseded, emptied, cut_short, in_progress
+    "outcome": _T,  # stable, superseded, emptied, cut_short, unknown, in_progress
     "cause": _T,
     "cause_member_id": _T,  # null when no member caused it
     "cause_client_id": _T,
@@ -72,6 +72,7 @@ _GENERATION: Final = {
     "last_seq": _N,
     "coordinator_epoch": _N,  # the latest among the events
     "generations_unseen": _N,  # of `__consumer_offsets`: before this one, without a record of their own
+    "sentence": _T,  # the story that `coordinator groups why` tells; null of `__consumer_offsets`
 }
 
 _MEMBER: Final = dict.fromkeys(
@@ -170,16 +171,27 @@ TABLES: Final[dict[str, pa.Schema]] = {
 _encode = msgspec.json.Encoder().encode
 
 
-def arrow_table(table: str, rows: Sequence[dict[str, Any]]) -> pa.Table:
-    """The rows as an Arrow table with the columns of `table`. A value of another type becomes null (text: its JSON)."""
+def arrow_table(table: str, rows: Sequence[Any]) -> pa.Table:
+    """The rows as an Arrow table with the columns of `table`. A value of another type becomes null (text: its JSON).
+
+    All rows are dicts, in which what is null may be missing, or all are tuples in the order of the columns.
+    """
     schema = TABLES[table]
-    return pa.table([_column(field, rows) for field in schema], schema=schema)
+    if rows and isinstance(rows[0], tuple):
+        columns: Iterable[Sequence[Any]] = zip(*rows, strict=True)
+    else:
+        columns = (_values(_row_name(field), rows) for field in schema)
+    return pa.table([_column(field, values) for field, values in zip(schema, columns, strict=True)], schema=schema)
 
 
-def _column(field: pa.Field, rows: Sequence[dict[str, Any]]) -> pa.Array:
+def _row_name(field: pa.Field) -> str:
+    name = str(field.name)
+    return name.removesuffix("_at") + "_ms" if field.type == TIME else name
+
+
+def _column(field: pa.Field, values: Sequence[Any]) -> pa.Array:
     if field.type == TIME:
-        return _times(_values(field.name.removesuffix("_at") + "_ms", rows))
-    values = _values(field.name, rows)
+        return _times(values)
     try:
         return pa.array(values, field.type)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
@@ -193,7 +205,7 @@ def _values(name: str, rows: Sequence[dict[str, Any]]) -> list[Any]:
         return [row.get(name) for row in rows]
 
 
-def _times(values: list[Any]) -> pa.Array:
+def _times(values: Sequence[Any]) -> pa.Array:
     try:
         return pa.array(values, _MILLISECONDS).cast(TIME)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):

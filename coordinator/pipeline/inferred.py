@@ -1,10 +1,10 @@
 """What is known of a group from its records in `__consumer_offsets`, and the events that a change of it stands for.
 
 The records say what a group is, never why. The events have the kinds and fields of the audit (`audit/schema.py`), so
-that one module (`fold.py`) makes rows of both, and `is_inferred`. What the records do not tell is null or left out.
+that one history (`explain/history.py`) is made of both, and `is_inferred`. What the records do not tell is null or left
+out.
 """
 
-from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, Final
 
@@ -12,7 +12,8 @@ import msgspec
 
 from coordinator.audit.schema import TRIGGERS_NAMED_MAX, TopicPartitions
 from coordinator.core.causes import Cause
-from coordinator.pipeline.generations import Event
+
+Event = dict[str, Any]
 
 CLASSIC: Final = "classic"
 CONSUMER: Final = "consumer"
@@ -51,11 +52,6 @@ class KnownMember(msgspec.Struct):
         }
 
     @property
-    def identity(self) -> str:
-        """What a restarted static member keeps."""
-        return self.member_id if self.group_instance_id is None else f"instance {self.group_instance_id}"
-
-    @property
     def partition_count(self) -> int:
         return count(self.partitions) + self.unnamed_partitions
 
@@ -80,8 +76,6 @@ class KnownGroup(msgspec.Struct):
     """What happened since the last epoch began."""
     departed: dict[str, str] = {}
     """Instance id → member id of static members that were removed, and may be back in the next record."""
-    owners_before: dict[str, str] = {}
-    """Topic and partition → who held it when the epoch began."""
     topic_names: dict[str, str] = {}
     metadata_hash: int | None = None
     started_ms: int | None = None
@@ -179,10 +173,6 @@ class Telling:
             **{"generation_id": generation_id - 1},
         )
 
-    def partitions_moved(self, before: dict[str, str]) -> int:
-        now = owners(self.known.members.values())
-        return sum(1 for partition, owner in now.items() if before.get(partition, owner) != owner)
-
     def partition_count(self) -> int:
         return sum(member.partition_count for member in self.known.members.values())
 
@@ -196,13 +186,3 @@ def by_topic(found: set[tuple[str, int]]) -> TopicPartitions:
     for topic, index in sorted(found):
         partitions.setdefault(topic, []).append(index)
     return partitions
-
-
-def owners(members: Iterable[KnownMember]) -> dict[str, str]:
-    """Topic and partition → who holds it."""
-    return {
-        f"{topic}/{index}": member.identity
-        for member in members
-        for topic, indexes in member.partitions.items()
-        for index in indexes
-    }

@@ -8,13 +8,13 @@ Compaction may have removed records too; it keeps the newest of each group.
 from typing import Any
 
 from coordinator.core.causes import Cause
+from coordinator.explain.history import COMPLETING
 from coordinator.pipeline.inferred import (
     CLASSIC,
     InferredCause,
     KnownGroup,
     KnownMember,
     Telling,
-    owners,
     trigger,
 )
 from coordinator.pipeline.stored_records import ClassicGroup, ClassicMember
@@ -36,7 +36,7 @@ def classic_events(telling: Telling, record: ClassicGroup) -> None:
             _begin_in_the_middle(telling, record)
             return
     known = telling.known
-    before, owners_before = dict(known.members), owners(known.members.values())
+    before = dict(known.members)
     is_new = record.generation_id > known.generation_id
     unseen = record.generation_id - known.generation_id - 1
     triggers = _change_members(telling, record)
@@ -52,7 +52,7 @@ def classic_events(telling: Telling, record: ClassicGroup) -> None:
         member.topics, member.digest = each.topics, each.digest
         telling.assign(member, each.partitions, each.unnamed_partitions)
     if is_new:
-        _end(telling, owners_before, triggers)
+        _end(telling, triggers)
 
 
 def _member(record: ClassicMember) -> KnownMember:
@@ -117,11 +117,14 @@ def _begin_in_the_middle(telling: Telling, record: ClassicGroup) -> None:
     unseen = record.generation_id - 1
     telling.begin(record.generation_id, [], None, unseen)
     _take_over(known, record)
-    members = [{"member": each.reference(), "partitions": each.partitions} for each in known.members.values()]
-    telling.tell("group.snapshot", members=members)
+    members = [
+        {"member": each.reference(), "partitions": each.partitions, "unnamed_partitions": each.unnamed_partitions}
+        for each in known.members.values()
+    ]
+    telling.tell("group.snapshot", members=members, state=COMPLETING)
     if record.members:
         telling.tell("generation.started", **_started(telling, record, []))
-    _end(telling, owners(known.members.values()), [])
+    _end(telling, [])
 
 
 def _take_over(known: KnownGroup, record: ClassicGroup) -> None:
@@ -144,7 +147,7 @@ def _started(telling: Telling, record: ClassicGroup, triggers: list[Trigger]) ->
     }
 
 
-def _end(telling: Telling, owners_before: dict[str, str], triggers: list[Trigger]) -> None:
+def _end(telling: Telling, triggers: list[Trigger]) -> None:
     if not telling.known.members:
         telling.tell("group.emptied", rebalance_ms=None, triggers=triggers)
         return
@@ -152,6 +155,5 @@ def _end(telling: Telling, owners_before: dict[str, str], triggers: list[Trigger
         "generation.stable",
         members=len(telling.known.members),
         partitions=telling.partition_count(),
-        partitions_moved=telling.partitions_moved(owners_before),
         rebalance_ms=None,
     )

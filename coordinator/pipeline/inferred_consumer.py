@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from coordinator.core.causes import Cause
-from coordinator.pipeline.inferred import CONSUMER, InferredCause, KnownMember, Telling, owners, trigger
+from coordinator.pipeline.inferred import CONSUMER, InferredCause, KnownMember, Telling, trigger
 from coordinator.pipeline.stored_records import (
     ConsumerMember,
     CurrentAssignment,
@@ -129,7 +129,6 @@ def _epoch(telling: Telling, record: GroupEpoch) -> None:
     telling.begin(epoch, triggers, telling.time_ms, epoch - before - 1)
     known.generation_id, known.metadata_hash, known.triggers = epoch, record.metadata_hash, []
     known.started_ms, known.is_open, known.state = telling.time_ms, True, "Assigning"
-    known.owners_before = owners(known.members.values())
     if not known.members:
         known.is_open, known.state = False, "Empty"
         telling.tell("group.emptied", rebalance_ms=0, triggers=triggers)
@@ -169,7 +168,6 @@ def _current(telling: Telling, record: CurrentAssignment, name_of: TopicNames) -
         "generation.stable",
         members=len(known.members),
         partitions=telling.partition_count(),
-        partitions_moved=telling.partitions_moved(known.owners_before),
         rebalance_ms=took_ms,
         slowest_member=member.reference(),
         slowest_sync_ms=took_ms,

@@ -19,19 +19,26 @@ _OUTCOME_STYLES: Final = {
     "emptied": "dim",
     "in_progress": "cyan",
     "cut_short": "red",
+    "unknown": "red",
 }
 _WIDTH: Final = 200
 INFERRED: Final = " (inferred)"
 """After a cause that the records of `__consumer_offsets` do not tell but lead to."""
 
 
-def print_generations(console: Console, rows: Sequence[GenerationRow]) -> None:
-    """Print one table per group; if the output is not a terminal, with a fixed width."""
+def print_generations(console: Console, rows: Sequence[GenerationRow], *, tell: bool = False) -> None:
+    """Print one table per group; if the output is not a terminal, with a fixed width.
+
+    `tell`: and after each table what `coordinator groups why` says of its generations.
+    """
     if not console.is_terminal:
         console = Console(file=console.file, width=_WIDTH)
     by_group = groupby(rows, key=lambda row: str(row["group_id"]))
     for group_id, of_group in by_group:
-        console.print(generations_table(group_id, list(of_group)))
+        of_one = list(of_group)
+        console.print(generations_table(group_id, of_one))
+        for sentence in (row["sentence"] for row in of_one if tell and row.get("sentence")):
+            console.print(Text(safe(sentence)), soft_wrap=True)
 
 
 def generations_table(group_id: str, rows: Sequence[GenerationRow]) -> Table:
@@ -55,7 +62,7 @@ def generations_table(group_id: str, rows: Sequence[GenerationRow]) -> Table:
             Text(safe(row["cause"] or "") + (INFERRED if row.get("cause_is_inferred") and row["cause"] else "")),
             Text(safe(caused_by(row))),
             *(_number(row[name]) for name in ("members", "join_ms", "sync_ms", "rebalance_ms")),
-            "" if row["partitions"] is None else f"{row['partitions_moved'] or 0:,} of {row['partitions']:,}",
+            _moved(row),
             _number(row["unowned_partition_ms"]),
             Text(safe(row["reason"] or "")),
         )
@@ -105,6 +112,13 @@ def _time(at: datetime | None) -> str:
 def caused_by(row: GenerationRow) -> str:
     """Return the member that caused a generation: its instance id, else its client id, else its member id."""
     return row["cause_group_instance_id"] or row["cause_client_id"] or row["cause_member_id"] or ""
+
+
+def _moved(row: GenerationRow) -> str:
+    if row["partitions"] is None:
+        return ""
+    moved = row["partitions_moved"]
+    return f"{'?' if moved is None else f'{moved:,}'} of {row['partitions']:,}"
 
 
 def _number(value: int | None) -> str:

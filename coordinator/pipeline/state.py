@@ -4,11 +4,12 @@ So the cost of a batch does not depend on the number of groups. A batch that run
 state of the batch before it, whether or not its own was written.
 """
 
-from typing import Final
+from collections.abc import Set
+from typing import Any, Final
 
 import msgspec
 
-from coordinator.pipeline.fold import FoldState, GroupState
+from coordinator.pipeline.fold import STATE_VERSION, FoldState
 from coordinator.pipeline.folder import Files
 
 WHOLE_EVERY_BATCHES: Final = 50
@@ -17,13 +18,11 @@ WHOLE_EVERY_BATCHES: Final = 50
 _KINDS: Final = ("whole", "part")
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(FoldState).decode
-_decode_groups = msgspec.msgpack.Decoder(dict[str, GroupState]).decode
-_ARRAYS: Final = frozenset(bytes([each]) for each in (*range(0x90, 0xA0), 0xDC, 0xDD))
-"""The first bytes of an array in MessagePack."""
+_decode_any = msgspec.msgpack.Decoder(list[Any]).decode
 
 
 class StateMissing(RuntimeError):
-    """The folder has no state for this batch. The message is one line."""
+    """The folder has no state for this batch that can be used. The message is one line."""
 
 
 class StateFolder:
@@ -36,7 +35,7 @@ class StateFolder:
         """Return the state before this batch.
 
         Raises:
-            StateMissing: a file is missing, because the folder was changed by hand.
+            StateMissing: a file is missing, because the folder was changed by hand, or another version wrote it.
         """
         wholes = [number for kind, number in self._numbers() if kind == "whole" and number < batch_id]
         last = max(wholes, default=-1)
@@ -45,12 +44,14 @@ class StateFolder:
             part = self._read(f"{number}.part")
             state.groups |= part.groups
             state.read |= part.read
+            state.about |= part.about
         return state
 
-    def after(self, batch_id: int, state: FoldState, touched: set[str]) -> None:
-        """Write the state after this batch."""
+    def after(self, batch_id: int, state: FoldState, touched: Set[str], heard: Set[int]) -> None:
+        """Write the state after this batch, which told of these groups, and of the coordinator in these partitions."""
         groups = {name: state.groups[name] for name in touched}
-        self._files.write(f"{batch_id}.part", _encode(FoldState(groups, state.read)))
+        about = {partition: state.about[partition] for partition in heard}
+        self._files.write(f"{batch_id}.part", _encode(FoldState(groups, state.read, about)))
         if batch_id % WHOLE_EVERY_BATCHES == 0:
             self._files.write(f"{batch_id}.whole", _encode(state))
             for kind, number in self._numbers():
@@ -65,11 +66,20 @@ class StateFolder:
     def _read(self, name: str) -> FoldState:
         try:
             data = self._files.read(name)
-            return _decode(data) if _is_array(data) else FoldState(_decode_groups(data))
         except FileNotFoundError as problem:
             raise StateMissing(f"{self._files} has no {name}; delete the tables and run again") from problem
+        if _version_of(data) != STATE_VERSION:
+            raise StateMissing(
+                f"the tables of {self._files} were made by another version of this program, whose columns mean"
+                " something else; delete the tables and run again"
+            )
+        return _decode(data)
 
 
-def _is_array(data: bytes) -> bool:
-    """Whether MessagePack has an array here. Files of earlier versions have a map of the groups alone."""
-    return data[:1] in _ARRAYS
+def _version_of(data: bytes) -> int | None:
+    """The version of a state; None of those before versions were written."""
+    try:
+        parts = _decode_any(data)
+    except msgspec.MsgspecError:
+        return None
+    return parts[-1] if len(parts) == len(FoldState.__struct_fields__) else None

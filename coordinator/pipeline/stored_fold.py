@@ -5,10 +5,13 @@ from typing import Final
 
 import msgspec
 
-from coordinator.pipeline.fold import Fold, FoldState, Position, where
-from coordinator.pipeline.inferred import KnownGroup, Telling
+from coordinator.explain.generation import Generation
+from coordinator.pipeline.fold import Fold, FoldState, Open, Position, where
+from coordinator.pipeline.generations import Row
+from coordinator.pipeline.inferred import Event, KnownGroup, Telling
 from coordinator.pipeline.inferred_classic import classic_events
 from coordinator.pipeline.inferred_consumer import TopicNames, consumer_events
+from coordinator.pipeline.inferred_typed import columns_of, for_silver, typed
 from coordinator.pipeline.names import COMMITS, SKIPPED
 from coordinator.pipeline.stored_batches import COMMITS_WINDOW_MS
 from coordinator.pipeline.stored_records import ClassicGroup, Commits, GroupRecord, Rejected, Skipped, decode
@@ -36,9 +39,10 @@ class StoredFold(Fold):
                 case Commits() as commits:
                     self._note_commits(commits)
                 case record:
-                    self._take_record(record, position)
+                    self.take_record(record, position)
 
-    def _take_record(self, record: GroupRecord, position: Position) -> None:
+    def take_record(self, record: GroupRecord, position: Position) -> None:
+        """Take in a decoded record of a group."""
         group = self.groups.get(record.group_id)
         known = group.stored if group is not None else None
         telling = Telling(record.group_id, known or KnownGroup(), position.timestamp_ms)
@@ -47,12 +51,24 @@ class StoredFold(Fold):
         else:
             consumer_events(telling, record, self._name_of)
         for event in telling.events:
-            self.take_event(event, _encode(event), position)
+            self._take_inferred(event, position)
         if group is None:
             group = self.groups.get(record.group_id)
         if group is not None:
             group.stored = telling.known
             self.touched.add(record.group_id)
+
+    def _take_inferred(self, inferred: Event, position: Position) -> None:
+        """Take in an event that a record stands for; silver has it as it was inferred."""
+        event = typed(inferred)
+        if self._is_new(event, position):
+            self._keep_other(for_silver(inferred), _encode(inferred), position)
+            group = self._opened(event.group_id, self.groups[event.group_id], position)
+            self._apply(group, event, inferred.get("cause"))
+            group.state.inferred = columns_of(inferred, group.state.inferred)
+
+    def _row(self, group: Open, generation: Generation) -> Row:
+        return super()._row(group, generation) | group.state.inferred
 
     def _note_skipped(self, skipped: Skipped, position: Position) -> None:
         numbers = {"records": skipped.records, "last_offset": skipped.last_offset}

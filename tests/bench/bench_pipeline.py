@@ -81,12 +81,12 @@ def fill_bronze(spark: SparkSession, tables: Tables, events: int) -> int:
     return copies * len(values)
 
 
-def take_in(spark: SparkSession, tables: Tables) -> tuple[float, float]:
+def take_in(spark: SparkSession, tables: Tables) -> tuple[float, float, float]:
     """Seconds, and seconds of CPU of the JVM and of Python, until the tables hold all that bronze holds."""
     pid = jvm_of(spark)
-    started, used = perf_counter(), cpu_seconds(pid) + process_time()
+    started, jvm, python = perf_counter(), cpu_seconds(pid), process_time()
     events_query(spark, tables).trigger(availableNow=True).start().awaitTermination()
-    return perf_counter() - started, cpu_seconds(pid) + process_time() - used
+    return perf_counter() - started, cpu_seconds(pid) - jvm, process_time() - python
 
 
 def small_batches(spark: SparkSession, tables: Tables) -> list[float]:
@@ -111,9 +111,10 @@ def from_bronze(events: int) -> None:
         print(f"Spark session: {perf_counter() - started:.1f} s")
         tables = Tables(Path(folder))
         count = fill_bronze(spark, tables, events)
-        seconds, cpu = take_in(spark, tables)
+        seconds, jvm, python = take_in(spark, tables)
+        cpu = jvm + python
         print(
-            f"back-fill from bronze: {count:,} events in {seconds:.1f} s and {cpu:.1f} s of CPU: "
+            f"back-fill from bronze: {count:,} events in {seconds:.1f} s; CPU: JVM {jvm:.1f} s, Python {python:.1f} s: "
             f"{count / seconds:,.0f} a second, {count / cpu:,.0f} a second of CPU"
         )
         took = small_batches(spark, tables)

@@ -1,7 +1,7 @@
 import pytest
 
 from coordinator.audit.schema import MemberRef, Requester
-from coordinator.explain.words import Names, counted, duration, listed, plain, quoted, requester
+from coordinator.explain.words import Names, counted, duration, listed, plain, quoted, requester, utc_clock
 
 UUID = "7f3a2b1c-1111-2222-3333-444455556666"
 
@@ -69,3 +69,8 @@ def test_the_software_is_named_when_it_is_known():
     member = MemberRef("m", "billing-3", "/10.0.4.7", None, "librdkafka", "2.6.1")
     assert Names([member]).full(member) == "billing-3 (10.0.4.7, librdkafka 2.6.1)"
     assert requester(Requester("cli", "/10.0.0.9", "User:root")) == "cli (10.0.0.9, principal User:root)"
+
+
+@pytest.mark.parametrize("time_ms", [2**63 - 1, -(2**63)])
+def test_a_time_that_no_calendar_has_is_told_as_a_number(time_ms: int):
+    assert utc_clock(time_ms) == f"{time_ms} ms"

@@ -95,6 +95,7 @@ class History:
 
     def loaded(self, generation_id: int, state: str, void_from_seq: int | None) -> "History":
         """A start after a crash found the group as it was stored, which is another state than that of the audit."""
+        self.generation_id = generation_id
         self.add(
             GroupLoaded,
             state,
@@ -105,7 +106,6 @@ class History:
             void_from_seq=void_from_seq,
             lost=False,
         )
-        self.generation_id = generation_id
         return self
 
     def stable_with(self, cause: Cause, by: MemberRef, members: int = 1) -> "History":

@@ -17,6 +17,7 @@ from coordinator.pipeline.stored_batches import decode_batches
 from coordinator.pipeline.stored_fold import StoredFold
 from tests.differential.kafka import VERSION, RunningKafka
 from tests.pipeline.offsets_history import KAFKA_SETTINGS, Said, play
+from tests.pipeline.records import named
 
 FILE: Final = Path(__file__).parent.parent / "golden" / "consumer_offsets" / f"kafka-{VERSION}.json"
 TOPICS: Final = ("orders", "payments")
@@ -79,7 +80,7 @@ def folded(
     fold = StoredFold(FoldState({} if groups is None else groups), lambda topic_id: names.get(topic_id, topic_id))
     found = decoded(records)
     fold.take_in([value for value, _ in found], [position for _, position in found])
-    return fold.finish()
+    return named(fold.finish())
 
 
 def read_topic(bootstrap: str, partitions: int) -> list[StoredRecord]:

@@ -1,7 +1,8 @@
 """Records of bronze as Arrow tables, and what the tables of a folder hold, for comparisons."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -26,6 +27,15 @@ def records(values: Sequence[bytes], first_offset: int = 0, partition: int = 0) 
             "timestamp_ms": pa.array([1_700_000_000_000] * count, pa.int64()),
         }
     )
+
+
+def named(rows: Mapping[str, Sequence[Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Rows of a fold as dicts by the names of the columns, with times as `_ms`.."""
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for table, of_table in rows.items():
+        names = [name.removesuffix("_at") + "_ms" * name.endswith("_at") for name in TABLES[table].names]
+        found[table] = [dict(zip(names, row, strict=True)) if isinstance(row, tuple) else row for row in of_table]
+    return found
 
 
 def contents(tables: Tables | SparkTables) -> dict[str, list[str]]:

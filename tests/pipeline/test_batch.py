@@ -1,6 +1,7 @@
 """The tables after batches that were killed anywhere: equal, row for row, to those of one undisturbed batch."""
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,6 @@ from deltalake import DeltaTable
 from coordinator.pipeline import tables as tables_module
 from coordinator.pipeline.batch import Batches
 from coordinator.pipeline.columns import TABLES
-from coordinator.pipeline.fold import FoldState
 from coordinator.pipeline.names import GENERATIONS, SILVER
 from coordinator.pipeline.state import StateFolder, StateMissing
 from coordinator.pipeline.tables import Tables
@@ -69,15 +69,16 @@ def test_killed_at_random_equals_a_fresh_run(
     assert contents(tables) == fresh
 
 
-def test_a_state_of_an_earlier_version_is_read(tables: Tables):
-    """It was a map of the groups alone."""
-    batches = Batches(tables)
-    batches.take_in(records(eventful().values()[:4]), 0)
+@pytest.mark.parametrize("parts", [lambda state: state[0], lambda state: state[:2], lambda state: [*state[:-1], 99]])
+def test_a_state_of_another_version_is_refused_in_one_line(tables: Tables, parts: Callable[[list[Any]], Any]):
+    """It was a map of the groups alone, then an array without a version."""
+    Batches(tables).take_in(records(eventful().values()[:4]), 0)
     files = tables.state_files()
     for name in files.names():
-        state = msgspec.msgpack.decode(files.read(name), type=FoldState)
-        files.write(name, msgspec.msgpack.encode(state.groups))
-    assert StateFolder(files).before(1).groups.keys() == {"orders"}
+        files.write(name, msgspec.msgpack.encode(parts(msgspec.msgpack.decode(files.read(name)))))
+    with pytest.raises(StateMissing, match=r"another version of this program.*delete the tables and run again") as told:
+        StateFolder(files).before(1)
+    assert "\n" not in str(told.value)
 
 
 def test_partitions_that_come_late_change_nothing(tables: Tables, tmp_path: Path):

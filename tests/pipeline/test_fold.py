@@ -8,6 +8,7 @@ from coordinator.core.causes import Cause
 from coordinator.pipeline.fold import Fold, FoldState, GroupState, Position, ReadRange, Rows
 from coordinator.pipeline.names import GAPS, GENERATIONS, MEMBERSHIPS, OWNERSHIP, REJECTS, SILVER, VOIDS
 from tests.pipeline.history import History, eventful, member
+from tests.pipeline.records import named
 
 A, B = member("a"), member("b", instance_id="till-1")
 
@@ -20,7 +21,7 @@ def fold(
 ) -> Rows:
     folded = Fold(FoldState({} if groups is None else groups, {} if read is None else read))
     folded.take_in(values, [Position(0, first_offset + place, 1) for place in range(len(values))])
-    return folded.finish()
+    return named(folded.finish())
 
 
 def outcomes(rows: Rows) -> list[tuple[Any, ...]]:
@@ -53,9 +54,9 @@ def test_each_generation_has_one_row_with_its_outcome_and_cause():
 
 def test_a_stable_generation_tells_why_who_when_and_how_much():
     history = History().created().rebalance(Cause.NEW_MEMBER, B, reason="hello").started(members=2)
-    (row,) = fold(history.assigned(A, [0]).stable(members=2, moved=1).values())[GENERATIONS]
+    (row,) = fold(history.assigned(A, [0]).stable(members=2).values())[GENERATIONS]
     wanted = {"reason": "hello", "cause_client_id": "b", "cause_group_instance_id": "till-1", "join_ms": 10}
-    wanted |= {"sync_ms": 20, "rebalance_ms": 30, "partitions": 6, "partitions_moved": 1, "members": 2}
+    wanted |= {"sync_ms": 20, "rebalance_ms": 30, "partitions": 6, "partitions_moved": 0, "members": 2}
     wanted |= {"rebalance_started_ms": 1_700_000_000_020, "stable_ms": 1_700_000_000_050, "first_seq": 2, "last_seq": 5}
     assert {name: row[name] for name in wanted} == wanted
 
@@ -107,15 +108,6 @@ def test_events_that_retention_deleted_are_told_apart_from_missing_ones():
     assert gap(fold(values[6:], groups, 4, read)) == (5, 6, False), "all offsets were read"
 
 
-def test_a_group_whose_state_has_no_offset_has_gaps_of_unknown_reason():
-    values = eventful().values()
-    groups: dict[str, GroupState] = {}
-    fold(values[:4], groups)
-    groups["orders"].offset = -1
-    (found,) = fold(values[6:], groups, 60)[GAPS]
-    assert found["is_deleted"] is None
-
-
 @pytest.mark.parametrize(
     ("value", "why"),
     [
@@ -154,13 +146,30 @@ def test_an_event_that_cannot_be_applied_is_rejected(change: dict[str, Any]):
     assert rows[REJECTS][0]["why"].startswith("no valid member.assigned")
 
 
-def test_fields_and_kinds_of_tomorrow_are_kept():
+def test_fields_kinds_and_causes_of_tomorrow_are_kept():
     event = json.loads(eventful().values()[0]) | {"weather": "rain"}
     unknown = event | {"kind": "group.teleported", "seq": 2}
-    rows = fold([json.dumps(each).encode() for each in (event, unknown)])
-    assert not rows[REJECTS]
-    assert ["weather" in row["value"].decode() for row in rows[SILVER]] == [True, True]
-    assert rows[SILVER][1]["kind"] == "group.teleported"
+    rebalance = json.loads(eventful().values()[1]) | {"cause": "bored", "seq": 3}
+    changed = json.loads(eventful().values()[1]) | {"schema_version": 2, "members": "many", "seq": 4}
+    rows = fold([json.dumps(each).encode() for each in (event, unknown, rebalance, changed)])
+    assert not rows[REJECTS] and not rows[GAPS]
+    assert ["weather" in row["value"].decode() for row in rows[SILVER]] == [True, True, False, False]
+    assert [row["kind"] for row in rows[SILVER]][1:] == ["group.teleported", "rebalance.started", "rebalance.started"]
+    assert rows[SILVER][2]["cause"] == "bored"
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"time_ms": 2**63}, "a number beyond 64 bits"),
+        ({"topic_changes": {"orders": [1]}}, "no valid rebalance.started: topic_changes"),
+        ({"kind": "group.teleported", "seq": 2**63}, "no valid seq"),
+    ],
+)
+def test_what_the_tables_cannot_hold_is_rejected(change: dict[str, Any], why: str):
+    values = eventful().values()
+    rows = fold([values[0], json.dumps(json.loads(values[1]) | change).encode()])
+    assert [row["why"].startswith(why) for row in rows[REJECTS]] == [True]
 
 
 def test_an_event_of_the_server_is_kept_without_a_group():
@@ -173,7 +182,7 @@ def test_an_event_of_the_server_that_other_partitions_repeat_is_kept_once():
     event = b'{"kind":"coordinator.started","schema_version":1,"time_ms":5,"node_id":1,"coordinator_epoch":2}'
     folded = Fold(FoldState({}, {}))
     folded.take_in([event] * 3, [Position(partition, 0, 5) for partition in (0, 1, 2)])
-    rows = folded.finish()
+    rows = named(folded.finish())
     assert [(row["kind"], row["partition"]) for row in rows[SILVER]] == [("coordinator.started", 0)]
     assert not rows[REJECTS]
 

@@ -1,5 +1,7 @@
 """What records of `__consumer_offsets` stand for; golden records are those of a real Kafka and real consumers."""
 
+import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscr
 from _wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 from _wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 from coordinator.pipeline.batch import Batches
-from coordinator.pipeline.fold import GroupState, Rows
+from coordinator.pipeline.fold import FoldState, GroupState, Position, Rows
 from coordinator.pipeline.inferred import KnownGroup, Telling
 from coordinator.pipeline.inferred_consumer import consumer_events
 from coordinator.pipeline.names import COMMITS, GENERATIONS, MEMBERSHIPS, OWNERSHIP, REBALANCE_RATES, REJECTS, SKIPPED
@@ -31,7 +33,7 @@ from coordinator.pipeline.stored_records import (
 from coordinator.pipeline.tables import Tables
 from tests.pipeline.offsets_expected import assert_told
 from tests.pipeline.offsets_golden import StoredRecord, decoded, folded, golden
-from tests.pipeline.records import contents
+from tests.pipeline.records import contents, named
 
 TABLES = (GENERATIONS, MEMBERSHIPS, OWNERSHIP)
 T0 = 1_700_000_000_000
@@ -66,7 +68,7 @@ def told(rows: Rows) -> list[tuple[Any, ...]]:
 
 
 def triggers(row: dict[str, Any]) -> list[tuple[str, str | None]]:
-    return [(each["cause"], each["member"] and each["member"]["client_id"]) for each in row["triggers"]]
+    return [(each["cause"], each["member"] and each["member"]["client_id"]) for each in json.loads(row["triggers"])]
 
 
 def test_what_real_consumers_did_is_told():
@@ -162,6 +164,14 @@ def events(*records: Any) -> list[dict[str, Any]]:
     return found
 
 
+def rows_of(*records: Any) -> Rows:
+    """Of records of a consumer group (KIP-848), one a second."""
+    fold = StoredFold(FoldState(), {"id-t": "t"}.__getitem__)
+    for place, record in enumerate(records):
+        fold.take_record(record, Position(0, place, T0 + place * 1_000))
+    return named(fold.finish())
+
+
 def kinds(found: list[dict[str, Any]]) -> list[str]:
     return [event["kind"] for event in found]
 
@@ -191,6 +201,44 @@ def test_a_generation_is_stable_when_the_last_member_is_at_its_epoch_and_holds_w
     stable = found[-1]
     assert (stable["slowest_member"]["member_id"], stable["rebalance_ms"], stable["partitions"]) == ("b-id", 4_000, 2)
     assert found[-2]["gained"] == {"t": [1]}
+
+
+def test_a_partition_that_changes_hands_through_an_epoch_that_is_superseded_moved():
+    """Its owner gave it up in epoch 2, which epoch 3 superseded before another member got it."""
+    a, b = (ConsumerMember("g", f"{name}-id", ["t"], name, "/h", digest=b"1") for name in "ab")
+    at = partial(CurrentAssignment, "g")
+    rows = rows_of(
+        *(a, GroupEpoch("g", 1), TargetEpoch("g", 1), at("a-id", 1, True, {"id-t": [0, 1]})),
+        *(b, GroupEpoch("g", 2), TargetEpoch("g", 2), at("a-id", 2, True, {"id-t": [0]})),
+        *(
+            GroupEpoch("g", 3),
+            TargetEpoch("g", 3),
+            at("a-id", 3, True, {"id-t": [0]}),
+            at("b-id", 3, True, {"id-t": [1]}),
+        ),
+    )
+    assert [(row["generation_id"], row["outcome"], row["partitions_moved"]) for row in rows[GENERATIONS]] == [
+        (1, "stable", 0),
+        (2, "superseded", None),
+        (3, "stable", 1),
+    ]
+
+
+def test_what_a_member_holds_may_change_while_the_generation_is_stable():
+    a = ConsumerMember("g", "a-id", ["t"], "a", "/h", digest=b"1")
+    at = partial(CurrentAssignment, "g", "a-id")
+    start = (a, at(0, True, {"id-t": [7]}), GroupEpoch("g", 1), TargetEpoch("g", 1), at(1, True, {"id-t": [0, 1]}))
+    rows = rows_of(*start, at(1, True, {"id-t": [0]}))
+    assert told(rows) == [(1, "stable", "new_member")]
+    assert [(row["topic_partition"], row["member_id"]) for row in rows[OWNERSHIP]][-1] == (1, None)
+
+
+def test_what_the_records_do_not_tell_is_null():
+    (row,) = folded(records(group(1, member("a", [0]))))[GENERATIONS]
+    unknown = {"rebalance_started_ms", "rebalance_ms", "join_ms", "sync_ms", "coordinator_epoch", "sentence"}
+    unknown |= {"unowned_partition_ms", "silent_partition_ms", "commits_rejected", "partitions_moved_needed"}
+    assert {row[name] for name in unknown} == {None}
+    assert row["cause_is_inferred"] is True
 
 
 @pytest.mark.parametrize("what", [GroupEpoch("g", 2, 8), MatchedTopics("g")], ids=["hash", "regular expression"])

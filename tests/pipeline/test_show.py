@@ -44,6 +44,18 @@ def test_a_table_per_group_with_a_line_per_generation(filled: Path):
     ]
 
 
+def test_of_one_group_each_generation_is_told_as_by_groups_why(filled: Path):
+    done = CliRunner().invoke(main, ["pipeline", "show", "--tables", str(filled), "--group", "orders"])
+    assert done.exit_code == 0, done.output
+    told = [line for line in done.output.splitlines() if line.startswith("generation ")]
+    assert len(told) == 5
+    assert told[3] == (
+        'generation 4 began 22:13:20 UTC because a (127.0.0.1) left, saying "closing down".'
+        " Nobody was left: the group has been empty since 22:13:20 UTC."
+    )
+    assert "generation" not in CliRunner().invoke(main, ["pipeline", "show", "--tables", str(filled)]).output
+
+
 def test_times_and_reasons_are_shown_and_names_are_whole(filled: Path):
     text = printed(filled)
     assert "2023-11-14 22:13:20.020" in text

@@ -112,7 +112,7 @@ def test_what_is_remembered_of_a_group_is_bounded():
         fold = Fold(FoldState(groups if seed == 0 else {}))
         fold.take_in(values, [Position(0, place, 1) for place in range(len(values))])
         fold.finish()
-        sizes.append(max(len(group.watched.memory) for group in fold.groups.values()))
+        sizes.append(max(len(group.memory) for group in fold.groups.values()))
     assert max(sizes) < 20_000
 
 
