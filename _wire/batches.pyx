@@ -350,7 +350,8 @@ def next_offset_after(data):
     try:
         while view.len - position >= RECORDS:
             batch = <const uint8_t *>view.buf + position
-            next_offset = <int64_t>load_uint64(batch + BASE_OFFSET) + <int32_t>load_uint32(batch + LAST_OFFSET_DELTA) + 1
+            next_offset = <int64_t>load_uint64(batch + BASE_OFFSET) + 1
+            next_offset += <int32_t>load_uint32(batch + LAST_OFFSET_DELTA)
             position += LENGTH_END + max(<int32_t>load_uint32(batch + BATCH_LENGTH), RECORDS - LENGTH_END)
         return next_offset
     finally:
