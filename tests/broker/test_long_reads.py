@@ -45,11 +45,13 @@ def letters(count: int) -> list[bytes]:
     return [bytes([ord("a") + number]) for number in range(count)]
 
 
-def begun(broker: VirtualBroker, max_bytes: int, **more: Any) -> Generator[None, None, bytes | memoryview]:
+def begun(
+    broker: VirtualBroker, before_offset: int = 100, *, is_current: bool = True
+) -> Generator[Any, None, bytes | memoryview]:
     """A read whose first part has been read."""
     log = log_of(broker)
-    first = long_reads.read_part(log, 0, max_bytes, at_least_one_batch=True, before_offset=None)
-    return long_reads.read_on(log, first, max_bytes, **({"before_offset": 100, "is_current": lambda: True} | more))
+    first = long_reads.read_part(log, 0, 1_000_000, at_least_one_batch=True, before_offset=None)
+    return long_reads.read_on(log, first, 1_000_000, before_offset, lambda: is_current)
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 6, 7, 20])
@@ -83,7 +85,7 @@ def test_a_read_goes_on_in_the_next_segment(broker):
 
 def test_what_is_appended_between_two_steps_is_left_to_the_next_fetch(broker):
     produce(broker, *letters(4))
-    reading = begun(broker, 1_000_000, before_offset=4)
+    reading = begun(broker, before_offset=4)
     next(reading)
     produce(broker, b"later")
     assert next_offset_after(at_once(reading)) == 4
@@ -91,13 +93,13 @@ def test_what_is_appended_between_two_steps_is_left_to_the_next_fetch(broker):
 
 def test_a_log_that_is_deleted_between_two_steps_ends_the_read(broker):
     produce(broker, *letters(9))
-    reading = begun(broker, 1_000_000, is_current=lambda: False)
+    reading = begun(broker, is_current=False)
     assert next_offset_after(at_once(reading)) == 3
 
 
 def test_what_cannot_be_read_any_more_ends_the_read(broker, monkeypatch):
     produce(broker, *letters(9))
-    reading = begun(broker, 1_000_000)
+    reading = begun(broker)
     next(reading)
 
     def fail(*_: object, **__: object) -> bytes:
@@ -109,7 +111,7 @@ def test_what_cannot_be_read_any_more_ends_the_read(broker, monkeypatch):
 
 def test_others_have_their_turn_between_the_parts(broker):
     produce(broker, *letters(12))
-    assert len(list(begun(broker, 1_000_000))) == 4  # three parts, and that there are no more
+    assert len(list(begun(broker))) == 4  # three parts, and that there are no more
 
 
 @pytest.mark.parametrize("count", [0, 1, 4])
