@@ -193,6 +193,22 @@ def test_a_page_that_is_drawn_again_stays_where_it_was():
         assert page.evaluate("scrollY") == pytest.approx(before, abs=5)
 
 
+def test_the_keyboard_skips_to_the_content_and_opens_a_generation():
+    with served(live(long_story())) as url, browser(f"{url}?still#/groups/long") as page:
+        expect(page.locator(".headline")).to_be_visible()
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.activeElement.id") == "page"
+        expect(page).to_have_title("long · consumer groups")
+        link = page.get_by_role("link", name="2", exact=True)
+        for _ in range(100):
+            page.keyboard.press("Tab")
+            if link.evaluate("(each) => each === document.activeElement"):
+                break
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="Generation 2")).to_be_visible()
+
+
 def test_a_topic_has_its_groups_and_each_view_its_title():
     board = live(renamed(ended_at(story(), NOW), "billing"))
     board.apply_lags(sample(NOW, described("billing", 3, 4), described("behind", 9)))

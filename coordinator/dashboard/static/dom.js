@@ -66,7 +66,8 @@ export function names(list, most = Infinity) {
 // All that moves the cursor, turns the direction of text or cannot be seen, and spaces that are no space bar's.
 const INVISIBLE = /(?! )[\p{C}\p{Z}\u115f\u1160\u2800\u3164\uffa0]|(?<=\p{M}{2})\p{M}+/gu;
 const escaped = (character) => `\\u{${character.codePointAt(0).toString(16)}}`;
-export const visible = (text) => text.replace(INVISIBLE, (found) => [...found].map(escaped).join(""));
+const PLAIN = /^[\x20-\x7e]*$/; // of most texts; the other expression takes much longer
+export const visible = (text) => (PLAIN.test(text) ? text : text.replace(INVISIBLE, (found) => [...found].map(escaped).join("")));
 
 // A time with its day and its form in UTC as a title.
 export const moment = (ms, words) => (ms === null || ms === undefined ? "" : el("time", { title: `${dateTime(ms)} = ${utc(ms)}` }, words));

@@ -114,6 +114,12 @@ document.getElementById("search").addEventListener("submit", async (event) => {
   else if (location.hash !== searched()) location.hash = searched();
 });
 
+// An address after the `#` would be that of another view.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  document.getElementById("page").focus();
+});
+
 document.addEventListener("keydown", (event) => {
   const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
   if (event.key === "/" && !typing) { event.preventDefault(); query.focus(); query.select(); }
