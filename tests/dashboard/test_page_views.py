@@ -65,7 +65,7 @@ def test_the_range_of_the_timelines_is_chosen_and_in_the_address():
             for chart in ("timeline", "members", "partitions"):
                 begin, end = axis(page, chart)
                 assert end - begin == pytest.approx(length_ms, rel=0.02)
-            assert abs(end - NOW) < 60_000
+            assert NOW <= end <= time.time() * 1000
         page.get_by_role("link", name="2", exact=True).first.click()
         expect(page.get_by_role("heading", name="Generation 2")).to_be_visible()
         assert page.url.endswith("range=1h")
