@@ -13,6 +13,8 @@ import click
 from coordinator.cli.bronze_reader import BRONZE, bronze_records
 from coordinator.cli.ready_file import ReadyFile
 from coordinator.client.wire import ClientError
+from coordinator.dashboard.links import Origin
+from coordinator.http_guard import HttpGuard, is_loopback
 
 DEFAULT_LISTEN = "127.0.0.1:8080"
 STOP_SECONDS = 1
@@ -36,9 +38,19 @@ STOP_SECONDS = 1
     multiple=True,
     help="A host name, beside those of loopback, under which browsers open the page; repeatable.",
 )
+@click.option(
+    "--allow-actions",
+    is_flag=True,
+    help="Let everyone who can reach the page reset offsets, remove members and delete groups.",
+)
 @click.option("--ready-file", type=click.Path(path_type=Path), help="Write this JSON file (url, pid) when ready.")
 def command(
-    bootstrap: str | None, tables: Path | None, listen: str, allowed_hosts: tuple[str, ...], ready_file: Path | None
+    bootstrap: str | None,
+    tables: Path | None,
+    listen: str,
+    allowed_hosts: tuple[str, ...],
+    allow_actions: bool,
+    ready_file: Path | None,
 ) -> None:
     """Show the groups of a server in a browser, live, or those of tables, or of both.
 
@@ -54,13 +66,24 @@ def command(
     host, _, port = listen.rpartition(":")
     if not host or not port.isdecimal() or int(port) > 65_535:
         raise click.ClickException(f"--listen {listen}: expected HOST:PORT")
+    if allow_actions:
+        _check_actions(bootstrap, host, allowed_hosts)
+    origin = Origin(bootstrap, tables)
     try:
         with ReadyFile(ready_file) as ready, _bind(host.strip("[]"), int(port)) as listener:
-            asyncio.run(_serve(bootstrap, tables, listener, allowed_hosts, ready))
+            asyncio.run(_serve(origin, listener, allowed_hosts, ready, allow_actions=allow_actions))
     except ClientError as problem:
         raise click.ClickException(str(problem)) from problem
     except OSError as problem:
         raise click.ClickException(f"cannot listen on {listen}: {_words(problem)}") from problem
+
+
+def _check_actions(bootstrap: str | None, host: str, allowed_hosts: tuple[str, ...]) -> None:
+    if bootstrap is None:
+        raise click.ClickException("--allow-actions needs a server: --bootstrap HOST:PORT")
+    if not is_loopback(host) and not allowed_hosts:
+        # Any Host would be allowed, so a site whose name resolves to this address could act through a browser.
+        raise click.ClickException(f"--allow-actions on {host} needs --allow-host NAME: the host name of the page")
 
 
 def _words(problem: OSError) -> str:
@@ -76,11 +99,12 @@ def _bind(host: str, port: int) -> socket.socket:
 
 
 async def _serve(
-    bootstrap: str | None,
-    tables: Path | None,
+    origin: Origin,
     listener: socket.socket,
     allowed_hosts: tuple[str, ...],
     ready_file: ReadyFile,
+    *,
+    allow_actions: bool,
 ) -> None:
     import uvicorn
 
@@ -88,8 +112,8 @@ async def _serve(
     from coordinator.dashboard.board import Board
     from coordinator.dashboard.feed import EventQueue, Feed
     from coordinator.dashboard.lag_feed import LagFeed
-    from coordinator.http_guard import HttpGuard
 
+    bootstrap, tables = origin.bootstrap, origin.tables
     board = Board()
     loop = asyncio.get_running_loop()
     feed = Feed(EventQueue(board, loop), bronze_records(tables, None) if tables is not None else (), bootstrap)
@@ -99,7 +123,7 @@ async def _serve(
         lag_feed.start()
     host, port = listener.getsockname()[:2]
     url = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
-    app = HttpGuard(make_app(board), host, allowed_hosts, "--allow-host")
+    app = HttpGuard(make_app(board, origin, allow_actions=allow_actions), host, allowed_hosts, "--allow-host")
     config = uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=STOP_SECONDS, ws="none")
     server = uvicorn.Server(config)
     # A signal ends the command with exit status 0; uvicorn would raise it again after the stop.

@@ -21,6 +21,7 @@ from coordinator.cli.terminal import (
     table,
     width,
 )
+from coordinator.dashboard.links import page_url
 from coordinator.explain.findings import Finding, findings
 from coordinator.explain.generation import Generation
 from coordinator.explain.history import GroupHistory
@@ -50,6 +51,13 @@ class Span(click.ParamType):  # type: ignore[type-arg]  # generic in newer versi
 @click.option("--generation", "generation_id", type=int, metavar="N", help="Explain this generation, not the last one.")
 @click.option("--last", "last_ms", type=Span(), metavar="TIME", help="Sum up this time: 90s, 15m, 1h, 2d.")
 @source_options
+@click.option(
+    "--dashboard",
+    metavar="URL",
+    envvar="COORDINATOR_DASHBOARD",
+    show_envvar=True,
+    help="The address of a `coordinator dashboard` of the same server: print the group's link there.",
+)
 @UTC_OPTION
 @JSON_OPTION
 def command(
@@ -58,6 +66,7 @@ def command(
     last_ms: int | None,
     bootstrap: str,
     tables: Path | None,
+    dashboard: str | None,
     utc: bool,
     as_json: bool,
 ) -> None:
@@ -72,11 +81,24 @@ def command(
         recent = _recent(history, now_ms, last_ms)
         story = None if generation is None or last_ms is not None else tell(history, generation, at)
         found = findings(history, now_ms, at)
+        page = _page(dashboard, group_id, None if story is None else story.generation_id)
         if as_json:
-            print_json(_document(history, recent, story, found))
+            print_json(_document(history, recent, story, found) | ({} if page is None else {"page": page}))
             return
         for line in _screen(history, generation, story, recent if last_ms is not None else None, found, at):
             click.echo(line)
+        if page is not None:
+            click.echo(f"\nlive page: {page}")
+
+
+def _page(base: str | None, group_id: str, generation_id: int | None) -> str | None:
+    """The link to the group on the live page, if its address is known."""
+    if not base:
+        return None
+    try:
+        return page_url(base, group_id, generation_id)
+    except ValueError as problem:
+        raise click.ClickException(f"--dashboard: {problem}") from problem
 
 
 def _chosen(history: GroupHistory, generation_id: int | None) -> Generation | None:

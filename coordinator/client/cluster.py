@@ -76,10 +76,19 @@ class Cluster:
         self, partitions: Iterable[Partition], leaders: Mapping[Partition, int]
     ) -> dict[Partition, int]:
         """The log end offsets, as read_uncommitted sees them, of the partitions that have one."""
+        return self.offsets_at(partitions, leaders, LATEST)
+
+    def offsets_at(
+        self, partitions: Iterable[Partition], leaders: Mapping[Partition, int], timestamp: int
+    ) -> dict[Partition, int]:
+        """The offsets of ListOffsets for a timestamp: EARLIEST, LATEST, or ms; -1 where no record is as new as that.
+
+        Partitions that cannot be asked are left out.
+        """
         found: dict[Partition, int] = {}
         for leader, own in _by_leader(partitions, leaders).items():
             for start in range(0, len(own), PARTITIONS_AT_ONCE):
-                found.update(_list_offsets(self._broker(leader), own[start : start + PARTITIONS_AT_ONCE], LATEST))
+                found.update(_list_offsets(self._broker(leader), own[start : start + PARTITIONS_AT_ONCE], timestamp))
         return found
 
     def timestamps_at(

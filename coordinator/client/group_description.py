@@ -155,11 +155,33 @@ def describe_group(bootstrap: str, group_id: str) -> DescribedGroup:
             raise ClientError(f"there is no group {group_id} with the classic protocol on {bootstrap}")
         raise_for_error(group.error_code, f"cannot describe group {group_id}")
         described = _described_group(group)
-        ((_, offsets),) = _fetched_offsets(coordinator, [group_id])
-        raise_for_error(offsets.error_code, f"cannot fetch the committed offsets of group {group_id}")
-        leaders = _add_lags(cluster, [described], {group_id: _offsets(offsets)})
+        leaders = _add_lags(cluster, [described], {group_id: committed_offsets(coordinator, group_id)})
         find_ages(cluster, islice((each for each in described.partitions if each.lag), AGES_MAX), leaders)
     return described
+
+
+def committed_offsets(coordinator: WireConnection, group_id: str) -> dict[Partition, int]:
+    """All committed offsets of a group, asked of its coordinator.
+
+    Raises:
+        ClientError: the server does not answer, or with an error.
+    """
+    ((_, fetched),) = _fetched_offsets(coordinator, [group_id])
+    raise_for_error(fetched.error_code, f"cannot fetch the committed offsets of group {group_id}")
+    return _offsets(fetched)
+
+
+def described_members(coordinator: WireConnection, group_id: str) -> list[DescribedMember]:
+    """The members of a group of the classic protocol; none for other groups and for one that does not exist.
+
+    Raises:
+        ClientError: the server does not answer, or with an error.
+    """
+    (group,) = coordinator.send_latest(DescribeGroupsRequest(groups=[group_id])).groups
+    if group.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+        return []
+    raise_for_error(group.error_code, f"cannot describe group {group_id}")
+    return _described_group(group).members
 
 
 def find_ages(cluster: Cluster, partitions: Iterable[PartitionLag], leaders: dict[Partition, int]) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from starlette.applications import Starlette
@@ -15,9 +15,20 @@ from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from coordinator.dashboard import lag_views, views
+from coordinator.dashboard import lag_views, topic_views, views
+from coordinator.dashboard.actions import Actions
 from coordinator.dashboard.board import Board
 from coordinator.dashboard.lags import SampledGroup
+from coordinator.dashboard.links import NO_ORIGIN, Origin, command_for
+from coordinator.dashboard.responses import (
+    SECURITY_HEADERS,
+    BadQuery,
+    NotFound,
+    bad_query,
+    encode,
+    json_response,
+    not_found,
+)
 from coordinator.explain.generation import Generation
 from coordinator.explain.history import GroupHistory
 
@@ -28,28 +39,14 @@ KEEP_ALIVE_SECONDS: Final = 15
 CHANGED_NAMED_MAX: Final = 200
 """Groups that one message names; beyond that it says that all may have changed."""
 
-SECURITY_HEADERS: Final = {
-    "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-}
-"""Names in the page are chosen by clients: nothing but the page's own files may run, whatever they contain."""
-
-encode = msgspec.json.Encoder().encode
+SHOWN: Final = "shown"
+HIDDEN: Final = "hidden"
 
 
-class NotFound(Exception):
-    """What the address names does not exist. The message is one line."""
+class NameConvertor(Convertor[str]):
+    """A name in a path: any characters, line breaks too, which Starlette's `path` leaves out; it may be empty."""
 
-
-class BadQuery(Exception):
-    """A query parameter has a value that is not allowed. The message is one line."""
-
-
-class GroupConvertor(Convertor[str]):
-    """A group id in a path: any characters, line breaks too, which Starlette's `path` leaves out."""
-
-    regex = r"[\s\S]+"
+    regex = r"[\s\S]*"
 
     def convert(self, value: str) -> str:
         return value
@@ -58,66 +55,90 @@ class GroupConvertor(Convertor[str]):
         return value
 
 
-register_url_convertor("group", GroupConvertor())
+register_url_convertor("name", NameConvertor())
 
 
-def make_app(board: Board) -> Starlette:
-    routes = Routes(board)
+def make_app(board: Board, origin: Origin = NO_ORIGIN, *, allow_actions: bool = False) -> Starlette:
+    """The page of a board. With `allow_actions`, groups of the server of `origin` can be changed on it."""
+    actions = Actions(origin.bootstrap if allow_actions else None)
+    routes = Routes(board, origin, actions)
     return Starlette(
         routes=[
             Route("/", routes.page),
             Route("/api/overview", routes.overview),
             Route("/api/groups", routes.groups),
             # Group ids may contain any character, slashes too, so they come after what belongs to them.
-            Route("/api/generation/{generation_id:int}/{group_id:group}", routes.generation),
-            Route("/api/ownership/{group_id:group}", routes.ownership),
-            Route("/api/diff/{one:int}/{other:int}/{group_id:group}", routes.difference),
-            Route("/api/lag/{group_id:group}", routes.lag),
-            Route("/api/lag-history/{partition:int}/{group_id:group}", routes.lag_history),
-            Route("/api/member/{group_id:group}", routes.member),
-            Route("/api/groups/{group_id:group}", routes.group),
+            Route("/api/generation/{generation_id:int}/{group_id:name}", routes.generation),
+            Route("/api/ownership/{group_id:name}", routes.ownership),
+            Route("/api/diff/{one:int}/{other:int}/{group_id:name}", routes.difference),
+            Route("/api/lag/{group_id:name}", routes.lag),
+            Route("/api/lag-history/{partition:int}/{group_id:name}", routes.lag_history),
+            Route("/api/member/{group_id:name}", routes.member),
+            Route("/api/groups/{group_id:name}", routes.group),
+            *actions.routes(),
+            Route("/api/topics", routes.topics),
+            Route("/api/topics/{topic:name}", routes.topic),
             Route("/api/events", routes.events),
             Mount("/static", StaticFiles(directory=STATIC)),
         ],
         middleware=[Middleware(GZipMiddleware, minimum_size=1_000)],
-        exception_handlers={NotFound: _not_found, BadQuery: _bad_query},
+        exception_handlers={NotFound: not_found, BadQuery: bad_query},
     )
 
 
 class Routes:
     """Answers from the board; runs in the loop that applies the events to it."""
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: Board, origin: Origin, actions: Actions) -> None:
         self._board = board
+        self._origin = origin
+        self._actions = actions
 
     async def page(self, request: Request) -> Response:
         return FileResponse(STATIC / "index.html", headers=SECURITY_HEADERS)
 
     async def overview(self, request: Request) -> Response:
-        return _json(views.overview(self._board))
+        return json_response(views.overview(self._board))
 
     async def groups(self, request: Request) -> Response:
         query = request.query_params
         sort = query.get("sort", "lag")
         if sort not in views.SORTS:
             raise BadQuery(f"sort={sort}: expected one of {', '.join(views.SORTS)}")
+        dead = query.get("dead", SHOWN)
+        if dead not in (SHOWN, HIDDEN):
+            raise BadQuery(f"dead={dead}: expected {SHOWN} or {HIDDEN}")
+        chosen = views.Choice(query.get("search", ""), query.get("state", ""), hides_dead=dead == HIDDEN)
         offset, limit = _number(request, "offset", 0), _number(request, "limit", 100)
-        return _json(views.groups(self._board, query.get("search", ""), query.get("state", ""), sort, offset, limit))
+        return json_response(views.groups(self._board, chosen, sort, offset, limit))
+
+    async def topics(self, request: Request) -> Response:
+        return json_response(topic_views.topics(self._board))
+
+    async def topic(self, request: Request) -> Response:
+        topic: str = request.path_params["topic"]
+        found = topic_views.topic(self._board, topic)
+        if found is None:
+            raise NotFound(f"no group consumes a topic {topic}")
+        return json_response(found)
 
     async def group(self, request: Request) -> Response:
-        return _json(views.group(self._board, self._history(request)))
+        history = self._history(request)
+        allowed = {"actions_allowed": self._actions.are_allowed}
+        return json_response(views.group(self._board, history) | self._command(history, None) | allowed)
 
     async def generation(self, request: Request) -> Response:
-        history = self._history(request)
-        return _json(views.generation(history, _generation(history, request.path_params["generation_id"])))
+        history, generation_id = self._history(request), request.path_params["generation_id"]
+        told = views.generation(history, _generation(history, generation_id))
+        return json_response(told | self._command(history, generation_id))
 
     async def ownership(self, request: Request) -> Response:
-        return _json(views.ownership(self._history(request)))
+        return json_response(views.ownership(self._history(request)))
 
     async def difference(self, request: Request) -> Response:
         history = self._history(request)
         one, other = (_generation(history, request.path_params[name]) for name in ("one", "other"))
-        return _json(views.difference(history, one, other))
+        return json_response(views.difference(history, one, other))
 
     async def member(self, request: Request) -> Response:
         history, member_id = self._history(request), request.query_params.get("member_id", "")
@@ -128,18 +149,23 @@ class Routes:
             found = {"member_id": member_id, "now": None, "generations": [], "removed": []}
         if found is None:
             raise NotFound(f"group {history.group_id} has never had a member {member_id}")
-        return _json({**found, "lag": lag})
+        return json_response({**found, "lag": lag})
 
     async def lag(self, request: Request) -> Response:
-        return _json(lag_views.of_group(self._board.lags, self._sampled(request)))
+        return json_response(lag_views.of_group(self._board.lags, self._sampled(request)))
 
     async def lag_history(self, request: Request) -> Response:
         sampled, topic = self._sampled(request), request.query_params.get("topic", "")
-        return _json(lag_views.of_partition(self._board.lags, sampled, topic, request.path_params["partition"]))
+        return json_response(lag_views.of_partition(self._board.lags, sampled, topic, request.path_params["partition"]))
 
     async def events(self, request: Request) -> Response:
         stream = changes(self._board, request.is_disconnected)
         return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+    def _command(self, history: GroupHistory, generation_id: int | None) -> dict[str, str]:
+        """The command that says the same in a terminal."""
+        has_events = history.last_seq >= 0
+        return {"command": command_for(self._origin, history.group_id, generation_id, has_events=has_events)}
 
     def _history(self, request: Request) -> GroupHistory:
         group_id = request.path_params["group_id"]
@@ -207,16 +233,3 @@ def _number(request: Request, name: str, default: int) -> int:
     if not text.isdecimal() or len(text) > 9:
         raise BadQuery(f"{name}={text}: expected a number from 0 to 999999999")
     return int(text)
-
-
-def _json(body: Any, status: int = 200) -> Response:
-    headers = {"Cache-Control": "no-store", **SECURITY_HEADERS}
-    return Response(encode(body), status, headers, media_type="application/json")
-
-
-def _not_found(request: Request, problem: Exception) -> Response:
-    return _json({"error": str(problem)}, 404)
-
-
-def _bad_query(request: Request, problem: Exception) -> Response:
-    return _json({"error": str(problem)}, 400)

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from coordinator.client.group_description import DescribedMember, PartitionLag
 from coordinator.dashboard.lags import Lags, Point, SampledGroup
+from coordinator.dashboard.names import MemberNames
 
 Json = dict[str, Any]
 
@@ -34,7 +35,8 @@ def of_group(lags: Lags, sampled: SampledGroup) -> Json:
     owned: dict[str, list[PartitionLag]] = {}
     for each in group.partitions:
         owned.setdefault(each.member_id or "", []).append(each)
-    members = [_member(lags, sampled, each, owned.get(each.member_id, [])) for each in group.members]
+    names = MemberNames(group.members)
+    members = [_member(lags, sampled, names, each, owned.get(each.member_id, [])) for each in group.members]
     members.sort(key=_by_lag)
     return {
         "time_ms": lags.latest.time_ms,
@@ -54,11 +56,12 @@ def of_member(lags: Lags, sampled: SampledGroup, member_id: str) -> Json | None:
     found = next((each for each in sampled.group.members if each.member_id == member_id), None)
     if found is None:
         return None
+    names = MemberNames(sampled.group.members)
     own = [each for each in sampled.group.partitions if each.member_id == member_id]
     return {
         "time_ms": lags.latest.time_ms,
         "problem": lags.problem,
-        **_member(lags, sampled, found, own),
+        **_member(lags, sampled, names, found, own),
         "history": lags.of_partitions(sampled.group.group_id, own[:MEMBER_PARTITIONS_MAX]),
         **_partitions(lags, sampled, own),
     }
@@ -71,7 +74,7 @@ def of_partition(lags: Lags, sampled: SampledGroup, topic: str, partition: int) 
 
 
 def _partitions(lags: Lags, sampled: SampledGroup, partitions: list[PartitionLag]) -> Json:
-    names = {each.member_id: _name(each) for each in sampled.group.members}
+    names = MemberNames(sampled.group.members)
     hosts = {each.member_id: each.client_host for each in sampled.group.members}
     group_id, now_ms = sampled.group.group_id, lags.latest.time_ms
     shown = [
@@ -84,7 +87,7 @@ def _partitions(lags: Lags, sampled: SampledGroup, partitions: list[PartitionLag
             "lag_ms": each.lag_ms(now_ms),
             "moved_ms": lags.moved_ms(group_id, each),
             "member_id": each.member_id,
-            "member": names.get(each.member_id or ""),
+            "member": None if each.member_id is None else names.by_id(each.member_id),
             "host": hosts.get(each.member_id or ""),
         }
         for each in partitions[:PARTITIONS_SHOWN]
@@ -92,13 +95,15 @@ def _partitions(lags: Lags, sampled: SampledGroup, partitions: list[PartitionLag
     return {"partitions": shown, "partitions_total": len(partitions)}
 
 
-def _member(lags: Lags, sampled: SampledGroup, member: DescribedMember, own: list[PartitionLag]) -> Json:
+def _member(
+    lags: Lags, sampled: SampledGroup, names: MemberNames, member: DescribedMember, own: list[PartitionLag]
+) -> Json:
     now_ms = lags.latest.time_ms
     known = [each.lag for each in own if each.lag is not None]
     moves = (lags.moved_ms(sampled.group.group_id, each) for each in own)
     return {
         "member_id": member.member_id,
-        "name": _name(member),
+        "name": names.of(member),
         "client_id": member.client_id,
         "client_host": member.client_host,
         "group_instance_id": member.group_instance_id,
@@ -116,8 +121,3 @@ def _largest(values: Iterable[int | None]) -> int | None:
 
 def _by_lag(member: Json) -> tuple[int, str]:
     return 1 if member["lag"] is None else -member["lag"], member["name"]
-
-
-def _name(member: DescribedMember) -> str:
-    """What people call a member: its instance id, else its client id, else its member id."""
-    return member.group_instance_id or member.client_id or member.member_id

@@ -1,14 +1,16 @@
 """Groups as JSON: what the routes under `/api/` answer. Times are wall-clock ms since the epoch."""
 
-from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
 from coordinator.audit.schema import MemberRef, TopicPartitions
+from coordinator.client.groups import DEAD
 from coordinator.dashboard import lag_views
 from coordinator.dashboard.board import HOUR_MS, MS_PER_MINUTE, Board, GroupRow
+from coordinator.dashboard.names import MemberNames
 from coordinator.explain.findings import Finding
 from coordinator.explain.generation import Generation, MemberPart, Outcome
 from coordinator.explain.history import GroupHistory
@@ -27,9 +29,9 @@ GENERATIONS_SHOWN: Final = 500
 """Generations in the answer about one group, the newest."""
 PARTITIONS_SHOWN: Final = 500
 """Partitions whose owners are shown, the first by topic and index."""
+TOPICS_SHOWN: Final = 1_000
+"""Topics in the answer about one group."""
 MOVES_SHOWN: Final = 2_000
-ID_CHARACTERS: Final = 8
-"""Of the end of a member id, to tell members of one name apart."""
 
 SORTS: Final = {
     "lag": lambda row: (1 if row.lag is None else -row.lag, row.group_id),
@@ -83,10 +85,24 @@ def rebalances_per_hour(board: Board) -> list[list[int]]:
     return [[hour * HOUR_MS, count] for hour, count in counts.items()]
 
 
-def groups(board: Board, search: str, state: str, sort: str, offset: int, limit: int) -> Json:
-    """Groups whose id contains `search`, in that state if one is given."""
-    needle = search.casefold()
-    found = [row for row in board.rows() if needle in row.group_id.casefold() and (not state or row.state == state)]
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which groups are listed: those whose id contains `search`, in `state` unless it is empty."""
+
+    search: str = ""
+    state: str = ""
+    hides_dead: bool = False
+    """Leaves out groups that were deleted, unless `state` is theirs."""
+
+    def has(self, row: GroupRow) -> bool:
+        if self.state:
+            return row.state == self.state
+        return not (self.hides_dead and row.state == DEAD)
+
+
+def groups(board: Board, choice: Choice, sort: str, offset: int, limit: int) -> Json:
+    needle = choice.search.casefold()
+    found = [row for row in board.rows() if needle in row.group_id.casefold() and choice.has(row)]
     found.sort(key=SORTS[sort])
     shown = found[offset : offset + min(limit, GROUPS_MAX)]
     return {"total": len(found), "groups": [row_json(row) for row in shown]}
@@ -94,6 +110,7 @@ def groups(board: Board, search: str, state: str, sort: str, offset: int, limit:
 
 def group(board: Board, history: GroupHistory) -> Json:
     generations = list(history.generations)[-GENERATIONS_SHOWN:]
+    names = MemberNames.of_history(history)
     return {
         **row_json(board.row(history.group_id)),
         "first_ms": history.first_ms,
@@ -101,23 +118,32 @@ def group(board: Board, history: GroupHistory) -> Json:
         "begins_in_the_middle": history.begins_in_the_middle,
         "has_events": history.last_seq >= 0,
         "gaps": [[gap.first_seq, gap.last_seq, gap.before_ms] for gap in history.gaps],
-        "members_now": [_member_now(history, member_id) for member_id in sorted(history.members)],
-        "generations": [summary(each) for each in generations],
+        "topics": topics_of(board, history),
+        "members_now": [_member_now(history, member_id, names) for member_id in sorted(history.members)],
+        "generations": [summary(each, names) for each in generations],
         "findings_list": [finding_json(each) for each in board.findings_of(history.group_id)],
-        "lanes": member_lanes(generations),
+        "lanes": member_lanes(generations, names),
         "resets": [msgspec.to_builtins(each) for each in history.resets],
         "rejected": [msgspec.to_builtins(each) for each in history.rejected],
     }
 
 
-def summary(generation: Generation) -> Json:
+def topics_of(board: Board, history: GroupHistory) -> list[str]:
+    """The topics of which a group has offsets or partitions, or to which it subscribes, by name."""
+    sampled = board.lags.group(history.group_id)
+    found = {each.topic for each in sampled.group.partitions} if sampled is not None else set()
+    found.update(topic for member in history.members.values() for topic in member.subscribed_topics)
+    return sorted(found)[:TOPICS_SHOWN]
+
+
+def summary(generation: Generation, names: MemberNames) -> Json:
     """A generation in the timeline of its group."""
     return {
         "generation_id": generation.generation_id,
         "created_seq": generation.created_seq,
         "first_seq": generation.first_seq,
         "cause": "" if generation.cause is None else str(generation.cause),
-        "member": None if generation.member is None else member_name(generation.member),
+        "member": None if generation.member is None else names.of(generation.member),
         "reason": generation.reason,
         "outcome": generation.outcome.value,
         "is_void": generation.is_void,
@@ -139,15 +165,15 @@ def summary(generation: Generation) -> Json:
 
 def generation(history: GroupHistory, one: Generation) -> Json:
     """A generation with its story, the part of each member, and what moved."""
-    before = history.before(one)
+    before, names = history.before(one), MemberNames.of_history(history)
     return {
-        **summary(one),
+        **summary(one, names),
         "story": story_json(history, one),
         "leader": one.leader,
-        "member_parts": [_part(part) for _, part in sorted(one.members.items())],
+        "member_parts": [_part(part, names) for _, part in sorted(one.members.items())],
         "removed": [
             {
-                "member": member_json(each.member),
+                "member": member_json(each.member, names),
                 "cause": str(each.cause),
                 "reason": each.reason,
                 "silent_ms": each.silent_ms,
@@ -155,9 +181,9 @@ def generation(history: GroupHistory, one: Generation) -> Json:
             }
             for each in one.changes.removed
         ],
-        "joined": [{"member": member_json(each.member), "at_ms": each.at_ms} for each in one.changes.joined],
+        "joined": [{"member": member_json(each.member, names), "at_ms": each.at_ms} for each in one.changes.joined],
         "topic_changes": one.topic_changes,
-        "moves": moves(before, one),
+        "moves": moves(before, one, names),
         "before": None if before is None else before.generation_id,
         "commits_rejected": one.commits_rejected,
         "lag_before": one.lag_before,
@@ -178,15 +204,14 @@ def storm_json(storm: Storm) -> Json:
     return {**msgspec.to_builtins(storm), "headline": storm.headline()}
 
 
-def moves(before: Generation | None, after: Generation) -> Json:
+def moves(before: Generation | None, after: Generation, names: MemberNames) -> Json:
     """Partitions whose owner differs between two generations: [topic, partition, from, to], None for nobody."""
     owned_before = {} if before is None else _flat_owners(before)
     owned_after = _flat_owners(after) if after.outcome is Outcome.STABLE else {}
     if after.outcome is not Outcome.STABLE:
         return {"total": 0, "moves": []}
-    names = _names(before) | _names(after)
     changed = [
-        [topic, partition, names.get(old, old), names.get(new, new)]
+        [topic, partition, names.by_id(old), names.by_id(new)]
         for topic, partition in sorted(owned_before.keys() | owned_after.keys())
         if (old := owned_before.get((topic, partition), "")) != (new := owned_after.get((topic, partition), ""))
     ]
@@ -195,16 +220,17 @@ def moves(before: Generation | None, after: Generation) -> Json:
 
 def difference(history: GroupHistory, one: Generation, other: Generation) -> Json:
     """Two generations side by side."""
+    names = MemberNames.of_history(history)
     return {
-        "a": summary(one),
-        "b": summary(other),
-        "members_gone": sorted(set(_names(one).values()) - set(_names(other).values())),
-        "members_new": sorted(set(_names(other).values()) - set(_names(one).values())),
-        "moves": moves(one, other),
+        "a": summary(one, names),
+        "b": summary(other, names),
+        "members_gone": sorted(map(names.by_id, one.members.keys() - other.members.keys())),
+        "members_new": sorted(map(names.by_id, other.members.keys() - one.members.keys())),
+        "moves": moves(one, other, names),
     }
 
 
-def member_lanes(generations: Iterable[Generation]) -> list[Json]:
+def member_lanes(generations: Iterable[Generation], names: MemberNames) -> list[Json]:
     """By member: the spans of time in which it was in a stable generation, with what it owned.
 
     A span is [from, to, generation, partitions]; `to` is None as long as it lasts.
@@ -215,7 +241,7 @@ def member_lanes(generations: Iterable[Generation]) -> list[Json]:
     for each in stable:
         until_ms = following[id(each)]
         for member_id, part in each.members.items():
-            lane = lanes.setdefault(member_id, {"member": member_json(part.member), "spans": []})
+            lane = lanes.setdefault(member_id, {"member": member_json(part.member, names), "spans": []})
             lane["spans"].append([each.ended_ms, until_ms, each.generation_id, count_partitions(part)])
     return sorted(lanes.values(), key=lambda lane: (lane["member"]["name"], lane["spans"][0][0]))
 
@@ -227,13 +253,13 @@ def ownership(history: GroupHistory) -> Json:
     """
     generations = list(history.generations)[-GENERATIONS_SHOWN:]
     following = _next_starts(generations)
+    names = MemberNames.of_history(history)
     lanes: dict[tuple[str, int], list[list[Any]]] = {}
     for each in generations:
         if each.outcome is not Outcome.STABLE or each.ended_ms is None:
             continue
-        names = _names(each)
         for place, member_id in _flat_owners(each).items():
-            lanes.setdefault(place, []).append([each.ended_ms, following[id(each)], names.get(member_id, member_id)])
+            lanes.setdefault(place, []).append([each.ended_ms, following[id(each)], names.by_id(member_id)])
     if any("cooperative" in each.protocol_name for each in generations):
         for spans in lanes.values():
             _join_kept(spans)
@@ -247,8 +273,9 @@ def ownership(history: GroupHistory) -> Json:
 
 def member(history: GroupHistory, member_id: str) -> Json | None:
     """What is known of one member, by the generations that it was in; None for an unknown one."""
+    names = MemberNames.of_history(history)
     parts = [
-        {**summary(each), "part": _part(each.members[member_id])}
+        {**summary(each, names), "part": _part(each.members[member_id], names)}
         for each in history.generations
         if member_id in each.members
     ]
@@ -260,7 +287,7 @@ def member(history: GroupHistory, member_id: str) -> Json | None:
     ]
     if not parts and member_id not in history.members:
         return None
-    now = _member_now(history, member_id) if member_id in history.members else None
+    now = _member_now(history, member_id, names) if member_id in history.members else None
     return {"member_id": member_id, "now": now, "generations": parts, "removed": removed}
 
 
@@ -268,13 +295,8 @@ def row_json(row: GroupRow) -> Json:
     return msgspec.to_builtins(row)  # type: ignore[no-any-return]
 
 
-def member_name(member: MemberRef) -> str:
-    """What people call a member: its instance id, else its client id, else its member id."""
-    return member.group_instance_id or member.client_id or member.member_id
-
-
-def member_json(member: MemberRef) -> Json:
-    return {"name": member_name(member), **msgspec.to_builtins(member)}
+def member_json(member: MemberRef, names: MemberNames) -> Json:
+    return {"name": names.of(member), **msgspec.to_builtins(member)}
 
 
 def count_partitions(part: MemberPart) -> int:
@@ -285,9 +307,9 @@ def _count(partitions: TopicPartitions) -> int:
     return sum(map(len, partitions.values()))
 
 
-def _part(part: MemberPart) -> Json:
+def _part(part: MemberPart, names: MemberNames) -> Json:
     return {
-        "member": member_json(part.member),
+        "member": member_json(part.member, names),
         "join_ms": part.join_ms,
         "sync_ms": part.sync_ms,
         "partitions": count_partitions(part),
@@ -298,10 +320,10 @@ def _part(part: MemberPart) -> Json:
     }
 
 
-def _member_now(history: GroupHistory, member_id: str) -> Json:
+def _member_now(history: GroupHistory, member_id: str, names: MemberNames) -> Json:
     known = history.members[member_id]
     return {
-        "member": member_json(known.member),
+        "member": member_json(known.member, names),
         "session_timeout_ms": known.session_timeout_ms,
         "rebalance_timeout_ms": known.rebalance_timeout_ms,
         "joined_ms": known.joined_ms,
@@ -316,18 +338,6 @@ def _flat_owners(one: Generation) -> dict[tuple[str, int], str]:
         (topic, partition): member_id
         for topic, of_topic in one.owners().items()
         for partition, member_id in of_topic.items()
-    }
-
-
-def _names(one: Generation | None) -> dict[str, str]:
-    """Member id → what people call it; the member id too where two share a name."""
-    if one is None:
-        return {}
-    names = {member_id: member_name(part.member) for member_id, part in one.members.items()}
-    count = Counter(names.values())
-    return {
-        member_id: name if count[name] == 1 else f"{name} ({member_id[-ID_CHARACTERS:]})"
-        for member_id, name in names.items()
     }
 
 

@@ -31,6 +31,23 @@ def test_something_to_read_has_to_be_named():
     assert ended.stderr == "Error: name a server (--bootstrap HOST:PORT), tables (--tables DIR), or both\n"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--tables", "."], "--allow-actions needs a server: --bootstrap HOST:PORT"),
+        (
+            ["--bootstrap", "127.0.0.1:1", "--listen", "0.0.0.0:0"],
+            "--allow-actions on 0.0.0.0 needs --allow-host NAME: the host name of the page",
+        ),
+    ],
+)
+def test_actions_need_a_server_and_a_known_host(tmp_path, arguments, problem):
+    (tmp_path / "bronze").mkdir()
+    given = [str(tmp_path) if each == "." else each for each in arguments]
+    ended = run(*given, "--allow-actions")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (1, "", f"Error: {problem}\n")
+
+
 def test_tables_that_do_not_exist_are_one_line(tmp_path):
     ended = run("--tables", str(tmp_path))
     assert (ended.returncode, ended.stdout) == (1, "")

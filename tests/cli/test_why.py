@@ -117,6 +117,22 @@ def test_why_tells_another_generation_with_its_members(bootstrap):
     assert "member host joined after synced after owns gained lost billing-" in text
 
 
+def test_why_links_to_the_live_page_where_its_address_is_known(bootstrap):
+    arguments = ("groups", "why", GROUP, "--bootstrap", bootstrap)
+    assert "live page" not in printed(*arguments)
+    assert printed(*arguments, "--dashboard", "http://page:1", "--generation", "1").endswith(
+        f"live page: http://page:1/#/groups/{GROUP}/generations/1"
+    )
+    assert printed(*arguments, "--dashboard", "http://page:1", "--last", "1h").endswith(
+        f"http://page:1/#/groups/{GROUP}"
+    )
+    document = json.loads(run(*arguments, "--dashboard", "http://page:1", "--last", "1h", "--json").stdout)
+    assert document["page"] == f"http://page:1/#/groups/{GROUP}"
+    assert refused(*arguments, "--dashboard", "page:1") == (
+        "Error: --dashboard: 'page:1' is not an address such as http://127.0.0.1:8080/"
+    )
+
+
 def test_the_summary_of_a_time(bootstrap):
     text = printed("groups", "why", GROUP, "--last", "1h", "--bootstrap", bootstrap)
     assert "1 × member left" in text

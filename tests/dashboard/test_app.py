@@ -24,11 +24,12 @@ def test_the_page_and_its_files_come_from_here_alone():
     answer = client().get("/")
     assert answer.status_code == 200
     assert "default-src 'self'" in answer.headers["content-security-policy"]
+    assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
     for name in ("main.js", "style.css", "vendor/echarts.min.js", "vendor/echarts.LICENSE"):
         assert client().get(f"/static/{name}").status_code == 200, name
 
 
-@pytest.mark.parametrize("group_id", [GROUP_ID, "a/b", "generation/1/x", "two\nlines\n", HOSTILE])
+@pytest.mark.parametrize("group_id", [GROUP_ID, "a/b", "generation/1/x", "two\nlines\n", "", HOSTILE])
 def test_groups_of_any_name_are_found(group_id):
     browser, name = client(renamed(story(), group_id)), quoted(group_id)
     told = browser.get(f"/api/groups/{name}").json()
@@ -45,6 +46,7 @@ def test_groups_of_any_name_are_found(group_id):
     ("path", "words"),
     [
         ("/api/groups/unknown", "there are no events of a group unknown"),
+        ("/api/groups/un%0aknown", "there are no events of a group un\\nknown"),
         (f"/api/generation/99/{GROUP_ID}", "there are no events of a generation 99"),
         (f"/api/member/{GROUP_ID}?member_id=m", "has never had a member m"),
     ],
@@ -55,7 +57,7 @@ def test_what_does_not_exist_is_said_in_one_line(path, words):
     assert words in answer.json()["error"]
 
 
-@pytest.mark.parametrize("query", ["sort=colour", "offset=-1", "limit=x", "limit=99999999999"])
+@pytest.mark.parametrize("query", ["sort=colour", "dead=maybe", "offset=-1", "limit=x", "limit=99999999999"])
 def test_wrong_query_parameters_are_rejected(query):
     answer = client(story()).get(f"/api/groups?{query}")
     assert answer.status_code == 400

@@ -61,7 +61,7 @@ def test_a_group_without_events_has_lag_by_partition_and_member(group_id):
     assert page.get(f"/api/lag-history/2/{path}?topic=t").json() == [[NOW, 7, 60]]
     assert page.get(f"/api/lag-history/2/{path}?topic=other").json() == []
     group = page.get(f"/api/groups/{path}").json()
-    assert (group["has_events"], group["lag"], group["generations"]) == (False, 12, [])
+    assert (group["has_events"], group["lag"], group["generations"], group["topics"]) == (False, 12, [], ["t"])
     member = page.get(f"/api/member/{path}", params={"member_id": "m-1"}).json()
     assert (member["now"], member["lag"]["lag"], member["lag"]["topics"]) == (None, 5, ["t"])
     assert member["lag"]["history"] == [[NOW, 5, 60]]

@@ -1,18 +1,12 @@
 """The page in a browser, beside a real server and stock consumers."""
 
-import json
-import shutil
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import expect
 
 from _wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -20,52 +14,15 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from _wire.records import build_batch
+from tests.dashboard.pages import LIVE_MS, browser, dashboard, needs_chromium
 from tests.e2e.members import Member
 from tests.servers import RunningServer
 from tests.waiting import wait_for
 from tests.wire_client import WireClient
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
 GROUP = "<b>billing</b>/ü"
-LIVE_MS = 5_000
-"""Within this time a change is on the page; it is a second on a machine with nothing else to do."""
 
-pytestmark = [
-    pytest.mark.realtime,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium"),
-]
-
-
-@contextmanager
-def dashboard(bootstrap: str, folder: Path) -> Iterator[str]:
-    """The address of the page of a server."""
-    ready = folder / "dashboard.json"
-    command = [sys.executable, "-m", "coordinator.cli", "dashboard", "--bootstrap", bootstrap]
-    command += ["--listen", "127.0.0.1:0", "--ready-file", str(ready)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    try:
-        wait_for(lambda: ready.exists() or process.poll() is not None, 20, "the page to be served")
-        yield json.loads(ready.read_text())["url"]
-    finally:
-        process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=20)
-    assert b"Traceback" not in output, output.decode()
-    assert process.returncode == 0
-
-
-@contextmanager
-def browser(url: str) -> Iterator[Page]:
-    """A page on which no script may fail."""
-    problems: list[str] = []
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
-        page = chromium.new_page(viewport={"width": 1400, "height": 1000})
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.goto(url)
-        yield page
-        chromium.close()
-    assert problems == []
+pytestmark = [pytest.mark.realtime, needs_chromium]
 
 
 @pytest.fixture
@@ -186,7 +143,7 @@ def test_groups_are_filtered_and_unknown_addresses_explained(server, tmp_path):
         page.keyboard.type("nothing like it")
         expect(page.get_by_text("No group matches.")).to_be_visible(timeout=LIVE_MS)
         page.locator("#query").fill("BILL")
-        expect(page.get_by_text("1 groups found")).to_be_visible(timeout=LIVE_MS)
+        expect(page.get_by_text("1 group found")).to_be_visible(timeout=LIVE_MS)
         page.locator("#theme").click()
         theme = page.evaluate("document.documentElement.dataset.theme")
         page.goto(f"{url}#/groups/unknown")

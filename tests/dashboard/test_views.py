@@ -4,6 +4,8 @@ from coordinator.audit.schema import AuditEvent, GenerationStable, RebalanceStar
 from coordinator.core.causes import Cause
 from coordinator.dashboard import views
 from coordinator.dashboard.board import HOUR_MS, STORM_HOURS
+from coordinator.dashboard.names import MemberNames
+from coordinator.dashboard.views import Choice
 from coordinator.explain.storms import CLUSTER_STORM_REBALANCES, GROUP_STORM_REBALANCES
 from tests.dashboard.groups import GROUP_ID, board_of, emptied, renamed, story
 from tests.pipeline.history import History, member
@@ -33,7 +35,8 @@ def test_an_empty_group_is_told_from_a_rebalance():
 
 def test_members_work_in_spans_and_the_last_one_is_open():
     history = board_of(story()).groups[GROUP_ID]
-    lanes = {lane["member"]["name"]: lane["spans"] for lane in views.member_lanes(history.generations)}
+    names = MemberNames.of_history(history)
+    lanes = {lane["member"]["name"]: lane["spans"] for lane in views.member_lanes(history.generations, names)}
     assert [span[3] for span in lanes["a"]][-2:] == [2, 4]
     assert lanes["a"][-1][1] is None
     assert lanes["b"][-1][1] is not None
@@ -65,17 +68,28 @@ def test_two_generations_beside_each_other():
 def test_groups_are_found_sorted_and_paged():
     events = story()
     board = board_of(*(renamed(events, name) for name in ("billing", "Billing-2", "search")), emptied())
-    found = views.groups(board, "BILL", "", "group", 0, 10)
+    found = views.groups(board, Choice("BILL"), "group", 0, 10)
     assert [each["group_id"] for each in found["groups"]] == ["Billing-2", "billing"]
-    assert views.groups(board, "", "Empty", "group", 0, 10)["total"] == 0
-    page = views.groups(board, "", "", "group", 1, 2)
+    assert views.groups(board, Choice("", "Empty"), "group", 0, 10)["total"] == 0
+    page = views.groups(board, Choice(), "group", 1, 2)
     assert (page["total"], len(page["groups"])) == (4, 2)
+
+
+def test_dead_groups_are_left_out_unless_asked_for():
+    board = board_of(story(), History("gone").created().removed().events)
+
+    def ids(choice: Choice) -> list[str]:
+        return [each["group_id"] for each in views.groups(board, choice, "group", 0, 10)["groups"]]
+
+    assert ids(Choice()) == ["gone", GROUP_ID]
+    assert ids(Choice(hides_dead=True)) == [GROUP_ID]
+    assert ids(Choice(state="Dead", hides_dead=True)) == ["gone"]
 
 
 @pytest.mark.parametrize("sort", views.SORTS)
 def test_every_sort_sorts_every_group(sort):
     board = board_of(story(), renamed(emptied(), "other"))
-    assert views.groups(board, "", "", sort, 0, 10)["total"] == 2
+    assert views.groups(board, Choice(), sort, 0, 10)["total"] == 2
 
 
 def test_the_overview_adds_up():

@@ -1,13 +1,16 @@
 // Charts by ECharts. Each has a table or text beside it that says the same, for those who cannot see it.
 
-import { causeColour, causeWords, EMPTY_COLOUR, GAP_COLOUR, memberColours } from "./colours.js";
-import { count, dateTime, duration, time, visible } from "./dom.js";
+import { causeColour, causeWords, EMPTY_COLOUR, GAP_COLOUR } from "./colours.js";
+import { count, middle, visible } from "./dom.js";
+import { dateTime, duration, time, usesUtc } from "./times.js";
 
 const open = new Map();
+const zooms = new Map(); // id of a chart → what part of its range is looked at, over redraws of the page
 
 export function dispose() {
   for (const chart of open.values()) chart.dispose();
   open.clear();
+  zooms.clear();
 }
 
 window.addEventListener("resize", () => open.forEach((chart) => chart.resize()));
@@ -20,10 +23,11 @@ function draw(element, option, onClick) {
     if (chart) chart.dispose();
     chart = window.echarts.init(element, null, { renderer: "canvas" });
     open.set(element.id, chart);
-    if (onClick) chart.on("click", (event) => onClick(event.data));
+    if (onClick) chart.on("click", (event) => event.componentType === "series" && onClick(event.data));
+    chart.on("datazoom", () => { const [{ start, end }] = chart.getOption().dataZoom; zooms.set(element.id, { start, end }); });
   }
   const text = { color: css("--text") };
-  chart.setOption({ animation: false, textStyle: text, grid: { left: 60, right: 16, top: 10, bottom: 44 }, ...option }, { notMerge: true });
+  chart.setOption({ animation: false, useUTC: usesUtc(), textStyle: text, grid: { left: 60, right: 16, top: 10, bottom: 44 }, ...option }, { notMerge: true });
   return chart;
 }
 
@@ -34,18 +38,21 @@ const timeAxis = (min, max) => ({
   splitLine: { show: true, lineStyle: { color: css("--line"), opacity: 0.5 } },
 });
 
-const tooltip = (formatter) => ({
-  backgroundColor: css("--panel"), borderColor: css("--line"), textStyle: { color: css("--text") }, confine: true,
-  // A node, not a string: ECharts would take a string for HTML.
-  formatter: (event) => { const node = document.createElement("div"); node.innerText = formatter(event.data); return node; },
+// A node, not a string: ECharts would take a string for HTML. `lines` gives the lines of a datum.
+const tooltip = (lines) => ({
+  backgroundColor: css("--panel"), borderColor: css("--line"), textStyle: { color: css("--text") }, confine: true, extraCssText: "max-width: min(90vw, 520px); white-space: pre-wrap; overflow-wrap: anywhere",
+  formatter: (event) => { const node = document.createElement("div"); node.textContent = lines(event.data ?? event).map(visible).join("\n"); return node; },
 });
 
-const zoom = () => [{ type: "inside", filterMode: "weakFilter" }, { type: "slider", height: 16, bottom: 4, filterMode: "weakFilter", labelFormatter: time, textStyle: { color: css("--quiet") } }];
+const zoom = (id) => {
+  const kept = { filterMode: "weakFilter", ...zooms.get(id) };
+  return [{ type: "inside", zoomOnMouseWheel: "ctrl", ...kept }, { type: "slider", height: 16, bottom: 4, labelFormatter: time, textStyle: { color: css("--quiet") }, ...kept }];
+};
 
 export function rebalancesPerHour(element, hours) {
   draw(element, {
     grid: { left: 44, right: 10, top: 10, bottom: 26 },
-    tooltip: tooltip((data) => `${dateTime(data[0])}: ${count(data[1])} rebalances`),
+    tooltip: tooltip((data) => [`${dateTime(data[0])}: ${count(data[1])} rebalances`]),
     xAxis: timeAxis(),
     yAxis: { type: "value", minInterval: 1, axisLabel: { color: css("--quiet") }, splitLine: { lineStyle: { color: css("--line") } } },
     series: [{ type: "bar", data: hours, itemStyle: { color: "#0072B2" }, barMaxWidth: 26 }],
@@ -66,13 +73,10 @@ export function lagChart(element, points, now) {
     grid: { left: 62, right: 56, top: 44, bottom: 26 },
     legend: { top: 0, textStyle: { color: css("--text") } },
     tooltip: {
-      ...tooltip(() => ""), trigger: "axis",
-      formatter: ([event]) => {
-        const node = document.createElement("div");
+      ...tooltip(([event]) => {
         const [at, lag, seconds] = points[event.dataIndex];
-        node.innerText = `${time(at)}: ${lag === null ? "unknown" : count(lag)} records, ${seconds === null ? "age unknown" : duration(seconds * 1000)}`;
-        return node;
-      },
+        return [`${time(at)}: ${lag === null ? "unknown" : count(lag)} records, ${seconds === null ? "age unknown" : duration(seconds * 1000)}`];
+      }), trigger: "axis",
     },
     xAxis: timeAxis(Math.max(now - 3600000, Math.min(points[0]?.[0] ?? now, now - 60000)), now),
     yAxis: [axis("records", "left", short), axis("age", "right", shortAge)],
@@ -88,68 +92,110 @@ function shortAge(seconds) {
 
 const short = new Intl.NumberFormat("en", { notation: "compact" }).format;
 
-// A lane per row; items are {value: [row, from, to], colour, label, dashed, ...}.
-function lanes(element, rows, items, range, words, onClick, height = 20, left = 150) {
-  element.style.height = `${Math.max(90, rows.length * height + 70)}px`;
-  draw(element, {
-    grid: { left, right: 16, top: 8, bottom: 48 },
-    tooltip: tooltip(words),
-    dataZoom: zoom(),
+const LABEL_PIXELS = 7; // of a character of a label, about
+const LABELS_PIXELS = 170; // the most width of labels, the same for all charts, so that their axes are below each other
+
+// A lane per row; items are {value: [row, from, to], colour, dashed, hollow, faint}. `band` is a time to point at: {from, to, words}.
+function lanes(element, rows, items, range, { lines, onClick, height = 20, band = null }) {
+  const left = Math.min(LABELS_PIXELS, Math.round(element.clientWidth * 0.32));
+  const top = band ? 26 : 8;
+  element.style.height = `${Math.max(90, rows.length * height + 62 + top)}px`;
+  const shown = rows.map(visible);
+  const chart = draw(element, {
+    grid: { left, right: 16, top, bottom: 48 },
+    tooltip: tooltip(lines),
+    dataZoom: zoom(element.id),
     xAxis: timeAxis(range[0], range[1]),
-    yAxis: { type: "category", data: rows.map(visible), inverse: true, axisTick: { show: false }, axisLine: { show: false }, axisLabel: { color: css("--text"), width: left - 14, overflow: "truncate" } },
-    series: [{
-      type: "custom", data: items, encode: { x: [1, 2], y: 0 }, clip: true,
-      renderItem: (params, api) => {
-        const [from, y] = api.coord([api.value(1), api.value(0)]);
-        const [to] = api.coord([api.value(2), api.value(0)]);
-        const tall = Math.max(4, api.size([0, 1])[1] * 0.72);
-        const item = items[params.dataIndex];
-        const whole = { x: from, y: y - tall / 2, width: Math.max(3, to - from), height: tall };
-        const shape = window.echarts.graphic.clipRectByRect(whole, { x: params.coordSys.x, y: params.coordSys.y, width: params.coordSys.width, height: params.coordSys.height });
-        return shape && { type: "rect", shape, style: { fill: item.hollow ? "transparent" : item.colour, stroke: item.chosen ? css("--text") : item.colour, lineWidth: item.chosen ? 3 : item.hollow ? 2 : 0, lineDash: item.dashed ? [4, 3] : null, opacity: item.faint ? 0.35 : 1 } };
-      },
-    }],
+    yAxis: {
+      type: "category", data: shown.map((_, index) => index), inverse: true, axisTick: { show: false }, axisLine: { show: false }, triggerEvent: true,
+      axisLabel: { color: css("--text"), interval: 0, formatter: (index) => middle(shown[index], Math.floor((left - 14) / LABEL_PIXELS)) },
+    },
+    series: [bandSeries(band), laneSeries(items)].filter(Boolean),
   }, onClick);
+  // The whole text of a label that is cut.
+  chart.on("mouseover", { componentType: "yAxis" }, (event) => { element.title = shown[event.value]; });
+  chart.on("mouseout", { componentType: "yAxis" }, () => element.removeAttribute("title"));
 }
 
-export function timeline(element, generations, now, chosen, onClick) {
+const laneSeries = (items) => ({
+  type: "custom", data: items, encode: { x: [1, 2], y: 0 }, clip: true, z: 3,
+  renderItem: (params, api) => {
+    const [from, y] = api.coord([api.value(1), api.value(0)]);
+    const [to] = api.coord([api.value(2), api.value(0)]);
+    const tall = Math.max(4, api.size([0, 1])[1] * 0.72);
+    const item = items[params.dataIndex];
+    const whole = { x: from, y: y - tall / 2, width: Math.max(3, to - from), height: tall };
+    const shape = window.echarts.graphic.clipRectByRect(whole, plot(params));
+    return shape && { type: "rect", shape, style: { fill: item.hollow ? "transparent" : item.colour, stroke: item.colour, lineWidth: item.hollow ? 2 : 0, lineDash: item.dashed ? [4, 3] : null, opacity: item.faint ? 0.35 : 1 } };
+  },
+});
+
+const plot = ({ coordSys: { x, y, width, height } }) => ({ x, y, width, height });
+const BAND_PIXELS = 8; // the least width of a band
+
+// A time that stands out behind all lanes, with a pointer and its words above them: nothing like the frame of a lane.
+function bandSeries(band) {
+  if (!band) return null;
+  return {
+    type: "custom", data: [[0, band.from, band.to]], encode: { x: [1, 2], y: 0 }, clip: false, silent: true, z: 1,
+    renderItem: (params, api) => {
+      const { x, y, width, height } = plot(params);
+      const [from] = api.coord([band.from, 0]);
+      const [to] = api.coord([band.to, 0]);
+      const spare = Math.max(0, BAND_PIXELS - (to - from)) / 2;
+      const shape = window.echarts.graphic.clipRectByRect({ x: from - spare, y, width: to - from + 2 * spare, height }, { x, y, width, height });
+      if (!shape) return null;
+      const middleX = shape.x + shape.width / 2;
+      const side = middleX > x + width / 2 ? "right" : "left";
+      return { type: "group", children: [
+        { type: "rect", shape, style: { fill: css("--link"), opacity: 0.22 } },
+        { type: "polygon", shape: { points: [[middleX - 6, y - 9], [middleX + 6, y - 9], [middleX, y - 1]] }, style: { fill: css("--link") } },
+        { type: "text", style: { text: band.words, x: middleX + (side === "left" ? 10 : -10), y: y - 16, align: side, fill: css("--link"), font: "600 12px system-ui, sans-serif" } },
+      ] };
+    },
+  };
+}
+
+export function timeline(element, generations, range, chosen, onClick) {
   const shown = generations.filter((each) => each.started_ms !== null);
+  const end = range[1];
+  let band = null;
   const items = shown.flatMap((each, index) => {
     const next = shown[index + 1];
-    const ended = each.ended_ms ?? now;
-    const base = { generation: each, colour: causeColour(each.cause), chosen: each.generation_id === chosen };
+    const ended = each.ended_ms ?? end;
+    if (each.generation_id === chosen) band = { from: each.started_ms, to: next ? next.started_ms : end, words: `generation ${chosen}` };
+    const base = { generation: each, colour: causeColour(each.cause) };
     const rebalance = { ...base, value: [0, each.started_ms, ended], dashed: each.outcome !== "stable", hollow: each.outcome !== "stable" };
     if (each.outcome !== "stable") return [rebalance];
-    return [rebalance, { ...base, value: [1, ended, next ? next.started_ms : now] }];
+    return [rebalance, { ...base, value: [1, ended, next ? next.started_ms : end] }];
   });
-  const words = ({ generation: each }) => `Generation ${each.generation_id}: ${causeWords(each.cause)}${each.member ? ` (${visible(each.member)})` : ""}\n${time(each.started_ms)}, ${each.outcome.replaceAll("_", " ")}${each.rebalance_ms === null ? "" : ` after ${duration(each.rebalance_ms)}`}${each.partitions === null ? "" : `\n${count(each.partitions_moved)} of ${count(each.partitions)} partitions moved`}`;
-  lanes(element, ["rebalance", "working"], items, range(shown, now), words, ({ generation }) => onClick(generation.generation_id), 30, 90);
+  lanes(element, ["rebalance", "working"], items, range, { lines: ({ generation }) => generationLines(generation), onClick: ({ generation }) => onClick(generation.generation_id), height: 30, band });
 }
 
-export function memberLanes(element, members, generations, now, onClick) {
-  const colours = memberColours(members.map((each) => each.member.name));
+const generationLines = (each) => [
+  `Generation ${each.generation_id}: ${causeWords(each.cause)}${each.member ? ` (${each.member})` : ""}`,
+  `${dateTime(each.started_ms)}, ${each.outcome.replaceAll("_", " ")}${each.rebalance_ms === null ? "" : ` after ${duration(each.rebalance_ms)}`}`,
+  ...(each.partitions === null ? [] : [`${count(each.partitions_moved)} of ${count(each.partitions)} partitions moved`]),
+];
+
+// `colours` are those of the members by name.
+export function memberLanes(element, members, range, colours, onClick) {
   const items = members.flatMap((each, row) => each.spans.map((span) => ({
-    value: [row, span[0], span[1] ?? now], colour: colours.get(each.member.name), member: each.member, generation: span[2], partitions: span[3], faint: span[3] === 0,
+    value: [row, span[0], span[1] ?? range[1]], colour: colours.get(each.member.name), member: each.member, generation: span[2], partitions: span[3], faint: span[3] === 0,
   })));
-  const words = (item) => `${visible(item.member.name)} (${item.member.client_host})\ngeneration ${item.generation}: ${count(item.partitions)} partitions\n${time(item.value[1])} to ${time(item.value[2])}`;
-  lanes(element, members.map((each) => each.member.name), items, range(generations, now), words, (item) => onClick(item.member.member_id));
+  const lines = (item) => [`${item.member.name} (${item.member.client_host})`, `generation ${item.generation}: ${count(item.partitions)} partitions`, spanWords(item.value)];
+  lanes(element, members.map((each) => each.member.name), items, range, { lines, onClick: (item) => onClick(item.member.member_id) });
 }
 
-export function partitionLanes(element, partitions, empty, generations, now) {
-  const colours = memberColours(partitions.flatMap((each) => each.spans.map((span) => span[2])));
+export function partitionLanes(element, partitions, empty, range, colours) {
   const items = partitions.flatMap((each, row) => {
-    const owned = each.spans.map((span) => ({ value: [row, span[0], span[1] ?? now], colour: colours.get(span[2]), owner: span[2], partition: each }));
+    const owned = each.spans.map((span) => ({ value: [row, span[0], span[1] ?? range[1]], colour: colours.get(span[2]), owner: span[2], partition: each }));
     const gaps = each.spans.slice(1).map((span, index) => ({ value: [row, each.spans[index][1], span[0]], colour: GAP_COLOUR, owner: "no owner", partition: each }));
-    const rests = empty.map(([from, to]) => ({ value: [row, from, to ?? now], colour: EMPTY_COLOUR, owner: "the group was empty", partition: each }));
+    const rests = empty.map(([from, to]) => ({ value: [row, from, to ?? range[1]], colour: EMPTY_COLOUR, owner: "the group was empty", partition: each }));
     return [...owned, ...gaps.filter((gap) => gap.value[2] > gap.value[1]), ...rests];
   });
-  const words = (item) => `${item.partition.topic}-${item.partition.partition}: ${visible(item.owner)}\n${time(item.value[1])} to ${time(item.value[2])} (${duration(item.value[2] - item.value[1])})`;
-  lanes(element, partitions.map((each) => `${each.topic}-${each.partition}`), items, range(generations, now), words, null, 16);
-  return colours;
+  const lines = (item) => [`${item.partition.topic}-${item.partition.partition}: ${item.owner}`, `${spanWords(item.value)} (${duration(item.value[2] - item.value[1])})`];
+  lanes(element, partitions.map((each) => `${each.topic}-${each.partition}`), items, range, { lines, height: 16 });
 }
 
-function range(generations, now) {
-  const first = generations.find((each) => each.started_ms !== null);
-  const from = first ? first.started_ms : now - 60000;
-  return [from - Math.max(1000, (now - from) * 0.01), now];
-}
+const spanWords = ([, from, to]) => `${dateTime(from)} to ${dateTime(to)}`;

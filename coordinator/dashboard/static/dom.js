@@ -1,67 +1,101 @@
 // Elements without markup in strings: names are chosen by clients, so text only ever becomes a text node.
 
+import { dateTime, utc } from "./times.js";
+
+const SHOWN_TO_READERS = new Set(["title", "aria-label"]);
+
 export function el(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
     if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
     else if (value === true) element.setAttribute(key, "");
-    else if (value !== false && value !== null && value !== undefined) element.setAttribute(key, value);
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(key, SHOWN_TO_READERS.has(key) ? visible(String(value)) : value);
   }
-  element.append(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(...content(children));
   return element;
 }
 
+// What becomes the content of an element. All text passes here, so none of it has characters that cannot be seen.
+const content = (children) => children.flat(4)
+  .filter((child) => child !== null && child !== undefined && child !== false)
+  .map((child) => (child instanceof Node ? child : visible(String(child))));
+
+export const fill = (element, ...children) => element.replaceChildren(...content(children));
+
+const SETTLED_MS = 1500;
+let settling = null;
+
+// What is read stays where it is while the page is drawn again, although some of the content comes a moment later.
+export function holdHeight() {
+  const page = document.getElementById("page");
+  page.style.minHeight = `${page.offsetHeight}px`;
+  clearTimeout(settling);
+  settling = setTimeout(() => { page.style.minHeight = ""; }, SETTLED_MS);
+}
+
 // A page is drawn again while it is read: what has the focus keeps it.
-export function show(...children) {
+export function show(title, ...children) {
+  document.title = `${middle(visible(title), 80)} · consumer groups`;
   const page = document.getElementById("page");
   const focused = page.contains(document.activeElement) ? keyOf(document.activeElement) : null;
-  page.replaceChildren(...children.flat(3).filter(Boolean));
-  if (focused) [...page.querySelectorAll("a, button, select, input")].find((each) => keyOf(each) === focused)?.focus({ preventScroll: true });
+  fill(page, ...children);
+  if (focused) [...page.querySelectorAll("a, button, select, input, summary")].find((each) => keyOf(each) === focused)?.focus({ preventScroll: true });
 }
 
 const keyOf = (element) => element.id || element.getAttribute("href") || element.getAttribute("aria-label");
 
 // A name that a client chose: it cannot change the direction of the text around it, and what is invisible is spelled out.
 export function bdi(name) {
-  return name === null || name === undefined ? "" : el("bdi", {}, visible(String(name)));
+  if (name === null || name === undefined) return "";
+  return name === "" ? el("span", { class: "quiet" }, "(empty name)") : el("bdi", {}, String(name));
 }
 
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]/gu;
-export const visible = (text) => text.replace(INVISIBLE, (found) => `\\u{${found.codePointAt(0).toString(16)}}`);
+// As `bdi`, with the middle of a long name left out; the whole is its title.
+const SHORT = 48;
+export function short(name) {
+  if (!name || [...visible(name)].length <= SHORT) return bdi(name);
+  return el("bdi", { title: name }, middle(visible(name), SHORT));
+}
 
+// Names with commas between them; beyond `most` they are counted.
+export function names(list, most = Infinity) {
+  const shown = list.slice(0, most).flatMap((name, index) => [index ? ", " : null, short(name)]);
+  return list.length > most ? [...shown, ` and ${count(list.length - most)} more`] : shown;
+}
+
+// All that moves the cursor, turns the direction of text or cannot be seen, and spaces that are no space bar's.
+const INVISIBLE = /(?! )[\p{C}\p{Z}\u115f\u1160\u2800\u3164\uffa0]|(?<=\p{M}{2})\p{M}+/gu;
+const escaped = (character) => `\\u{${character.codePointAt(0).toString(16)}}`;
+const PLAIN = /^[\x20-\x7e]*$/; // of most texts; the other expression takes much longer
+export const visible = (text) => (PLAIN.test(text) ? text : text.replace(INVISIBLE, (found) => [...found].map(escaped).join("")));
+
+// A time with its day and its form in UTC as a title.
+export const moment = (ms, words) => (ms === null || ms === undefined ? "" : el("time", { title: `${dateTime(ms)} = ${utc(ms)}` }, words));
+
+// Columns are {head, cell, number, name, words}. On a narrow window each row of a table with many columns becomes a list.
 export function table(columns, rows, options = {}) {
-  const head = el("tr", {}, columns.map((column) => el("th", { class: column.number ? "number" : null, scope: "col" }, column.head)));
+  const head = el("tr", { role: "row" }, columns.map((column) => el("th", { class: column.number ? "number" : null, scope: "col", role: "columnheader" }, column.head)));
   const body = rows.map((row) =>
-    el("tr", options.row ? options.row(row) : {}, columns.map((column) =>
-      el("td", { class: [column.number && "number", column.name && "name"].filter(Boolean).join(" ") || null }, column.cell(row)))));
-  return el("div", { class: "scroll" }, el("table", {}, el("thead", {}, head), el("tbody", {}, body)));
+    el("tr", { role: "row", ...(options.row ? options.row(row) : {}) }, columns.map((column) => {
+      const kinds = [column.number && "number", column.name && "name", column.words && "words"].filter(Boolean).join(" ") || null;
+      const inner = content([column.cell(row)]).filter((each) => each !== "");
+      return el("td", { class: kinds, role: "cell", "data-head": column.head || null }, inner.length ? el("div", {}, inner) : null);
+    })));
+  const kind = columns.length > 3 ? "stacked" : null;
+  return el("div", { class: "scroll" }, el("table", { class: kind, role: "table" },
+    el("thead", { role: "rowgroup" }, head), el("tbody", { role: "rowgroup" }, body)));
 }
 
 // ---- words
 
 const number = new Intl.NumberFormat("en");
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
-const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
-
 export const count = (value) => (value === null || value === undefined ? "" : number.format(value));
-export const time = (ms) => (ms === null || ms === undefined ? "" : clock.format(ms));
-export const dateTime = (ms) => (ms === null || ms === undefined ? "" : `${day.format(ms)} ${clock.format(ms)}`);
+export const counted = (value, noun) => `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
 
-export function duration(ms) {
-  if (ms === null || ms === undefined) return "";
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < 60000) return `${(ms / 1000).toFixed(ms < 10000 ? 1 : 0)} s`;
-  const minutes = Math.floor(ms / 60000);
-  if (minutes < 60) return `${minutes} min ${Math.round((ms % 60000) / 1000)} s`;
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+// The beginning and the end of a text that is too long: names of members often differ in the end only.
+export function middle(text, most) {
+  const shown = [...text];
+  if (shown.length <= most) return text;
+  const end = Math.floor((most - 1) / 2);
+  return `${shown.slice(0, most - 1 - end).join("")}…${shown.slice(shown.length - end).join("")}`;
 }
-
-export function ago(ms, now) {
-  if (ms === null || ms === undefined) return "";
-  const past = Math.max(0, now - ms);
-  return past < 5000 ? "just now" : `${duration(past)} ago`;
-}
-
-export const groupLink = (groupId) => `#/groups/${encodeURIComponent(groupId)}`;
-export const generationLink = (groupId, id) => `${groupLink(groupId)}/generations/${id}`;
-export const memberLink = (groupId, memberId) => `${groupLink(groupId)}/members/${encodeURIComponent(memberId)}`;

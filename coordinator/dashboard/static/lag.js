@@ -1,17 +1,26 @@
 // Lag: how far committed offsets are behind the ends of the logs, in records, and how old the oldest of those records is.
 
 import { lagChart } from "./charts.js";
-import { ago, bdi, count, duration, el, groupLink, memberLink, table } from "./dom.js";
+import { groupLink, memberLink, topicLink } from "./address.js";
+import { bdi, count, el, fill, moment, short, table } from "./dom.js";
+import { ago, duration } from "./times.js";
 import { now } from "./live.js";
 import { get } from "./main.js";
 
-const SHOWN = 25;
+const shownAtFirst = () => (matchMedia("(max-width: 600px)").matches ? 8 : 25);
 let chosen = null; // the partition whose last hour is shown: {group, topic, partition}; null: all of them
-let shownInFull = null; // the group of which more than SHOWN partitions are shown
+let shownInFull = null; // the group of which all partitions are shown
 
 export const lagClass = (lag) => (lag ? "warn" : lag === 0 ? "good" : "quiet");
 export const records = (lag) => (lag === null || lag === undefined ? "–" : count(lag));
 export const age = (ms) => (ms === null || ms === undefined ? "–" : ms === 0 ? "0 s" : duration(ms));
+
+// The element of `lagSection`. It shows what the one before it in the page shows, if that is of the same group and member.
+export function lagElement(groupId, memberId = "") {
+  const of = [groupId, memberId].map(encodeURIComponent).join("/");
+  const before = document.getElementById("lag");
+  return el("div", { id: "lag", "data-of": of }, before?.dataset.of === of ? [...before.childNodes] : null);
+}
 
 // The lag of a group in an element that is filled again with each sample; a member's own when one is named.
 // `facts` shows the lag of all of it.
@@ -24,12 +33,12 @@ export function lagSection(groupId, element, facts, memberId = null) {
       isChosen ? get(`/api/lag-history/${chosen.partition}/${path}?topic=${encodeURIComponent(chosen.topic)}`) : null,
     ]).catch((problem) => [{ missing: problem.message }, null]);
     if (!element.isConnected) return;
-    if (!lag || lag.missing) return element.replaceChildren(el("p", { class: "quiet" }, lag ? lag.missing : "The member owns nothing now."));
-    facts.replaceChildren(...lagFacts(lag));
-    const chart = el("div", { class: "chart", id: "lag-chart", role: "img", "aria-label": "Lag in the last hour" });
-    const shown = shownInFull === groupId ? lag.partitions : lag.partitions.slice(0, SHOWN);
+    if (!lag || lag.missing) return fill(element, el("p", { class: "quiet" }, lag ? lag.missing : "The member owns nothing now."));
+    fill(facts, lagFacts(lag));
+    const chart = el("div", { class: "chart", id: "lag-chart", role: "img", "aria-label": `Lag in the last hour: ${trend(history ?? lag.history)}` });
+    const shown = shownInFull === groupId ? lag.partitions : lag.partitions.slice(0, shownAtFirst());
     const again = () => draw();
-    element.replaceChildren(...[
+    fill(element,
       lag.problem ? el("p", { class: "bad" }, `No newer lag: ${lag.problem}`) : null,
       el("div", { class: "bar" },
         el("span", {}, el("b", {}, "Last hour: "), isChosen ? bdi(`${chosen.topic}-${chosen.partition}`) : memberId === null ? "all partitions" : "its partitions"),
@@ -38,9 +47,10 @@ export function lagSection(groupId, element, facts, memberId = null) {
       lag.history.length ? chart : null,
       memberId === null && lag.members.length ? el("section", {}, el("h2", {}, `Lag by member${more(lag.members.length, lag.members_total)}`), members(groupId, lag.members)) : null,
       el("h2", {}, `Lag by partition${more(shown.length, lag.partitions_total)}`),
+      topicsOf(lag.partitions),
       lag.partitions.length ? partitions(groupId, shown, memberId === null, (each) => { chosen = { group: groupId, topic: each.topic, partition: each.partition }; again(); }) : el("p", { class: "quiet" }, "No partition is assigned, and no offset is committed."),
       lag.partitions.length > shown.length ? el("button", { type: "button", id: "lag-more", onclick: () => { shownInFull = groupId; again(); } }, `show ${count(lag.partitions.length)}`) : null,
-    ].filter(Boolean));
+    );
     if (lag.history.length) lagChart(chart, history ?? lag.history, now());
   };
   return draw;
@@ -52,6 +62,15 @@ export const lagFacts = ({ lag, lag_ms: ageMs }) => [
   fact(el("span", { class: lagClass(lag) }, records(lag)), "records of lag"),
   fact(age(ageMs), "age of the oldest"),
 ];
+
+const TOPICS_SHOWN = 20;
+
+function topicsOf(rows) {
+  const all = [...new Set(rows.map((each) => each.topic))].sort();
+  if (!all.length) return null;
+  const shown = all.slice(0, TOPICS_SHOWN).map((topic, index) => [index ? ", " : null, el("a", { href: topicLink(topic) }, short(topic))]);
+  return el("p", {}, all.length === 1 ? "Topic: " : "Topics: ", shown, all.length > shown.length ? ` and ${count(all.length - shown.length)} more` : null);
+}
 
 const more = (shown, total) => (total > shown ? ` (the ${count(shown)} with the most, of ${count(total)})` : "");
 
@@ -67,29 +86,29 @@ function trend(points) {
 
 function members(groupId, rows) {
   return table([
-    { head: "member", name: true, cell: (each) => el("a", { href: memberLink(groupId, each.member_id), title: each.member_id }, bdi(each.name)) },
+    { head: "member", name: true, cell: (each) => el("a", { href: memberLink(groupId, each.member_id), title: each.member_id }, short(each.name)) },
     { head: "lag", number: true, cell: (each) => el("b", { class: lagClass(each.lag) }, records(each.lag)) },
     { head: "age", number: true, cell: (each) => age(each.lag_ms) },
     { head: "partitions", number: true, cell: (each) => count(each.partitions_owned) },
     { head: "host", cell: (each) => bdi(each.client_host) },
-    { head: "last commit", cell: (each) => moved(each.moved_ms) },
+    { head: "last commit", words: true, cell: (each) => moved(each.moved_ms) },
   ], rows);
 }
 
 function partitions(groupId, rows, withMember, onChoose) {
   return table([
-    { head: "partition", name: true, cell: (each) => el("button", { type: "button", class: "link", id: `lag-of-${each.topic}-${each.partition}`, title: "Show its last hour", onclick: () => onChoose(each) }, bdi(`${each.topic}-${each.partition}`)) },
+    { head: "partition", name: true, cell: (each) => el("button", { type: "button", class: "link", id: `lag-of-${encodeURIComponent(each.topic)}-${each.partition}`, title: "Show its last hour", onclick: () => onChoose(each) }, short(`${each.topic}-${each.partition}`)) },
     { head: "lag", number: true, cell: (each) => el("b", { class: lagClass(each.lag) }, records(each.lag)) },
     { head: "age", number: true, cell: (each) => age(each.lag_ms) },
     { head: "committed offset", number: true, cell: (each) => records(each.committed_offset) },
     { head: "log end offset", number: true, cell: (each) => records(each.log_end_offset) },
-    withMember ? { head: "member", name: true, cell: (each) => (each.member_id === null ? el("span", { class: "quiet" }, "nobody") : el("a", { href: memberLink(groupId, each.member_id) }, bdi(each.member))) } : null,
+    withMember ? { head: "member", name: true, cell: (each) => (each.member_id === null ? el("span", { class: "quiet" }, "nobody") : el("a", { href: memberLink(groupId, each.member_id) }, short(each.member))) } : null,
     withMember ? { head: "host", cell: (each) => bdi(each.host) } : null,
-    { head: "last commit", cell: (each) => moved(each.moved_ms) },
+    { head: "last commit", words: true, cell: (each) => moved(each.moved_ms) },
   ].filter(Boolean), rows);
 }
 
 // When the committed offset last moved, as far as it was watched.
-const moved = (ms) => (ms === null ? el("span", { class: "quiet" }, "not since watched") : ago(ms, now()));
+const moved = (ms) => (ms === null ? el("span", { class: "quiet" }, "not since watched") : moment(ms, ago(ms, now())));
 
 export const lagCell = (row) => el("a", { href: groupLink(row.group_id), class: lagClass(row.lag) }, el("b", {}, records(row.lag)));

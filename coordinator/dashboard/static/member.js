@@ -1,27 +1,31 @@
-// One member: its lag, what it owned in each generation, how fast it rejoined, and why it went.
+// One member: its lag, what it owns and owned in each generation, how fast it rejoined, and why it went.
 
+import { generationLink, groupLink } from "./address.js";
 import { causeWords } from "./colours.js";
-import { ago, bdi, count, dateTime, duration, el, generationLink, groupLink, show, table, time } from "./dom.js";
-import { fact, lagFacts, lagSection } from "./lag.js";
+import { bdi, count, counted, el, moment, names, show, table } from "./dom.js";
+import { topics } from "./group.js";
+import { fact, lagElement, lagFacts, lagSection } from "./lag.js";
 import { now } from "./live.js";
 import { get, onLag } from "./main.js";
+import { ago, dateTime, duration, shortTime } from "./times.js";
+
+const GENERATIONS_SHOWN = 200;
+const NAMES_SHOWN = 20;
 
 export async function memberPage(groupId, memberId) {
   const member = await get(`/api/member/${encodeURIComponent(groupId)}?member_id=${encodeURIComponent(memberId)}`);
   const known = member.now?.member ?? member.generations.at(-1)?.part.member ?? member.lag;
-  const isInGroup = member.now !== null || member.lag !== null;
-  const lag = el("div", { id: "lag" });
+  const name = known?.name ?? memberId;
+  const lag = lagElement(groupId, memberId);
   const lagCards = el("span", { class: "group" }, member.lag ? lagFacts(member.lag) : null);
   show(
+    `${name} in ${groupId}`,
     el("p", {}, el("a", { href: groupLink(groupId) }, "← ", bdi(groupId))),
-    el("h1", {}, bdi(known?.name ?? memberId)),
-    isInGroup ? el("p", {}, `In the group, with ${count(member.lag?.partitions_owned ?? member.now.partitions)} partitions.`) : el("p", { class: "warn" }, "Not in the group any more."),
-    member.lag ? el("div", { class: "cards" },
-      lagCards,
-      fact(count(member.lag.partitions_owned), "partitions"),
-      fact(member.lag.moved_ms === null ? "–" : ago(member.lag.moved_ms, now()), "last heard, by a commit")) : null,
-    facts(memberId, member, known),
-    member.removed.map((each) => el("p", {}, `Removed at ${dateTime(each.at_ms)}: ${each.cause.replaceAll("_", " ")}`, each.silent_ms === null ? "" : `, silent for ${duration(each.silent_ms)}`, each.reason ? ["; it said: ", bdi(each.reason)] : "")),
+    el("h1", {}, bdi(name)),
+    standing(member),
+    el("div", { class: "cards" }, lagCards, cards(member)),
+    facts(groupId, memberId, member, known),
+    member.removed.map((each) => el("p", {}, "Removed at ", moment(each.at_ms, dateTime(each.at_ms)), `: ${each.cause.replaceAll("_", " ")}`, each.silent_ms === null ? "" : `, silent for ${duration(each.silent_ms)}`, each.reason ? ["; it said: ", bdi(each.reason)] : "")),
     member.lag ? [el("h2", {}, "Lag"), lag] : null,
     member.generations.length ? [el("h2", {}, "Generations"), generations(groupId, member.generations)] : null,
   );
@@ -31,32 +35,67 @@ export async function memberPage(groupId, memberId) {
   await draw();
 }
 
-// What its requests told of it. A heartbeat leaves no trace in the audit topic, so a commit is what it was last heard by.
-function facts(memberId, member, known) {
-  const topics = member.now?.subscribed_topics?.length ? member.now.subscribed_topics : (member.lag?.topics ?? []);
-  const software = [known?.client_software_name, known?.client_software_version].filter(Boolean).join(" ");
-  const rows = [
-    ["member id", memberId],
-    ["client id", known?.client_id],
-    ["host", known?.client_host],
-    ["instance id", known?.group_instance_id],
-    ["software", software],
-    ["topics", topics.slice(0, 20).join(", ") + (topics.length > 20 ? ` and ${count(topics.length - 20)} more` : "")],
-    ["session timeout", duration(member.now?.session_timeout_ms)],
-    ["last joined", dateTime(member.now?.joined_ms)],
+const isInGroup = (member) => member.now !== null || member.lag !== null;
+const owned = (member) => member.lag?.partitions_owned ?? member.now?.partitions ?? 0;
+
+const standing = (member) => (isInGroup(member)
+  ? el("p", {}, `In the group, with ${counted(owned(member), "partition")}.`)
+  : el("p", { class: "warn" }, "Not in the group any more."));
+
+// A heartbeat leaves no trace in the audit topic, so a commit is what a member was last heard by.
+function cards(member) {
+  if (!isInGroup(member)) return null;
+  const commit = member.lag?.moved_ms ?? null;
+  return [
+    fact(count(owned(member)), "partitions"),
+    member.lag ? fact(commit === null ? "–" : moment(commit, ago(commit, now())), "last heard, by a commit") : null,
+    member.now ? fact(moment(member.now.joined_ms, ago(member.now.joined_ms, now())), "last joined") : null,
   ];
-  return el("dl", { class: "facts" }, rows.filter(([, value]) => value).map(([name, value]) => [el("dt", {}, name), el("dd", {}, bdi(value))]));
+}
+
+function facts(groupId, memberId, member, known) {
+  const subscribed = member.now?.subscribed_topics?.length ? member.now.subscribed_topics : (member.lag?.topics ?? []);
+  const software = [known?.client_software_name, known?.client_software_version].filter(Boolean).join(" ");
+  const own = member.now ? partitionNames(member.now.assignment) : [];
+  const rows = [
+    ["member id", bdi(memberId)],
+    ["client id", bdi(known?.client_id || null)],
+    ["host", bdi(known?.client_host || null)],
+    ["instance id", bdi(known?.group_instance_id ?? null)],
+    ["software", software ? bdi(software) : isInGroup(member) ? el("span", { class: "quiet" }, "not known") : ""],
+    ["topics", subscribed.length ? topics(subscribed, NAMES_SHOWN) : ""],
+    ["partitions", own.length ? names(own, NAMES_SHOWN) : isInGroup(member) && owned(member) === 0 ? el("span", { class: "quiet" }, "none") : ""],
+    ["session timeout", duration(member.now?.session_timeout_ms)],
+    ["rebalance timeout", duration(member.now?.rebalance_timeout_ms)],
+  ];
+  return el("dl", { class: "facts" }, rows.filter(([, value]) => value).map(([words, value]) => [el("dt", {}, words), el("dd", {}, value)]));
+}
+
+// Runs of indexes: `orders-0…5`.
+function partitionNames(assignment) {
+  return Object.entries(assignment).flatMap(([topic, indexes]) => {
+    const runs = [];
+    for (const index of [...indexes].sort((one, other) => one - other)) {
+      if (runs.length && runs.at(-1)[1] === index - 1) runs.at(-1)[1] = index;
+      else runs.push([index, index]);
+    }
+    return runs.map(([first, last]) => (first === last ? `${topic}-${first}` : `${topic}-${first}…${last}`));
+  });
 }
 
 function generations(groupId, list) {
-  return table([
-    { head: "generation", number: true, cell: (each) => el("a", { href: generationLink(groupId, each.generation_id) }, each.generation_id) },
-    { head: "began", cell: (each) => time(each.started_ms) },
-    { head: "because", cell: (each) => causeWords(each.cause) },
-    { head: "rejoined after", number: true, cell: (each) => duration(each.part.join_ms) },
-    { head: "synced after", number: true, cell: (each) => duration(each.part.sync_ms) },
-    { head: "partitions", number: true, cell: (each) => count(each.part.partitions) },
-    { head: "gained", number: true, cell: (each) => count(each.part.gained) },
-    { head: "lost", number: true, cell: (each) => count(each.part.lost) },
-  ], list.slice(-200).reverse());
+  const shown = list.slice(-GENERATIONS_SHOWN).reverse();
+  return [
+    shown.length < list.length ? el("p", { class: "quiet" }, `The newest ${count(shown.length)} of ${count(list.length)}.`) : null,
+    table([
+      { head: "generation", number: true, cell: (each) => el("a", { href: generationLink(groupId, each.generation_id) }, each.generation_id) },
+      { head: "began", cell: (each) => moment(each.started_ms, shortTime(each.started_ms, now())) },
+      { head: "because", words: true, cell: (each) => causeWords(each.cause) },
+      { head: "rejoined after", number: true, cell: (each) => duration(each.part.join_ms) },
+      { head: "synced after", number: true, cell: (each) => duration(each.part.sync_ms) },
+      { head: "partitions", number: true, cell: (each) => count(each.part.partitions) },
+      { head: "gained", number: true, cell: (each) => count(each.part.gained) },
+      { head: "lost", number: true, cell: (each) => count(each.part.lost) },
+    ], shown),
+  ];
 }

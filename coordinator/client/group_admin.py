@@ -1,0 +1,282 @@
+"""Changes to groups by Kafka's own APIs: committed offsets, members, and groups themselves.
+
+What a change will do is read first (`plan_*`), so that a person can confirm it; the change then does just that.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from _wire.errors import ErrorCode
+from _wire.messages.delete_groups import DeleteGroupsRequest
+from _wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from _wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from _wire.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+)
+from coordinator.client.cluster import EARLIEST, LATEST, Cluster, Partition
+from coordinator.client.group_description import DescribedMember, committed_offsets, described_members
+from coordinator.client.groups import raise_for_error
+from coordinator.client.wire import ClientError, WireConnection
+
+CLIENT_ID: Final = "coordinator-admin"
+ANSWER_SECONDS: Final = 20
+COMMITTED_AT_ONCE: Final = 2_000
+"""Partitions of one OffsetCommit or OffsetDelete."""
+CHANGES_MAX: Final = 50_000
+"""Partitions of one change."""
+OFFSET_COMMIT_OF_NAMES: Final = 9
+"""The last version that names topics. From version 10 on they are ids."""
+LEAVE_GROUP_OF_MEMBERS: Final = 3
+"""The first version by which others than the member itself can be named (KIP-345)."""
+OFFSET_MAX: Final = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where offsets are reset to: one of the fields is set. An offset outside the log becomes its start or its end."""
+
+    timestamp: int | None = None
+    """As in ListOffsets: ms since the epoch, the first record from then on; or EARLIEST or LATEST."""
+    offset: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetChange:
+    """The committed offset of a partition before and after a change; None: there is none."""
+
+    topic: str
+    partition: int
+    before: int | None
+    after: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPlan:
+    """What a change concerns. `members` are those of the classic protocol."""
+
+    members: list[DescribedMember]
+    offsets: list[OffsetChange]
+
+
+class OffsetsMoved(ClientError):
+    """Committed offsets are no longer those that the plan of a change began with."""
+
+
+def plan_reset(
+    bootstrap: str, group_id: str, target: Target, topic: str = "", partition: int | None = None
+) -> GroupPlan:
+    """The offsets after a reset: of all partitions that have one, or of all of one topic, or of one partition of it.
+
+    Raises:
+        ClientError: the server cannot be reached, there are no such partitions, or their offsets cannot be looked up.
+    """
+    with Cluster(bootstrap, CLIENT_ID, ANSWER_SECONDS) as cluster:
+        coordinator = cluster.coordinator(group_id)
+        before = committed_offsets(coordinator, group_id)
+        leaders = cluster.leaders({topic} if topic else {each for each, _ in before})
+        chosen = sorted(
+            each
+            for each in (leaders if topic else before)
+            if (not topic or each[0] == topic) and partition in (None, each[1])
+        )
+        if not chosen:
+            raise ClientError(_nothing(group_id, topic, partition))
+        _check_count(chosen)
+        after = _targets(cluster, chosen, leaders, target)
+        members = described_members(coordinator, group_id)
+    return GroupPlan(members, [OffsetChange(*each, before.get(each), after[each]) for each in chosen])
+
+
+def plan_delete_offsets(bootstrap: str, group_id: str, topic: str) -> GroupPlan:
+    """The offsets that a group loses with those of a topic.
+
+    Raises:
+        ClientError: the server cannot be reached, or the group has no offsets of the topic.
+    """
+    plan = plan_delete_group(bootstrap, group_id)
+    lost = [each for each in plan.offsets if each.topic == topic]
+    if not lost:
+        raise ClientError(_nothing(group_id, topic, None))
+    return GroupPlan(plan.members, lost)
+
+
+def plan_delete_group(bootstrap: str, group_id: str) -> GroupPlan:
+    """The members and the offsets of a group, all of which go with it.
+
+    Raises:
+        ClientError: the server cannot be reached.
+    """
+    with Cluster(bootstrap, CLIENT_ID, ANSWER_SECONDS) as cluster:
+        coordinator = cluster.coordinator(group_id)
+        offsets = committed_offsets(coordinator, group_id)
+        members = described_members(coordinator, group_id)
+    return GroupPlan(members, [OffsetChange(*each, offset, None) for each, offset in sorted(offsets.items())])
+
+
+def change_offsets(bootstrap: str, group_id: str, changes: Sequence[OffsetChange]) -> None:
+    """Commit, or delete where `after` is None, the offsets of an empty group, unless they have moved since the plan.
+
+    Deleting takes no more than that the group has no members that subscribe to the topic.
+
+    Raises:
+        OffsetsMoved: an offset is not the one that the change began with; nothing has been changed.
+        ClientError: the server cannot be reached, or rejects it, for example because the group has members.
+    """
+    _check_count(changes)
+    with _coordinator(bootstrap, group_id) as coordinator:
+        now = committed_offsets(coordinator, group_id)
+        for each in changes:
+            found = now.get((each.topic, each.partition))
+            if found != each.before:
+                raise OffsetsMoved(
+                    f"the committed offset of {each.topic}-{each.partition} is {_or_none(found)} and no longer"
+                    f" {_or_none(each.before)}; nothing was changed"
+                )
+        deleted = [each for each in changes if each.after is None]
+        committed = [each for each in changes if each.after is not None]
+        for part in _parts(committed):
+            _commit(coordinator, group_id, part)
+        for part in _parts(deleted):
+            _delete(coordinator, group_id, part)
+
+
+def remove_members(bootstrap: str, group_id: str, member_ids: Sequence[str], reason: str) -> None:
+    """Remove members by LeaveGroup; the others rebalance. A client that still runs joins again.
+
+    Raises:
+        ClientError: the server cannot be reached, or one of them is no member; the others are removed.
+    """
+    with _coordinator(bootstrap, group_id) as coordinator:
+        instance_ids = {each.member_id: each.group_instance_id for each in described_members(coordinator, group_id)}
+        for member_id in member_ids:
+            if member_id not in instance_ids:
+                raise ClientError(f"group {group_id} has no member {member_id}; nobody was removed")
+        if coordinator.latest_version(LeaveGroupRequest.API_KEY) < LEAVE_GROUP_OF_MEMBERS:
+            raise ClientError(f"{coordinator.bootstrap} is too old to remove members")
+        members = [
+            MemberIdentity(member_id=each, group_instance_id=instance_ids[each], reason=reason) for each in member_ids
+        ]
+        response = coordinator.send_latest(LeaveGroupRequest(group_id=group_id, members=members))
+        raise_for_error(response.error_code, f"cannot remove members of group {group_id}")
+        errors = [(each.member_id, each.error_code) for each in response.members if each.error_code]
+    if errors:
+        member_id, error_code = errors[0]
+        raise_for_error(error_code, f"cannot remove {len(errors)} of {len(member_ids)} members, {member_id}")
+
+
+def delete_group(bootstrap: str, group_id: str) -> None:
+    """Delete a group without members, and with it its committed offsets.
+
+    Raises:
+        ClientError: the server cannot be reached, or rejects it, for example because the group has members.
+    """
+    with _coordinator(bootstrap, group_id) as coordinator:
+        response = coordinator.send_latest(DeleteGroupsRequest(groups_names=[group_id]))
+    for each in response.results:
+        raise_for_error(each.error_code, f"cannot delete group {group_id}")
+
+
+@contextmanager
+def _coordinator(bootstrap: str, group_id: str) -> Iterator[WireConnection]:
+    with Cluster(bootstrap, CLIENT_ID, ANSWER_SECONDS) as cluster:
+        yield cluster.coordinator(group_id)
+
+
+def _targets(
+    cluster: Cluster, partitions: Sequence[Partition], leaders: dict[Partition, int], target: Target
+) -> dict[Partition, int]:
+    ends = cluster.offsets_at(partitions, leaders, LATEST)
+    if target.timestamp == LATEST:
+        found = ends
+    elif target.timestamp is not None:
+        # -1: there is no record from that time on, so the next one will be the first.
+        found = {
+            each: ends.get(each, offset) if offset < 0 else offset
+            for each, offset in cluster.offsets_at(partitions, leaders, target.timestamp).items()
+        }
+    else:
+        assert target.offset is not None
+        starts = cluster.offsets_at(partitions, leaders, EARLIEST)
+        found = {
+            each: max(starts[each], min(target.offset, ends[each]))
+            for each in partitions
+            if each in starts and each in ends
+        }
+    unknown = [each for each in partitions if each not in found]
+    if unknown:
+        topic, index = unknown[0]
+        raise ClientError(
+            f"the log of {topic}-{index} cannot be asked for its offsets"
+            + (f", nor those of {len(unknown) - 1} other partitions" if len(unknown) > 1 else "")
+        )
+    return found
+
+
+def _commit(coordinator: WireConnection, group_id: str, changes: Sequence[OffsetChange]) -> None:
+    by_topic: dict[str, list[OffsetCommitRequestPartition]] = {}
+    for each in changes:
+        assert each.after is not None
+        by_topic.setdefault(each.topic, []).append(
+            OffsetCommitRequestPartition(
+                partition_index=each.partition, committed_offset=each.after, committed_metadata=""
+            )
+        )
+    topics = [OffsetCommitRequestTopic(name=name, partitions=partitions) for name, partitions in by_topic.items()]
+    request = OffsetCommitRequest(group_id=group_id, generation_id_or_member_epoch=-1, member_id="", topics=topics)
+    response = coordinator.send_latest(request, OFFSET_COMMIT_OF_NAMES)
+    _raise_for_partitions(f"cannot reset the offsets of group {group_id}", response.topics, len(changes))
+
+
+def _delete(coordinator: WireConnection, group_id: str, changes: Sequence[OffsetChange]) -> None:
+    by_topic: dict[str, list[OffsetDeleteRequestPartition]] = {}
+    for each in changes:
+        by_topic.setdefault(each.topic, []).append(OffsetDeleteRequestPartition(partition_index=each.partition))
+    topics = [OffsetDeleteRequestTopic(name=name, partitions=partitions) for name, partitions in by_topic.items()]
+    response = coordinator.send_latest(OffsetDeleteRequest(group_id=group_id, topics=topics))
+    what = f"cannot delete the offsets of group {group_id}"
+    raise_for_error(response.error_code, what)
+    _raise_for_partitions(what, response.topics, len(changes))
+
+
+def _raise_for_partitions(what: str, topics: Iterable[Any], count: int) -> None:
+    errors = [
+        (topic.name, each.partition_index, each.error_code)
+        for topic in topics
+        for each in topic.partitions
+        if each.error_code != ErrorCode.NONE
+    ]
+    if errors:
+        name, index, error_code = errors[0]
+        if error_code == ErrorCode.UNKNOWN_MEMBER_ID:  # this client has no member id to send
+            raise ClientError(f"{what}: UNKNOWN_MEMBER_ID, the group has members; stop its consumers first")
+        raise_for_error(error_code, f"{what} ({len(errors)} of {count} partitions, {name}-{index})")
+
+
+def _parts(changes: Sequence[OffsetChange]) -> Iterator[Sequence[OffsetChange]]:
+    for start in range(0, len(changes), COMMITTED_AT_ONCE):
+        yield changes[start : start + COMMITTED_AT_ONCE]
+
+
+def _check_count(changes: Sequence[object]) -> None:
+    if len(changes) > CHANGES_MAX:
+        raise ClientError(f"{len(changes):,} partitions are more than {CHANGES_MAX:,}; choose a topic")
+
+
+def _nothing(group_id: str, topic: str, partition: int | None) -> str:
+    if not topic:
+        return f"group {group_id} has no committed offsets"
+    if partition is None:
+        return f"there is no topic {topic}, or group {group_id} has no offsets of it"
+    return f"there is no partition {topic}-{partition}"
+
+
+def _or_none(offset: int | None) -> str:
+    return "none" if offset is None else str(offset)

@@ -1,0 +1,74 @@
+// The story of one generation with its members, and two generations beside each other.
+
+import { generationLink, link, memberLink, sameView } from "./address.js";
+import { causeWords } from "./colours.js";
+import { commandLine } from "./command.js";
+import { bdi, count, el, names, short, table } from "./dom.js";
+import { duration, inZone } from "./times.js";
+
+const COMPARED = 100; // generations to choose from, the newest
+const MOVES_SHOWN = 500;
+
+export function storyOf(groupId, generation, generations) {
+  if (generation.missing) return el("p", { class: "warn" }, generation.missing);
+  const { story } = generation;
+  const sentence = (text) => inZone(text, generation.ended_ms ?? generation.started_ms);
+  const others = generations.filter((each) => each.generation_id !== generation.generation_id);
+  return [
+    el("div", { class: "story" },
+      el("p", { class: "headline" }, sentence(story.headline)),
+      story.paragraphs.map((each) => el("p", {}, sentence(each))),
+      story.advice.map((each) => el("p", { class: "advice" }, el("b", {}, "Try: "), sentence(each)))),
+    el("div", { class: "bar" },
+      el("a", { href: link(generationLink(groupId, generation.generation_id)) }, "link to this"),
+      others.length ? compare(groupId, generation, others) : null),
+    commandLine(generation.command),
+    el("h2", {}, "Members in it"),
+    table([
+      { head: "member", name: true, cell: (part) => el("a", { href: memberLink(groupId, part.member.member_id), title: part.member.member_id }, short(part.member.name)) },
+      { head: "host", cell: (part) => bdi(part.member.client_host) },
+      { head: "rejoined after", number: true, cell: (part) => duration(part.join_ms) },
+      { head: "synced after", number: true, cell: (part) => duration(part.sync_ms) },
+      { head: "partitions", number: true, cell: (part) => count(part.partitions) },
+      { head: "gained", number: true, cell: (part) => count(part.gained) },
+      { head: "lost", number: true, cell: (part) => count(part.lost) },
+    ], generation.member_parts),
+    moved(generation.moves),
+  ];
+}
+
+function compare(groupId, generation, others) {
+  const address = generationLink(groupId, generation.generation_id);
+  const choose = (event) => { location.hash = link(address, { compare: event.target.value }); };
+  return el("label", {}, "compare with ", el("select", { id: "compare", onchange: choose },
+    el("option", { value: "" }, "…"), others.slice(-COMPARED).reverse().map((each) => el("option", { value: each.generation_id }, each.generation_id))));
+}
+
+function moved(moves) {
+  if (!moves.total) return el("p", { class: "quiet" }, "No partition changed its owner.");
+  const shown = moves.moves.slice(0, MOVES_SHOWN);
+  return el("details", {}, el("summary", {}, `${count(moves.total)} partitions changed their owner`),
+    shown.length < moves.total ? el("p", { class: "quiet" }, `The first ${count(shown.length)} of them.`) : null,
+    table([
+      { head: "partition", name: true, cell: (move) => short(`${move[0]}-${move[1]}`) },
+      { head: "from", name: true, cell: (move) => (move[2] ? short(move[2]) : "nobody") },
+      { head: "to", name: true, cell: (move) => (move[3] ? short(move[3]) : "nobody") },
+    ], shown));
+}
+
+export function differenceOf(difference) {
+  if (difference.missing) return el("p", { class: "warn" }, difference.missing);
+  const { a, b, members_gone: gone, members_new: came, moves } = difference;
+  const row = (words, read) => ({ words, a: read(a), b: read(b) });
+  return [
+    el("h2", {}, `Generation ${a.generation_id} beside ${b.generation_id}`),
+    table([{ head: "", cell: (each) => each.words }, { head: `${a.generation_id}`, number: true, cell: (each) => each.a }, { head: `${b.generation_id}`, number: true, cell: (each) => each.b }], [
+      row("because", (each) => causeWords(each.cause)), row("took", (each) => duration(each.rebalance_ms)), row("members", (each) => count(each.members)),
+      row("partitions moved", (each) => count(each.partitions_moved)), row("assignor", (each) => bdi(each.protocol_name)),
+    ]),
+    gone.length ? el("p", {}, "Gone: ", names(gone, 50), ".") : null,
+    came.length ? el("p", {}, "New: ", names(came, 50), ".") : null,
+    moved(moves),
+    el("a", { href: sameView({ compare: "" }) }, "close"),
+  ];
+}
