@@ -173,7 +173,15 @@ class Scene:
             return [record.event for record in topic.group_events(self.group) if record.event is not None]
 
     def history(self) -> GroupHistory:
-        return GroupHistory.of(self.group, self.events())
+        """What the commands know of the group: its events, and those about the coordinator itself."""
+        history = GroupHistory(self.group)
+        with AuditTopic(self.server.bootstrap) as topic:
+            for record in topic.events_about(self.group):
+                if record.event is not None:
+                    history.apply(record.event)
+                elif (about := record.coordinator_event) is not None:
+                    history.note_coordinator(about)
+        return history
 
     def of_kind(self, kind: type[E]) -> list[E]:
         return [event for event in self.events() if isinstance(event, kind)]
@@ -213,6 +221,20 @@ class Scene:
         story = tell(self.history(), generation)
         told = " ".join([story.headline, *story.paragraphs])
         assert all(text in told for text in texts), told
+
+    def advises(self, generation: Generation, *texts: str) -> None:
+        """Assert that there are as many advices for a generation, each with one of these texts, in this order."""
+        advice = tell(self.history(), generation).advice
+        is_same = len(advice) == len(texts) and all(text in each for text, each in zip(texts, advice, strict=True))
+        assert is_same, advice
+
+    def never_tells(self, *texts: str) -> None:
+        """Assert that no story of the group has one of these texts, also not in its advice."""
+        history = self.history()
+        for generation in history.generations:
+            story = tell(history, generation)
+            told = " ".join([story.headline, *story.paragraphs, *story.advice])
+            assert not any(text in told for text in texts), told
 
 
 def triggers(generation: Generation) -> list[tuple[Cause, str]]:

@@ -92,7 +92,7 @@ def findings(history: GroupHistory, now_ms: int, clock: Clock = utc_clock) -> li
 
 def _flapping(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
     for who, visits in facts.visits.items():
-        came_back = [each for each in visits if each.back_ms is not None]
+        came_back = [each for each in visits if each.back_ms is not None and not each.removal.is_unheard]
         window = densest(came_back, WINDOW_MS, lambda each: each.removal.at_ms)
         if len(window) < FLAPS or len(window) < FLAPS * facts.most_at_once[who]:
             continue

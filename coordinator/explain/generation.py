@@ -57,6 +57,8 @@ class Removal:
     connection_closed_ms: int | None = None
     coordinator_paused_ms: int | None = None
     """For how long of its silence the coordinator itself stood still."""
+    connection_closed_in_pause_ms: int | None = None
+    """How long the pause of the coordinator was in which its client's side may have closed the connection."""
 
     @property
     def is_disconnected(self) -> bool:
@@ -72,14 +74,26 @@ class Removal:
         that time (heartbeat.interval.ms), and what it sends during a pause is read after it. If it was silent for half
         of its session timeout while the coordinator listened, it was silent.
         """
-        if self.cause is not Cause.SESSION_EXPIRED or not self.coordinator_paused_ms or self.silent_ms is None:
+        if self.cause is not Cause.SESSION_EXPIRED:
+            return False
+        if self.gave_up:
+            return True
+        if not self.coordinator_paused_ms or self.silent_ms is None:
             return False
         return 2 * (self.silent_ms - self.coordinator_paused_ms) < (self.session_timeout_ms or 0)
 
     @property
+    def gave_up(self) -> bool:
+        """Whether its client may have closed the connection because the coordinator stood still.
+
+        Clients do so when no heartbeat was answered for their session timeout; half of it is on the safe side.
+        """
+        return 2 * (self.connection_closed_in_pause_ms or 0) > (self.session_timeout_ms or 0)
+
+    @property
     def gone_ms(self) -> int:
         """From when on its client may have come back as another member."""
-        closed_ms = self.connection_closed_ms if self.is_disconnected else None
+        closed_ms = self.connection_closed_ms if self.connection_open is False else None
         return self.at_ms if closed_ms is None else min(closed_ms, self.at_ms)
 
     def precedes(self, joined: "Joining") -> bool:

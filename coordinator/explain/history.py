@@ -239,6 +239,7 @@ class GroupHistory:
             event.connection_open,
             event.connection_closed_ms,
             event.coordinator_paused_ms,
+            event.connection_closed_in_pause_ms,
         )
         self.owners.gave_up(event.member.member_id, removal.stopped_ms)
         pending = self._pending

@@ -152,6 +152,9 @@ def _session_expired(trigger: Trigger, context: Context) -> str:
     removal = context.removal_of(trigger)
     who = _who(trigger, context)
     timeout = duration(removal.session_timeout_ms) if removal.session_timeout_ms else ""
+    if removal.gave_up:
+        paused = duration(removal.connection_closed_in_pause_ms or 0)
+        return f"the coordinator itself stood still for {paused}, and found the connection of {who} closed after that"
     if removal.is_unheard:
         return (
             f"the coordinator itself stood still for {duration(removal.coordinator_paused_ms or 0)}, and did not hear"

@@ -52,7 +52,7 @@ def pauses(removals: list[Removal], names: Names) -> Iterator[str]:
     if unheard:
         whose = names.listed([each.member for each in unheard])
         closed = [each.member for each in unheard if each.connection_open is False]
-        yield f"It heard nobody in that time, so it is no fault of {whose}."
+        yield f"It heard nobody and answered nobody in that time, so it is no fault of {whose}."
         if closed:
             yield (
                 f"The connections of {names.listed(closed)} closed meanwhile: clients may give up when nobody answers."
@@ -95,7 +95,7 @@ def returns(history: GroupHistory, generation: Generation, names: Names) -> Iter
         return
     for removal, again in back:
         after_ms = duration(again.at_ms - removal.gone_ms)
-        what = "its connection closed" if removal.is_disconnected else "it was removed"
+        what = "its connection closed" if removal.gone_ms < removal.at_ms else "it was removed"
         yield f"{names.of(removal.member)} is back under a new member id, {after_ms} after {what}."
 
 
