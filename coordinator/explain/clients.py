@@ -8,11 +8,24 @@ from typing import Final
 
 from coordinator.audit.schema import MemberRef
 
-POLL_INTERVAL_IN_JOIN: Final = ("java", "kafka-python", "rdkafka", "confluent")
+JAVA: Final = ("java",)
+LIBRDKAFKA: Final = ("rdkafka", "confluent")
+KAFKA_PYTHON: Final = ("kafka-python",)
+
+POLL_INTERVAL_IN_JOIN: Final = (*JAVA, *KAFKA_PYTHON, *LIBRDKAFKA)
 """Parts of the names of clients whose JoinGroup has max.poll.interval.ms as rebalance timeout."""
 
-COOPERATIVE: Final = (*POLL_INTERVAL_IN_JOIN, "kgo")
-"""Parts of the names of clients that have the assignor cooperative-sticky."""
+JOIN_IN_POLL: Final = (*JAVA, *KAFKA_PYTHON)
+"""Those that join in poll(), which returns at most max.poll.records; others join on a thread of their own."""
+
+STICKY: Final = (*JAVA, *KAFKA_PYTHON)
+"""Those that have the assignor sticky."""
+
+MIX_PROTOCOLS: Final = JAVA
+"""Those that take a cooperative assignor beside an eager one, so that a group can change over while it runs."""
+
+COOPERATIVE_ALONE: Final = (*KAFKA_PYTHON, *LIBRDKAFKA)
+"""Those that have cooperative-sticky and refuse to start with an eager assignor beside it."""
 
 NEVER_SAY_WHY: Final = ("kafka-python", "rdkafka")
 """Parts of the names of clients that leave without a reason."""
@@ -23,9 +36,9 @@ def sends_poll_interval(member: MemberRef) -> bool:
     return _is_one_of(member, POLL_INTERVAL_IN_JOIN)
 
 
-def can_cooperate(members: Iterable[MemberRef]) -> bool:
-    """Whether all these clients are known to have the assignor cooperative-sticky."""
-    return all(_is_one_of(each, COOPERATIVE) for each in members)
+def all_are(members: Iterable[MemberRef], clients: tuple[str, ...]) -> bool:
+    """Whether all these members say that they are one of these clients; True of no member."""
+    return all(_is_one_of(each, clients) for each in members)
 
 
 def never_says_why(member: MemberRef) -> bool:

@@ -246,6 +246,8 @@ class Generation:
     last_commit_ms: int | None = None
     absences: list[Absence] = field(default_factory=list)
     """What had no owner until this generation."""
+    first_owned: int = 0
+    """Partitions that have their first owner in it."""
     without_owner: int = 0
     """Partitions that had an owner until its rebalance, and have none in it."""
     tries: int = 1
@@ -313,6 +315,7 @@ class Generation:
         """Fill in what the owners of the partitions tell; the coordinator's own figures are of one rebalance only."""
         began_ms = self.disturbed_ms
         self.partitions_moved, self.absences, self.without_owner = taken.moved, taken.absences, without_owner
+        self.first_owned = taken.first
         self.silent_partition_ms = sum(
             each.partitions * max(0, min(began_ms, each.assigned_ms) - each.stopped_ms) for each in self.absences
         )
@@ -381,6 +384,8 @@ class KnownMember:
     rebalance_timeout_ms: int | None = None
     joined_ms: int | None = None
     subscribed_topics: tuple[str, ...] = ()
+    protocols: tuple[str, ...] = ()
+    """The assignors that it offers; empty if its first JoinGroup is not among the events."""
     partitions: TopicPartitions = field(default_factory=dict)
     unnamed_partitions: int = 0
     was_loaded: bool = False

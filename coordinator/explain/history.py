@@ -196,6 +196,7 @@ class GroupHistory:
             event.rebalance_timeout_ms,
             event.time_ms,
             tuple(event.subscribed_topics),
+            tuple(event.protocols),
         )
         pending = self._pending
         pending.add(pending.joined, Joining(event.member, event.time_ms, event.reason))
@@ -210,10 +211,19 @@ class GroupHistory:
             pending.add(pending.resubscribed, _resubscription(event, known))
         known.joined_ms, known.subscribed_topics = event.time_ms, tuple(event.subscribed_topics)
         known.was_loaded = False
-        stable = self.latest_stable
-        if stable is None or not is_cooperative(stable.protocol_name):
+        if not self._keeps_what_it_owns(known):
             self.owners.gave_up(event.member.member_id, event.time_ms)
         self._note_join(event.member, event.join_ms, event.time_ms)
+
+    def _keeps_what_it_owns(self, member: KnownMember) -> bool:
+        """Whether a member rejoins without giving up its partitions: one that also offers an eager assignor does not.
+
+        Java's consumer uses the protocol that all of its assignors have (KIP-429), whichever one the group uses.
+        """
+        stable = self.latest_stable
+        return (
+            stable is not None and is_cooperative(stable.protocol_name) and all(map(is_cooperative, member.protocols))
+        )
 
     def _note_join(self, member: MemberRef, join_ms: int | None, at_ms: int) -> None:
         joining = self._joining
@@ -289,6 +299,9 @@ class GroupHistory:
         generation.triggers = list(event.triggers)
         generation.topic_changes = dict(event.topic_changes)
         generation.recreated_topics = list(event.recreated_topics)
+        for topic, (before, now) in event.topic_changes.items():
+            if topic in generation.recreated_topics or now < before:
+                self.owners.deleted(topic, 0 if topic in generation.recreated_topics else now)
         generation.member_count = event.members
         generation.lag_before = event.lag
         generation.began_ms, generation.is_from_empty = event.time_ms, event.state_before == EMPTY

@@ -14,6 +14,8 @@ from coordinator.explain.words import Names, counted, duration, host_of, listed,
 POLL_TIMEOUT: Final = "consumer poll timeout has expired"
 CLOSED: Final = "the consumer is being closed"
 UNSUBSCRIBED: Final = "the consumer unsubscribed from all topics"
+MEMBER_ID_REQUIRED: Final = "need to re-join with the given member-id"
+"""What Java's consumer says with every first join (KIP-394): no reason of its own."""
 REMOVED_BY_ADMIN: Final = "member was removed by an admin"
 TOPICS_NAMED: Final = 3
 
@@ -92,7 +94,8 @@ def _who(trigger: Trigger, context: Context) -> str:
 
 
 def _new_member(trigger: Trigger, context: Context) -> str:
-    return f"{_who(trigger, context)} joined{_said(trigger)}"
+    is_usual = trigger.reason.startswith(MEMBER_ID_REQUIRED)
+    return f"{_who(trigger, context)} joined{'' if is_usual else _said(trigger)}"
 
 
 def _metadata_changed(trigger: Trigger, context: Context) -> str:
@@ -119,6 +122,8 @@ def _leader_rejoined(trigger: Trigger, context: Context) -> str:
     if changes:
         return f"{changes}, and the leader, {_who(trigger, context)}, asked for a new assignment{_said(trigger)}"
     unknown = "" if trigger.reason else ", with an unchanged subscription and without a reason"
+    if not trigger.reason and context.previous is not None and context.previous.partitions == 0:
+        unknown = ", after its last one had no partitions"
     return f"the leader, {_who(trigger, context)}, rejoined to ask for a new assignment{_said(trigger)}{unknown}"
 
 

@@ -148,7 +148,7 @@ class _Telling:
         sentences += absences_in(self._history, self._generation, self._clock)
         sentences += unheard_since_start(self._history, self._generation, self._names)
         sentences += pauses(self._generation.changes.removed, self._names)
-        sentences += silences(self._generation.changes.removed, self._names, self._clock)
+        sentences += silences(self._generation, self._context.previous, self._names, self._clock)
         sentences += returns(self._history, self._generation, self._names)
         return " ".join(sentences)
 
@@ -291,8 +291,12 @@ class _Telling:
         before_ms = max(min(began_ms, each.assigned_ms) - each.stopped_ms for each in absences)
         after_ms = max(each.assigned_ms - max(began_ms, each.stopped_ms) for each in absences)
         up_to = "up to " if len(absences) > 1 else ""
+        which = "the partition" if count == 1 else f"the {count:,} partitions"
+        gave_up = {each.member.member_id for each in self._generation.changes.removed if each.gave_up}
+        if any(each.member.member_id in gave_up for each in absences):
+            return f"Nobody consumed {which} of {whose} for at least {_longest(absences).removeprefix('up to ')}."
         return (
-            f"Nobody consumed {'the partition' if count == 1 else f'the {count:,} partitions'} of {whose} for"
+            f"Nobody consumed {which} of {whose} for"
             f" {_longest(absences)}: {up_to}{duration(before_ms)} before the rebalance began, and"
             f" {up_to}{duration(after_ms)} in it."
         )
@@ -439,15 +443,23 @@ def _moved(generation: Generation) -> str:
         return "It has no partitions to assign." if generation.protocol_type == "consumer" else ""
     left = generation.without_owner
     later = f", and {left:,} of them {'has' if left == 1 else 'have'} no owner yet" if left else ""
+    first = generation.first_owned
+    if first == total:
+        return f"{'The partition' if total == 1 else f'All {total:,} partitions'} got {_their(total)} first owner."
+    new = f" {first:,} of them got {_their(first)} first owner." if first else ""
     if not moved:
-        return f"None of {counted(total, 'partition')} moved{later}."
+        return f"None of {counted(total, 'partition')} moved{later}.{new}"
     text = f"{moved:,} of {counted(total, 'partition')} moved{later}"
     needless = generation.moved_needlessly
     if needless is None:
-        return f"{text}; how many of them had to is unknown."
+        return f"{text}; how many of them had to is unknown.{new}"
     if not needless:
-        return f"{text}, as {'it' if moved == 1 else 'they'} had to."
-    return f"{text}, {'all' if needless == moved > 1 else f'{needless:,}'} needlessly."
+        return f"{text}, as {'it' if moved == 1 else 'they'} had to.{new}"
+    return f"{text}, {'all' if needless == moved > 1 else f'{needless:,}'} needlessly.{new}"
+
+
+def _their(count: int) -> str:
+    return "its" if count == 1 else "their"
 
 
 def _numbers(generation: Generation) -> Iterator[Number]:

@@ -60,7 +60,7 @@ def test_offsets_that_expired():
     [
         (
             {"api": "Heartbeat", "error": "FENCED_INSTANCE_ID", "holder": MemberRef("c-id", "c", "/10.0.0.3", "pod-0")},
-            "b-id (10.0.0.2) was fenced: c-id (10.0.0.3) has its group.instance.id pod-0",
+            "b (10.0.0.2) was fenced: c (10.0.0.3) has its group.instance.id pod-0",
         ),
         (
             {"api": "JoinGroup", "error": "INCONSISTENT_GROUP_PROTOCOL"},

@@ -36,8 +36,8 @@ MUTANTS: Final = (
     Mutant(
         "a member that joins an eager rebalance goes on consuming",
         HISTORY,
-        "if stable is None or not is_cooperative(stable.protocol_name):",
-        "if stable is None:",
+        "if not self._keeps_what_it_owns(known):",
+        "if False:",
     ),
     Mutant(
         "an absence begins with the last rebalance",
