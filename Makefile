@@ -213,8 +213,8 @@ interop: build-tests ## play each scenario with each stock client, here and on A
 interop-ci: build-tests ## a part of interop in a few minutes, as CI does: this server, Python's clients in all scenarios, the others in five
 	@$(BIN)/python -m interop --ci
 
-audit-cases: build-tests ## play each way to rebalance with each client, and write docs/audit-cases.md (Java if it is there)
-	@$(BIN)/python docs/make_audit_cases.py
+audit-cases: build-tests ## play each way to rebalance with each client, and write docs/audit-cases.md; ONLY=cases CLIENTS=clients: these alone
+	@$(BIN)/python docs/make_audit_cases.py $(if $(ONLY),--only $(ONLY)) $(if $(CLIENTS),--clients $(CLIENTS)) $(if $(STORIES),--stories)
 
 bench: build-tests ## run all benchmarks of tests/bench
 	@for bench in $(BENCHES); do echo "== $$bench"; $(BIN)/python "$$bench"; done

@@ -77,7 +77,7 @@ FIELDS: Final[dict[str, str]] = {
     "cause": "why; see [causes](#causes)",
     "connection_open": "whether its connection was open when it was removed; null if unknown",
     "connection_closed_ms": "when its client's side closed the connection; null if it did not, or if unknown",
-    "connection_closed_in_pause_ms": "how long the pause of the coordinator was in which it may have closed; null if none",
+    "connection_closed_in_pause_ms": "length of the coordinator's pause in which it may have closed; null if none",
     "request_generation_id": "the generation that the request named; null if it named none",
     "transactional_id": "of a TxnOffsetCommit",
     "group_protocol_type": "that of the group, of a JoinGroup",

@@ -1,5 +1,11 @@
-"""Writes docs/audit-cases.md: plays each case of tests/e2e/audit_cases.py with each client (about five minutes)."""
+"""Writes docs/audit-cases.md: plays each case of tests/e2e/audit_cases.py with each client (about ten minutes).
 
+    python docs/make_audit_cases.py [--only CASE,…] [--clients CLIENT,…] [--stories]
+
+With `--only` or `--clients` it plays these alone and writes no page; `--stories` prints what is said of each.
+"""
+
+import argparse
 import sys
 import tempfile
 from collections.abc import Callable
@@ -11,6 +17,9 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from coordinator.explain.notes import notes  # noqa: E402
+from coordinator.explain.story import tell  # noqa: E402
+from coordinator.explain.words import utc_clock  # noqa: E402
 from interop.driver import Driver, DriverFailed, DriverMissing, java_driver, python_driver  # noqa: E402
 from interop.scene import Scene  # noqa: E402
 from tests.differential.kafka import KafkaMissing, kafka_jars  # noqa: E402
@@ -26,13 +35,19 @@ listed below; the audit then says no more than it knows. –: the client cannot 
 """
 
 PYTHON_CLIENTS: Final = ("kafka-python", "aiokafka", "confluent-kafka")
+CLIENTS: Final = (*PYTHON_CLIENTS, "java")
 numbers = count()
 
 
-def main() -> None:
+def main() -> int:
+    chosen = _arguments()
+    cases = {name: CASES[name] for name in chosen.only or CASES}
+    failed = False
     with tempfile.TemporaryDirectory() as scratch, ExitStack() as stack:
-        commands = {client: python_driver(client) for client in PYTHON_CLIENTS}
+        commands = {client: python_driver(client) for client in PYTHON_CLIENTS if client in chosen.clients}
         try:
+            if "java" not in chosen.clients:
+                raise DriverMissing("it is not among --clients")
             classes = Path(scratch, "classes")
             classes.mkdir()
             commands["java"] = java_driver([f"{kafka_jars()}/*"], classes)
@@ -45,13 +60,14 @@ def main() -> None:
             with Driver(command) as probe:
                 names.append(f"{client} {probe.version}")
                 abilities[client] = probe.can
-        for case in CASES.values():
+        for case in cases.values():
             cells = []
             for client, command in commands.items():
                 if case.needs and case.needs not in abilities[client]:
                     cells.append("–")
                     continue
-                told = _play(case, command, shared, scratch)
+                told = _play(case, command, shared, scratch, with_stories=chosen.stories)
+                failed |= told.startswith("FAILED")
                 print(f"{case.title}, {client}: {told or 'told'}", file=sys.stderr)
                 if told and told not in unknown:
                     unknown.append(told)
@@ -59,24 +75,59 @@ def main() -> None:
             rows.append(f"| {case.title} | {' | '.join(cells)} |")
     lines = [f"| case | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|", *rows, ""]
     lines += [f"{number}. {text[0].upper()}{text[1:]}." for number, text in enumerate(unknown, 1)]
+    if chosen.only or chosen.clients != CLIENTS:
+        return int(failed)
     Path(ROOT, "docs", "audit-cases.md").write_text(HEAD + "\n".join(lines) + "\n", encoding="utf-8")
+    return int(failed)
 
 
-def _play(case: Case, command: list[str], shared: RunningServer, scratch: str) -> str:
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="play the cases of the audit with stock clients")
+    parser.add_argument("--only", type=_names_of(tuple(CASES)), default=())
+    parser.add_argument("--clients", type=_names_of(CLIENTS), default=CLIENTS)
+    parser.add_argument("--stories", action="store_true")
+    return parser.parse_args()
+
+
+def _names_of(known: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:
+    def names(text: str) -> tuple[str, ...]:
+        found = tuple(filter(None, text.split(",")))
+        if unknown := [each for each in found if each not in known]:
+            raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {', '.join(known)}")
+        return found
+
+    return names
+
+
+def _play(case: Case, command: list[str], shared: RunningServer, scratch: str, *, with_stories: bool) -> str:
     """Play a case with a client; return what remains unknown, or that the case failed and how."""
     number = next(numbers)
     start: Callable[[], Driver] = lambda: Driver(command)  # noqa: E731
     with ExitStack() as stack:
         server = shared
         if case.own_server:
-            server = stack.enter_context(RunningServer(_folder(scratch, str(number)), SERVER_SETTINGS))
-        scene = Scene(server, start, f"case{number}", stack)
+            settings = {**SERVER_SETTINGS, **case.settings}
+            server = stack.enter_context(RunningServer(_folder(scratch, str(number)), settings))
+        others = {"aiokafka": lambda: Driver(python_driver("aiokafka"))}
+        scene = Scene(server, start, f"case{number}", stack, others=others)
         try:
             case.play(scene)
         except (AssertionError, DriverFailed) as problem:
             first = str(problem).splitlines()[:1] or ["an assertion"]
             return f"FAILED: {first[0]}"
+        finally:
+            if with_stories:
+                _print_stories(scene)
         return scene.unknown
+
+
+def _print_stories(scene: Scene) -> None:
+    history = scene.history()
+    for generation in history.generations:
+        story = tell(history, generation)
+        print(f"{story.headline}.", *story.paragraphs, *(f"try: {each}" for each in story.advice), sep="\n    ")
+    for note in notes(history):
+        print(f"{utc_clock(note.time_ms)}: {note.text}")
 
 
 def _folder(scratch: str, name: str) -> Path:
@@ -86,4 +137,4 @@ def _folder(scratch: str, name: str) -> Path:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

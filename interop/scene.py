@@ -90,9 +90,9 @@ class Scene:
 
     def create_topic(self, name: str, partitions: int) -> None:
         self.admin().create_topics([NewTopic(name, partitions, 1)])
-        wait_for(lambda: self._has_topic(name, partitions), SECONDS, f"topic {name} to be there")
+        wait_for(lambda: self.has_topic(name, partitions), SECONDS, f"topic {name} to be there")
 
-    def _has_topic(self, name: str, partitions: int) -> bool:
+    def has_topic(self, name: str, partitions: int) -> bool:
         with WireConnection(self.server.bootstrap, "interop") as connection:
             (topic,) = connection.send_latest(MetadataRequest(topics=[MetadataRequestTopic(name=name)])).topics
         return len(topic.partitions) == partitions and all(each.leader_id >= 0 for each in topic.partitions)
@@ -218,9 +218,13 @@ class Scene:
 
     def tells(self, generation: Generation, *texts: str) -> None:
         """Assert that the story of a generation, in words, has these texts."""
-        story = tell(self.history(), generation)
-        told = " ".join([story.headline, *story.paragraphs])
+        told = self.story(generation)
         assert all(text in told for text in texts), told
+
+    def story(self, generation: Generation) -> str:
+        """The story of a generation in words, without its advice."""
+        story = tell(self.history(), generation)
+        return " ".join([f"{story.headline}.", *story.paragraphs])
 
     def advises(self, generation: Generation, *texts: str) -> None:
         """Assert that there are as many advices for a generation, each with one of these texts, in this order."""

@@ -351,8 +351,11 @@ class Generation:
         return max(came, key=lambda each: each[1], default=None)
 
     def held_up(self) -> tuple[MemberRef, int] | None:
-        """The member that joined last, and how many ms later than the last one before it; None if it was alone."""
-        if self.slowest_join is None:
+        """The member that joined last, and how many ms later than the last one before it; None if it was alone.
+
+        An empty group waits for further members, whoever has joined (group.initial.rebalance.delay.ms).
+        """
+        if self.slowest_join is None or self.is_from_empty:
             return None
         slowest, slowest_ms = self.slowest_join
         others = [

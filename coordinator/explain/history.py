@@ -20,6 +20,7 @@ from coordinator.explain.generation import (
     Resubscription,
 )
 from coordinator.explain.owners import Owners, is_cooperative
+from coordinator.explain.replaced_clients import remember_client, with_clients
 
 GENERATIONS_KEPT: Final = 1_000
 NOTES_KEPT: Final = 1_000
@@ -71,6 +72,8 @@ class GroupHistory:
         self.rejected: deque[schema.RequestRejected] = deque(maxlen=NOTES_KEPT)
         self.last_commit_ms: int | None = None
         """The end of the last interval in which offsets were committed."""
+        self.clients: dict[str, MemberRef] = {}
+        """Member id → the client that took the place of a static member."""
         self.pending_changes = changes or Changes()
         """Who came and who went since the last rebalance began."""
         self.owners = owners or Owners()
@@ -96,6 +99,8 @@ class GroupHistory:
             for known in self.members.values():
                 known.was_loaded = True
         handler = _HANDLERS.get(type(event))
+        if self.clients:
+            event = with_clients(event, self.clients)
         if handler is not None:
             handler(self, event)
         self.last_seq, self.last_ms = event.seq, event.time_ms
@@ -150,6 +155,7 @@ class GroupHistory:
         if event.created_seq != self.created_seq:
             self._close(Outcome.UNKNOWN, None)
             self.members.clear()
+            self.clients.clear()
             self.pending_changes = Changes()
             self.owners = Owners(is_known=begins)
             self.created_seq = event.created_seq
@@ -258,6 +264,7 @@ class GroupHistory:
             self._joining.members.pop(event.member.member_id, None)
 
     def _replaced(self, event: schema.StaticMemberReplaced) -> None:
+        remember_client(self.clients, event)
         old = self.members.pop(event.old_member_id, None)
         known = self.members[event.member.member_id] = old or KnownMember(event.member)
         old_member = known.member

@@ -40,6 +40,7 @@ class Memory:
     owners: Owners = field(default_factory=Owners)
     coordinator_epoch: int = 0
     rejected: list[schema.RequestRejected] = field(default_factory=list)
+    clients: dict[str, schema.MemberRef] = field(default_factory=dict)
 
 
 def remember(history: GroupHistory) -> Memory:
@@ -71,6 +72,7 @@ def remember(history: GroupHistory) -> Memory:
         history.owners,
         history.coordinator_epoch,
         list(history.rejected)[-REJECTIONS_REMEMBERED:],
+        history.clients,
     )
 
 
@@ -83,6 +85,7 @@ def recall(memory: Memory) -> GroupHistory:
     history.created_seq, history.last_seq = memory.created_seq, memory.last_seq
     history.coordinator_epoch = memory.coordinator_epoch
     history.rejected.extend(memory.rejected)
+    history.clients = memory.clients
     history.first_ms, history.last_ms = memory.first_ms, memory.last_ms
     history.begins_in_the_middle, history.last_commit_ms = memory.begins_in_the_middle, memory.last_commit_ms
     return history

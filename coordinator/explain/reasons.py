@@ -6,7 +6,7 @@ from typing import Final
 
 from coordinator.audit.schema import MemberRef, Trigger
 from coordinator.core.causes import Cause
-from coordinator.explain.clients import never_says_why, sends_poll_interval
+from coordinator.explain.clients import Library, library_of, never_says_why, sends_poll_interval
 from coordinator.explain.generation import Generation, Removal, Replacement, Resubscription
 from coordinator.explain.words import Names, counted, duration, host_of, listed, plain, quoted, requester
 
@@ -175,6 +175,16 @@ def _session_expired(trigger: Trigger, context: Context) -> str:
     return f"{who} was silent for {duration(removal.silent_ms)}, and its session timeout is {timeout}"
 
 
+def several_unheard(removals: list[Removal], names: Names) -> str:
+    """As `_session_expired`, of several members together whose sessions ended because the coordinator stood still."""
+    whose = names.listed([each.member for each in removals])
+    paused_ms = max(max(each.connection_closed_in_pause_ms or 0, each.coordinator_paused_ms or 0) for each in removals)
+    text = f"the coordinator itself stood still for {duration(paused_ms)}, and"
+    if all(each.gave_up for each in removals):
+        return f"{text} found the connections of {whose} closed after that"
+    return f"{text} did not hear {whose} within their session timeouts"
+
+
 def _late(what: str) -> Callable[[Trigger, Context], str]:
     def late(trigger: Trigger, context: Context) -> str:
         timeout_ms = context.removal_of(trigger).rebalance_timeout_ms
@@ -294,7 +304,7 @@ def unknown_leave(leaving: Leaving, names: Names) -> str:
 def _usual_reason(member: MemberRef) -> str:
     """Whether clients of this software give reasons when they leave (KIP-800)."""
     software = member.client_software_name
-    if "java" in software:
+    if library_of(member) is Library.JAVA:
         return "Java consumers give one since 3.2"
     if never_says_why(member):
         return f"{plain(software)} gives none"

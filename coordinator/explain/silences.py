@@ -59,7 +59,7 @@ def pauses(removals: list[Removal], names: Names) -> Iterator[str]:
     if unheard:
         whose = names.listed([each.member for each in unheard])
         closed = [each.member for each in unheard if each.connection_open is False]
-        yield f"It heard nobody and answered nobody in that time, so it is no fault of {whose}."
+        yield f"The coordinator heard nobody and answered nobody in that time, so it is no fault of {whose}."
         if closed:
             yield (
                 f"The connections of {names.listed(closed)} closed meanwhile: clients may give up when nobody answers."
