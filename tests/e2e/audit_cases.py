@@ -329,6 +329,12 @@ def an_administrator_deletes_and_resets(scene: Scene) -> None:
     removed = scene.one_of_kind(schema.GroupRemoved)
     assert removed.requested_by is not None
     assert (removed.cause, removed.requested_by.client_id) == (Cause.ADMIN, "ops")
+    told = members.noted(scene)
+    assert [each for each in told if each.startswith("ops (127.0.0.1")] == [
+        f"ops (127.0.0.1) reset 1 committed offset: {scene.topic}-0 from 0 to 7",
+        "ops (127.0.0.1) deleted the group",
+    ], told
+    assert any("deleted with the group: " in each and f"{scene.topic}-0 at 7" in each for each in told), told
 
 
 def a_group_is_full(scene: Scene) -> None:
@@ -348,6 +354,11 @@ def assignors_do_not_agree(scene: Scene) -> None:
     rejected = wait_for(lambda: scene.of_kind(schema.RequestRejected), SECONDS, "a rejection", every_ms=100)
     assert {(each.api, each.error) for each in rejected} == {("JoinGroup", "INCONSISTENT_GROUP_PROTOCOL")}
     assert rejected[0].member.client_id == "other"
+    assert "was refused: it offers roundrobin, and what all members have is range" in members.noted(scene)[0]
+    history = scene.history()
+    found = {each.kind: each for each in findings(history, history.last_ms or 0)}[Kind.REJECTED_CLIENT]
+    assert found.about == "other (127.0.0.1)"
+    assert "one offers range" in found.evidence
     one.leave()
 
 
