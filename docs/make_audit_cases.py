@@ -2,7 +2,7 @@
 
     python docs/make_audit_cases.py [--only CASE,…] [--clients CLIENT,…] [--stories]
 
-With `--only` or `--clients` it plays these alone and writes no page; `--stories` prints what is said of each.
+With `--only` or `--clients` it plays these alone and replaces their cells; `--stories` prints what is said of each.
 """
 
 import argparse
@@ -26,6 +26,7 @@ from tests.differential.kafka import KafkaMissing, kafka_jars  # noqa: E402
 from tests.e2e.audit_cases import CASES, SERVER_SETTINGS, Case  # noqa: E402
 from tests.servers import RunningServer  # noqa: E402
 
+PAGE: Final = ROOT / "docs" / "audit-cases.md"
 HEAD: Final = """# What the audit tells of each way to rebalance
 
 Played with stock clients; `make audit-cases` makes this table, and [the cases](../tests/e2e/audit_cases.py) say what is
@@ -54,31 +55,60 @@ def main() -> int:
         except (DriverMissing, KafkaMissing) as missing:
             print(f"without the Java client: {missing}", file=sys.stderr)
         shared = stack.enter_context(RunningServer(_folder(scratch, "shared"), SERVER_SETTINGS))
-        names, rows, unknown = [], [], []
+        names, cells = _read_page() if chosen.only or chosen.clients != CLIENTS else ({}, {})
         abilities = {}
         for client, command in commands.items():
             with Driver(command) as probe:
-                names.append(f"{client} {probe.version}")
+                names[client] = f"{client} {probe.version}"
                 abilities[client] = probe.can
         for case in cases.values():
-            cells = []
             for client, command in commands.items():
                 if case.needs and case.needs not in abilities[client]:
-                    cells.append("–")
+                    cells[case.title, client] = "–"
                     continue
-                told = _play(case, command, shared, scratch, with_stories=chosen.stories)
-                failed |= told.startswith("FAILED")
-                print(f"{case.title}, {client}: {told or 'told'}", file=sys.stderr)
-                if told and told not in unknown:
-                    unknown.append(told)
-                cells.append(str(unknown.index(told) + 1) if told else "✓")
-            rows.append(f"| {case.title} | {' | '.join(cells)} |")
-    lines = [f"| case | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|", *rows, ""]
-    lines += [f"{number}. {text[0].upper()}{text[1:]}." for number, text in enumerate(unknown, 1)]
-    if chosen.only or chosen.clients != CLIENTS:
-        return int(failed)
-    Path(ROOT, "docs", "audit-cases.md").write_text(HEAD + "\n".join(lines) + "\n", encoding="utf-8")
+                unknown = _play(case, command, shared, scratch, with_stories=chosen.stories)
+                failed |= unknown.startswith("FAILED")
+                print(f"{case.title}, {client}: {unknown or 'told'}", file=sys.stderr)
+                cells[case.title, client] = f"{unknown[0].upper()}{unknown[1:]}." if unknown else "✓"
+    _write_page(names, cells)
     return int(failed)
+
+
+Cells = dict[tuple[str, str], str]
+"""(title of a case, client) → a check mark, a dash, or the sentence that says what remains unknown."""
+
+
+def _read_page() -> tuple[dict[str, str], Cells]:
+    """The clients with their versions, and the cells of the page as it is."""
+    names: dict[str, str] = {}
+    cells: Cells = {}
+    if not PAGE.exists():
+        return names, cells
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    sentences = dict(line.split(". ", 1) for line in lines if line[:1].isdigit())
+    header, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+    names = {name.split(" ")[0]: name for name in header[1:]}
+    for title, *row in rows:
+        for client, cell in zip(names, row, strict=True):
+            cells[title, client] = sentences.get(cell, cell)
+    return names, cells
+
+
+def _write_page(names: dict[str, str], cells: Cells) -> None:
+    clients = [client for client in CLIENTS if client in names]
+    sentences: list[str] = []
+    rows = []
+    for case in CASES.values():
+        row = []
+        for client in clients:
+            cell = cells.get((case.title, client), "–")
+            if cell not in "✓–" and cell not in sentences:
+                sentences.append(cell)
+            row.append(cell if cell in "✓–" else str(sentences.index(cell) + 1))
+        rows.append(f"| {case.title} | {' | '.join(row)} |")
+    lines = [f"| case | {' | '.join(names[client] for client in clients)} |", "|---" * (len(clients) + 1) + "|", *rows]
+    lines += ["", *(f"{number}. {text}" for number, text in enumerate(sentences, 1))]
+    PAGE.write_text(HEAD + "\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _arguments() -> argparse.Namespace:

@@ -7,6 +7,7 @@ from typing import Any, Final, Self
 
 from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent, MemberRef, MemberSnapshot
+from coordinator.core.causes import Cause
 from coordinator.explain.generation import (
     CHANGES_KEPT_MAX,
     Changes,
@@ -264,7 +265,8 @@ class GroupHistory:
             self._joining.members.pop(event.member.member_id, None)
 
     def _replaced(self, event: schema.StaticMemberReplaced) -> None:
-        remember_client(self.clients, event)
+        if event.cause is not Cause.FAULT:  # a fault takes the place for no client
+            remember_client(self.clients, event)
         old = self.members.pop(event.old_member_id, None)
         known = self.members[event.member.member_id] = old or KnownMember(event.member)
         old_member = known.member

@@ -100,7 +100,7 @@ def _which(event: schema.OffsetsDeleted) -> str:
     known = [
         f"{plain(topic)}-{index} at {offset:,}" if offset >= 0 else f"{plain(topic)}-{index} of an open transaction"
         for topic, partitions in sorted(event.offsets.items())
-        for index, offset in partitions
+        for index, offset in sorted(partitions)
     ]
     count = len(known)
     return f": {listed(known[:PARTITIONS_NAMED], more=max(0, count - PARTITIONS_NAMED))}" if known else ""
