@@ -216,8 +216,8 @@ interop-ci: build-tests ## a part of interop in a few minutes, as CI does: this 
 screenshots: build-tests ## take the pictures of the live page in docs/images, of a server with consumers of its own (Chromium)
 	@$(BIN)/python docs/make_screenshots.py
 
-audit-cases: build-tests ## play each way to rebalance with each client, and write docs/audit-cases.md (Java if it is there)
-	@$(BIN)/python docs/make_audit_cases.py
+audit-cases: build-tests ## play each way to rebalance with each client, and write docs/audit-cases.md; ONLY=cases CLIENTS=clients: these alone
+	@$(BIN)/python docs/make_audit_cases.py $(if $(ONLY),--only $(ONLY)) $(if $(CLIENTS),--clients $(CLIENTS)) $(if $(STORIES),--stories)
 
 bench: build-tests ## run all benchmarks of tests/bench
 	@for bench in $(BENCHES); do echo "== $$bench"; $(BIN)/python "$$bench"; done

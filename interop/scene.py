@@ -90,9 +90,9 @@ class Scene:
 
     def create_topic(self, name: str, partitions: int) -> None:
         self.admin().create_topics([NewTopic(name, partitions, 1)])
-        wait_for(lambda: self._has_topic(name, partitions), SECONDS, f"topic {name} to be there")
+        wait_for(lambda: self.has_topic(name, partitions), SECONDS, f"topic {name} to be there")
 
-    def _has_topic(self, name: str, partitions: int) -> bool:
+    def has_topic(self, name: str, partitions: int) -> bool:
         with WireConnection(self.server.bootstrap, "interop") as connection:
             (topic,) = connection.send_latest(MetadataRequest(topics=[MetadataRequestTopic(name=name)])).topics
         return len(topic.partitions) == partitions and all(each.leader_id >= 0 for each in topic.partitions)
@@ -173,7 +173,15 @@ class Scene:
             return [record.event for record in topic.group_events(self.group) if record.event is not None]
 
     def history(self) -> GroupHistory:
-        return GroupHistory.of(self.group, self.events())
+        """What the commands know of the group: its events, and those about the coordinator itself."""
+        history = GroupHistory(self.group)
+        with AuditTopic(self.server.bootstrap) as topic:
+            for record in topic.events_about(self.group):
+                if record.event is not None:
+                    history.apply(record.event)
+                elif (about := record.coordinator_event) is not None:
+                    history.note_coordinator(about)
+        return history
 
     def of_kind(self, kind: type[E]) -> list[E]:
         return [event for event in self.events() if isinstance(event, kind)]
@@ -210,9 +218,27 @@ class Scene:
 
     def tells(self, generation: Generation, *texts: str) -> None:
         """Assert that the story of a generation, in words, has these texts."""
-        story = tell(self.history(), generation)
-        told = " ".join([story.headline, *story.paragraphs])
+        told = self.story(generation)
         assert all(text in told for text in texts), told
+
+    def story(self, generation: Generation) -> str:
+        """The story of a generation in words, without its advice."""
+        story = tell(self.history(), generation)
+        return " ".join([f"{story.headline}.", *story.paragraphs])
+
+    def advises(self, generation: Generation, *texts: str) -> None:
+        """Assert that there are as many advices for a generation, each with one of these texts, in this order."""
+        advice = tell(self.history(), generation).advice
+        is_same = len(advice) == len(texts) and all(text in each for text, each in zip(texts, advice, strict=True))
+        assert is_same, advice
+
+    def never_tells(self, *texts: str) -> None:
+        """Assert that no story of the group has one of these texts, also not in its advice."""
+        history = self.history()
+        for generation in history.generations:
+            story = tell(history, generation)
+            told = " ".join([story.headline, *story.paragraphs, *story.advice])
+            assert not any(text in told for text in texts), told
 
 
 def triggers(generation: Generation) -> list[tuple[Cause, str]]:

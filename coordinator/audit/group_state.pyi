@@ -172,8 +172,11 @@ class GroupAuditState:
         """
 
     def count_rejected_commit(self) -> None: ...
-    def count_rejection(self, rejection: tuple[object, ...]) -> int:
-        """How often requests were rejected like this, with this time."""
+    def count_rejection(self, rejection: tuple[object, ...], at_ms: int) -> int:
+        """How often requests were rejected like this, with this time; 0 if this time needs no event.
+
+        The 1st, 10th, 100th, … time has one, and the first one `schema.REJECTION_APART_MS` after the last event.
+        """
 
     def start_generation(self, at_ms: int) -> None: ...
     def assign(

@@ -10,6 +10,7 @@ cdef int64_t PARTITIONS_NAMED_MAX = schema.PARTITIONS_NAMED_MAX
 cdef Py_ssize_t TOPICS_NAMED_MAX = schema.TOPICS_NAMED_MAX
 cdef Py_ssize_t TRIGGERS_NAMED_MAX = schema.TRIGGERS_NAMED_MAX
 cdef Py_ssize_t MEMBERS_NAMED_MAX = schema.MEMBERS_NAMED_MAX
+cdef int64_t REJECTION_APART_MS = schema.REJECTION_APART_MS
 cdef object Trigger = schema.Trigger
 
 # Most groups have nothing of a kind: they share these, and get one of their own before something is added.
@@ -261,14 +262,20 @@ cdef class GroupAuditState:
     def count_rejected_commit(self):
         self.commits_rejected += 1
 
-    def count_rejection(self, tuple rejection not None):
+    def count_rejection(self, tuple rejection not None, int64_t at_ms):
         if self.rejections is NO_ENTRIES:
             self.rejections = {}
-        cdef int64_t count = self.rejections.pop(rejection, 0) + 1
+        known = self.rejections.pop(rejection, None)
+        cdef int64_t count = 1, reported_ms = at_ms, power = 1
+        if known is not None:
+            count, reported_ms = known[0] + 1, known[1]
+        while power < count:
+            power *= 10
+        cdef bint is_reported = count == power or at_ms - reported_ms >= REJECTION_APART_MS
         if len(self.rejections) == REJECTIONS_MAX:
             del self.rejections[next(iter(self.rejections))]
-        self.rejections[rejection] = count
-        return count
+        self.rejections[rejection] = count, at_ms if is_reported else reported_ms
+        return count if is_reported else 0
 
     def start_generation(self, int64_t at_ms):
         self.generation_started_ms = at_ms

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, cast
 
-from _wire.errors import ErrorCode
 from coordinator.audit import schema
+from coordinator.audit.fields import Fields
 from coordinator.audit.group_state import GroupAuditState, KnownMember, by_topic
+from coordinator.audit.rejected_requests import rejected
 from coordinator.audit.world import World
 from coordinator.core import events, offset_events
 from coordinator.core.causes import Cause
@@ -13,13 +14,6 @@ from coordinator.core.classic_group import ClassicGroup
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE, read_assignment
 from coordinator.core.offset_events import DeletionCause
 from coordinator.core.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE, GroupState
-
-Fields = dict[str, Any]
-"""The fields of an event without those of the envelope, in the order of its struct.
-
-A member may be a `KnownMember`, or any object with the attributes of `schema.MemberRef`. In a list of
-`schema.MemberSnapshot`, a `KnownMember` stands for its snapshot.
-"""
 
 
 class Projection(NamedTuple):
@@ -115,6 +109,7 @@ def _removed(
         "connection_open": event.connection_open,
         "connection_closed_ms": event.connection_closed_ms,
         "coordinator_paused_ms": event.coordinator_paused_ms,
+        "connection_closed_in_pause_ms": event.connection_closed_in_pause_ms,
     }
 
 
@@ -293,7 +288,13 @@ def _offsets_deleted(
     event: offset_events.OffsetsDeleted, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
 ) -> Fields | None:
     cause = DELETION_CAUSES.get(event.cause)
-    return None if cause is None else _partitions(event) | {"requested_by": event.requested_by, "cause": cause}
+    if cause is None:
+        return None
+    return _partitions(event) | {
+        "requested_by": event.requested_by,
+        "cause": cause,
+        "offsets": _deleted_offsets(event),
+    }
 
 
 DELETION_CAUSES: Final = {
@@ -320,30 +321,12 @@ def _offsets_reset(
     }
 
 
-def _rejected(
-    event: events.RequestRejected, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
-) -> Fields | None:
-    if event.injected:
-        return _rejection(event, group, 1)
-    if event.api == "OffsetCommit":
-        state.count_rejected_commit()
-        if event.error is not ErrorCode.FENCED_INSTANCE_ID:
-            return None
-    count = state.count_rejection((event.api, event.error, event.client_id, event.group_instance_id))
-    if count != 10 ** (len(str(count)) - 1):
-        return None
-    return _rejection(event, group, count)
-
-
-def _rejection(event: events.RequestRejected, group: ClassicGroup, count: int) -> Fields:
-    return {
-        "api": event.api,
-        "error": event.error.name,
-        "member": event,
-        "holder": None if event.holder_id is None else group.members[event.holder_id],
-        "count": count,
-        "injected": event.injected,
-    }
+def _deleted_offsets(event: offset_events.OffsetsDeleted) -> dict[str, list[list[int]]]:
+    found: dict[str, list[list[int]]] = {}
+    if len(event.partitions) <= schema.PARTITIONS_NAMED_MAX:
+        for tp, offset in zip(event.partitions, event.offsets, strict=False):
+            found.setdefault(tp.topic, []).append([tp.partition, offset])
+    return found
 
 
 def _partitions(event: offset_events.OffsetsDeleted) -> Fields:
@@ -365,7 +348,7 @@ PROJECTIONS: Final[dict[type, tuple[Projection, ...]]] = {
     events.PendingMemberAdded: (Projection(schema.MemberJoined, _pending_added),),
     events.PendingMemberRemoved: (Projection(schema.MemberRemoved, _pending_removed),),
     events.AssignmentRejected: (Projection(schema.RebalanceStarted, _assignment_rejected),),
-    events.RequestRejected: (Projection(schema.RequestRejected, _rejected),),
+    events.RequestRejected: (Projection(schema.RequestRejected, rejected),),
     offset_events.OffsetsReset: (Projection(schema.OffsetsReset, _offsets_reset),),
     events.StaticMemberReplaced: (Projection(schema.StaticMemberReplaced, _replaced, _unless_a_rebalance_follows),),
     events.RebalanceStarted: (

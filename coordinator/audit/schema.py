@@ -55,6 +55,12 @@ TRIGGERS_NAMED_MAX: Final = 100
 MEMBERS_NAMED_MAX: Final = 100
 """The largest number of members that `pending_members` and `never_synced` name."""
 
+REJECTION_APART_MS: Final = 600_000
+"""While requests go on being rejected in the same way, there is an event of it at least this often, in ms."""
+
+PROTOCOLS_NAMED_MAX: Final = 10
+"""How many assignors of a rejected JoinGroup, and of its group, are named."""
+
 RESET_APART_MS: Final = 60_000
 """Commits of the same client that is no member, closer together than this, are one reset."""
 
@@ -196,6 +202,9 @@ class MemberRemoved(AuditEvent, frozen=True, kw_only=True, tag="member.removed")
     known of it, as after a load, or if the coordinator itself closed it.
 
     `coordinator_paused_ms` is for how long, since `last_heard_ms`, the coordinator itself stood still and heard nobody.
+    `connection_closed_in_pause_ms` is how long such a pause was, if the coordinator found the connection closed within
+    a second after it: the client may have closed it because nobody answered. What it had sent before was read after the
+    pause too, and counts for `last_heard_ms`.
     """
 
     member: MemberRef
@@ -209,6 +218,7 @@ class MemberRemoved(AuditEvent, frozen=True, kw_only=True, tag="member.removed")
     connection_open: bool | None = None
     connection_closed_ms: int | None = None
     coordinator_paused_ms: int | None = None
+    connection_closed_in_pause_ms: int | None = None
 
 
 class StaticMemberReplaced(AuditEvent, frozen=True, kw_only=True, tag="static_member.replaced"):
@@ -441,12 +451,15 @@ class OffsetsDeleted(AuditEvent, frozen=True, kw_only=True, tag="offsets.deleted
 
     Causes: `admin`, by OffsetDelete (KIP-496); `topic_deleted` and `group_removed`, together with their topic or group.
     `requested_by` is the client that deleted them or the group. `unnamed_partitions` is as in `offsets.expired`.
+    `offsets`: topic → [partition, committed offset that was deleted (-1: none, a transaction had one pending)]; empty
+    if `partitions` is.
     """
 
     partitions: TopicPartitions
     unnamed_partitions: int = 0
     requested_by: Requester | None = None
     cause: Cause = Cause.ADMIN
+    offsets: dict[str, list[list[int]]] = {}
 
 
 class OffsetsReset(AuditEvent, frozen=True, kw_only=True, tag="offsets.reset"):
@@ -467,11 +480,18 @@ class OffsetsReset(AuditEvent, frozen=True, kw_only=True, tag="offsets.reset"):
 class RequestRejected(AuditEvent, frozen=True, kw_only=True, tag="request.rejected"):
     """A request was answered with an error that its client cannot put right by sending it again.
 
-    JoinGroup and SyncGroup with any error but MEMBER_ID_REQUIRED and REBALANCE_IN_PROGRESS; Heartbeat and OffsetCommit
-    with FENCED_INSTANCE_ID. `error` is Kafka's name of it. `member` is the client that asked, under the member id that
-    it sent. `holder` is the member that has the instance id, with FENCED_INSTANCE_ID. `count` is how often this
-    happened with the same API, error, client id and instance id in this incarnation of the group, or since it was
-    loaded: the event is written for the 1st, 10th, 100th, … time.
+    JoinGroup and SyncGroup with any error but MEMBER_ID_REQUIRED and REBALANCE_IN_PROGRESS; Heartbeat with
+    FENCED_INSTANCE_ID; OffsetCommit and TxnOffsetCommit with FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID or
+    ILLEGAL_GENERATION, and TxnOffsetCommit with INVALID_PRODUCER_EPOCH. `error` is Kafka's name of it. `member` is the
+    client that asked, under the member id that it sent. `holder` is the member that has the instance id, with
+    FENCED_INSTANCE_ID. `count` is how often this happened with the same API, error, client id and instance id in this
+    incarnation of the group, or since it was loaded: the event is written for the 1st, 10th, 100th, … time, and while
+    it goes on at least every `REJECTION_APART_MS`.
+
+    `request_generation_id` is the generation that the request named; null if its API names none. `transactional_id` is
+    that of a TxnOffsetCommit. `protocol_type` and `protocols` are what a JoinGroup offered; `group_protocol_type` is
+    that of the group, and `group_protocols` are the assignors that all its members have. At most `PROTOCOLS_NAMED_MAX`
+    are named.
 
     `injected` is true if a fault that a test injected is the reason: with any error to any request that names the
     group, also to one that names no member (`member_id` is then empty). Each of these answers is written, and none is
@@ -484,6 +504,12 @@ class RequestRejected(AuditEvent, frozen=True, kw_only=True, tag="request.reject
     holder: MemberRef | None = None
     count: int = 1
     injected: bool = False
+    request_generation_id: int | None = None
+    transactional_id: str = ""
+    protocol_type: str = ""
+    protocols: list[str] = []
+    group_protocol_type: str = ""
+    group_protocols: list[str] = []
 
 
 AnyAuditEvent = (

@@ -145,7 +145,8 @@ class WireConnection:
             try:
                 part = self.socket.recv(size - len(data))
             except TimeoutError as problem:
-                raise ClientError(f"{self.bootstrap} did not respond in time") from problem
+                seconds = self.socket.gettimeout()
+                raise ClientError(f"{self.bootstrap} did not respond within {seconds:g} s") from problem
             except ConnectionResetError:
                 part = b""
             if not part:

@@ -16,6 +16,8 @@ class ConnectionAtRemoval(NamedTuple):
     is_open: bool | None = None
     closed_ms: int | None = None
     """When its client's side closed it, in wall-clock milliseconds."""
+    closed_in_pause_ms: int | None = None
+    """How long the pause of the coordinator was in which it may have been closed; None: it was closed in none."""
 
 
 UNKNOWN = ConnectionAtRemoval()
@@ -42,4 +44,4 @@ def connection_at_removal(group_id: str, member: Member, context: OperationConte
         renewed_ms = connection.closed_ms
     if renewed_ms > connection.closed_ms:
         return UNKNOWN
-    return ConnectionAtRemoval(is_open=False, closed_ms=closed_ms)
+    return ConnectionAtRemoval(False, closed_ms, environment.pauses.around(connection.closed_ms))

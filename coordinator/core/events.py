@@ -192,6 +192,7 @@ class MemberRemoved:
     connection_open: bool | None = None
     connection_closed_ms: int | None = None
     coordinator_paused_ms: int | None = None
+    connection_closed_in_pause_ms: int | None = None
     requested_by: Requester | None = None
     found_no_room: bool = False
 
@@ -442,6 +443,8 @@ class RequestRejected:
     """A request about the group was answered with an error. It changes nothing; the audit counts it.
 
     `holder_id` is the member that has the instance id, for FENCED_INSTANCE_ID. `injected`: by a fault of a test.
+    `request_generation_id` is the generation that the request named, if it names one; `protocol_type` and `protocols`
+    are those that a JoinGroup offers; `transactional_id` is that of a TxnOffsetCommit.
     """
 
     group_id: str
@@ -456,6 +459,10 @@ class RequestRejected:
     client_software_version: str
     holder_id: str | None
     injected: bool = False
+    request_generation_id: int | None = None
+    protocol_type: str = ""
+    protocols: tuple[str, ...] = ()
+    transactional_id: str = ""
 
     def apply(self, group: Group) -> None:
         return

@@ -329,6 +329,7 @@ def removal(
         coordinator_paused_ms=paused_ms,
         connection_open=connection.is_open,
         connection_closed_ms=connection.closed_ms,
+        connection_closed_in_pause_ms=connection.closed_in_pause_ms,
     )
 
 

@@ -90,8 +90,14 @@ def forget(
     forgotten = tuple(tp for tp in dict.fromkeys(partitions) if group.offsets.has_any(tp))
     if not forgotten:
         return ()
+    committed = map(group.offsets.get, forgotten)
     deleted = OffsetsDeleted(
-        group_id=group.group_id, at_ms=at_ms, cause=cause, partitions=forgotten, requested_by=requested_by
+        group_id=group.group_id,
+        at_ms=at_ms,
+        cause=cause,
+        partitions=forgotten,
+        offsets=tuple(-1 if each is None else each.offset for each in committed),
+        requested_by=requested_by,
     )
     return (deleted,)
 

@@ -100,6 +100,8 @@ class OffsetsDeleted:
     at_ms: int
     cause: DeletionCause
     partitions: tuple[TopicPartition, ...]
+    offsets: tuple[int, ...] = ()
+    """The committed offset of each partition, -1 where only a transaction had one pending. Empty: not recorded."""
     requested_by: Requester | None = None
 
     def apply(self, group: Group) -> None:

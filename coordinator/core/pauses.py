@@ -4,6 +4,8 @@ from collections import deque
 from typing import Final
 
 PAUSES_KEPT: Final = 100
+AFTER_PAUSE_MS: Final = 1_000
+"""What the event loop finds within this time after a pause may have happened in it."""
 
 
 class Pauses:
@@ -18,6 +20,13 @@ class Pauses:
     def within(self, from_ms: int, until_ms: int) -> int:
         """For how many milliseconds of this time the coordinator stood still."""
         return sum(max(0, min(until_ms, end_ms) - max(from_ms, start_ms)) for start_ms, end_ms in self._pauses)
+
+    def around(self, time_ms: int) -> int | None:
+        """How long the pause was in which something may have happened that was found at this time; None: in none."""
+        return max(
+            (end_ms - start_ms for start_ms, end_ms in self._pauses if start_ms <= time_ms <= end_ms + AFTER_PAUSE_MS),
+            default=None,
+        )
 
 
 NO_PAUSES: Final = Pauses()

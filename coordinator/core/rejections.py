@@ -3,9 +3,14 @@
 Kafka has no counterpart, because it has no audit topic.
 """
 
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from _wire.errors import NONE, ErrorCode
+from _wire.messages.heartbeat import HeartbeatRequest
+from _wire.messages.join_group import JoinGroupRequest
+from _wire.messages.offset_commit import OffsetCommitRequest
+from _wire.messages.sync_group import SyncGroupRequest
+from _wire.messages.txn_offset_commit import TxnOffsetCommitRequest
 from coordinator.core.decision import NOTHING, Decision, OperationContext
 from coordinator.core.events import RequestRejected
 from coordinator.core.group import Group
@@ -67,7 +72,28 @@ def rejection(
         client_software_version=context.client_software_version,
         holder_id=group.classic.static_members.get(request.group_instance_id or "") if is_fenced else None,
         injected=injected,
+        **_asked_for(request),
     )
+
+
+def _asked_for(request: MemberRequest) -> dict[str, Any]:
+    """What the request says beside who sent it, as far as it explains an error."""
+    match request:
+        case JoinGroupRequest():
+            return {
+                "protocol_type": request.protocol_type,
+                "protocols": tuple(protocol.name for protocol in request.protocols),
+            }
+        case OffsetCommitRequest():
+            return {"request_generation_id": request.generation_id_or_member_epoch}
+        case TxnOffsetCommitRequest():
+            return {
+                "request_generation_id": request.generation_id,
+                "transactional_id": request.transactional_id,
+            }
+        case HeartbeatRequest() | SyncGroupRequest():
+            return {"request_generation_id": request.generation_id}
+    return {}
 
 
 class RejectedRequest(NamedTuple):

@@ -23,6 +23,7 @@ from coordinator.core.members import renewal
 from coordinator.core.offset_commit import check_generation, names_member
 from coordinator.core.offset_events import TransactionalOffsetsCommitted, TransactionCompleted
 from coordinator.core.offset_records import CommittedOffset, accept_transactional_offsets
+from coordinator.core.rejections import rejecting
 from coordinator.core.states import EMPTY
 
 KNOWS_ABORTABLE_VERSION: Final = 4
@@ -41,7 +42,8 @@ def commit(group: Group | None, request: TxnOffsetCommitRequest, context: Operat
     if group is None and error is NONE and not context.environment.may_create_group(context.client_host):
         error = ErrorCode.POLICY_VIOLATION
     if error is not NONE:
-        return replying(context, error_response(request, error, context.api_version))
+        decision = replying(context, error_response(request, error, context.api_version))
+        return rejecting(group, "TxnOffsetCommit", request, error, decision, context)
     at_ms = context.wall_ms
     accepted, answers = accept_transactional_offsets(request.topics, at_ms, context.config[OFFSET_METADATA_MAX_BYTES])
     if accepted and _is_too_much(group, request.producer_id, accepted, context.config[GROUP_MAX_PENDING_OFFSETS]):

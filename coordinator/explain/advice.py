@@ -1,17 +1,17 @@
 """What to try against a rebalance, from its cause and its cost."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
+from coordinator.audit.schema import MemberRef
 from coordinator.core.causes import Cause
-from coordinator.explain.clients import can_cooperate, sends_poll_interval
+from coordinator.explain.assignor_advice import EAGER_ASSIGNORS, cooperative, sticky
+from coordinator.explain.clients import JOIN_IN_POLL, all_are, sends_poll_interval
 from coordinator.explain.facts import identity
 from coordinator.explain.generation import Generation, Removal
 from coordinator.explain.reasons import Context, Leaving
+from coordinator.explain.silences import runs_streams
 from coordinator.explain.words import duration
-
-EAGER_ASSIGNORS: Final = frozenset({"range", "roundrobin", "sticky"})
-"""Kafka's assignors whose members give up all partitions before they join (KIP-429); sticky at least moves few."""
 
 STATIC_MEMBERSHIP: Final = (
     "set group.instance.id (static membership): a restart within the session timeout then causes no rebalance"
@@ -19,22 +19,31 @@ STATIC_MEMBERSHIP: Final = (
 SLOW_REJOIN_MS: Final = 1_000
 """How much later than all others a member joins until that is worth an advice."""
 
-SHORTER_POLL: Final = "process less per poll() (max.poll.records)"
-LONGER_INTERVAL: Final = (
-    f"{SHORTER_POLL}; a larger max.poll.interval.ms avoids this too, but then each rebalance may wait as long for it"
-)
-
-COOPERATIVE_STICKY: Final = (
-    "use cooperative-sticky, with which members go on consuming what they keep (KIP-429), in two rolling restarts: the"
-    " first with partition.assignment.strategy = cooperative-sticky and the present assignor behind it, the second with"
-    " cooperative-sticky alone"
-)
-
+STOPPED_MS: Final = 500
+"""How long partitions have no owner in a rebalance that moves nothing, until that is worth an advice."""
 
 STATIC_FOR_GOOD: Final = (
-    "if the static member was shut down for good, remove it with Admin.removeMembersFromConsumerGroup: then its"
-    " partitions do not wait for its session timeout; if it was not, look at why its process ended"
+    "if the static member was shut down for good, remove it by its group.instance.id (removeMembersFromConsumerGroup of"
+    " Java's Admin): then its partitions do not wait for its session timeout; if it was not, look at why its process"
+    " ended"
 )
+PROCESS_ENDED: Final = (
+    "look at why the process of the silent member ended (its exit code, its log, the memory limit), or what closed its"
+    " connection; a longer session.timeout.ms would not help: only its partitions would wait longer"
+)
+
+
+def shorter_poll(members: Iterable[MemberRef]) -> str:
+    """How an application comes back to poll() sooner, in the words of its client."""
+    setting = " (max.poll.records)" if all_are(members, JOIN_IN_POLL) else ""
+    return f"process less between two calls of poll(){setting}"
+
+
+def _longer_interval(member: MemberRef) -> str:
+    return (
+        f"{shorter_poll([member])}; a larger max.poll.interval.ms avoids this too, but then each rebalance may wait as"
+        " long for it"
+    )
 
 
 def advice_for(context: Context) -> Iterator[str]:
@@ -47,29 +56,38 @@ def advice_for(context: Context) -> Iterator[str]:
             given.add(advice)
             yield advice
     fixed = _BY_CAUSE.get(generation.cause) if generation.cause is not None else None
-    if fixed is not None and not _is_first_since_load(generation):
+    if fixed is not None:
         yield fixed
+    if _differ_in_topics(generation):
+        yield DIFFERENT_TOPICS
     held = generation.held_up()
     if held is not None and held[1] >= SLOW_REJOIN_MS and not generation.late_members:
-        yield (
-            f"{context.names.of(held[0])} joined late: a member learns of a rebalance with its next heartbeat"
-            " (heartbeat.interval.ms) and joins in its next poll() (max.poll.records)"
-        )
-    if generation.pending_members:
+        yield _joined_late(held[0], context)
+    if generation.pending_members and not any(each.is_unheard for each in generation.changes.removed):
         yield "look for a client that asks for a member id and never joins, such as one that is killed at its start"
     yield from _for_moves(context)
 
 
-PROCESS_ENDED: Final = (
-    "look at why the process of the silent member ended (its exit code, its log, the memory limit), or what closed its"
-    " connection; a longer session.timeout.ms would not help: only its partitions would wait longer"
+def _joined_late(member: MemberRef, context: Context) -> str:
+    text = f"{context.names.of(member)} joined late: a member learns of a rebalance with its next heartbeat"
+    if not all_are([member], JOIN_IN_POLL):
+        return f"{text} (heartbeat.interval.ms)"
+    return f"{text} (heartbeat.interval.ms) and joins in its next poll(): {shorter_poll([member])}"
+
+
+DIFFERENT_TOPICS: Final = (
+    "give all members the same topics, unless they are meant to differ; while a new subscription is rolled out, expect"
+    " one such rebalance for each member"
 )
 
 
-def _is_first_since_load(generation: Generation) -> bool:
-    """Whether the member that rejoined may have changed nothing."""
-    found = generation.changes.resubscribed
-    return bool(found) and all(each.is_first_since_load and not each.came and not each.went for each in found)
+def _differ_in_topics(generation: Generation) -> bool:
+    """Whether some members of several changed the topics that they subscribe to, and not all of them alike."""
+    changes = {(each.came, each.went) for each in generation.changes.resubscribed}
+    is_about_topics = any(came or went for came, went in changes)
+    several = len(generation.members) > 1
+    alike = len(changes) == 1 and len(generation.changes.resubscribed) == len(generation.members)
+    return generation.cause is Cause.METADATA_CHANGED and is_about_topics and several and not alike
 
 
 def _for_removal(removal: Removal, context: Context) -> str | None:
@@ -78,23 +96,36 @@ def _for_removal(removal: Removal, context: Context) -> str | None:
     if removal.cause is Cause.SESSION_EXPIRED and removal.may_be_closed:
         return STATIC_FOR_GOOD
     if removal.is_disconnected:
-        return PROCESS_ENDED
+        is_streams = runs_streams(context.generation, context.previous)
+        return f"if it was not shut down on purpose, {PROCESS_ENDED}" if is_streams else PROCESS_ENDED
     match removal.cause:
         case Cause.SESSION_EXPIRED:
-            timeout_ms = removal.session_timeout_ms
-            above = f" above {duration(timeout_ms)}" if timeout_ms else ""
-            what = "pause" if removal.connection_open else "crash, pause"
-            return (
-                f"look at what stopped the silent member ({what}, GC, network); if it pauses and comes back, raise"
-                f" session.timeout.ms{above}"
-            )
+            return _for_silence(removal)
         case Cause.REBALANCE_TIMEOUT:
-            return f"the member that did not rejoin was busy or hung between two calls of poll(): {SHORTER_POLL}"
+            if all_are([removal.member], JOIN_IN_POLL):
+                poll = shorter_poll([removal.member])
+                return f"the member that did not rejoin was busy between two calls of poll(), or stood still: {poll}"
+            return "look at what kept the member from rejoining: its application, or a process that stood still"
         case Cause.SYNC_TIMEOUT:
-            return "look at why the member stopped between JoinGroup and SyncGroup; its assignor may hang"
+            return (
+                "look at why the member stopped between JoinGroup and SyncGroup; if it was the leader, its assignor may"
+                " hang"
+            )
         case Cause.MEMBER_LEFT:
             return _for_leave(removal, context)
     return None
+
+
+def _for_silence(removal: Removal) -> str:
+    """A longer session timeout helps a member that pauses and comes back; for any other it makes the outage longer."""
+    if not removal.connection_open:
+        return "look at what stopped the silent member (crash, pause, GC, network)"
+    timeout_ms = removal.session_timeout_ms
+    above = f" above {duration(timeout_ms)}" if timeout_ms else ""
+    return (
+        "look at what stopped the silent member (pause, GC, network); only if it pauses and comes back, raise"
+        f" session.timeout.ms{above}"
+    )
 
 
 def _for_leave(removal: Removal, context: Context) -> str | None:
@@ -103,10 +134,10 @@ def _for_leave(removal: Removal, context: Context) -> str | None:
     if leaving.by_administrator:
         return None
     if leaving.by_poll_timeout:
-        return LONGER_INTERVAL
+        return _longer_interval(member)
     idle_ms, limit_ms = leaving.idle_ms, removal.rebalance_timeout_ms
     if leaving.is_unknown and sends_poll_interval(member) and idle_ms and limit_ms and idle_ms >= limit_ms:
-        return f"if it was not closed on purpose: {LONGER_INTERVAL}"
+        return f"if it was not closed on purpose: {_longer_interval(member)}"
     is_back = any(identity(each.member) == identity(member) for each in context.generation.changes.joined)
     return STATIC_MEMBERSHIP if is_back and member.group_instance_id is None else None
 
@@ -117,30 +148,30 @@ _BY_CAUSE: Final[dict[Cause, str]] = {
     "max.pending.members.per.ip",
     Cause.GROUP_TOO_LARGE: "run fewer members, or raise group.max.size",
     Cause.ASSIGNMENT_TOO_LARGE: "raise message.max.bytes, or split the group: fewer members or fewer partitions",
-    Cause.METADATA_CHANGED: (
-        "give all members the same topics and assignors; expect one such rebalance per member while a new version is"
-        " rolled out"
-    ),
 }
 
 
 def _for_moves(context: Context) -> Iterator[str]:
+    """About the assignor, if it moved or stopped more than it had to and that had a price."""
     generation = context.generation
-    needless = generation.moved_needlessly
-    eager = generation.protocol_name in EAGER_ASSIGNORS
-    may_cooperate = can_cooperate(part.member for part in generation.members.values())
-    if needless:
-        yield (
-            f"the assignor {generation.protocol_name} moves more than it has to: {COOPERATIVE_STICKY}"
-            if eager and generation.protocol_name != "sticky" and may_cooperate
-            else "look at the assignor: it moves more partitions than it has to"
-        )
-    elif (
-        eager
-        and may_cooperate
-        and context.previous is not None
-        and context.previous.partitions
+    members = [part.member for part in generation.members.values()]
+    name = generation.protocol_name
+    if generation.moved_needlessly:
+        other = sticky(members, name) if name in EAGER_ASSIGNORS - {"sticky"} else ""
+        is_known = f"the assignor {name} moves more than it has to: {other}"
+        yield is_known if other else "look at the assignor: it moves more partitions than it has to"
+    elif name in EAGER_ASSIGNORS and _stopped_for_nothing(context) and (other := cooperative(members, name)):
+        yield f"members stopped although nothing moved: {other}"
+
+
+def _stopped_for_nothing(context: Context) -> bool:
+    generation, previous = context.generation, context.previous
+    stopped_ms = max((each.ms for each in generation.absences), default=0)
+    return (
+        previous is not None
+        and bool(previous.partitions)
         and generation.partitions_moved == 0
-        and generation.unowned_partition_ms
-    ):
-        yield f"members stopped although nothing moved: {COOPERATIVE_STICKY}"
+        and not generation.first_owned
+        and len(generation.members) > 1
+        and stopped_ms >= STOPPED_MS
+    )

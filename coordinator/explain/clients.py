@@ -3,36 +3,62 @@
 A client without a name, such as aiokafka, may be any: nothing is said that only some clients do.
 """
 
+import re
 from collections.abc import Iterable
+from enum import Enum, auto
 from typing import Final
 
 from coordinator.audit.schema import MemberRef
 
-POLL_INTERVAL_IN_JOIN: Final = ("java", "kafka-python", "rdkafka", "confluent")
-"""Parts of the names of clients whose JoinGroup has max.poll.interval.ms as rebalance timeout."""
 
-COOPERATIVE: Final = (*POLL_INTERVAL_IN_JOIN, "kgo")
-"""Parts of the names of clients that have the assignor cooperative-sticky."""
+class Library(Enum):
+    JAVA = auto()
+    LIBRDKAFKA = auto()
+    """And the clients built on it, such as confluent-kafka-python and confluent-kafka-javascript."""
+    KAFKA_PYTHON = auto()
+    OTHER = auto()
 
-NEVER_SAY_WHY: Final = ("kafka-python", "rdkafka")
-"""Parts of the names of clients that leave without a reason."""
+
+POLL_INTERVAL_IN_JOIN: Final = frozenset({Library.JAVA, Library.KAFKA_PYTHON, Library.LIBRDKAFKA})
+"""Those whose JoinGroup has max.poll.interval.ms as rebalance timeout."""
+
+JOIN_IN_POLL: Final = frozenset({Library.JAVA, Library.KAFKA_PYTHON})
+"""Those that join in poll(), which returns at most max.poll.records; others join on a thread of their own."""
+
+STICKY: Final = frozenset({Library.JAVA, Library.KAFKA_PYTHON})
+"""Those that have the assignor sticky."""
+
+MIX_PROTOCOLS: Final = frozenset({Library.JAVA})
+"""Those that take a cooperative assignor beside an eager one, so that a group can change over while it runs."""
+
+COOPERATIVE_ALONE: Final = frozenset({Library.KAFKA_PYTHON, Library.LIBRDKAFKA})
+"""Those that have cooperative-sticky and refuse to start with an eager assignor beside it."""
+
+NEVER_SAY_WHY: Final = frozenset({Library.KAFKA_PYTHON, Library.LIBRDKAFKA})
+"""Those that leave without a reason."""
+
+_NAMES: Final = (
+    (Library.LIBRDKAFKA, re.compile(r"rdkafka|confluent")),  # first: confluent-kafka-python is not kafka-python
+    (Library.KAFKA_PYTHON, re.compile(r"\bkafka-python\b")),
+    (Library.JAVA, re.compile(r"\bjava\b")),
+)
+
+
+def library_of(member: MemberRef) -> Library:
+    name = f"{member.client_software_name} {member.client_software_version}".lower()
+    return next((library for library, pattern in _NAMES if pattern.search(name)), Library.OTHER)
 
 
 def sends_poll_interval(member: MemberRef) -> bool:
     """Whether the rebalance timeout of this member is its max.poll.interval.ms."""
-    return _is_one_of(member, POLL_INTERVAL_IN_JOIN)
+    return library_of(member) in POLL_INTERVAL_IN_JOIN
 
 
-def can_cooperate(members: Iterable[MemberRef]) -> bool:
-    """Whether all these clients are known to have the assignor cooperative-sticky."""
-    return all(_is_one_of(each, COOPERATIVE) for each in members)
+def all_are(members: Iterable[MemberRef], libraries: frozenset[Library]) -> bool:
+    """Whether all these members say that they are one of these clients; True of no member."""
+    return all(library_of(each) in libraries for each in members)
 
 
 def never_says_why(member: MemberRef) -> bool:
     """Whether this client is known to leave without a reason."""
-    return _is_one_of(member, NEVER_SAY_WHY)
-
-
-def _is_one_of(member: MemberRef, parts: tuple[str, ...]) -> bool:
-    name = f"{member.client_software_name} {member.client_software_version}".lower()
-    return bool(member.client_software_name) and any(part in name for part in parts)
+    return library_of(member) in NEVER_SAY_WHY

@@ -9,12 +9,13 @@ from typing import Final
 
 from coordinator.audit.schema import MemberRef
 from coordinator.core.causes import Cause
-from coordinator.explain.advice import COOPERATIVE_STICKY, EAGER_ASSIGNORS, SLOW_REJOIN_MS, STATIC_MEMBERSHIP
-from coordinator.explain.clients import can_cooperate
+from coordinator.explain.advice import SLOW_REJOIN_MS, STATIC_MEMBERSHIP, shorter_poll
+from coordinator.explain.assignor_advice import EAGER_ASSIGNORS, cooperative
 from coordinator.explain.facts import Facts, Identity, Visit, densest, identity, label
 from coordinator.explain.generation import Generation, Outcome, Replacement
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.reasons import Leaving
+from coordinator.explain.rejected_clients import ADVICE, INCONSISTENT, offered_assignors, rejected_now
 from coordinator.explain.storms import UNKNOWN, Rebalances, storms_of_group
 from coordinator.explain.words import Clock, Names, counted, duration, plain, utc_clock
 
@@ -54,6 +55,7 @@ class Kind(StrEnum):
     IDLE_MEMBERS = "idle_members"
     NO_COMMITS = "no_commits"
     SHARED_INSTANCE_ID = "shared_instance_id"
+    REJECTED_CLIENT = "rejected_client"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ def findings(history: GroupHistory, now_ms: int, clock: Clock = utc_clock) -> li
 
 def _flapping(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
     for who, visits in facts.visits.items():
-        came_back = [each for each in visits if each.back_ms is not None]
+        came_back = [each for each in visits if each.back_ms is not None and not each.removal.is_unheard]
         window = densest(came_back, WINDOW_MS, lambda each: each.removal.at_ms)
         if len(window) < FLAPS or len(window) < FLAPS * facts.most_at_once[who]:
             continue
@@ -102,7 +104,7 @@ def _flapping(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
         first, last = window[0].removal.at_ms, window[-1].removal.at_ms
         yield Finding(
             Kind.FLAPPING_MEMBER,
-            f"{label(who)} comes and goes: it was removed and came back {len(window)} times in"
+            f"{label(who)} comes and goes: it left or was removed, and came back, {len(window)} times in"
             f" {duration(last - first)}",
             _newest(f"{clock(each.removal.at_ms)} {each.removal.cause.value.replace('_', ' ')}" for each in window),
             f"look at this client first ({', '.join(sorted(causes))}): each time, all members rebalance twice",
@@ -123,7 +125,7 @@ def _crash_loop(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
         yield Finding(
             Kind.CRASH_LOOP,
             f"{label(who)} was gone without leaving the group {len(window)} times in {duration(last - first)}, and came"
-            " back under a new member id in between: each time its process ended, or its connection was closed",
+            f" back under a new member id in between: each time {_how_it_may_end(window)}",
             _newest(_crash(each, clock) for each in window),
             "look at why its process ends (its exit code, its log, the memory limit, a liveness probe), or what closes"
             " its connection; a longer session.timeout.ms would not help",
@@ -131,6 +133,11 @@ def _crash_loop(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
             window[-1].removal.at_ms,
             label(who),
         )
+
+
+def _how_it_may_end(visits: list[Visit]) -> str:
+    in_order = "it was closed in order, " if any(each.removal.may_be_closed for each in visits) else ""
+    return f"{in_order}its process ended, or its connection was closed"
 
 
 def _crash(visit: Visit, clock: Clock) -> str:
@@ -168,10 +175,14 @@ def _storm(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
         Kind.REBALANCE_STORM,
         storm.headline(clock),
         (f"{duration(lost)} of that passed in rebalances", *storm.told_causes()),
-        "remove the most frequent cause first; until then, stop what keeps changing the group",
+        f"look at the most frequent cause first: {_words(storm.causes[0][0])}",
         storm.from_ms,
         storm.until_ms,
     )
+
+
+def _words(cause: str) -> str:
+    return cause.replace("_", " ")
 
 
 def _rolling_restart(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
@@ -187,13 +198,13 @@ def _rolling_restart(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Findin
     left.sort(key=lambda each: each.removal.at_ms)
     window = densest(left, WINDOW_MS, lambda each: each.removal.at_ms)
     sizes = [each.member_count or 0 for each in facts.stable]
-    if len(window) < 2 or len(window) * 2 < max(sizes, default=0):
-        return
-    if len(window) >= FLAPS * max(sizes, default=1):
-        return  # each client several times: that is flapping
-    first, last = window[0].removal.at_ms, max(each.back_ms or 0 for each in window)
     visits = Counter(identity(each.removal.member) for each in window)
+    if any(number >= FLAPS * facts.most_at_once[who] for who, number in visits.items()):
+        return  # a client that comes and goes several times: that is flapping
     members = sum(min(number, facts.most_at_once[who]) for who, number in visits.items())
+    if members < 2 or members * 2 < max(sizes, default=0):
+        return
+    first, last = window[0].removal.at_ms, max(each.back_ms or 0 for each in window)
     count = sum(1 for each in facts.complete if first <= (each.rebalance_started_ms or 0) <= last)
     yield Finding(
         Kind.ROLLING_RESTART,
@@ -253,9 +264,11 @@ def _short_session_timeout(facts: Facts, now_ms: int, clock: Clock) -> Iterator[
 
 def _slow_rejoiner(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
     held: dict[Identity, list[tuple[Generation, int]]] = defaultdict(list)
+    clients: dict[Identity, MemberRef] = {}
     for generation in facts.stable:
         found = generation.held_up()
         if found is not None and found[1] >= SLOW_REJOIN_MS:
+            clients[identity(found[0])] = found[0]
             held[identity(found[0])].append((generation, found[1]))
     rebalances = sum(1 for each in facts.stable if (each.member_count or 0) > 1)
     for who, times in held.items():
@@ -265,7 +278,7 @@ def _slow_rejoiner(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]
                 f"{label(who)} held up {len(times)} of {rebalances} rebalances, by up to"
                 f" {duration(max(ms for _, ms in times))}",
                 _newest(f"generation {each.generation_id}: {duration(ms)}" for each, ms in times),
-                "all others wait for it: process less per poll() there (max.poll.records), or look at what slows it",
+                f"all others wait for it: look at what slows it, and {shorter_poll([clients[who]])} there",
                 times[0][0].rebalance_started_ms or 0,
                 times[-1][0].ended_ms or 0,
                 label(who),
@@ -290,9 +303,8 @@ def _eager_without_need(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Fin
         f"{len(idle)} rebalances stopped all members although no partition had to move: the assignor"
         f" {idle[-1].protocol_name} is eager",
         (f"partitions were without an owner for {duration(lost)} in sum",),
-        COOPERATIVE_STICKY
-        if can_cooperate(part.member for part in idle[-1].members.values())
-        else "use a cooperative assignor, with which members go on consuming what they keep, if all clients have one",
+        cooperative((part.member for part in idle[-1].members.values()), idle[-1].protocol_name)
+        or "use a cooperative assignor, with which members go on consuming what they keep, if all clients have one",
         idle[0].rebalance_started_ms or 0,
         idle[-1].ended_ms or 0,
     )
@@ -377,6 +389,23 @@ def _taker(replacement: Replacement) -> Identity:
     return replacement.member.client_id, replacement.member.client_host
 
 
+def _rejected_clients(facts: Facts, now_ms: int, clock: Clock) -> Iterator[Finding]:
+    for each in rejected_now(facts.history, now_ms):
+        who = label((each.member.client_id, each.member.client_host))
+        last = each.events[-1]
+        times = "" if last.count == 1 else f", {last.count:,} times so far"
+        offers = tuple(offered_assignors(facts.history)) if each.error == INCONSISTENT else ()
+        yield Finding(
+            Kind.REJECTED_CLIENT,
+            f"{who} cannot join: {each.reason}",
+            (f"refused at {clock(last.time_ms)} with {last.error}{times}", *offers),
+            ADVICE[each.error],
+            each.events[0].time_ms,
+            last.time_ms,
+            who,
+        )
+
+
 _LOOKS: Final[tuple[Callable[[Facts, int, Clock], Iterator[Finding]], ...]] = (
     _flapping,
     _crash_loop,
@@ -388,4 +417,5 @@ _LOOKS: Final[tuple[Callable[[Facts, int, Clock], Iterator[Finding]], ...]] = (
     _idle_members,
     _no_commits,
     _shared_instance_id,
+    _rejected_clients,
 )

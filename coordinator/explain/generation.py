@@ -57,6 +57,8 @@ class Removal:
     connection_closed_ms: int | None = None
     coordinator_paused_ms: int | None = None
     """For how long of its silence the coordinator itself stood still."""
+    connection_closed_in_pause_ms: int | None = None
+    """How long the pause of the coordinator was in which its client's side may have closed the connection."""
 
     @property
     def is_disconnected(self) -> bool:
@@ -72,14 +74,26 @@ class Removal:
         that time (heartbeat.interval.ms), and what it sends during a pause is read after it. If it was silent for half
         of its session timeout while the coordinator listened, it was silent.
         """
-        if self.cause is not Cause.SESSION_EXPIRED or not self.coordinator_paused_ms or self.silent_ms is None:
+        if self.cause is not Cause.SESSION_EXPIRED:
+            return False
+        if self.gave_up:
+            return True
+        if not self.coordinator_paused_ms or self.silent_ms is None:
             return False
         return 2 * (self.silent_ms - self.coordinator_paused_ms) < (self.session_timeout_ms or 0)
 
     @property
+    def gave_up(self) -> bool:
+        """Whether its client may have closed the connection because the coordinator stood still.
+
+        Clients do so when no heartbeat was answered for their session timeout; half of it is on the safe side.
+        """
+        return 2 * (self.connection_closed_in_pause_ms or 0) > (self.session_timeout_ms or 0)
+
+    @property
     def gone_ms(self) -> int:
         """From when on its client may have come back as another member."""
-        closed_ms = self.connection_closed_ms if self.is_disconnected else None
+        closed_ms = self.connection_closed_ms if self.connection_open is False else None
         return self.at_ms if closed_ms is None else min(closed_ms, self.at_ms)
 
     def precedes(self, joined: "Joining") -> bool:
@@ -232,6 +246,8 @@ class Generation:
     last_commit_ms: int | None = None
     absences: list[Absence] = field(default_factory=list)
     """What had no owner until this generation."""
+    first_owned: int = 0
+    """Partitions that have their first owner in it."""
     without_owner: int = 0
     """Partitions that had an owner until its rebalance, and have none in it."""
     tries: int = 1
@@ -299,6 +315,7 @@ class Generation:
         """Fill in what the owners of the partitions tell; the coordinator's own figures are of one rebalance only."""
         began_ms = self.disturbed_ms
         self.partitions_moved, self.absences, self.without_owner = taken.moved, taken.absences, without_owner
+        self.first_owned = taken.first
         self.silent_partition_ms = sum(
             each.partitions * max(0, min(began_ms, each.assigned_ms) - each.stopped_ms) for each in self.absences
         )
@@ -334,8 +351,11 @@ class Generation:
         return max(came, key=lambda each: each[1], default=None)
 
     def held_up(self) -> tuple[MemberRef, int] | None:
-        """The member that joined last, and how many ms later than the last one before it; None if it was alone."""
-        if self.slowest_join is None:
+        """The member that joined last, and how many ms later than the last one before it; None if it was alone.
+
+        An empty group waits for further members, whoever has joined (group.initial.rebalance.delay.ms).
+        """
+        if self.slowest_join is None or self.is_from_empty:
             return None
         slowest, slowest_ms = self.slowest_join
         others = [
@@ -367,6 +387,8 @@ class KnownMember:
     rebalance_timeout_ms: int | None = None
     joined_ms: int | None = None
     subscribed_topics: tuple[str, ...] = ()
+    protocols: tuple[str, ...] = ()
+    """The assignors that it offers; empty if its first JoinGroup is not among the events."""
     partitions: TopicPartitions = field(default_factory=dict)
     unnamed_partitions: int = 0
     was_loaded: bool = False

@@ -7,6 +7,7 @@ from typing import Any, Final, Self
 
 from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent, MemberRef, MemberSnapshot
+from coordinator.core.causes import Cause
 from coordinator.explain.generation import (
     CHANGES_KEPT_MAX,
     Changes,
@@ -20,6 +21,7 @@ from coordinator.explain.generation import (
     Resubscription,
 )
 from coordinator.explain.owners import Owners, is_cooperative
+from coordinator.explain.replaced_clients import remember_client, with_clients
 
 GENERATIONS_KEPT: Final = 1_000
 NOTES_KEPT: Final = 1_000
@@ -71,6 +73,8 @@ class GroupHistory:
         self.rejected: deque[schema.RequestRejected] = deque(maxlen=NOTES_KEPT)
         self.last_commit_ms: int | None = None
         """The end of the last interval in which offsets were committed."""
+        self.clients: dict[str, MemberRef] = {}
+        """Member id → the client that took the place of a static member."""
         self.pending_changes = changes or Changes()
         """Who came and who went since the last rebalance began."""
         self.owners = owners or Owners()
@@ -96,6 +100,8 @@ class GroupHistory:
             for known in self.members.values():
                 known.was_loaded = True
         handler = _HANDLERS.get(type(event))
+        if self.clients:
+            event = with_clients(event, self.clients)
         if handler is not None:
             handler(self, event)
         self.last_seq, self.last_ms = event.seq, event.time_ms
@@ -150,6 +156,7 @@ class GroupHistory:
         if event.created_seq != self.created_seq:
             self._close(Outcome.UNKNOWN, None)
             self.members.clear()
+            self.clients.clear()
             self.pending_changes = Changes()
             self.owners = Owners(is_known=begins)
             self.created_seq = event.created_seq
@@ -196,6 +203,7 @@ class GroupHistory:
             event.rebalance_timeout_ms,
             event.time_ms,
             tuple(event.subscribed_topics),
+            tuple(event.protocols),
         )
         pending = self._pending
         pending.add(pending.joined, Joining(event.member, event.time_ms, event.reason))
@@ -210,10 +218,19 @@ class GroupHistory:
             pending.add(pending.resubscribed, _resubscription(event, known))
         known.joined_ms, known.subscribed_topics = event.time_ms, tuple(event.subscribed_topics)
         known.was_loaded = False
-        stable = self.latest_stable
-        if stable is None or not is_cooperative(stable.protocol_name):
+        if not self._keeps_what_it_owns(known):
             self.owners.gave_up(event.member.member_id, event.time_ms)
         self._note_join(event.member, event.join_ms, event.time_ms)
+
+    def _keeps_what_it_owns(self, member: KnownMember) -> bool:
+        """Whether a member rejoins without giving up its partitions: one that also offers an eager assignor does not.
+
+        Java's consumer uses the protocol that all of its assignors have (KIP-429), whichever one the group uses.
+        """
+        stable = self.latest_stable
+        return (
+            stable is not None and is_cooperative(stable.protocol_name) and all(map(is_cooperative, member.protocols))
+        )
 
     def _note_join(self, member: MemberRef, join_ms: int | None, at_ms: int) -> None:
         joining = self._joining
@@ -239,6 +256,7 @@ class GroupHistory:
             event.connection_open,
             event.connection_closed_ms,
             event.coordinator_paused_ms,
+            event.connection_closed_in_pause_ms,
         )
         self.owners.gave_up(event.member.member_id, removal.stopped_ms)
         pending = self._pending
@@ -247,6 +265,8 @@ class GroupHistory:
             self._joining.members.pop(event.member.member_id, None)
 
     def _replaced(self, event: schema.StaticMemberReplaced) -> None:
+        if event.cause is not Cause.FAULT:  # a fault takes the place for no client
+            remember_client(self.clients, event)
         old = self.members.pop(event.old_member_id, None)
         known = self.members[event.member.member_id] = old or KnownMember(event.member)
         old_member = known.member
@@ -288,6 +308,9 @@ class GroupHistory:
         generation.triggers = list(event.triggers)
         generation.topic_changes = dict(event.topic_changes)
         generation.recreated_topics = list(event.recreated_topics)
+        for topic, (before, now) in event.topic_changes.items():
+            if topic in generation.recreated_topics or now < before:
+                self.owners.deleted(topic, 0 if topic in generation.recreated_topics else now)
         generation.member_count = event.members
         generation.lag_before = event.lag
         generation.began_ms, generation.is_from_empty = event.time_ms, event.state_before == EMPTY

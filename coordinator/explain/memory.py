@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from coordinator.audit import schema
 from coordinator.explain.generation import Changes, Generation, KnownMember, Outcome
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.owners import Owners
@@ -15,12 +16,14 @@ PARTS_REMEMBERED: Final = 2_000
 """Members of all remembered generations together. Of larger groups, fewer are remembered: those since the group was
 stable, at least."""
 
+REJECTIONS_REMEMBERED: Final = 20
+
 PACK_LEVEL: Final = 1
 
 
 @dataclass(slots=True)
 class Memory:
-    """A `GroupHistory` without its notes, and without the partitions of all generations but the last."""
+    """A `GroupHistory` without most of its notes, and without the partitions of all generations but the last."""
 
     group_id: str
     generations: list[Generation] = field(default_factory=list)
@@ -36,6 +39,8 @@ class Memory:
     changes: Changes = field(default_factory=Changes)
     owners: Owners = field(default_factory=Owners)
     coordinator_epoch: int = 0
+    rejected: list[schema.RequestRejected] = field(default_factory=list)
+    clients: dict[str, schema.MemberRef] = field(default_factory=dict)
 
 
 def remember(history: GroupHistory) -> Memory:
@@ -66,6 +71,8 @@ def remember(history: GroupHistory) -> Memory:
         history.pending_changes,
         history.owners,
         history.coordinator_epoch,
+        list(history.rejected)[-REJECTIONS_REMEMBERED:],
+        history.clients,
     )
 
 
@@ -77,6 +84,8 @@ def recall(memory: Memory) -> GroupHistory:
     history.state, history.generation_id = memory.state, memory.generation_id
     history.created_seq, history.last_seq = memory.created_seq, memory.last_seq
     history.coordinator_epoch = memory.coordinator_epoch
+    history.rejected.extend(memory.rejected)
+    history.clients = memory.clients
     history.first_ms, history.last_ms = memory.first_ms, memory.last_ms
     history.begins_in_the_middle, history.last_commit_ms = memory.begins_in_the_middle, memory.last_commit_ms
     return history

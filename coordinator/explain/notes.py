@@ -5,9 +5,11 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from coordinator.audit import schema
+from coordinator.audit.schema import MemberRef
 from coordinator.core.causes import Cause
 from coordinator.explain.absences import absences
-from coordinator.explain.history import GroupHistory
+from coordinator.explain.generation import Replacement
+from coordinator.explain.history import STABLE, GroupHistory
 from coordinator.explain.words import Names, counted, listed, plain, requester
 
 PARTITIONS_NAMED: Final = 3
@@ -24,6 +26,7 @@ class Note(NamedTuple):
 def notes(history: GroupHistory) -> list[Note]:
     """All notes of a history, in the order of their times."""
     found = [
+        *(Note(each.at_ms, _replaced(each)) for each in _replaced_without_rebalance(history)),
         *(Note(each.time_ms, _reset(each)) for each in history.resets),
         *(Note(each.time_ms, _gone(each)) for each in history.deletions),
         *(Note(each.time_ms, _rejected(each)) for each in history.rejected),
@@ -32,6 +35,29 @@ def notes(history: GroupHistory) -> list[Note]:
         *(Note(*each) for each in absences(history)),
     ]
     return sorted(found, key=lambda note: note.time_ms)
+
+
+def _replaced_without_rebalance(history: GroupHistory) -> Iterator[Replacement]:
+    """Replacements of static members that no generation tells of."""
+    for generation in history.generations:
+        yield from generation.replaced_while_stable
+    if history.state == STABLE:
+        yield from history.pending_changes.replaced
+
+
+def _replaced(change: Replacement) -> str:
+    instance = plain(change.member.group_instance_id or "")
+    now = _without_instance(change.member)
+    before = MemberRef(change.old_member_id, change.old_client_id, change.old_client_host)
+    new, old = _client(now), _client(before)
+    if (now.client_id, now.client_host) == (before.client_id, before.client_host):
+        return f"the static member {instance} of {new} was restarted, without a rebalance"
+    return f"{new} took the place of {old} as static member {instance}, without a rebalance"
+
+
+def _client(member: MemberRef) -> str:
+    """A client by its own name, whatever its instance id."""
+    return Names([member]).full(member)
 
 
 def _reset(event: schema.OffsetsReset) -> str:
@@ -55,12 +81,29 @@ def _gone(event: schema.OffsetsDeleted | schema.OffsetsExpired) -> str:
     what = counted(count, "committed offset") + (of if topics else "")
     if isinstance(event, schema.OffsetsExpired):
         return f"{what} expired (offsets.retention.minutes)"
-    if event.cause is Cause.TOPIC_DELETED:
-        return f"{what} {'was' if count == 1 else 'were'} deleted with {'its topic' if count == 1 else 'their topics'}"
-    if event.cause is Cause.GROUP_REMOVED:
-        return f"{what} {'was' if count == 1 else 'were'} deleted with the group"
+    with_what = _DELETED_WITH.get(event.cause)
+    if with_what is not None:
+        return f"{what} {'was' if count == 1 else 'were'} deleted with {with_what[count > 1]}{_which(event)}"
     by = requester(event.requested_by) if event.requested_by is not None else "an administrator"
-    return f"{by} deleted {what}"
+    return f"{by} deleted {what}{_which(event)}"
+
+
+_DELETED_WITH: Final = {
+    Cause.TOPIC_DELETED: ("its topic", "their topics"),
+    Cause.GROUP_REMOVED: ("the group", "the group"),
+}
+"""Cause → with what one offset was deleted, and with what several."""
+
+
+def _which(event: schema.OffsetsDeleted) -> str:
+    """`: orders-0 at 41 and orders-1 at 7`, as far as the event tells what was deleted."""
+    known = [
+        f"{plain(topic)}-{index} at {offset:,}" if offset >= 0 else f"{plain(topic)}-{index} of an open transaction"
+        for topic, partitions in sorted(event.offsets.items())
+        for index, offset in sorted(partitions)
+    ]
+    count = len(known)
+    return f": {listed(known[:PARTITIONS_NAMED], more=max(0, count - PARTITIONS_NAMED))}" if known else ""
 
 
 def _rejected(event: schema.RequestRejected) -> str:
@@ -73,12 +116,43 @@ def _rejected(event: schema.RequestRejected) -> str:
 
 def _fenced(event: schema.RequestRejected, names: Names) -> str:
     instance = "" if event.member.group_instance_id is None else f" {plain(event.member.group_instance_id)}"
-    holder = "another member" if event.holder is None else names.full(event.holder)
-    return f"{names.full(event.member)} was fenced: {holder} has its group.instance.id{instance}"
+    clients = [_without_instance(each) for each in (event.member, event.holder) if each is not None]
+    names = Names(clients)  # by their client ids: they share the instance id
+    holder = "another member" if event.holder is None else names.full(clients[1])
+    what = f"{COMMITS[event.api]} by " if event.api in COMMITS else ""
+    was = "was refused" if what else "was fenced"
+    return f"{what}{names.full(clients[0])} {was}: {holder} has its group.instance.id{instance}"
+
+
+def _without_instance(member: MemberRef) -> MemberRef:
+    return MemberRef(
+        member.member_id,
+        member.client_id,
+        member.client_host,
+        None,
+        member.client_software_name,
+        member.client_software_version,
+    )
 
 
 def _no_common_assignor(event: schema.RequestRejected, names: Names) -> str:
-    return f"{names.full(event.member)} was refused: it offers no assignor that all members have"
+    return f"{names.full(event.member)} was refused: {why_inconsistent(event)}"
+
+
+def why_inconsistent(event: schema.RequestRejected) -> str:
+    """Which assignors collide: `it offers roundrobin, and all members have only range`."""
+    if event.group_protocol_type and event.protocol_type != event.group_protocol_type:
+        return (
+            f"its protocol type is {plain(event.protocol_type)}, and that of the group is"
+            f" {plain(event.group_protocol_type)}"
+        )
+    if not event.protocols:
+        return "it offers no assignor that all members have"
+    offered = listed([plain(each) for each in event.protocols])
+    if not event.group_protocols:
+        return f"it offers {offered}, and no assignor is common to all members"
+    shared = listed([plain(each) for each in event.group_protocols])
+    return f"it offers {offered}, and what all members have is {shared}"
 
 
 def _is_full(event: schema.RequestRejected, names: Names) -> str:
@@ -86,7 +160,27 @@ def _is_full(event: schema.RequestRejected, names: Names) -> str:
 
 
 def _refused(event: schema.RequestRejected, names: Names) -> str:
+    if event.api in COMMITS and event.error in _STALE:
+        return _stale_commit(event, names)
     return f"{event.api} of {names.full(event.member)} was rejected with {event.error}"
+
+
+COMMITS: Final = {"OffsetCommit": "an offset commit", "TxnOffsetCommit": "an offset commit of a transaction"}
+_STALE: Final = frozenset({"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "INVALID_PRODUCER_EPOCH"})
+
+
+def _stale_commit(event: schema.RequestRejected, names: Names) -> str:
+    who = f"{COMMITS[event.api]} by {names.full(event.member)} was refused"
+    asked, generation_id = event.request_generation_id, event.generation_id
+    if event.error == "INVALID_PRODUCER_EPOCH":
+        transactional_id = f" {plain(event.transactional_id)}" if event.transactional_id else ""
+        return f"{who}: a newer producer has its transactional.id{transactional_id}"
+    if event.error == "UNKNOWN_MEMBER_ID":
+        named = f" (it named generation {asked})" if asked is not None and asked >= 0 else ""
+        return f"{who}: it is no member{named}"
+    if asked is None:
+        return f"{who}: it named another generation than {generation_id}"
+    return f"{who}: it named generation {asked}, and the group was in generation {generation_id}"
 
 
 _REFUSALS: Final[dict[str, Callable[[schema.RequestRejected, Names], str]]] = {

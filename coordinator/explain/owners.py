@@ -51,10 +51,15 @@ class Owner:
 
 
 class Taken(NamedTuple):
-    """What the assignments of a generation changed: partitions that had another owner, and those that had none."""
+    """What the assignments of a generation changed.
+
+    `moved` counts the partitions that had another owner, `first` those that never had one; `absences` are of those that
+    had none for a time.
+    """
 
     moved: int
     absences: list[Absence]
+    first: int = 0
 
 
 @dataclass(slots=True)
@@ -68,6 +73,8 @@ class Owners:
     """Member id → the member, for each last owner."""
     moved: int = 0
     """Partitions that the generation that is being assigned took from another member."""
+    first: int = 0
+    """Partitions that it gave to their first owner."""
     ended: dict[tuple[str, int, bool], int] = field(default_factory=dict)
     """Of that generation: last owner, `stopped_ms` and `is_revoked` → partitions that have an owner again."""
     is_known: bool = True
@@ -76,7 +83,7 @@ class Owners:
     def forget(self) -> None:
         """Events are missing: nothing is known until the next assignment."""
         self.by_partition, self.owned, self.names = {}, {}, {}
-        self.moved, self.ended = 0, {}
+        self.moved, self.first, self.ended = 0, 0, {}
         self.is_known = False
 
     # ---- members stop
@@ -104,6 +111,7 @@ class Owners:
             if owner is None:
                 self.by_partition[partition] = Owner(member.member_id)
                 self._own(member, partition)
+                self.first += 1
                 continue
             if owner.stopped_ms is not None and owner.stopped_ms < at_ms:
                 key = owner.member_id, owner.stopped_ms, owner.is_revoked
@@ -120,11 +128,17 @@ class Owners:
             Absence(self.names[member_id], count, stopped_ms, assigned_ms, is_revoked)
             for (member_id, stopped_ms, is_revoked), count in self.ended.items()
         ]
-        taken = Taken(self.moved, absences)
-        self.moved, self.ended = 0, {}
+        taken = Taken(self.moved, absences, self.first)
+        self.moved, self.first, self.ended = 0, 0, {}
         for member_id in [each for each, owned in self.owned.items() if not owned]:
             del self.owned[member_id], self.names[member_id]
         return taken
+
+    def deleted(self, topic: str, partitions_left: int) -> None:
+        """A topic has only its first partitions left: the others are gone, not without an owner."""
+        for partition in [each for each in self.by_partition if each[0] == topic and each[1] >= partitions_left]:
+            owner = self.by_partition.pop(partition)
+            self.owned[owner.member_id].discard(partition)
 
     def found(self, member: MemberRef, partitions: TopicPartitions) -> None:
         """A member is told to own these partitions, without an assignment that can be seen."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from coordinator.audit.schema import MemberRef, Trigger
 from coordinator.core.causes import Cause
-from coordinator.explain.clients import never_says_why, sends_poll_interval
+from coordinator.explain.clients import Library, library_of, never_says_why, sends_poll_interval
 from coordinator.explain.generation import Generation, Removal, Replacement, Resubscription
 from coordinator.explain.words import Names, counted, duration, host_of, listed, plain, quoted, requester
 
@@ -14,6 +14,8 @@ from coordinator.explain.words import Names, counted, duration, host_of, listed,
 POLL_TIMEOUT: Final = "consumer poll timeout has expired"
 CLOSED: Final = "the consumer is being closed"
 UNSUBSCRIBED: Final = "the consumer unsubscribed from all topics"
+MEMBER_ID_REQUIRED: Final = "need to re-join with the given member-id"
+"""What Java's consumer says with every first join (KIP-394): no reason of its own."""
 REMOVED_BY_ADMIN: Final = "member was removed by an admin"
 TOPICS_NAMED: Final = 3
 
@@ -92,7 +94,8 @@ def _who(trigger: Trigger, context: Context) -> str:
 
 
 def _new_member(trigger: Trigger, context: Context) -> str:
-    return f"{_who(trigger, context)} joined{_said(trigger)}"
+    is_usual = trigger.reason.startswith(MEMBER_ID_REQUIRED)
+    return f"{_who(trigger, context)} joined{'' if is_usual else _said(trigger)}"
 
 
 def _metadata_changed(trigger: Trigger, context: Context) -> str:
@@ -119,6 +122,8 @@ def _leader_rejoined(trigger: Trigger, context: Context) -> str:
     if changes:
         return f"{changes}, and the leader, {_who(trigger, context)}, asked for a new assignment{_said(trigger)}"
     unknown = "" if trigger.reason else ", with an unchanged subscription and without a reason"
+    if not trigger.reason and context.previous is not None and context.previous.partitions == 0:
+        unknown = ", after its last one had no partitions"
     return f"the leader, {_who(trigger, context)}, rejoined to ask for a new assignment{_said(trigger)}{unknown}"
 
 
@@ -152,6 +157,9 @@ def _session_expired(trigger: Trigger, context: Context) -> str:
     removal = context.removal_of(trigger)
     who = _who(trigger, context)
     timeout = duration(removal.session_timeout_ms) if removal.session_timeout_ms else ""
+    if removal.gave_up:
+        paused = duration(removal.connection_closed_in_pause_ms or 0)
+        return f"the coordinator itself stood still for {paused}, and found the connection of {who} closed after that"
     if removal.is_unheard:
         return (
             f"the coordinator itself stood still for {duration(removal.coordinator_paused_ms or 0)}, and did not hear"
@@ -165,6 +173,16 @@ def _session_expired(trigger: Trigger, context: Context) -> str:
     if duration(removal.silent_ms) == timeout:
         return f"{who} was silent for {timeout}, its session timeout"
     return f"{who} was silent for {duration(removal.silent_ms)}, and its session timeout is {timeout}"
+
+
+def several_unheard(removals: list[Removal], names: Names) -> str:
+    """As `_session_expired`, of several members together whose sessions ended because the coordinator stood still."""
+    whose = names.listed([each.member for each in removals])
+    paused_ms = max(max(each.connection_closed_in_pause_ms or 0, each.coordinator_paused_ms or 0) for each in removals)
+    text = f"the coordinator itself stood still for {duration(paused_ms)}, and"
+    if all(each.gave_up for each in removals):
+        return f"{text} found the connections of {whose} closed after that"
+    return f"{text} did not hear {whose} within their session timeouts"
 
 
 def _late(what: str) -> Callable[[Trigger, Context], str]:
@@ -286,7 +304,7 @@ def unknown_leave(leaving: Leaving, names: Names) -> str:
 def _usual_reason(member: MemberRef) -> str:
     """Whether clients of this software give reasons when they leave (KIP-800)."""
     software = member.client_software_name
-    if "java" in software:
+    if library_of(member) is Library.JAVA:
         return "Java consumers give one since 3.2"
     if never_says_why(member):
         return f"{plain(software)} gives none"

@@ -6,11 +6,14 @@ from itertools import chain
 
 from coordinator.audit.schema import MemberRef
 from coordinator.core.causes import Cause
+from coordinator.explain import owners
 from coordinator.explain.facts import RETURN_MS, identity
 from coordinator.explain.generation import Generation, Joining, Removal
 from coordinator.explain.history import GroupHistory
 from coordinator.explain.words import NAMES_IN_A_SENTENCE, Clock, Names, counted, duration
 
+STATIC = "a static member"
+KAFKA_STREAMS = "Kafka Streams"
 ENDED = "its process ended, or its host or the network closed the connection"
 STOOD_STILL = (
     "its process stood still (SIGSTOP, garbage collection, a suspended machine) or hung, or its host or the network was"
@@ -18,24 +21,22 @@ STOOD_STILL = (
 )
 
 
-def silences(removals: list[Removal], names: Names, clock: Clock) -> Iterator[str]:
-    """One sentence about the members whose connections closed, and one about those that were silent on open ones."""
+def silences(generation: Generation, previous: Generation | None, names: Names, clock: Clock) -> Iterator[str]:
+    """What the connections of members that were removed for their silence tell of why they were silent."""
+    removals = generation.changes.removed
+    is_streams = runs_streams(generation, previous)
     closed = [each for each in removals if each.is_disconnected]
-    if len(closed) == 1:
-        yield _disconnected(closed[0], names, clock)
-    elif closed:
-        yield (
-            f"The connections of {names.listed([each.member for each in closed])} closed before they were removed:"
-            " their processes ended, or their hosts or the network closed the connections."
-        )
-    expired = [each for each in removals if each.cause is Cause.SESSION_EXPIRED]
-    static = [each.member for each in expired if each.may_be_closed and not each.is_unheard]
+    in_order = [each for each in closed if each.may_be_closed or is_streams]
+    yield from _disconnected([each for each in closed if each not in in_order], "", names, clock)
+    yield from _disconnected(in_order, KAFKA_STREAMS if is_streams else STATIC, names, clock)
+    expired = [each for each in removals if each.cause is Cause.SESSION_EXPIRED and not each.is_unheard]
+    static = [each.member for each in expired if each.may_be_closed and not each.is_disconnected]
     if static:
         what, who = ("is a static member, which sends", "it")
         if len(static) > 1:
             what, who = ("are static members, which send", "they")
         yield f"{names.listed(static)} {what} no LeaveGroup at a shutdown: {who} may have been closed in order."
-    still = [each for each in expired if each.connection_open and not each.is_unheard]
+    still = [each for each in expired if each.connection_open]
     if len(still) == 1:
         yield f"The connection of {names.of(still[0].member)} stayed open: {STOOD_STILL}."
     elif still:
@@ -46,13 +47,19 @@ def silences(removals: list[Removal], names: Names, clock: Clock) -> Iterator[st
         )
 
 
+def runs_streams(generation: Generation, previous: Generation | None) -> bool:
+    """Whether the members belong to Kafka Streams, by their assignor: they send no LeaveGroup when they are closed."""
+    before = previous.protocol_name if previous is not None else ""
+    return (generation.protocol_name or before) == owners.KAFKA_STREAMS
+
+
 def pauses(removals: list[Removal], names: Names) -> Iterator[str]:
     """How much of the silence of members the coordinator itself stood still."""
     unheard = [each for each in removals if each.is_unheard]
     if unheard:
         whose = names.listed([each.member for each in unheard])
         closed = [each.member for each in unheard if each.connection_open is False]
-        yield f"It heard nobody in that time, so it is no fault of {whose}."
+        yield f"The coordinator heard nobody and answered nobody in that time, so it is no fault of {whose}."
         if closed:
             yield (
                 f"The connections of {names.listed(closed)} closed meanwhile: clients may give up when nobody answers."
@@ -64,17 +71,31 @@ def pauses(removals: list[Removal], names: Names) -> Iterator[str]:
         )
 
 
-def _disconnected(removal: Removal, names: Names, clock: Clock) -> str:
+def _disconnected(removals: list[Removal], who_may_close: str, names: Names, clock: Clock) -> Iterator[str]:
+    """`who_may_close`: who sends no LeaveGroup at a shutdown, so that it may have been closed in order."""
+    if not removals:
+        return
+    one = len(removals) == 1
+    in_order = ""
+    if who_may_close:
+        in_order = f"{'it was' if one else 'they were'} closed in order ({who_may_close} sends no LeaveGroup then), "
+    if not one:
+        yield (
+            f"The connections of {names.listed([each.member for each in removals])} closed before they were removed:"
+            f" {in_order}their processes ended, or their hosts or the network closed the connections."
+        )
+        return
+    (removal,) = removals
     assert removal.connection_closed_ms is not None
     before_ms = max(0, removal.at_ms - removal.connection_closed_ms)
     text = (
         f"The connection of {names.of(removal.member)} closed at {clock(removal.connection_closed_ms)},"
-        f" {duration(before_ms)} before it was removed: {ENDED}."
+        f" {duration(before_ms)} before it was removed: {in_order}{ENDED}."
     )
     heard_ms, timeout_ms = removal.last_heard_ms, removal.session_timeout_ms
-    if heard_ms is None or not timeout_ms or removal.connection_closed_ms - heard_ms <= timeout_ms // 2:
-        return text
-    return f"{text} It had been silent for {duration(removal.connection_closed_ms - heard_ms)} by then."
+    if heard_ms is not None and timeout_ms and removal.connection_closed_ms - heard_ms > timeout_ms // 2:
+        text += f" It had been silent for {duration(removal.connection_closed_ms - heard_ms)} by then."
+    yield text
 
 
 def returns(history: GroupHistory, generation: Generation, names: Names) -> Iterator[str]:
@@ -95,7 +116,7 @@ def returns(history: GroupHistory, generation: Generation, names: Names) -> Iter
         return
     for removal, again in back:
         after_ms = duration(again.at_ms - removal.gone_ms)
-        what = "its connection closed" if removal.is_disconnected else "it was removed"
+        what = "its connection closed" if removal.gone_ms < removal.at_ms else "it was removed"
         yield f"{names.of(removal.member)} is back under a new member id, {after_ms} after {what}."
 
 

@@ -15,6 +15,7 @@ from coordinator.explain.reasons import (
     Context,
     Leaving,
     clause,
+    several_unheard,
     topic_changes,
     topics_named,
     unknown_leave,
@@ -148,20 +149,23 @@ class _Telling:
         sentences += absences_in(self._history, self._generation, self._clock)
         sentences += unheard_since_start(self._history, self._generation, self._names)
         sentences += pauses(self._generation.changes.removed, self._names)
-        sentences += silences(self._generation.changes.removed, self._names, self._clock)
+        sentences += silences(self._generation, self._context.previous, self._names, self._clock)
         sentences += returns(self._history, self._generation, self._names)
         return " ".join(sentences)
 
     def _other_triggers(self) -> Iterator[str]:
         """All that made the rebalance necessary or changed its members, except its first cause."""
         first = first_trigger(self._generation)
-        by_cause: dict[Cause, list[Trigger]] = {}
+        by_cause: dict[tuple[Cause, bool], list[Trigger]] = {}
         for trigger in _all_triggers(self._generation):
             if first is None or (trigger.cause, _id_of(trigger)) != (first.cause, _id_of(first)):
-                by_cause.setdefault(trigger.cause, []).append(trigger)
-        for cause, triggers in by_cause.items():
+                is_unheard = self._context.removal_of(trigger).is_unheard
+                by_cause.setdefault((trigger.cause, is_unheard), []).append(trigger)
+        for (cause, is_unheard), triggers in by_cause.items():
             if len(triggers) == 1:
                 yield f"also, {clause(triggers[0], self._context)}"
+            elif is_unheard:
+                yield f"also, {several_unheard([self._context.removal_of(each) for each in triggers], self._names)}"
             else:
                 yield f"also, {_several(cause, triggers, self._names)}"
         if self._generation.unnamed_triggers:
@@ -185,10 +189,15 @@ class _Telling:
         if total_ms < HOLD_UP_MS:
             return f"It took {duration(total_ms)}."
         count = generation.member_count or 0
-        if self._waited_ms() >= generation.join_ms > 0:
+        if self._waited_for_more():
+            waited = (
+                "in which the group, which was empty, waited for further members (group.initial.rebalance.delay.ms)"
+            )
+            if generation.sync_ms < HOLD_UP_MS:
+                return f"It took {duration(total_ms)}, {waited}."
             return (
-                f"It took {duration(total_ms)}, in which the group, which was empty, waited for further members"
-                " (group.initial.rebalance.delay.ms)."
+                f"It took {duration(total_ms)}: {duration(generation.join_ms)} {waited}, {duration(generation.sync_ms)}"
+                " more until the leader's assignment was stored."
             )
         joined = {1: "its one member joined", 2: "both members had joined"}.get(
             count, f"all {count:,} members had joined"
@@ -219,24 +228,13 @@ class _Telling:
                 f"The join phase also waited for {counted(count, 'member id')} that {were(count)} handed out and never"
                 f" joined: {listed(ids, more=max(0, count - IDS_NAMED))}."
             )
-        yield from self._waited_for_more()
 
-    def _waited_for_more(self) -> Iterator[str]:
-        waited_ms = self._waited_ms()
-        if HOLD_UP_MS <= waited_ms < (self._generation.join_ms or 0):
-            yield (
-                f"{duration(waited_ms)} of that the group waited for further members, because it was empty"
-                " (group.initial.rebalance.delay.ms)."
-            )
-
-    def _waited_ms(self) -> int:
-        """How long a group that was empty waited after its last member had joined."""
+    def _waited_for_more(self) -> bool:
+        """Whether the join phase was the time that an empty group waits for further members: nobody held it up."""
         generation = self._generation
-        if generation.join_ms is None or not generation.is_from_empty or generation.has_gap:
-            return 0
-        if generation.late_members or generation.pending_members:
-            return 0
-        return generation.join_ms - (generation.slowest_join[1] if generation.slowest_join else 0)
+        if not generation.is_from_empty or generation.has_gap:
+            return False
+        return bool(generation.join_ms) and not generation.late_members and not generation.pending_members
 
     def _sync_delays(self) -> Iterator[str]:
         generation, names = self._generation, self._names
@@ -291,8 +289,12 @@ class _Telling:
         before_ms = max(min(began_ms, each.assigned_ms) - each.stopped_ms for each in absences)
         after_ms = max(each.assigned_ms - max(began_ms, each.stopped_ms) for each in absences)
         up_to = "up to " if len(absences) > 1 else ""
+        which = "the partition" if count == 1 else f"the {count:,} partitions"
+        gave_up = {each.member.member_id for each in self._generation.changes.removed if each.gave_up}
+        if any(each.member.member_id in gave_up for each in absences):
+            return f"Nobody consumed {which} of {whose} for at least {_longest(absences).removeprefix('up to ')}."
         return (
-            f"Nobody consumed {'the partition' if count == 1 else f'the {count:,} partitions'} of {whose} for"
+            f"Nobody consumed {which} of {whose} for"
             f" {_longest(absences)}: {up_to}{duration(before_ms)} before the rebalance began, and"
             f" {up_to}{duration(after_ms)} in it."
         )
@@ -439,15 +441,24 @@ def _moved(generation: Generation) -> str:
         return "It has no partitions to assign." if generation.protocol_type == "consumer" else ""
     left = generation.without_owner
     later = f", and {left:,} of them {'has' if left == 1 else 'have'} no owner yet" if left else ""
+    first = generation.first_owned
+    if first == total:
+        whole = {1: "The partition", 2: "Both partitions"}.get(total, f"All {total:,} partitions")
+        return f"{whole} got {_their(total)} first owner."
+    new = f" {first:,} of them got {_their(first)} first owner." if first else ""
     if not moved:
-        return f"None of {counted(total, 'partition')} moved{later}."
+        return f"None of {counted(total, 'partition')} moved{later}.{new}"
     text = f"{moved:,} of {counted(total, 'partition')} moved{later}"
     needless = generation.moved_needlessly
     if needless is None:
-        return f"{text}; how many of them had to is unknown."
+        return f"{text}; how many of them had to is unknown.{new}"
     if not needless:
-        return f"{text}, as {'it' if moved == 1 else 'they'} had to."
-    return f"{text}, {'all' if needless == moved > 1 else f'{needless:,}'} needlessly."
+        return f"{text}, as {'it' if moved == 1 else 'they'} had to.{new}"
+    return f"{text}, {'all' if needless == moved > 1 else f'{needless:,}'} needlessly.{new}"
+
+
+def _their(count: int) -> str:
+    return "its" if count == 1 else "their"
 
 
 def _numbers(generation: Generation) -> Iterator[Number]:

@@ -164,3 +164,24 @@ def test_a_static_member_that_is_restarted_has_the_connection_of_the_new_process
     sim.join("a", instance_id="pod", version=5)
     sim.advance(SESSION_TIMEOUT_MS)
     assert connection(sim) == (True, None)
+
+
+def test_a_connection_that_was_found_closed_after_a_pause_is_told_with_it(sim):
+    (a,) = sim.stable_with("a")
+    sim.stand_still(5_000)
+    sim.heartbeat(a)  # sent before the client gave up, read after the pause
+    sim.disconnect(a)
+    sim.advance(SESSION_TIMEOUT_MS)
+    assert removed(sim).connection_closed_in_pause_ms == 5_000
+    assert removed(sim).coordinator_paused_ms == 0
+
+
+def test_a_connection_that_closed_long_after_a_pause_did_not_close_in_it(sim):
+    (a,) = sim.stable_with("a")
+    sim.stand_still(5_000)
+    sim.heartbeat(a)
+    sim.advance(1_001)
+    sim.disconnect(a)
+    sim.advance(SESSION_TIMEOUT_MS)
+    assert connection(sim)[0] is False
+    assert removed(sim).connection_closed_in_pause_ms is None

@@ -5,8 +5,8 @@ does not tell the coordinator; the case then asserts that the audit does not cla
 """
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from kafka.admin import NewPartitions
@@ -20,6 +20,8 @@ from coordinator.explain.generation import Outcome
 from coordinator.explain.story import tell
 from interop.driver import Member
 from interop.scene import PARTITIONS, SECONDS, SESSION_MS, Scene, triggers
+from tests.e2e import audit_cases_of_coordinator as coordinators
+from tests.e2e import audit_cases_of_members as members
 from tests.servers import QUICK_GROUPS
 from tests.waiting import wait_for
 
@@ -177,8 +179,9 @@ def a_slow_member_is_named(scene: Scene) -> None:
 def two_things_at_once(scene: Scene) -> None:
     """A process is killed, and another joins before its session ends."""
     one, two, before = two_members(scene, max_poll_interval_ms=SESSION_MS + 4_000)
+    starting = scene.driver()  # before the kill: some clients take longer to start than the session lasts
     two.driver.kill()
-    three = scene.member("three", max_poll_interval_ms=SESSION_MS + 4_000)
+    three = scene.again(starting, "three", (scene.topic,), max_poll_interval_ms=SESSION_MS + 4_000)
     scene.steady(one, three)
     scene.after(before)
     causes = triggers(scene.history().generations[before])
@@ -311,15 +314,6 @@ def a_topic_vanishes(scene: Scene) -> None:
     one.driver.kill()
 
 
-def a_cooperative_rebalance(scene: Scene) -> None:
-    """Its second generation is no change of a subscription, though the metadata has other bytes."""
-    one, two, _ = two_members(scene, assignors=["cooperative-sticky"])
-    assert [each.metadata_changed for each in scene.of_kind(schema.MemberRejoined) if each.metadata_changed] == []
-    assert scene.history().generations[-1].partitions_moved in (2, None)
-    one.leave()
-    two.leave()
-
-
 def an_administrator_deletes_and_resets(scene: Scene) -> None:
     one = scene.member("one")
     scene.steady(one)
@@ -335,6 +329,12 @@ def an_administrator_deletes_and_resets(scene: Scene) -> None:
     removed = scene.one_of_kind(schema.GroupRemoved)
     assert removed.requested_by is not None
     assert (removed.cause, removed.requested_by.client_id) == (Cause.ADMIN, "ops")
+    told = members.noted(scene)
+    assert [each for each in told if each.startswith("ops (127.0.0.1")] == [
+        f"ops (127.0.0.1) reset 1 committed offset: {scene.topic}-0 from 0 to 7",
+        "ops (127.0.0.1) deleted the group",
+    ], told
+    assert any("deleted with the group: " in each and f"{scene.topic}-0 at 7" in each for each in told), told
 
 
 def a_group_is_full(scene: Scene) -> None:
@@ -354,11 +354,17 @@ def assignors_do_not_agree(scene: Scene) -> None:
     rejected = wait_for(lambda: scene.of_kind(schema.RequestRejected), SECONDS, "a rejection", every_ms=100)
     assert {(each.api, each.error) for each in rejected} == {("JoinGroup", "INCONSISTENT_GROUP_PROTOCOL")}
     assert rejected[0].member.client_id == "other"
+    told = members.noted(scene)
+    assert any("was refused: it offers roundrobin, and what all members have is range" in each for each in told), told
+    history = scene.history()
+    found = {each.kind: each for each in findings(history, history.last_ms or 0)}[Kind.REJECTED_CLIENT]
+    assert found.about == "other (127.0.0.1)"
+    assert "one offers range" in found.evidence
     one.leave()
 
 
 def the_server_restarts(scene: Scene) -> None:
-    """kill -9: a stable group goes on in the same generation."""
+    """kill -9: a stable group goes on in the same generation, unless the leader finds that its metadata has changed."""
     one = scene.member("one", session_timeout_ms=20_000)
     scene.steady(one)
     before = scene.history()
@@ -366,7 +372,8 @@ def the_server_restarts(scene: Scene) -> None:
     scene.server.start()
     wait_for(lambda: one.commit()["event"] == "committed", SECONDS, "a commit after the restart", every_ms=200)
     after = scene.history()
-    assert (after.generation_id, len(after.generations)) == (before.generation_id, len(before.generations))
+    later = list(after.generations)[len(before.generations) :]
+    assert {each.cause for each in later} <= {Cause.LEADER_REJOINED}, later
     with AuditTopic(scene.server.bootstrap) as topic:
         started = [record for record in topic.tail(1_000)[0] if b'"coordinator.started"' in record.value]
     assert len(started) >= 2
@@ -399,6 +406,8 @@ class Case:
     needs: str = ""
     """What the client must be able to do."""
     own_server: bool = False
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Settings of its own server, beside `SERVER_SETTINGS`."""
 
 
 CASES: Final = {
@@ -413,17 +422,34 @@ CASES: Final = {
         Case("A member hangs in a rebalance", a_member_hangs_in_a_rebalance),
         Case("A slow member holds up a rebalance", a_slow_member_is_named),
         Case("A process is killed and another joins", two_things_at_once),
+        Case("The only member is killed", members.the_only_member_is_killed),
+        Case("The only member closes, and another one comes", members.the_only_member_closes),
+        Case("A client without a name closes", members.a_client_without_a_name),
+        Case("A client comes and goes: a storm", members.a_storm),
+        Case("A removed member commits", members.a_removed_member_commits),
         Case("A static member restarts", a_static_member_restarts, "static"),
         Case("A static member restarts with other topics", a_static_member_restarts_with_other_topics, "static"),
         Case("A static member is fenced", a_static_member_is_fenced, "static"),
+        Case("A fenced static member commits", members.a_fenced_member_commits, "static"),
+        Case("A static member closes in order", members.a_static_member_closes, "static"),
         Case("A subscription changes", a_subscription_changes),
         Case("A topic grows", a_topic_grows),
         Case("A topic appears", a_topic_appears, "pattern"),
         Case("A topic vanishes", a_topic_vanishes, "pattern"),
-        Case("A cooperative rebalance", a_cooperative_rebalance, "cooperative-sticky"),
+        Case("A topic is deleted and made again", members.a_topic_is_made_again),
+        Case("A cooperative rebalance", members.a_cooperative_rebalance, "cooperative-sticky"),
+        Case("From range to cooperative-sticky", members.from_range_to_cooperative, "cooperative-sticky"),
         Case("Offsets are reset, the group is deleted", an_administrator_deletes_and_resets),
         Case("A group is full", a_group_is_full),
         Case("Assignors do not agree", assignors_do_not_agree),
+        Case(
+            "An empty group waits for further members",
+            coordinators.an_empty_group_waits,
+            own_server=True,
+            settings={"group.initial.rebalance.delay.ms": str(coordinators.INITIAL_DELAY_MS)},
+        ),
+        Case("The coordinator stands still for 6 s", coordinators.the_coordinator_stands_still, own_server=True),
+        Case("The coordinator restarts in order", coordinators.the_coordinator_restarts_in_order, own_server=True),
         Case("The server is killed and restarts", the_server_restarts, own_server=True),
         Case("The server crashes in a rebalance", the_server_crashes_in_a_rebalance, own_server=True),
     )

@@ -14,7 +14,10 @@ HEARTBEAT_MS = 3_000
 
 
 class Consumers:
-    """A group that reads one topic; partitions go to the members by range, or as `plan` of `settle` says."""
+    """A group that reads one topic; partitions go to the members by range, or as `plan` of `settle` says.
+
+    `protocol` is the assignor of all members, or several with commas between.
+    """
 
     def __init__(
         self, partitions: int = 6, protocol: str = "range", software: str = "java", initial_delay_ms: int = 0
@@ -25,7 +28,7 @@ class Consumers:
         self._client_ids: dict[str, str] = {}
         self._options: dict[str, dict[str, Any]] = {}
         self._partitions = partitions
-        self._protocol = protocol
+        self._protocols = tuple(protocol.split(","))
         self._joined: set[str] = set()
 
     def join(self, name: str, *, reason: str | None = None, topics: tuple[str, ...] = ("t",), **options: Any) -> None:
@@ -40,7 +43,7 @@ class Consumers:
             self._client_ids[name],
             member_id,
             metadata=metadata,
-            protocols=(self._protocol,),
+            protocols=self._protocols,
             reason=reason,
             version=version,
             **options,
@@ -48,7 +51,7 @@ class Consumers:
         if version == 9 and not member_id:
             member_id = sent.response.member_id
             self.sim.join(
-                name, member_id, metadata=metadata, protocols=(self._protocol,), reason=reason, version=9, **options
+                name, member_id, metadata=metadata, protocols=self._protocols, reason=reason, version=9, **options
             )
         new = set(self.sim.group.members) - before
         if new:

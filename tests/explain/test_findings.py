@@ -25,7 +25,7 @@ def test_a_flapping_member():
         group.join("b")
         group.settle()
     found = group.findings()[Kind.FLAPPING_MEMBER]
-    assert found.headline == "b (127.0.0.1) comes and goes: it was removed and came back 3 times in 10 s"
+    assert found.headline == "b (127.0.0.1) comes and goes: it left or was removed, and came back, 3 times in 10 s"
     assert len(found.evidence) == 3
 
 

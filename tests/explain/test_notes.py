@@ -43,6 +43,10 @@ def test_who_reset_what_from_where_to_where(partitions, text):
         ({"requested_by": ADMIN}, "admin-1 (10.0.0.9) deleted 2 committed offsets of t"),
         ({"cause": Cause.TOPIC_DELETED}, "2 committed offsets of t were deleted with their topics"),
         ({"cause": Cause.GROUP_REMOVED}, "2 committed offsets of t were deleted with the group"),
+        (
+            {"requested_by": ADMIN, "offsets": {"t": [[1, -1], [0, 41]]}},
+            "admin-1 (10.0.0.9) deleted 2 committed offsets of t: t-0 at 41 and t-1 of an open transaction",
+        ),
     ],
 )
 def test_who_deleted_what(own, text):
@@ -60,7 +64,7 @@ def test_offsets_that_expired():
     [
         (
             {"api": "Heartbeat", "error": "FENCED_INSTANCE_ID", "holder": MemberRef("c-id", "c", "/10.0.0.3", "pod-0")},
-            "b-id (10.0.0.2) was fenced: c-id (10.0.0.3) has its group.instance.id pod-0",
+            "b (10.0.0.2) was fenced: c (10.0.0.3) has its group.instance.id pod-0",
         ),
         (
             {"api": "JoinGroup", "error": "INCONSISTENT_GROUP_PROTOCOL"},
@@ -69,6 +73,34 @@ def test_offsets_that_expired():
         (
             {"api": "JoinGroup", "error": "GROUP_MAX_SIZE_REACHED", "count": 10},
             "pod-0 (10.0.0.2) was refused: the group is full (group.max.size), 10 times so far",
+        ),
+        (
+            {"api": "OffsetCommit", "error": "ILLEGAL_GENERATION", "request_generation_id": 7},
+            "an offset commit by pod-0 (10.0.0.2) was refused: it named generation 7, and the group was in",
+        ),
+        (
+            {"api": "TxnOffsetCommit", "error": "UNKNOWN_MEMBER_ID", "request_generation_id": 7},
+            "an offset commit of a transaction by pod-0 (10.0.0.2) was refused: it is no member (it named",
+        ),
+        (
+            {"api": "TxnOffsetCommit", "error": "INVALID_PRODUCER_EPOCH", "transactional_id": "copier"},
+            "an offset commit of a transaction by pod-0 (10.0.0.2) was refused: a newer producer has its"
+            " transactional.id copier",
+        ),
+        (
+            {"api": "JoinGroup", "error": "INCONSISTENT_GROUP_PROTOCOL", "protocols": ["sticky"]}
+            | {"group_protocols": ["range", "roundrobin"]},
+            "pod-0 (10.0.0.2) was refused: it offers sticky, and what all members have is range and roundrobin",
+        ),
+        (
+            {
+                "api": "JoinGroup",
+                "error": "INCONSISTENT_GROUP_PROTOCOL",
+                "protocols": ["v1"],
+                "protocol_type": "connect",
+            }
+            | {"group_protocol_type": "consumer"},
+            "pod-0 (10.0.0.2) was refused: its protocol type is connect, and that of the group is consumer",
         ),
         ({"api": "SyncGroup", "error": "UNKNOWN_MEMBER_ID"}, "SyncGroup of pod-0 (10.0.0.2) was rejected with UNKNOWN"),
     ],

@@ -42,7 +42,7 @@ def test_the_way_to_a_cooperative_assignor_is_named_step_by_step():
     group = Consumers().group_of("a", "b")
     leader = next(name for name, each in group.ids.items() if each == group.sim.group.leader)
     group.join(leader)
-    group.settle({name: 100 for name in group.ids})
+    group.settle({name: 600 for name in group.ids})
     assert "in two rolling restarts" in advice(group)
 
 
@@ -101,7 +101,8 @@ def test_a_static_member_that_expires_may_have_been_shut_down():
     group.settle()
     group.crash("b")
     group.settle()
-    assert "pod-0 is a static member, which sends no LeaveGroup at a shutdown: it may have been" in text(group.story())
+    said = text(group.story())
+    assert "it was closed in order (a static member sends no LeaveGroup then), its process ended, or" in said
     assert "removeMembersFromConsumerGroup" in advice(group)
     assert "session.timeout.ms" not in advice(group)
 

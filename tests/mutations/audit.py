@@ -5,6 +5,7 @@ from typing import Final
 from tests.mutations.mutant import Mutant
 
 PROJECTIONS: Final = "coordinator/audit/projections.py"
+REJECTED_REQUESTS: Final = "coordinator/audit/rejected_requests.py"
 SNAPSHOTS: Final = "coordinator/audit/snapshots.py"
 RESUME: Final = "coordinator/audit/resume.py"
 AUDIT_RETENTION: Final = "coordinator/runtime/audit_retention.py"
@@ -93,21 +94,39 @@ MUTANTS: Final = (
     ),
     Mutant(
         "rejections are told each time",
-        PROJECTIONS,
-        "    if count != 10 ** (len(str(count)) - 1):",
-        "    if count == 0:",
+        REJECTED_REQUESTS,
+        "return _rejection(event, group, count) if count else None",
+        "return _rejection(event, group, max(count, 1))",
     ),
     Mutant(
         "the member that holds an instance id is not told",
-        PROJECTIONS,
+        REJECTED_REQUESTS,
         '"holder": None if event.holder_id is None else group.members[event.holder_id],',
         '"holder": None,',
     ),
     Mutant(
         "a rejected commit is not counted",
-        PROJECTIONS,
+        REJECTED_REQUESTS,
         "        state.count_rejected_commit()\n",
         "        pass\n",
+    ),
+    Mutant(
+        "stale commits of transactions are in no event",
+        "coordinator/core/transactional_offsets.py",
+        'return rejecting(group, "TxnOffsetCommit", request, error, decision, context)',
+        "return decision",
+    ),
+    Mutant(
+        "the audit does not tell which offsets were deleted",
+        PROJECTIONS,
+        '"offsets": _deleted_offsets(event),',
+        '"offsets": {},',
+    ),
+    Mutant(
+        "a connection that closed in a pause of the coordinator is told as any other",
+        "coordinator/core/client_connection.py",
+        "environment.pauses.around(connection.closed_ms)",
+        "None",
     ),
     Mutant(
         "an empty group without offsets is said to have lost them by age",

@@ -16,6 +16,48 @@ OWNERSHIP: Final = "coordinator/explain/ownership.py"
 
 MUTANTS: Final = (
     Mutant(
+        "confluent-kafka-python is taken for kafka-python",
+        "coordinator/explain/clients.py",
+        '(Library.LIBRDKAFKA, re.compile(r"rdkafka|confluent"))',
+        '(Library.LIBRDKAFKA, re.compile(r"^rdkafka"))',
+    ),
+    Mutant(
+        "partitions of a deleted topic are said to have no owner",
+        HISTORY,
+        "self.owners.deleted(topic, 0 if topic in generation.recreated_topics else now)",
+        "continue",
+    ),
+    Mutant(
+        "members that offer an eager assignor too are said to keep what they own",
+        HISTORY,
+        "and all(map(is_cooperative, member.protocols))",
+        "",
+    ),
+    Mutant(
+        "a client that gave up in a pause of the coordinator is blamed",
+        GENERATION,
+        "return 2 * (self.connection_closed_in_pause_ms or 0) > (self.session_timeout_ms or 0)",
+        "return False",
+    ),
+    Mutant(
+        "a client that has joined since is still said to be refused",
+        "coordinator/explain/rejected_clients.py",
+        "if is_recent and joined_ms.get((client_id, host), 0) < last.time_ms:",
+        "if is_recent:",
+    ),
+    Mutant(
+        "a member is told to have held up a group that waited for further members",
+        GENERATION,
+        "if self.slowest_join is None or self.is_from_empty:",
+        "if self.slowest_join is None:",
+    ),
+    Mutant(
+        "a replaced static member goes on under its old client",
+        HISTORY,
+        "event = with_clients(event, self.clients)",
+        "pass",
+    ),
+    Mutant(
         "a double of an event is folded twice",
         HISTORY,
         "if event.seq <= self.last_seq:",
@@ -30,14 +72,14 @@ MUTANTS: Final = (
     Mutant(
         "members of an earlier incarnation remain in a history",
         HISTORY,
-        "self.members.clear()\n            self.pending_changes = Changes()\n            self.owners = Owners(",
-        "self.pending_changes = Changes()\n            self.owners = Owners(",
+        "self.members.clear()\n            self.clients.clear()\n",
+        "self.clients.clear()\n",
     ),
     Mutant(
         "a member that joins an eager rebalance goes on consuming",
         HISTORY,
-        "if stable is None or not is_cooperative(stable.protocol_name):",
-        "if stable is None:",
+        "if not self._keeps_what_it_owns(known):",
+        "if False:",
     ),
     Mutant(
         "an absence begins with the last rebalance",

@@ -133,7 +133,7 @@ def test_storms_are_those_of_groups_and_of_the_cluster(tables: Tables):
     assert [storm.rebalances for storm in read_storms(tables.root, "group-1")] == [12]
 
 
-@pytest.mark.parametrize(("what", "line"), [("--findings", "try: remove the most frequent"), ("--storms", "- leader")])
+@pytest.mark.parametrize(("what", "line"), [("--findings", "try: look at the most frequent"), ("--storms", "- leader")])
 def test_they_are_shown(tables: Tables, what: str, line: str):
     taken_in(tables, [stormy("or\x1bders").values()])
     done = CliRunner().invoke(main, ["pipeline", "show", "--tables", str(tables.root), what])

@@ -6,6 +6,7 @@ partition is part of it, or to add it (KIP-890; `AddPartitionsToTxnManager`).
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -41,6 +42,7 @@ from coordinator.config.transaction_keys import WRITE_TXN_MARKERS_ENABLE
 from coordinator.core import operations as group_operations
 from coordinator.core.committed_offsets import Producer, TopicPartition, TransactionMarker
 from coordinator.core.decision import OperationContext
+from coordinator.core.rejections import RejectedRequest
 from coordinator.core.transactional_offsets import error_response as offsets_error
 from coordinator.internal_topics import OFFSETS_TOPIC
 from coordinator.log.errors import InvalidTopicName
@@ -182,6 +184,7 @@ class TransactionalWriteHandlers:
             error = _commit_error(errors[tp], call.api_version)
             if error is not NONE:
                 respond(offsets_error(request, error, call.api_version))
+                self._report_fenced(request, error, call)
                 return
             # At once: the marker of the transaction must not reach the group before.
             failed = partial(_failed_commit, request, call.api_version)
@@ -190,6 +193,13 @@ class TransactionalWriteHandlers:
 
         self._node.transactions.ask(operations.ADD_PARTITIONS, request.transactional_id, asked, verified)
         return DEFERRED
+
+    def _report_fenced(self, request: TxnOffsetCommitRequest, error: ErrorCode, call: RequestContext) -> None:
+        """Record in the audit of the group that a newer producer has the transactional id."""
+        if error is ErrorCode.INVALID_PRODUCER_EPOCH:
+            rejected = RejectedRequest("TxnOffsetCommit", request, error)
+            context = _context(call, None)
+            self._node.coordinator.enqueue(group_operations.TELL_REJECTION, request.group_id, rejected, context)
 
     def _split_known(
         self, request: TxnOffsetCommitRequest
@@ -322,8 +332,9 @@ def _marker_of(sent: WritableTxnMarker) -> Marker:
     )
 
 
-def _context(call: RequestContext, request_id: int) -> OperationContext:
-    return OperationContext(request_id, call.api_version, call.client_id, call.client_host, call.environment, 0, 0)
+def _context(call: RequestContext, request_id: int | None) -> OperationContext:
+    """The same client and version, with another address for the reply."""
+    return replace(call, request_id=request_id)
 
 
 def _failed_commit(request: TxnOffsetCommitRequest, api_version: int, error: ErrorCode) -> TxnOffsetCommitResponse:

@@ -1,0 +1,67 @@
+"""From a rejected request to the fields of its audit event."""
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import Final
+
+from _wire.errors import ErrorCode
+from coordinator.audit import schema
+from coordinator.audit.fields import Fields
+from coordinator.audit.group_state import GroupAuditState
+from coordinator.audit.world import World
+from coordinator.core.causes import REASON_CHARACTERS_MAX
+from coordinator.core.classic_group import ClassicGroup
+from coordinator.core.events import RequestRejected
+from coordinator.core.states import GroupState
+
+COMMITS: Final = frozenset({"OffsetCommit", "TxnOffsetCommit"})
+STALE_COMMIT: Final = frozenset(
+    {
+        ErrorCode.FENCED_INSTANCE_ID,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        ErrorCode.ILLEGAL_GENERATION,
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+    }
+)
+"""Errors of a commit whose client has lost its place: as another error may mean, the client shall not send it again."""
+
+
+def rejected(
+    event: RequestRejected, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
+) -> Fields | None:
+    """The fields of `schema.RequestRejected`; None for a rejection that is only counted."""
+    if event.injected:
+        return _rejection(event, group, 1)
+    if event.api == "OffsetCommit":
+        state.count_rejected_commit()
+    if event.api in COMMITS and event.error not in STALE_COMMIT:
+        return None
+    count = state.count_rejection((event.api, event.error, event.client_id, event.group_instance_id), event.at_ms)
+    return _rejection(event, group, count) if count else None
+
+
+def _rejection(event: RequestRejected, group: ClassicGroup, count: int) -> Fields:
+    return {
+        "api": event.api,
+        "error": event.error.name,
+        "member": event,
+        "holder": None if event.holder_id is None else group.members[event.holder_id],
+        "count": count,
+        "injected": event.injected,
+        "request_generation_id": event.request_generation_id,
+        "transactional_id": event.transactional_id,
+        "protocol_type": event.protocol_type,
+        "protocols": _cut(event.protocols),
+        "group_protocol_type": (group.protocol_type or "") if event.protocols else "",
+        "group_protocols": _shared_protocols(group) if event.protocols else [],
+    }
+
+
+def _shared_protocols(group: ClassicGroup) -> list[str]:
+    """The assignors that all members have, some of them if they are very many."""
+    return _cut(sorted(name for name, members in group.protocol_support.items() if members == len(group.members)))
+
+
+def _cut(protocols: Iterable[str]) -> list[str]:
+    """As much of these names, which clients chose, as an event has room for."""
+    return [name[:REASON_CHARACTERS_MAX] for name in islice(protocols, schema.PROTOCOLS_NAMED_MAX)]
