@@ -126,6 +126,9 @@ def end_of_whole_batches(data: bytes | bytearray | memoryview, before_offset: in
     A batch with an impossible length ends the search, too.
     """
 
+def next_offset_after(data: bytes | bytearray | memoryview) -> int:
+    """The offset after the last of the whole batches of format 2 in `data`; 0 if there are none."""
+
 def damaged_batch(data: bytes | memoryview, offset: int) -> int:
     """Return the position of the first batch that seems damaged; -1 if there is none.
 

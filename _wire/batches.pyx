@@ -341,6 +341,23 @@ def end_of_whole_batches(data, int64_t before_offset=INT64_MAX):
         PyBuffer_Release(&view)
 
 
+def next_offset_after(data):
+    cdef Py_buffer view
+    cdef Py_ssize_t position = 0
+    cdef int64_t next_offset = 0
+    cdef const uint8_t *batch
+    PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
+    try:
+        while view.len - position >= RECORDS:
+            batch = <const uint8_t *>view.buf + position
+            next_offset = <int64_t>load_uint64(batch + BASE_OFFSET) + 1
+            next_offset += <int32_t>load_uint32(batch + LAST_OFFSET_DELTA)
+            position += LENGTH_END + max(<int32_t>load_uint32(batch + BATCH_LENGTH), RECORDS - LENGTH_END)
+        return next_offset
+    finally:
+        PyBuffer_Release(&view)
+
+
 def damaged_batch(data, int64_t offset):
     cdef Py_buffer view
     cdef Py_ssize_t position = 0

@@ -16,9 +16,10 @@ from _wire.messages.fetch import (
     FetchTopic,
     PartitionData,
 )
-from _wire.records import CorruptBatch, batch_headers
+from _wire.records import CorruptBatch, next_offset_after
 from coordinator.broker.append_notifier import AppendNotifier, Listener
 from coordinator.broker.leader_epochs import epoch_error
+from coordinator.broker.long_reads import PART_BYTES, read_on, read_part
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.producers import ProducerStates
 from coordinator.broker.slices import MERGED_AT_ONCE, SlicedWork, Slices, Steps, merge
@@ -211,6 +212,8 @@ class FetchService:
                     log = self._partitions.locate(log.topic, log.partition)
                 if isinstance(log, PartitionLog):
                     data = self._read_one(log, wanted, left_bytes, size_bytes == 0, request.isolation_level)
+                    if most_bytes > PART_BYTES and data.records:
+                        yield from self._read_on(log, wanted, data, left_bytes)
                 elif log in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR):
                     data = failed_partition(wanted.partition, log)
                 else:
@@ -259,7 +262,10 @@ class FetchService:
     def _read_one(
         self, log: PartitionLog, wanted: FetchPartition, left_bytes: int, is_first: bool, isolation_level: int
     ) -> PartitionData:
-        """Read the batches of one partition. The first one of a response is complete even above the limits (KIP-74)."""
+        """Read the first batches of one partition, `PART_BYTES` at most.
+
+        The first batch of a response is complete even above the limits (KIP-74).
+        """
         current_epoch = self._image.leader_epoch
         claimed = wanted.current_leader_epoch
         if (claimed != current_epoch and claimed >= 0) or wanted.last_fetched_epoch > current_epoch:
@@ -278,9 +284,8 @@ class FetchService:
                 raise OSError(f"the transactions of {log.name} are not known")
             if max_bytes > 0 or is_first:
                 before_offset = stable_offset if is_committed else None
-                records = log.view(
-                    wanted.fetch_offset, max_bytes, at_least_one_batch=is_first, before_offset=before_offset
-                )
+                read = log.view if max_bytes <= PART_BYTES else partial(read_part, log)
+                records = read(wanted.fetch_offset, max_bytes, at_least_one_batch=is_first, before_offset=before_offset)
             if records and is_committed:
                 aborted = _aborted_transactions(log, wanted.fetch_offset, records)
         except OffsetOutOfRange:
@@ -302,6 +307,20 @@ class FetchService:
             records=records,
         )
 
+    def _read_on(self, log: PartitionLog, wanted: FetchPartition, data: PartitionData, left_bytes: int) -> Steps[None]:
+        """Add to the first batches of a partition the others that were asked for."""
+        assert data.records is not None
+        is_committed = data.aborted_transactions is not None
+        data.records = yield from read_on(
+            log,
+            data.records,
+            min(wanted.partition_max_bytes, left_bytes),
+            data.last_stable_offset if is_committed else data.high_watermark,
+            lambda: self._partitions.locate(log.topic, log.partition) is log,
+        )
+        if is_committed:
+            data.aborted_transactions = _aborted_transactions(log, wanted.fetch_offset, data.records)
+
     def _epoch_error(self, wanted: FetchPartition) -> ErrorCode:
         """The error for the leader epochs of a partition. Fetch alone ignores all negative ones, as on Kafka."""
         claimed, current = wanted.current_leader_epoch, self._image.leader_epoch
@@ -322,7 +341,7 @@ def _aborted_transactions(log: PartitionLog, offset: int, records: bytes | memor
     """The aborted transactions with records among those of a fetch (UnifiedLog.collectAbortedTransactions)."""
     if not log.segments.has_aborted_transactions(offset):
         return []
-    end_offset = batch_headers(records, 0, False)[-1].next_offset
+    end_offset = next_offset_after(records)
     return [
         AbortedTransaction(producer_id=each.producer_id, first_offset=each.first_offset)
         for each in log.segments.aborted_transactions(offset, end_offset)

@@ -154,7 +154,7 @@ class Slices:
         now = self._now = seconds()
         if not self._new_until:
             self._new_until = now + TURN_SECONDS
-            self._request_turn()
+            self._call_soon(self._end_iteration)
         return now < self._new_until
 
     def start(
@@ -172,8 +172,7 @@ class Slices:
         work = SlicedWork(steps, done, failed, source)
         if self._is_stopped:
             return work
-        waits = self._own.by_source if source is None else ()
-        if not waits and self.has_time():
+        if (source is not None or not self._own.by_source) and self.has_time():
             held_bytes_max = MUCH_BYTES if self._held.sum_bytes else UNBOUNDED_BYTES
             if work.run(self._now + SLICE_SECONDS, held_bytes_max):
                 return None
@@ -212,6 +211,9 @@ class Slices:
             self._suspended[work] = None
         else:
             self._begun.add(work)
+
+    def _end_iteration(self) -> None:
+        self._new_until = 0.0
 
     def _request_turn(self) -> None:
         if not self._is_turn_requested:

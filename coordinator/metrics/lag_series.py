@@ -47,9 +47,12 @@ async def read_lags(
     The groups with the fewest partitions come first. `pause` is awaited between slices; a group that is removed
     meanwhile has the lags that it had.
     """
-    sizes = sorted((_committed_count(each, coordinator), each) for each in group_ids)
+    sizes = []
+    for each in group_ids:
+        sizes.append((_committed_count(each, coordinator), each))
+        await pause()  # each has to look at all topics of the group
     lags, left = [], partitions_max
-    for size, group_id in sizes:
+    for size, group_id in sorted(sizes):
         left -= size
         if left < 0:
             break

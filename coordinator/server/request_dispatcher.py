@@ -133,6 +133,9 @@ class RequestDispatcher:
             request,
             header.correlation_id,
         )
+        if request is not None and not began_ns:
+            self.handle(route.handler, request, call)
+            return
         charge = self._throttling.begin(connection, call, len(frame), began_ns) if began_ns else None
         if request is None:
             connection.is_long = True

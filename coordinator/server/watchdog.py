@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from types import FrameType
 from typing import Final
 
@@ -160,7 +159,8 @@ def waited_seconds(task: int) -> float:
     """For how long a thread of this process has waited for a processor while it was ready; 0 if the system has no such
     count. Of the three numbers of schedstat (proc(5), sched-stats.rst) the second one, in nanoseconds."""
     try:
-        return int(Path(f"/proc/self/task/{task}/schedstat").read_text(encoding="ascii").split()[1]) / NANOSECONDS
+        with open(f"/proc/self/task/{task}/schedstat", "rb", buffering=0) as file:
+            return int(file.read().split()[1]) / NANOSECONDS
     except (OSError, IndexError, ValueError):
         return 0.0
 

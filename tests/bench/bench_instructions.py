@@ -4,8 +4,8 @@
 
 Each CHECKOUT is a folder of this project that is built (`make build`); without one, this folder. Of each, a server runs
 under valgrind, 50 times slower than usual, and gets the same requests one after the other. Prints the instructions of
-the server's process per request, without those of the kernel: three measurements each, whose spread shows how far to
-trust them. Needs valgrind (Debian: valgrind).
+the server's process per request, without those of the kernel and those that the idle server takes in the same time:
+three measurements each, whose spread shows how far to trust them. Needs valgrind (Debian: valgrind).
 
 Environment: REQUESTS=600 per measurement.
 """
@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -44,6 +45,7 @@ GROUP, TOPIC = "group", "topic"
 SETTINGS: Final = {"group.initial.rebalance.delay.ms": "0", "group.audit.offsets.interval.ms": "3600000"}
 START_SECONDS: Final = 300
 LONG_SESSION_MS: Final = 300_000
+IDLE_SECONDS: Final = 5
 
 Requests = Mapping[str, Callable[[], object]]
 
@@ -65,12 +67,13 @@ def measure(checkout: Path, scratch: Path) -> None:
             requests = requests_of(client)
             for send in requests.values():
                 repeat(send, WARM_UP)
+            idle = counted(server, scratch, lambda: time.sleep(IDLE_SECONDS), 0) / IDLE_SECONDS
+            print(f"{checkout}  a second without requests: {idle:,.0f}", flush=True)
             for name, send in requests.items():
-                counts = []
-                for _ in range(MEASUREMENTS):
-                    control(server, "--zero")
-                    repeat(send, REQUESTS)
-                    counts.append(f"{instructions(server, scratch) / REQUESTS:,.0f}")
+                counts = [
+                    f"{counted(server, scratch, partial(repeat, send, REQUESTS), idle) / REQUESTS:,.0f}"
+                    for _ in range(MEASUREMENTS)
+                ]
                 print(f"{checkout}  {name}: {'  '.join(counts)}", flush=True)
     finally:
         server.kill()
@@ -134,6 +137,17 @@ def repeat(send: Callable[[], object], times: int) -> None:
 
 def control(server: "subprocess.Popen[bytes]", command: str) -> None:
     subprocess.run(["callgrind_control", command, str(server.pid)], check=True, capture_output=True)
+
+
+def counted(
+    server: "subprocess.Popen[bytes]", scratch: Path, work: Callable[[], object], idle_per_second: float
+) -> float:
+    """The instructions that the server takes for some work, beyond those that it takes without any."""
+    control(server, "--zero")
+    begin = time.monotonic()
+    work()
+    idle = idle_per_second * (time.monotonic() - begin)
+    return instructions(server, scratch) - idle
 
 
 def instructions(server: "subprocess.Popen[bytes]", scratch: Path) -> int:
