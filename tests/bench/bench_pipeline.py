@@ -94,7 +94,8 @@ def from_topic(bootstrap: str, events: int, folder: Path) -> None:
     cpu = used.python + used.jvm
     print(
         f"back-fill from the topic: {count:,} events in {used.seconds:.1f} s; CPU: JVM {used.jvm:.1f} s, "
-        f"Python {used.python:.1f} s: {count / cpu:,.0f} a second of CPU, {cpu / count * 1e6:.1f} µs an event"
+        f"Python {used.python:.1f} s: {count / cpu:,.0f} a second of CPU, {cpu / count * 1e6:.1f} µs an event; "
+        f"the JVM took {used.jvm_mb:,} MB at most"
     )
 
 

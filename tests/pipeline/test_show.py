@@ -52,7 +52,8 @@ def test_no_line_is_wider_than_the_terminal_and_no_name_is_cut(filled: Path, wid
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in output.getvalue().splitlines()]
     assert max(map(len, lines)) <= width
     orders = lines[lines.index(next(line for line in lines if line.startswith("Generations of group orders"))) :]
-    assert [line.split()[3:5] for line in orders if line.split()[:1] == ["3"]][0] == ["stable", "session_expired"]
+    third = next(line.split() for line in orders if line.split()[:1] == ["3"])
+    assert third[3:5] == ["stable", "session_expired"]
     assert any("unowned ms" in line for line in orders[:3]) == (width == 250)
 
 
