@@ -12,7 +12,7 @@ from coordinator.pipeline.columns import BRONZE_COLUMNS
 from coordinator.pipeline.reading import AUDIT_READING, Reading, consumer_offsets_reading
 from coordinator.pipeline.source_marker import AUDIT, CONSUMER_OFFSETS
 
-RECORDS_PER_BATCH: Final = 100_000
+RECORDS_PER_BATCH: Final = 50_000
 TASKS_PER_BATCH: Final = 2
 
 _CONSUMER: Final = {
