@@ -185,7 +185,7 @@ bench-timers: build-tests ## the timing wheel beside asyncio, uvloop, heapq, and
 
 EVENTS ?= 1000000
 
-bench-pipeline: build-tests java ## the Spark job over EVENTS (1000000) events from bronze and from a topic, micro-batches, and a live run
+bench-pipeline: build-tests java ## the Spark job over EVENTS (1000000) events of a topic, its fold alone, and a live run
 	@EVENTS=$(EVENTS) $(BIN)/python tests/bench/bench_pipeline.py
 
 bench-wire: build-tests ## the codec beside kafka-python, franz-go's kmsg and aiokafka

@@ -22,10 +22,19 @@ def unpack_wheels(folder: str) -> None:
                     sys.path[place] = folder
 
 
+def require_spark_4(version: str) -> None:
+    """End with one line if Spark is too old: it has no DataFrame.toArrow before 4.0."""
+    if int(version.partition(".")[0]) < 4:
+        sys.exit(f"this is Spark {version}; the job needs 4.0 or newer")
+
+
 def main() -> None:
     here = Path(__file__).resolve().parent
     # As the folder of the program it would come first in sys.path, where its modules hide others of the same name.
     sys.path[:] = [entry for entry in sys.path if Path(entry).resolve() != here]
+    import pyspark
+
+    require_spark_4(pyspark.__version__)
     with tempfile.TemporaryDirectory(prefix="coordinator-submit-") as folder:
         unpack_wheels(folder)
         from coordinator.cli.pipeline import run

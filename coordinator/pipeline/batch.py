@@ -1,10 +1,12 @@
 """What one micro-batch of bronze adds to the other tables."""
 
-from collections.abc import Callable
+import contextlib
+import gc
+from collections.abc import Callable, Iterator, Mapping
 
 import pyarrow as pa
 
-from coordinator.pipeline.fold import Fold, FoldState, Position
+from coordinator.pipeline.fold import Fold, FoldState, Position, ReadRange
 from coordinator.pipeline.folder import Rows, TableFolder
 from coordinator.pipeline.names import OPEN_GENERATIONS
 from coordinator.pipeline.state import StateFolder
@@ -14,13 +16,28 @@ class Batches:
     """Writes batches, one after the other, to all tables but bronze."""
 
     def __init__(self, tables: TableFolder, make_fold: Callable[[FoldState], Fold] = Fold) -> None:
+        """Create the tables that do not exist.
+
+        Raises:
+            StateMissing: another version of this program wrote the tables.
+        """
         tables.create()
         self._tables = tables
         self._make_fold = make_fold
         self._states = StateFolder(tables.state_files())
+        self._states.require_version()
         self._state = FoldState()
         self._next_batch_id: int | None = None
         self._open: set[str] = set()
+
+    def read_before(self, batch_id: int) -> Mapping[int, ReadRange]:
+        """Partition → what of it was read before this batch.
+
+        Raises:
+            StateMissing: the state of the batch before is not in the folder.
+        """
+        self._prepare(batch_id)
+        return self._state.read
 
     def take_in(self, records: pa.Table, batch_id: int) -> None:
         """Add records of bronze (value, partition, offset, timestamp_ms). Repeating a batch changes nothing.
@@ -28,10 +45,19 @@ class Batches:
         Raises:
             StateMissing: the state of the batch before is not in the folder.
         """
+        self._prepare(batch_id)
+        self._next_batch_id = None  # until all is written
+        with _without_collector():
+            self._take_in(records, batch_id)
+        self._next_batch_id = batch_id + 1
+
+    def _prepare(self, batch_id: int) -> None:
         if batch_id != self._next_batch_id:
             self._state = self._states.before(batch_id)
             self._open = {name for name, group in self._state.groups.items() if group.open is not None}
-        self._next_batch_id = None  # until all is written
+            self._next_batch_id = batch_id
+
+    def _take_in(self, records: pa.Table, batch_id: int) -> None:
         # Files are read in any order; those of a partition must be in the order of the topic.
         records = records.sort_by([("partition", "ascending"), ("offset", "ascending")])
         columns = (records.column(name).to_pylist() for name in ("partition", "offset", "timestamp_ms"))
@@ -39,7 +65,6 @@ class Batches:
         fold.take_in(records.column("value").to_pylist(), map(Position, *columns))
         self._tables.commit(fold.finish(), self._open_generations(fold.touched), batch_id)
         self._states.after(batch_id, self._state, fold.touched, fold.heard)
-        self._next_batch_id = batch_id + 1
 
     def _open_generations(self, touched: set[str]) -> Rows:
         """The new contents of the table, if they changed."""
@@ -51,3 +76,15 @@ class Batches:
         self._open |= now
         open_rows = (self._state.groups[name].open for name in sorted(self._open))
         return {OPEN_GENERATIONS: [row for row in open_rows if row is not None]}
+
+
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    """A batch makes millions of objects and no cycles: looking for cycles among them costs a quarter of its time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

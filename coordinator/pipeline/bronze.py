@@ -1,51 +1,19 @@
-"""Bronze: the unchanged records of the audit topic, append-only. This is the only query that reads Kafka.
-
-All other queries read this table. So a new or rebuilt table does not depend on the topic, whose old records may have
-been deleted by retention.
-"""
+"""Bronze: the unchanged records of the topic, append-only, and where they come from."""
 
 import json
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from delta import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming.readwriter import DataStreamWriter
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    IntegerType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampType,
-)
 
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.pipeline.cluster import partitions_of
-from coordinator.pipeline.folder import TableFolder, properties
-from coordinator.pipeline.names import BRONZE
+from coordinator.pipeline.columns import BRONZE_COLUMNS
 from coordinator.pipeline.reading import AUDIT_READING, Reading, consumer_offsets_reading
 from coordinator.pipeline.source_marker import AUDIT, CONSUMER_OFFSETS
 
-COLUMNS = StructType(
-    [
-        StructField("topic", StringType()),
-        StructField("partition", IntegerType()),
-        StructField("offset", LongType()),
-        StructField("timestamp", TimestampType()),
-        StructField(
-            "headers",
-            ArrayType(StructType([StructField("key", StringType()), StructField("value", BinaryType())])),
-        ),
-        StructField("key", BinaryType()),
-        StructField("value", BinaryType()),
-    ]
-)
-
-RECORDS_PER_BATCH: Final = 100_000
-FILES_PER_BATCH: Final = 2
+RECORDS_PER_BATCH: Final = 50_000
+TASKS_PER_BATCH: Final = 2
 
 _CONSUMER: Final = {
     # The connector reads one partition after the other, and at the end of each waits for an empty fetch: with the
@@ -71,7 +39,7 @@ class AuditSource:
     accept_data_loss: bool = False
 
     def records(self, spark: SparkSession) -> DataFrame:
-        """Return the topic as a stream from its first record on, with the columns of COLUMNS."""
+        """Return the topic as a stream from its first record on, with the columns of bronze."""
         stream = (
             spark.readStream.format("kafka")
             .option("kafka.bootstrap.servers", self.bootstrap)
@@ -82,8 +50,8 @@ class AuditSource:
             .option("failOnDataLoss", str(not self.accept_data_loss).lower())
             .options(**{f"kafka.{name}": value for name, value in _CONSUMER.items()})
         )
-        # One task per partition of the topic would write as many files in each batch.
-        return stream.load().select(*COLUMNS.names).coalesce(FILES_PER_BATCH)
+        # One task per partition of the topic would cost more than it reads, and write as many files.
+        return stream.load().select(*BRONZE_COLUMNS.names).coalesce(TASKS_PER_BATCH)
 
     def _what(self, spark: SparkSession) -> tuple[str, str]:
         """The connector's option that names what to read."""
@@ -112,25 +80,3 @@ class ConsumerOffsetsSource(AuditSource):
 
     def reading(self) -> Reading:
         return consumer_offsets_reading(self.bootstrap)
-
-
-def create_bronze(spark: SparkSession, tables: TableFolder) -> None:
-    """Create the table if it does not exist."""
-    if not DeltaTable.isDeltaTable(spark, tables.path(BRONZE)):
-        made = DeltaTable.createIfNotExists(spark).location(tables.path(BRONZE)).addColumns(COLUMNS)
-        for name, value in properties(BRONZE).items():
-            made = made.property(name, value)
-        made.execute()
-
-
-def bronze_query(spark: SparkSession, source: AuditSource, tables: TableFolder) -> DataStreamWriter:
-    """Topic → bronze. Delta stores the batch number of each append, so a batch repeated after a crash adds nothing."""
-    create_bronze(spark, tables)
-    return (
-        source.records(spark)
-        .writeStream.format("delta")
-        .outputMode("append")
-        .queryName(BRONZE)
-        .option("checkpointLocation", tables.checkpoint(BRONZE))
-        .option("path", tables.path(BRONZE))
-    )

@@ -168,6 +168,18 @@ TABLES: Final[dict[str, pa.Schema]] = {
     }.items()
 }
 
+BRONZE_COLUMNS: Final = pa.schema(
+    [
+        ("topic", _T),
+        ("partition", pa.int32()),
+        ("offset", _N),
+        ("timestamp", TIME),
+        ("headers", pa.list_(pa.struct([("key", _T), ("value", _B)]))),
+        ("key", _B),
+        ("value", _B),
+    ]
+)
+
 _encode = msgspec.json.Encoder().encode
 
 

@@ -42,7 +42,7 @@ UNKNOWN_CAUSE: Final = "unknown"
 COORDINATOR_EVENTS_KEPT: Final = 20
 """How many events about the coordinator itself are remembered of a partition."""
 
-STATE_VERSION: Final = 2
+STATE_VERSION: Final = 3
 """What the state means. It grows when a fold could not go on with the state of the version before."""
 
 

@@ -6,7 +6,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
-from coordinator.pipeline.columns import TABLES
+from coordinator.pipeline.columns import BRONZE_COLUMNS, TABLES
 from coordinator.pipeline.names import BRONZE
 
 Rows = Mapping[str, Sequence[dict[str, Any]]]
@@ -21,29 +21,24 @@ COMPACTED_BYTES: Final = 64 * 1024 * 1024
 KEPT_HOURS: Final = 2
 """How long files of older versions are kept. A reader that opened a table has so much time to read it."""
 
-BRONZE_KEPT_HOURS: Final = 24
-"""The same for bronze, which the second query reads in order: it must not lie so far behind within a run.
-
-At its start it is never far behind (see `job.catch_up`).
-"""
-
 CHECKPOINT_EVERY_COMMITS: Final = 50
 """A reader reads the last checkpoint of the log and at most as many commits. Log files before it are deleted by age."""
 
 
-def properties(table: str) -> dict[str, str]:
-    """The Delta properties with which a table is created."""
-    hours = BRONZE_KEPT_HOURS if table == BRONZE else KEPT_HOURS
-    return {
-        "delta.logRetentionDuration": f"interval {hours} hours",
-        "delta.deletedFileRetentionDuration": f"interval {hours} hours",
-        "delta.checkpointInterval": str(CHECKPOINT_EVERY_COMMITS),
-    }
+PROPERTIES: Final = {
+    "delta.logRetentionDuration": f"interval {KEPT_HOURS} hours",
+    "delta.deletedFileRetentionDuration": f"interval {KEPT_HOURS} hours",
+    "delta.checkpointInterval": str(CHECKPOINT_EVERY_COMMITS),
+}
+"""The Delta properties with which each table is created."""
+
+SCHEMAS: Final = {**TABLES, BRONZE: BRONZE_COLUMNS}
+"""Table → its columns, of all tables."""
 
 
 def table_to_compact(batch_id: int) -> str | None:
     """The table whose turn it is after this batch, if there is one."""
-    names = [*TABLES, BRONZE]
+    names = list(SCHEMAS)
     place = batch_id % COMPACT_EVERY_BATCHES
     return names[place] if batch_id >= COMPACT_EVERY_BATCHES and place < len(names) else None
 
@@ -82,10 +77,4 @@ class TableFolder(Protocol):
         new contents. Interrupted anywhere, it can be repeated."""
 
     def compact(self, table: str) -> None:
-        """Join the small files, and delete those that have been no part of the table for as long as they are kept.
-
-        Not for bronze, which Spark writes and compacts everywhere.
-        """
-
-    def hours_since_commit(self, table: str) -> float | None:
-        """Return the age of the last commit by the clock of this machine; None if there is none or it is unknown."""
+        """Join the small files, and delete those that have been no part of the table for as long as they are kept."""

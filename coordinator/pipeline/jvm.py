@@ -16,30 +16,44 @@ import pyspark
 from pyspark.serializers import UTF8Deserializer, read_int
 
 PACKAGES: Final = (
-    "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",
-    "io.delta:delta-spark_2.13:4.0.0",
+    "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
+    "io.delta:delta-spark_4.2_2.13:4.4.0",
 )
-"""The newest pair whose jars resolve for each other; they go with the pinned pyspark and delta-spark."""
+"""They go with the pinned pyspark and delta-spark. Of Delta there is a build for each minor version of Spark."""
 
 EXCLUDED_PACKAGES: Final = (
+    "at.yawk.lz4:lz4-java",
+    "com.fasterxml.jackson.*:*",
+    "com.github.luben:zstd-jni",
+    "com.google.code.findbugs:jsr305",
+    "commons-pool:commons-pool",
+    "io.airlift:aircompressor",
+    "javax.annotation:javax.annotation-api",
+    "org.antlr:antlr4-runtime",
     "org.apache.hadoop:hadoop-client-api",
     "org.apache.hadoop:hadoop-client-runtime",
-    "org.antlr:antlr4-runtime",
-    "org.lz4:lz4-java",
+    "org.apache.logging.log4j:*",
+    "org.apache.parquet:*",
+    "org.locationtech.jts:jts-core",
+    "org.roaringbitmap:*",
+    "org.scala-lang.modules:scala-parallel-collections_2.13",
     "org.slf4j:slf4j-api",
     "org.xerial.snappy:snappy-java",
+    # Clients of a catalog that the job never asks.
+    "io.delta:delta-kernel-unitycatalog",
+    "io.unitycatalog:*",
 )
-"""Dependencies of the two that the pyspark wheel already contains: 60 of 70 MB that are not downloaded."""
+"""Dependencies of the two that the pyspark wheel already contains, or that nothing uses."""
 
 JARS: Final = (
-    "com.google.code.findbugs_jsr305-3.0.0.jar",
-    "io.delta_delta-spark_2.13-4.0.0.jar",
-    "io.delta_delta-storage-4.0.0.jar",
-    "org.apache.commons_commons-pool2-2.12.0.jar",
-    "org.apache.kafka_kafka-clients-3.9.0.jar",
-    "org.apache.spark_spark-sql-kafka-0-10_2.13-4.0.0.jar",
-    "org.apache.spark_spark-token-provider-kafka-0-10_2.13-4.0.0.jar",
-    "org.scala-lang.modules_scala-parallel-collections_2.13-1.2.0.jar",
+    "io.delta_delta-kernel-api-4.4.0.jar",
+    "io.delta_delta-kernel-defaults-4.4.0.jar",
+    "io.delta_delta-spark_4.2_2.13-4.4.0.jar",
+    "io.delta_delta-storage-4.4.0.jar",
+    "org.apache.commons_commons-pool2-2.13.1.jar",
+    "org.apache.kafka_kafka-clients-3.9.2.jar",
+    "org.apache.spark_spark-sql-kafka-0-10_2.13-4.2.0.jar",
+    "org.apache.spark_spark-token-provider-kafka-0-10_2.13-4.2.0.jar",
 )
 """What PACKAGES without EXCLUDED_PACKAGES resolve to, by the file names of Ivy's cache."""
 
@@ -64,7 +78,7 @@ OPENED_PACKAGES: Final = (
     "java.base/sun.util.calendar",
     "java.security.jgss/sun.security.krb5",
 )
-"""As spark-submit passes them (org.apache.spark.launcher.JavaModuleOptions of Spark 4.0)."""
+"""As spark-submit passes them (org.apache.spark.launcher.JavaModuleOptions of Spark 4.2)."""
 
 JAVA_OPTIONS: Final = (
     "-Xmx480m",  # with the code cache, metaspace and stacks the process stays below 1 GB

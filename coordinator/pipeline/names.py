@@ -18,5 +18,5 @@ SKIPPED: Final = "skipped"
 RATE_WINDOW_MS: Final = 60_000
 """The windows of REBALANCE_RATES."""
 
-EVENTS_QUERY: Final = "events"
-"""The query from bronze to all other tables."""
+TABLES_QUERY: Final = "tables"
+"""The query from the topic to all tables."""

@@ -25,6 +25,9 @@ from coordinator.pipeline.stored_fold import StoredFold
 class Reading:
     """`select` gives records of bronze the columns value, partition, offset and timestamp_ms; the fold takes those."""
 
+    takes_all: bool
+    """Whether the fold needs all records, whole, so that Spark has nothing to do with them."""
+
     select: Callable[[DataFrame], DataFrame]
     make_fold: Callable[[FoldState], Fold]
 
@@ -33,7 +36,7 @@ def _timed(raw: DataFrame, *columns: str) -> DataFrame:
     return raw.select(*columns, "partition", "offset", F.unix_millis("timestamp").alias("timestamp_ms"))
 
 
-AUDIT_READING: Final = Reading(lambda raw: _timed(raw, "value"), Fold)
+AUDIT_READING: Final = Reading(True, lambda raw: _timed(raw, "value"), Fold)
 
 
 def consumer_offsets_reading(bootstrap: str) -> Reading:
@@ -44,7 +47,7 @@ def consumer_offsets_reading(bootstrap: str) -> Reading:
         _prepare_workers(raw)
         return _map_in_arrow(_timed(raw, "key", "value"))
 
-    return Reading(select, lambda state: StoredFold(state, names))
+    return Reading(False, select, lambda state: StoredFold(state, names))
 
 
 def _map_in_arrow(raw: DataFrame) -> DataFrame:

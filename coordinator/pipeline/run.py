@@ -22,6 +22,7 @@ from coordinator.pipeline.preflight import sole_job
 from coordinator.pipeline.session import spark_session
 from coordinator.pipeline.source_marker import claim
 from coordinator.pipeline.spark_tables import SparkTables
+from coordinator.pipeline.state import StateMissing
 from coordinator.pipeline.tables import LocalFiles, Tables
 
 
@@ -69,7 +70,7 @@ def _in_session(
                 return job.run_available(spark, source, tables, stop)
             job.run_continuously(spark, source, tables, every_ms, stop)
             return True
-    except (HadoopError, ClientError) as failed:
+    except (HadoopError, ClientError, StateMissing) as failed:
         raise JobFailed(str(failed)) from failed
     except PySparkException as failed:
         raise JobFailed(job.last_line(failed)) from failed

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from rich import box
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -22,12 +23,14 @@ _OUTCOME_STYLES: Final = {
     "unknown": "red",
 }
 _WIDTH: Final = 200
+_UNBOUNDED: Final = 100_000
+_DAY: Final = slice(len("2026-"), len("2026-01-01 00:00:00"))
 INFERRED: Final = " (inferred)"
 """After a cause that the records of `__consumer_offsets` do not tell but lead to."""
 
 
 def print_generations(console: Console, rows: Sequence[GenerationRow], *, tell: bool = False) -> None:
-    """Print one table per group; if the output is not a terminal, with a fixed width.
+    """Print one table per group: all columns if the terminal is wide enough, or the output is none, else the main ones.
 
     `tell`: and after each table what `coordinator groups why` says of its generations.
     """
@@ -36,15 +39,20 @@ def print_generations(console: Console, rows: Sequence[GenerationRow], *, tell: 
     by_group = groupby(rows, key=lambda row: str(row["group_id"]))
     for group_id, of_group in by_group:
         of_one = list(of_group)
-        console.print(generations_table(group_id, of_one))
+        table = generations_table(group_id, of_one)
+        fits = not console.is_terminal or _width_of(console, table) <= console.width
+        console.print(table if fits else narrow_table(group_id, of_one))
         for sentence in (row["sentence"] for row in of_one if tell and row.get("sentence")):
             console.print(Text(safe(sentence)), soft_wrap=True)
 
 
+def _width_of(console: Console, table: Table) -> int:
+    return Measurement.get(console, console.options.update(width=_UNBOUNDED), table).maximum
+
+
 def generations_table(group_id: str, rows: Sequence[GenerationRow]) -> Table:
     """Return a table with one line per generation. "unowned ms" sums the times in which each partition had no owner."""
-    table = Table(title=Text(f"Generations of group {safe(group_id)}"), title_justify="left", box=box.SIMPLE_HEAD)
-    table.pad_edge = False
+    table = _empty_table(group_id)
     table.add_column("gen", justify="right")
     table.add_column("began (UTC)", no_wrap=True)
     table.add_column("outcome", no_wrap=True)
@@ -54,12 +62,11 @@ def generations_table(group_id: str, rows: Sequence[GenerationRow]) -> Table:
         table.add_column(name, justify="right")
     table.add_column("reason", overflow="fold")
     for row in rows:
-        outcome = row["outcome"] + (", void" if row["is_void"] else "")
         table.add_row(
             str(row["generation_id"]),
-            _time(row["rebalance_started_at"] or row["generation_started_at"] or row["rebalance_ended_at"]),
-            Text(outcome, style=_OUTCOME_STYLES.get(row["outcome"], "")),
-            Text(safe(row["cause"] or "") + (INFERRED if row.get("cause_is_inferred") and row["cause"] else "")),
+            _began(row),
+            _outcome(row),
+            Text(safe(_cause(row))),
             Text(safe(caused_by(row))),
             *(_number(row[name]) for name in ("members", "join_ms", "sync_ms", "rebalance_ms")),
             _moved(row),
@@ -67,6 +74,46 @@ def generations_table(group_id: str, rows: Sequence[GenerationRow]) -> Table:
             Text(safe(row["reason"] or "")),
         )
     return table
+
+
+def narrow_table(group_id: str, rows: Sequence[GenerationRow]) -> Table:
+    """Return what fits 80 columns: when, how and why each generation came, and how long its rebalance took."""
+    table = _empty_table(group_id)
+    table.add_column("gen", justify="right", no_wrap=True)
+    table.add_column("began (UTC)", no_wrap=True)
+    for name in ("outcome", "cause", "caused by"):
+        table.add_column(name, overflow="fold")
+    table.add_column("total ms", justify="right", no_wrap=True)
+    for row in rows:
+        whom = Text(safe(caused_by(row)))
+        table.add_row(
+            str(row["generation_id"]),
+            _began(row)[_DAY],
+            _outcome(row),
+            Text(safe(_cause(row))),
+            whom,
+            _number(row["rebalance_ms"]),
+        )
+    return table
+
+
+def _empty_table(group_id: str) -> Table:
+    table = Table(title=Text(f"Generations of group {safe(group_id)}"), title_justify="left", box=box.SIMPLE_HEAD)
+    table.pad_edge = False
+    return table
+
+
+def _began(row: GenerationRow) -> str:
+    return _time(row["rebalance_started_at"] or row["generation_started_at"] or row["rebalance_ended_at"])
+
+
+def _outcome(row: GenerationRow) -> Text:
+    outcome = row["outcome"] + (", void" if row["is_void"] else "")
+    return Text(outcome, style=_OUTCOME_STYLES.get(row["outcome"], ""))
+
+
+def _cause(row: GenerationRow) -> str:
+    return (row["cause"] or "") + (INFERRED if row.get("cause_is_inferred") and row["cause"] else "")
 
 
 def print_findings(console: Console, rows: Sequence[dict[str, Any]]) -> None:

@@ -4,7 +4,6 @@ A commit by Spark takes most of a second, half of it waiting for one thing after
 written side by side.
 """
 
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -14,8 +13,8 @@ from delta import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from coordinator.pipeline.columns import TABLES, arrow_table
-from coordinator.pipeline.folder import Files, Rows, properties
+from coordinator.pipeline.columns import arrow_table
+from coordinator.pipeline.folder import PROPERTIES, SCHEMAS, Files, Rows
 from coordinator.pipeline.hadoop import HadoopFiles
 from coordinator.pipeline.hadoop_lock import HadoopLock
 from coordinator.pipeline.spark_compaction import compact_by_spark, session_with
@@ -31,8 +30,6 @@ _SMALL_WRITES: Final = {
     "spark.databricks.delta.stats.collect": "false",
 }
 """Settings of the session that appends: together they halve the CPU time of a batch."""
-
-_MS_PER_HOUR: Final = 3_600_000
 
 
 class SparkTables:
@@ -54,7 +51,7 @@ class SparkTables:
         return HadoopFiles(self._spark, self.checkpoint("state"))
 
     def create(self) -> None:
-        self._side_by_side([partial(self._create, table) for table in TABLES])
+        self._side_by_side([partial(self._create, table) for table in SCHEMAS])
 
     def commit(self, appended: Rows, replaced: Rows, batch_id: int) -> None:
         if self._lock is not None:
@@ -69,31 +66,18 @@ class SparkTables:
     def compact(self, table: str) -> None:
         compact_by_spark(self._spark, self.path(table))
 
-    def hours_since_commit(self, table: str) -> float | None:
-        log = HadoopFiles(self._spark, self.path(table))
-        changed_ms = log.changed_ms("_delta_log")
-        return None if changed_ms is None else (time.time() * 1000 - changed_ms) / _MS_PER_HOUR
-
     def _create(self, table: str) -> None:
         path = self.path(table)
         if not DeltaTable.isDeltaTable(self._writer, path):
-            columns = from_arrow_schema(TABLES[table])
+            columns = from_arrow_schema(SCHEMAS[table])
             made = DeltaTable.createIfNotExists(self._writer).location(path).addColumns(columns)
-            for name, value in properties(table).items():
+            for name, value in PROPERTIES.items():
                 made = made.property(name, value)
             made.execute()
 
     def _append(self, table: str, rows: Sequence[dict[str, Any]], batch_id: int) -> None:
         """Delta leaves the append out if its log names this batch, or a later one, for this writer."""
-        (
-            self._frame(table, rows)
-            .write.format("delta")
-            .mode("append")
-            .option("mergeSchema", "true")
-            .option("txnAppId", f"coordinator-{table}")
-            .option("txnVersion", batch_id)
-            .save(self.path(table))
-        )
+        append_by_spark(self._frame(table, rows), self.path(table), table, batch_id)
 
     def _replace(self, table: str, rows: Sequence[dict[str, Any]]) -> None:
         frame = self._frame(table, rows)
@@ -109,3 +93,15 @@ class SparkTables:
             ended = [threads.submit(write) for write in writes]
         for one in ended:
             one.result()
+
+
+def append_by_spark(frame: DataFrame, path: str, table: str, batch_id: int) -> None:
+    """Delta leaves the append out if its log names this batch, or a later one, for this writer."""
+    (
+        frame.write.format("delta")
+        .mode("append")
+        .option("mergeSchema", "true")
+        .option("txnAppId", f"coordinator-{table}")
+        .option("txnVersion", batch_id)
+        .save(path)
+    )

@@ -31,6 +31,16 @@ class StateFolder:
     def __init__(self, files: Files) -> None:
         self._files = files
 
+    def require_version(self) -> None:
+        """Look at the newest file, if there is one.
+
+        Raises:
+            StateMissing: another version of this program wrote it.
+        """
+        newest = max(((number, kind) for kind, number in self._numbers()), default=None)
+        if newest is not None:
+            self._read(f"{newest[0]}.{newest[1]}")
+
     def before(self, batch_id: int) -> FoldState:
         """Return the state before this batch.
 

@@ -1,22 +1,20 @@
 """The folder of the Delta tables and checkpoints on a local file system.
 
-Bronze is written by Spark. The other tables are written by delta-rs (the package `deltalake`): it commits an append in
-20 ms, where Spark plans, schedules and commits for half a second, for each of ten tables.
+They are written by delta-rs (the package `deltalake`): it commits an append in 20 ms, where Spark plans, schedules and
+commits for half a second, for each of ten tables. Only bronze of `__consumer_offsets` is written by Spark.
 """
 
 import os
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
+import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
-from coordinator.pipeline.columns import TABLES, arrow_table
-from coordinator.pipeline.folder import COMPACTED_BYTES, Files, Rows, properties
-
-_SECONDS_PER_HOUR: Final = 3600
+from coordinator.pipeline.columns import arrow_table
+from coordinator.pipeline.folder import COMPACTED_BYTES, PROPERTIES, SCHEMAS, Files, Rows
 
 
 class LocalFiles:
@@ -65,9 +63,9 @@ class Tables:
         return LocalFiles(Path(self.checkpoint("state")))
 
     def create(self) -> None:
-        for name, schema in TABLES.items():
+        for name, schema in SCHEMAS.items():
             if not DeltaTable.is_deltatable(self.path(name)):
-                DeltaTable.create(self.path(name), schema, configuration=properties(name))
+                DeltaTable.create(self.path(name), schema, configuration=PROPERTIES)
 
     def commit(self, appended: Rows, replaced: Rows, batch_id: int) -> None:
         for table, rows in appended.items():
@@ -75,14 +73,19 @@ class Tables:
         for table, rows in replaced.items():
             write_deltalake(self._delta(table), arrow_table(table, rows), mode="overwrite", schema_mode="overwrite")
 
-    def _append(self, table: str, rows: Sequence[dict[str, Any]], batch_id: int) -> None:
-        delta, writer = self._delta(table), f"coordinator-{table}"
-        last = delta.transaction_version(writer)
-        if last is not None and last >= batch_id:
-            return
-        once = CommitProperties(app_transactions=[Transaction(writer, batch_id)])
-        data = arrow_table(table, rows)
-        write_deltalake(delta, data, mode="append", schema_mode="merge", commit_properties=once)
+    def has_batch(self, table: str, batch_id: int) -> bool:
+        """Whether the log of the table names this batch, or a later one."""
+        last = self._delta(table).transaction_version(_writer(table))
+        return last is not None and last >= batch_id
+
+    def append(self, table: str, data: pa.Table, batch_id: int) -> None:
+        """Append the rows of a batch, and its number to the log."""
+        once = CommitProperties(app_transactions=[Transaction(_writer(table), batch_id)])
+        write_deltalake(self._delta(table), data, mode="append", schema_mode="merge", commit_properties=once)
+
+    def _append(self, table: str, rows: Sequence[Any], batch_id: int) -> None:
+        if not self.has_batch(table, batch_id):
+            self.append(table, arrow_table(table, rows), batch_id)
 
     def compact(self, table: str) -> None:
         delta = DeltaTable(self.path(table))
@@ -91,14 +94,12 @@ class Tables:
         delta.vacuum(dry_run=False, full=True)
         self._open.pop(table, None)
 
-    def hours_since_commit(self, table: str) -> float | None:
-        try:
-            changed = Path(self.path(table), "_delta_log").stat().st_mtime
-        except FileNotFoundError:
-            return None
-        return (time.time() - changed) / _SECONDS_PER_HOUR
-
     def _delta(self, table: str) -> DeltaTable:
         if table not in self._open:
             self._open[table] = DeltaTable(self.path(table))
         return self._open[table]
+
+
+def _writer(table: str) -> str:
+    """The name under which the log of a table keeps the number of the last batch."""
+    return f"coordinator-{table}"

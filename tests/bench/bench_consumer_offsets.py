@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 from time import perf_counter, process_time
 
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -23,11 +24,11 @@ from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignme
 from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription  # noqa: E402
 from _wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata  # noqa: E402
 from _wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue  # noqa: E402
-from coordinator.pipeline.bronze import COLUMNS, create_bronze  # noqa: E402
-from coordinator.pipeline.job import events_query  # noqa: E402
+from coordinator.pipeline.batch import Batches  # noqa: E402
+from coordinator.pipeline.folder import PROPERTIES, SCHEMAS  # noqa: E402
 from coordinator.pipeline.names import BRONZE, GENERATIONS  # noqa: E402
 from coordinator.pipeline.reader import query  # noqa: E402
-from coordinator.pipeline.reading import consumer_offsets_reading  # noqa: E402
+from coordinator.pipeline.reading import Reading, consumer_offsets_reading  # noqa: E402
 from coordinator.pipeline.session import spark_session  # noqa: E402
 from coordinator.pipeline.tables import Tables  # noqa: E402
 from tests.bench.bench_pipeline import jvm_of  # noqa: E402
@@ -72,7 +73,7 @@ def made(first: int, count: int) -> list[tuple[bytearray, bytearray, int]]:
 
 def fill_bronze(spark: SparkSession, tables: Tables, records: int) -> None:
     """Ten records a millisecond."""
-    create_bronze(spark, tables)
+    DeltaTable.create(tables.path(BRONZE), SCHEMAS[BRONZE], configuration=PROPERTIES)
     for first in range(0, records, FILE_RECORDS):
         rows = made(first, min(FILE_RECORDS, records - first))
         frame = spark.createDataFrame(rows, "key binary, value binary, offset bigint").coalesce(1)
@@ -81,10 +82,16 @@ def fill_bronze(spark: SparkSession, tables: Tables, records: int) -> None:
             F.lit(0).alias("partition"),
             "offset",
             F.timestamp_millis(F.lit(1_700_000_000_000) + (F.col("offset") / 10).cast("bigint")).alias("timestamp"),
-            F.lit(None).cast(COLUMNS["headers"].dataType).alias("headers"),
             "key",
             "value",
         ).write.format("delta").mode("append").save(tables.path(BRONZE))
+
+
+def take_in(spark: SparkSession, tables: Tables, reading: Reading) -> None:
+    """A batch per file of bronze."""
+    batches = Batches(tables, reading.make_fold)
+    for batch_id, file in enumerate(sorted(DeltaTable(tables.path(BRONZE)).file_uris())):
+        batches.take_in(reading.select(spark.read.parquet(file)).toArrow(), batch_id)
 
 
 def workers_cpu(jvm: int) -> float:
@@ -108,7 +115,7 @@ def main(records: int) -> None:
         jvm = jvm_of(spark)
         reading = consumer_offsets_reading("127.0.0.1:1")  # classic groups name their topics
         started, used = perf_counter(), cpu_seconds(jvm) + workers_cpu(jvm) + process_time()
-        events_query(spark, tables, reading).trigger(availableNow=True).start().awaitTermination()
+        take_in(spark, tables, reading)
         seconds = perf_counter() - started
         cpu = cpu_seconds(jvm) + workers_cpu(jvm) + process_time() - used
         generations = len(query(tables.root, (GENERATIONS,), f"SELECT generation_id FROM {GENERATIONS}"))

@@ -1,9 +1,9 @@
 """How many audit events a second of CPU the pipeline takes, and how long a rebalance takes to its row.
 
-python tests/bench/bench_pipeline.py            # EVENTS=1000000 REBALANCES=40 ONLY=bronze,topic,live
+python tests/bench/bench_pipeline.py            # EVENTS=1000000 REBALANCES=40 ONLY=memory,topic,live
 
-- bronze: from bronze into all other tables (no server); then micro-batches of 100 events when the tables are full, and
-  the memory of the JVM.
+- memory: records in memory into all tables but bronze (no Spark, no server); then batches of 100 events when the tables
+  are full.
 - topic: from a topic of a running server into all tables, by `coordinator pipeline run`.
 - live: `coordinator pipeline run --every-ms`: the time until the first batch, and from the end of a rebalance until a
   reader finds its row in `generations`.
@@ -12,31 +12,31 @@ python tests/bench/bench_pipeline.py            # EVENTS=1000000 REBALANCES=40 O
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from coordinator.pipeline.bronze import COLUMNS, create_bronze  # noqa: E402
-from coordinator.pipeline.job import events_query  # noqa: E402
-from coordinator.pipeline.names import BRONZE, SILVER  # noqa: E402
-from coordinator.pipeline.session import spark_session  # noqa: E402
+from coordinator.pipeline.batch import Batches  # noqa: E402
+from coordinator.pipeline.bronze import RECORDS_PER_BATCH  # noqa: E402
+from coordinator.pipeline.names import SILVER  # noqa: E402
 from coordinator.pipeline.tables import Tables  # noqa: E402
 from tests.bench.pipeline_end_to_end import (  # noqa: E402
     EVERY_MS,
     back_fill,
-    cpu_seconds,
     fill_topic,
     live,
     percentile,
     rows_in,
 )
 from tests.pipeline.histories import realistic  # noqa: E402
+from tests.pipeline.records import records  # noqa: E402
 from tests.servers import RunningServer  # noqa: E402
 
 TEMPLATE_EVENTS = 20_000
@@ -49,77 +49,40 @@ def jvm_of(spark: SparkSession) -> int:
     return int(jvm.java.lang.ProcessHandle.current().pid())
 
 
-def peak_mb(pid: int) -> int:
-    line = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmHWM"))
-    return int(line.split()[1]) // 1024
+def copies(events: int) -> Iterator[pa.Table]:
+    """Batches of copies of one generated history, each with group ids of its own."""
+    values, offset = realistic(TEMPLATE_EVENTS), 0
+    per_batch = RECORDS_PER_BATCH // len(values)
+    for first in range(0, max(1, events // len(values)), per_batch):
+        own = (b'"group_id":"copy' + str(copy).encode() + b"-" for copy in range(first, first + per_batch))
+        found = [value.replace(b'"group_id":"', each) for each in own for value in values]
+        yield records(found, offset)
+        offset += len(found)
 
 
-def fill_bronze(spark: SparkSession, tables: Tables, events: int) -> int:
-    """Copies of one generated history, each with group ids of its own; returns the number of events."""
-    create_bronze(spark, tables)
-    values = realistic(TEMPLATE_EVENTS)
-    copies = max(1, events // len(values))
-    template = spark.createDataFrame([(i, value.decode()) for i, value in enumerate(values)], "at bigint, json string")
-    template = template.coalesce(1).persist()
-    for first in range(0, copies, 4):
-        copied = (
-            spark.range(first, min(first + 4, copies), 1, 2)
-            .withColumnRenamed("id", "copy")
-            .crossJoin(F.broadcast(template))
-        )
-        value = F.regexp_replace("json", '"group_id":"', F.concat(F.lit('"group_id":"copy'), F.col("copy"), F.lit("-")))
-        rows = copied.select(
-            F.lit("__group_audit").alias("topic"),
-            F.lit(0).alias("partition"),
-            (F.col("copy") * len(values) + F.col("at")).alias("offset"),
-            F.current_timestamp().alias("timestamp"),
-            F.lit(None).cast(COLUMNS["headers"].dataType).alias("headers"),
-            F.lit(b"group").alias("key"),
-            value.cast("binary").alias("value"),
-        )
-        rows.write.format("delta").mode("append").save(tables.path(BRONZE))
-    return copies * len(values)
+def take_in(batches: Batches, batch: pa.Table, batch_id: int) -> tuple[float, float]:
+    """Seconds, and seconds of CPU."""
+    started, cpu = perf_counter(), process_time()
+    batches.take_in(batch, batch_id)
+    return perf_counter() - started, process_time() - cpu
 
 
-def take_in(spark: SparkSession, tables: Tables) -> tuple[float, float, float]:
-    """Seconds, and seconds of CPU of the JVM and of Python, until the tables hold all that bronze holds."""
-    pid = jvm_of(spark)
-    started, jvm, python = perf_counter(), cpu_seconds(pid), process_time()
-    events_query(spark, tables).trigger(availableNow=True).start().awaitTermination()
-    return perf_counter() - started, cpu_seconds(pid) - jvm, process_time() - python
-
-
-def small_batches(spark: SparkSession, tables: Tables) -> list[float]:
-    """Seconds of each micro-batch of SMALL_BATCH events of a new group."""
-    took = []
-    for number in range(SMALL_BATCHES):
-        values = realistic(SMALL_BATCH, seed=number + 1, prefix=f"small-{number}-")
-        rows = spark.createDataFrame(
-            [(bytearray(value), 1, number * SMALL_BATCH + place) for place, value in enumerate(values)],
-            "value binary, partition int, offset bigint",
-        ).coalesce(1)
-        rows.write.format("delta").mode("append").save(tables.path(BRONZE))
-        query = events_query(spark, tables).trigger(availableNow=True).start()
-        query.awaitTermination()
-        took.append(query.lastProgress["durationMs"]["addBatch"] / 1000 if query.lastProgress else 0.0)
-    return took
-
-
-def from_bronze(events: int) -> None:
-    started = perf_counter()
-    with tempfile.TemporaryDirectory() as folder, spark_session() as spark:
-        print(f"Spark session: {perf_counter() - started:.1f} s")
-        tables = Tables(Path(folder))
-        count = fill_bronze(spark, tables, events)
-        seconds, jvm, python = take_in(spark, tables)
-        cpu = jvm + python
+def from_memory(events: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        batches, seconds, cpu, count, batch_id = Batches(Tables(Path(folder))), 0.0, 0.0, 0, -1
+        for batch_id, batch in enumerate(copies(events)):
+            took = take_in(batches, batch, batch_id)
+            seconds, cpu, count = seconds + took[0], cpu + took[1], count + batch.num_rows
         print(
-            f"back-fill from bronze: {count:,} events in {seconds:.1f} s; CPU: JVM {jvm:.1f} s, Python {python:.1f} s: "
-            f"{count / seconds:,.0f} a second, {count / cpu:,.0f} a second of CPU"
+            f"fold and tables, without Spark: {count:,} events in {seconds:.1f} s, {cpu:.1f} s of CPU: "
+            f"{count / cpu:,.0f} a second of CPU, {cpu / count * 1e6:.1f} µs an event"
         )
-        took = small_batches(spark, tables)
-        print(f"micro-batch of {SMALL_BATCH} events: " + ", ".join(f"{each:.2f}" for each in took) + " s")
-        print(f"largest memory of the JVM: {peak_mb(jvm_of(spark)):,} MB")
+        took_small = []
+        for number in range(SMALL_BATCHES):
+            values = realistic(SMALL_BATCH, seed=number + 1, prefix=f"small-{number}-")
+            batch = records(values, number * SMALL_BATCH, partition=1)
+            took_small.append(take_in(batches, batch, batch_id + 1 + number)[0])
+        print(f"batch of {SMALL_BATCH} events: " + ", ".join(f"{each:.2f}" for each in took_small) + " s")
 
 
 def from_topic(bootstrap: str, events: int, folder: Path) -> None:
@@ -131,7 +94,8 @@ def from_topic(bootstrap: str, events: int, folder: Path) -> None:
     cpu = used.python + used.jvm
     print(
         f"back-fill from the topic: {count:,} events in {used.seconds:.1f} s; CPU: JVM {used.jvm:.1f} s, "
-        f"Python {used.python:.1f} s: {count / cpu:,.0f} a second of CPU, {cpu / count * 1e6:.1f} µs an event"
+        f"Python {used.python:.1f} s: {count / cpu:,.0f} a second of CPU, {cpu / count * 1e6:.1f} µs an event; "
+        f"the JVM took {used.jvm_mb:,} MB at most"
     )
 
 
@@ -147,8 +111,10 @@ def live_mode(bootstrap: str, rebalances: int, folder: Path) -> None:
 
 def main(events: int, rebalances: int, only: str) -> None:
     parts = only.split(",")
-    if "bronze" in parts:
-        from_bronze(events)
+    if "memory" in parts:
+        from_memory(events)
+    if not {"topic", "live"} & set(parts):
+        return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with RunningServer(folder) as server:
@@ -162,5 +128,5 @@ if __name__ == "__main__":
     main(
         int(os.environ.get("EVENTS", "1000000")),
         int(os.environ.get("REBALANCES", "40")),
-        os.environ.get("ONLY", "bronze,topic,live"),
+        os.environ.get("ONLY", "memory,topic,live"),
     )

@@ -35,11 +35,12 @@ PAUSE_SECONDS: Final = (0.2, 3.0)
 
 
 class Used(NamedTuple):
-    """Of a job: seconds by the clock, and seconds of CPU of its Python and of its JVM."""
+    """Of a job: seconds by the clock, seconds of CPU of its Python and of its JVM, and the most memory of the JVM."""
 
     seconds: float
     python: float
     jvm: float
+    jvm_mb: int
 
 
 def cpu_seconds(pid: int) -> float:
@@ -100,15 +101,17 @@ def back_fill(bootstrap: str, topic: str, tables: Path) -> Used:
     """One pass of `coordinator pipeline run`, with the start of the JVM. Raises RuntimeError when it fails."""
     before, started = os.times(), perf_counter()
     with job(bootstrap, tables, "--topic", topic) as process:
-        jvm = 0.0
+        jvm, jvm_mb = 0.0, 0
         while process.poll() is None:
-            jvm = max(jvm, sum(map(cpu_of_child, children_of(process.pid))))
+            children = children_of(process.pid)
+            jvm = max(jvm, sum(map(cpu_of_child, children)))
+            jvm_mb = max([jvm_mb, *map(peak_mb_of_child, children)])
             time.sleep(0.2)
     after = os.times()
     if process.returncode:
         raise RuntimeError("the job failed")
     total = after.children_user + after.children_system - before.children_user - before.children_system
-    return Used(perf_counter() - started, total - jvm, jvm)
+    return Used(perf_counter() - started, total - jvm, jvm, jvm_mb)
 
 
 def children_of(pid: int) -> list[int]:
@@ -123,6 +126,15 @@ def cpu_of_child(pid: int) -> float:
         return cpu_seconds(pid)
     except (FileNotFoundError, ProcessLookupError):
         return 0.0
+
+
+def peak_mb_of_child(pid: int) -> int:
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    peaks = [line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")]
+    return int(peaks[0]) // 1024 if peaks else 0  # a process that has ended has none
 
 
 def rows_in(tables: Path, table: str) -> int:

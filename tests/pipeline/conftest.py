@@ -3,16 +3,18 @@
 import uuid
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
-from kafka import KafkaAdminClient, KafkaProducer
+from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
 from kafka.admin import NewTopic
 from pyspark.sql import SparkSession
 
 from coordinator.pipeline.java import JavaMissing
 from coordinator.pipeline.session import spark_session
 from coordinator.pipeline.tables import Tables
+
+PARTITIONS: Final = 4
 
 
 @pytest.fixture(scope="session")
@@ -43,7 +45,7 @@ class AuditTopic:
         self.bootstrap = bootstrap
         self.name = f"audit-{uuid.uuid4().hex[:8]}"
         admin = KafkaAdminClient(bootstrap_servers=bootstrap)
-        admin.create_topics([NewTopic(self.name, num_partitions=4, replication_factor=1)])
+        admin.create_topics([NewTopic(self.name, num_partitions=PARTITIONS, replication_factor=1)])
         admin.close()
 
     def append(self, group_id: str, values: Iterable[bytes]) -> None:
@@ -53,6 +55,13 @@ class AuditTopic:
             producer.send(self.name, key=group_id.encode(), value=value, headers=[("ce_specversion", b"1.0")])
         producer.flush()
         producer.close()
+
+    def delete_all_records(self) -> None:
+        """As the retention time does."""
+        partitions = [TopicPartition(self.name, number) for number in range(PARTITIONS)]
+        admin = KafkaAdminClient(bootstrap_servers=self.bootstrap)
+        admin.delete_records(dict.fromkeys(partitions, -1))
+        admin.close()
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ def hdfs_jars() -> Path:
     version = hadoop_version()
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
     folder = cache / "hadoop-minicluster-jars" / version
-    if (folder / f"hadoop-client-minicluster-{version}.jar").exists():
+    if all(list(folder.glob(f"{name}-*.jar")) for name in ("hadoop-client-minicluster", "junit-jupiter-api")):
         return folder
     maven = shutil.which("mvn")
     if maven is None:

@@ -1,5 +1,6 @@
 """A JVM of a test: one class, a log, and an end with everything that it started."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -39,7 +40,8 @@ class JvmProcess:
         return self
 
     def __exit__(self, *problem: object) -> None:
-        os.killpg(self._process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it has ended
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
     @property

@@ -103,6 +103,15 @@ def test_a_job_that_spark_submit_starts(
     assert len(cluster.executors()) == before + 2, executors
 
 
+@pytest.mark.parametrize(("version", "is_enough"), [("3.5.9", False), ("4.0.5", True), ("4.2.0", True), ("10.0", True)])
+def test_an_older_spark_is_refused_in_one_line(version: str, is_enough: bool):
+    if is_enough:
+        submit.require_spark_4(version)
+        return
+    with pytest.raises(SystemExit, match=r"^this is Spark 3\.5\.9; the job needs 4\.0 or newer$"):
+        submit.require_spark_4(version)
+
+
 def test_compiled_modules_are_imported_from_an_unpacked_archive(archive: Path, tmp_path: Path):
     program = (
         "import runpy, sys; submit = runpy.run_path(sys.argv[1]); submit['unpack_wheels'](sys.argv[2]);"

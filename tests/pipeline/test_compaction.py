@@ -4,28 +4,19 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
-from pyspark.sql import SparkSession
 
 from coordinator.pipeline import tables as tables_module
 from coordinator.pipeline.batch import Batches
-from coordinator.pipeline.bronze import create_bronze
-from coordinator.pipeline.columns import TABLES
-from coordinator.pipeline.compaction import Compaction
-from coordinator.pipeline.folder import (
-    BRONZE_KEPT_HOURS,
-    CHECKPOINT_EVERY_COMMITS,
-    COMPACT_EVERY_BATCHES,
-    table_to_compact,
-)
-from coordinator.pipeline.job import events_query
+from coordinator.pipeline.columns import BRONZE_COLUMNS, TABLES
+from coordinator.pipeline.folder import CHECKPOINT_EVERY_COMMITS, COMPACT_EVERY_BATCHES, table_to_compact
 from coordinator.pipeline.names import BRONZE, GENERATIONS, OPEN_GENERATIONS, SILVER
 from coordinator.pipeline.reader import read_generations
-from coordinator.pipeline.reading import AUDIT_READING
 from coordinator.pipeline.tables import Tables
 from tests.pipeline.histories import realistic
 from tests.pipeline.records import contents, records
@@ -69,7 +60,7 @@ def take_in_tiny_batches(tables: Tables, values: list[bytes]) -> None:
     for batch_id in range(BATCHES):
         first = batch_id * PER_BATCH
         batches.take_in(records(values[first : first + PER_BATCH], first), batch_id)
-        if (table := table_to_compact(batch_id)) not in (None, BRONZE):
+        if (table := table_to_compact(batch_id)) is not None:
             tables.compact(table)
 
 
@@ -115,7 +106,7 @@ def test_what_nobody_may_read_any_more_is_deleted(tables: Tables, monkeypatch: p
         "delta.deletedFileRetentionDuration": "interval 0 hours",
         "delta.checkpointInterval": str(CHECKPOINT_EVERY_COMMITS),
     }
-    monkeypatch.setattr(tables_module, "properties", lambda table: none)
+    monkeypatch.setattr(tables_module, "PROPERTIES", none)
     take_in_tiny_batches(tables, realistic(BATCHES * PER_BATCH))
     since = BATCHES % COMPACT_EVERY_BATCHES
     for name in (SILVER, GENERATIONS, OPEN_GENERATIONS):
@@ -123,57 +114,18 @@ def test_what_nobody_may_read_any_more_is_deleted(tables: Tables, monkeypatch: p
         assert len(logs_of(Path(tables.path(name)))) <= 2 * CHECKPOINT_EVERY_COMMITS, name
 
 
-def append_to_bronze(spark: SparkSession, tables: Tables, values: list[bytes], first: int) -> None:
-    rows = spark.createDataFrame(
-        [(bytearray(value), 0, first + place) for place, value in enumerate(values)],
-        "value binary, partition int, offset bigint",
-    )
-    rows.coalesce(1).write.format("delta").mode("append").save(tables.path(BRONZE))
-
-
-def test_bronze_is_compacted_while_spark_streams_from_it(spark: SparkSession, tables: Tables, tmp_path: Path):
-    """The stream reads what is appended and not what a compaction writes again."""
-    values, part = realistic(80), 10
-    create_bronze(spark, tables)
-    compaction = Compaction(spark, tables)
-    turn = next(batch_id for batch_id in range(2 * COMPACT_EVERY_BATCHES) if table_to_compact(batch_id) == BRONZE)
-    query = events_query(spark, tables).trigger(processingTime="50 milliseconds").start()
-    try:
-        for first in range(0, len(values), part):
-            append_to_bronze(spark, tables, values[first : first + part], first)
-            if first % 40 == 0:
-                query.processAllAvailable()
-            compaction.after_batch(turn)
-        query.processAllAvailable()
-    finally:
-        query.stop()
+def test_bronze_is_compacted_like_the_others(tables: Tables):
+    tables.create()
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    rows = [
+        {"topic": "t", "partition": 0, "offset": offset, "timestamp": at, "value": value, "headers": [{"key": "k"}]}
+        for offset, value in enumerate(realistic(20))
+    ]
+    for batch_id, row in enumerate(rows):
+        tables.append(BRONZE, pa.Table.from_pylist([row], schema=BRONZE_COLUMNS), batch_id)
+    assert len(DeltaTable(tables.path(BRONZE)).file_uris()) == len(rows)
+    tables.compact(BRONZE)
     assert len(DeltaTable(tables.path(BRONZE)).file_uris()) == 1
-    operations = [each["operation"] for each in DeltaTable(tables.path(BRONZE)).history()]
-    assert "OPTIMIZE" in operations
-    fresh = Tables(tmp_path / "fresh")
-    Batches(fresh).take_in(records(values), 0)
-    assert contents(tables) == contents(fresh)
-
-
-def test_after_hours_between_the_two_queries_bronze_is_read_before_it_grows(
-    spark: SparkSession, tables: Tables, monkeypatch: pytest.MonkeyPatch
-):
-    from coordinator.pipeline import job
-
-    create_bronze(spark, tables)
-    append_to_bronze(spark, tables, realistic(10), 0)
-    age = {"hours": 0.1}
-    monkeypatch.setattr(Tables, "hours_since_commit", lambda self, table: age["hours"])
-    assert job.catch_up(spark, tables, AUDIT_READING, threading.Event())
-    assert not Path(tables.path(SILVER)).exists()
-    age["hours"] = BRONZE_KEPT_HOURS
-    assert job.catch_up(spark, tables, AUDIT_READING, threading.Event())
-    assert len(contents(tables)[SILVER]) == 10
-
-
-def test_the_age_of_the_last_commit(spark: SparkSession, tables: Tables):
-    assert tables.hours_since_commit(BRONZE) is None
-    create_bronze(spark, tables)
-    hours = tables.hours_since_commit(BRONZE)
-    assert hours is not None
-    assert timedelta(hours=hours) < timedelta(minutes=10)
+    kept = pa.table(DeltaTable(tables.path(BRONZE)).to_pyarrow_table()).sort_by("offset")
+    assert kept.column("value").to_pylist() == [row["value"] for row in rows]
+    assert tables.has_batch(BRONZE, len(rows) - 1) and not tables.has_batch(BRONZE, len(rows))

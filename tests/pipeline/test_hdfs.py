@@ -64,7 +64,7 @@ def test_a_killed_job_goes_on_where_it_was(
     tables, command = SparkTables(spark, root), job_command(audit_topic.bootstrap, audit_topic.name, root)
     with running([*command, "--every-ms", "100"], tmp_path) as job:
         if killed_in.startswith("the first"):
-            batches = HadoopFiles(spark, f"{tables.checkpoint('events')}/offsets")
+            batches = HadoopFiles(spark, f"{tables.checkpoint('tables')}/offsets")
             wait_while_running(lambda: "0" in batches.names(), job, JOB_SECONDS, "the plan of the first batch")
         else:
             silver = HadoopFiles(spark, f"{tables.path(SILVER)}/_delta_log")

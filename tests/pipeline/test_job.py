@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 from coordinator.pipeline.batch import Batches
-from coordinator.pipeline.bronze import AuditSource, bronze_query
+from coordinator.pipeline.bronze import AuditSource
 from coordinator.pipeline.job import run_available
-from coordinator.pipeline.names import BRONZE, EVENTS_QUERY
+from coordinator.pipeline.names import BRONZE, SILVER, TABLES_QUERY
 from coordinator.pipeline.tables import Tables
 from tests.pipeline.conftest import AuditTopic
 from tests.pipeline.history import eventful
@@ -46,9 +47,9 @@ def assert_complete(spark: SparkSession, tables: Tables, values: Sequence[bytes]
     assert contents(tables) == contents(fresh)
 
 
-def forget_last_commit(tables: Tables, table: str) -> None:
+def forget_last_commit(tables: Tables) -> None:
     """As if the process had died after the batch was written and before that was noted: it will run again."""
-    commits = Path(tables.checkpoint(table), "commits")
+    commits = Path(tables.checkpoint(TABLES_QUERY), "commits")
     last = max((entry for entry in commits.iterdir() if entry.name.isdigit()), key=lambda entry: int(entry.name))
     last.unlink()
     last.with_name(f".{last.name}.crc").unlink(missing_ok=True)
@@ -87,14 +88,31 @@ def test_a_second_run_takes_in_what_came_since(
     assert_complete(spark, tables, [*orders, *payments])
 
 
-def test_what_bronze_holds_reaches_the_tables_after_a_stop_between_the_two(
-    spark: SparkSession, tables: Tables, audit_topic: AuditTopic, source: AuditSource
+def test_what_bronze_holds_reaches_the_tables_though_the_topic_has_deleted_it(
+    spark: SparkSession,
+    tables: Tables,
+    audit_topic: AuditTopic,
+    source: AuditSource,
+    monkeypatch: pytest.MonkeyPatch,
 ):
+    """A crash between bronze and the other tables, and a retention time that ends before the next start."""
     values = eventful().values()
-    audit_topic.append("orders", values)
-    bronze_query(spark, source, tables).trigger(availableNow=True).start().awaitTermination()
+    audit_topic.append("orders", values[:HALF])
+    run_available(spark, source, tables)
+    audit_topic.append("orders", values[HALF:])
+    with monkeypatch.context() as patched:
+        patched.setattr(Batches, "take_in", crash)
+        with pytest.raises(StreamingQueryException, match="killed here"):
+            run_available(spark, source, tables)
+    assert sorted(values_in_bronze(spark, tables)) == sorted(values)
+    assert len(contents(tables)[SILVER]) == HALF
+    audit_topic.delete_all_records()
     run_available(spark, source, tables)
     assert_complete(spark, tables, values)
+
+
+def crash(*_: Any) -> None:
+    raise RuntimeError("killed here")
 
 
 def test_a_batch_that_runs_again_doubles_nothing(
@@ -103,8 +121,7 @@ def test_a_batch_that_runs_again_doubles_nothing(
     values = eventful().values()
     audit_topic.append("orders", values[:HALF])
     run_available(spark, source, tables)
-    forget_last_commit(tables, BRONZE)
-    forget_last_commit(tables, EVENTS_QUERY)
+    forget_last_commit(tables)
     audit_topic.append("orders", values[HALF:])
     run_available(spark, source, tables)
     assert_complete(spark, tables, values)
@@ -122,7 +139,7 @@ def wait_for(path: Path, process: "subprocess.Popen[Any]", seconds: float) -> No
 
 
 @pytest.mark.parametrize(
-    "killed_after", ["bronze/_delta_log/00000000000000000001.json", "_checkpoints/events/offsets/0"]
+    "killed_after", ["_checkpoints/tables/offsets/0", "bronze/_delta_log/00000000000000000001.json"]
 )
 def test_a_killed_job_goes_on_where_it_was(
     spark: SparkSession,
@@ -131,7 +148,7 @@ def test_a_killed_job_goes_on_where_it_was(
     source: AuditSource,
     killed_after: str,
 ):
-    """SIGKILL in the middle: after bronze has its first batch, or while the other tables are written."""
+    """SIGKILL in the middle: when the first batch is planned, or while the tables after bronze are written."""
     values = eventful().values()
     audit_topic.append("orders", values[:HALF])
     with job_process(source, tables, "--every-ms", "100") as job:
@@ -152,11 +169,11 @@ def test_the_command_runs_to_the_end_of_the_topic(
     assert_complete(spark, tables, values)
 
 
-@pytest.mark.parametrize("stage", ["_job.lock", "_checkpoints/bronze/offsets", "_checkpoints/events/offsets"])
+@pytest.mark.parametrize("stage", ["_job.lock", "_checkpoints/tables/offsets"])
 def test_ctrl_c_ends_the_job_without_a_traceback_or_a_jvm(
     spark: SparkSession, tables: Tables, audit_topic: AuditTopic, source: AuditSource, stage: str
 ):
-    """While the JVM starts, and while each of the queries runs."""
+    """While the JVM starts, and while the query runs."""
     audit_topic.append("orders", eventful().values())
     errors = tables.root.parent / "errors"
     with errors.open("wb") as file, job_process(source, tables, "--every-ms", "100", stderr=file) as job:

@@ -1,4 +1,5 @@
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,18 @@ def test_a_table_per_group_with_a_line_per_generation(filled: Path):
         ["4", "emptied", "member_left", "a"],
         ["5", "in_progress", "new_member", "till-1"],
     ]
+
+
+@pytest.mark.parametrize("width", [80, 100, 250])
+def test_no_line_is_wider_than_the_terminal_and_no_name_is_cut(filled: Path, width: int):
+    output = io.StringIO()
+    print_generations(Console(file=output, force_terminal=True, width=width, no_color=True), read_generations(filled))
+    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in output.getvalue().splitlines()]
+    assert max(map(len, lines)) <= width
+    orders = lines[lines.index(next(line for line in lines if line.startswith("Generations of group orders"))) :]
+    third = next(line.split() for line in orders if line.split()[:1] == ["3"])
+    assert third[3:5] == ["stable", "session_expired"]
+    assert any("unowned ms" in line for line in orders[:3]) == (width == 250)
 
 
 def test_of_one_group_each_generation_is_told_as_by_groups_why(filled: Path):
