@@ -6,6 +6,7 @@ This file imports only the standard library, because `make` runs it before the p
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -52,10 +53,7 @@ def _find(environment: Mapping[str, str]) -> Path:
 
 def _major_version(java: Path) -> int:
     try:
-        # In a session of its own, because Ctrl-C in a terminal would end it, and then it seems to be missing.
-        shown = subprocess.run(
-            [java, "-version"], capture_output=True, text=True, timeout=30, check=True, start_new_session=True
-        ).stderr
+        shown = _version_text(java) or _version_text(java) or ""
     except (OSError, subprocess.SubprocessError) as error:
         # macOS ships a `java` that only prints where to download Java, and exits with an error.
         raise JavaMissing(f"Java is missing: {java} does not run ({error}); {INSTALL_HINT}") from error
@@ -63,6 +61,23 @@ def _major_version(java: Path) -> int:
     if found is None:
         raise JavaMissing(f"Java is missing: {java} -version does not name a version; {INSTALL_HINT}")
     return int(found.group(1))
+
+
+def _version_text(java: Path) -> str | None:
+    """What `java -version` prints; None if Ctrl-C ended it, which would look as if there were no Java.
+
+    Raises:
+        OSError, SubprocessError: it does not run.
+    """
+    try:
+        # In a session of its own, so that Ctrl-C in a terminal ends it in its first moment at most.
+        return subprocess.run(
+            [java, "-version"], capture_output=True, text=True, timeout=30, check=True, start_new_session=True
+        ).stderr
+    except subprocess.CalledProcessError as error:
+        if error.returncode not in (-signal.SIGINT, 128 + signal.SIGINT):
+            raise
+        return None
 
 
 if __name__ == "__main__":

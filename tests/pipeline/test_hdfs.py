@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from coordinator.pipeline import hadoop_lock
 from coordinator.pipeline.batch import Batches
 from coordinator.pipeline.hadoop import HadoopError, HadoopFiles
 from coordinator.pipeline.hadoop_lock import HadoopLock, LockLost, sole_hadoop_job
@@ -130,8 +131,9 @@ def test_two_jobs_on_one_folder(spark: SparkSession, root: str):
     assert files.names() == []
 
 
-def test_who_lost_the_lock_writes_nothing_more(spark: SparkSession, root: str):
+def test_who_lost_the_lock_writes_nothing_more(spark: SparkSession, root: str, monkeypatch: pytest.MonkeyPatch):
     """As after a machine stood still for so long that another job took over."""
+    monkeypatch.setattr(hadoop_lock, "RENEWED_SECONDS", 3_600.0)
     files = HadoopFiles(spark, root)
     with sole_hadoop_job(files) as lock:
         tables = SparkTables(spark, f"{root}/tables", lock)

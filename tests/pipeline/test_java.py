@@ -33,6 +33,15 @@ def test_a_java_that_only_says_where_to_get_one_is_no_java(tmp_path: Path):
         require_java(environment)
 
 
+def test_ctrl_c_while_java_is_asked_does_not_make_it_missing(tmp_path: Path):
+    environment = java_that_says(tmp_path, 'openjdk version "17.0.15"')
+    java, asked = tmp_path / "bin" / "java", tmp_path / "asked"
+    first = f"[ -e {asked} ] || {{ touch {asked}; trap - INT; kill -INT $$; }}"
+    java.write_text(java.read_text().replace("#!/bin/sh\n", f"#!/bin/sh\n{first}\n"))
+    assert require_java(environment) == java
+    assert asked.exists()
+
+
 def test_java_home_wins_over_the_path_even_when_it_is_wrong(tmp_path: Path):
     with pytest.raises(JavaMissing, match=r"JAVA_HOME is .*, which has no bin/java; install"):
         require_java({"JAVA_HOME": str(tmp_path), "PATH": "/usr/bin"})
