@@ -348,7 +348,7 @@ class _Telling:
         return text
 
     def _ended_emptied(self) -> str:
-        return f"Nobody was left: the group has been empty since{self._at().removeprefix(' at')}."
+        return f"Nobody was left: the group became empty{self._at()}."
 
     def _ended_cut_short(self) -> str:
         if self._generation.is_void:

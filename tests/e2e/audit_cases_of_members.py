@@ -39,7 +39,7 @@ def the_only_member_closes(scene: Scene) -> None:
     scene.steady(one)
     one.leave()
     wait_until_empty(scene)
-    scene.tells(scene.history().generations[-1], "Nobody was left: the group has been empty since")
+    scene.tells(scene.history().generations[-1], "Nobody was left: the group became empty at")
     again = scene.member("one")
     scene.steady(again)
     again.leave()

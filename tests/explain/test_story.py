@@ -300,7 +300,7 @@ def test_the_last_member_leaves_an_empty_group():
     group.leave("a", "the consumer is being closed")
     story = group.story()
     assert story.outcome is Outcome.EMPTIED
-    assert "Nobody was left: the group has been empty since 22:13:20." in text(story)
+    assert "Nobody was left: the group became empty at 22:13:20." in text(story)
 
 
 def test_what_a_crash_cut_short_stays_visible():

@@ -64,7 +64,7 @@ def test_of_one_group_each_generation_is_told_as_by_groups_why(filled: Path):
     assert len(told) == 5
     assert told[3] == (
         'generation 4 began 22:13:20 UTC because a (127.0.0.1) left, saying "closing down".'
-        " Nobody was left: the group has been empty since 22:13:20 UTC."
+        " Nobody was left: the group became empty at 22:13:20 UTC."
     )
     assert "generation" not in CliRunner().invoke(main, ["pipeline", "show", "--tables", str(filled)]).output
 
