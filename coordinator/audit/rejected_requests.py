@@ -25,6 +25,9 @@ STALE_COMMIT: Final = frozenset(
 )
 """Errors of a commit whose client has lost its place: as another error may mean, the client shall not send it again."""
 
+PROTOCOLS_SEARCHED_MAX: Final = 1_000
+"""A member may offer as many assignors as a request has room for; the clients have a handful."""
+
 
 def rejected(
     event: RequestRejected, group: ClassicGroup, state: GroupAuditState, before: GroupState, world: World
@@ -58,8 +61,9 @@ def _rejection(event: RequestRejected, group: ClassicGroup, count: int) -> Field
 
 
 def _shared_protocols(group: ClassicGroup) -> list[str]:
-    """The assignors that all members have, some of them if they are very many."""
-    return _cut(sorted(name for name, members in group.protocol_support.items() if members == len(group.members)))
+    """The assignors that all members have, as far as `PROTOCOLS_SEARCHED_MAX` tell it."""
+    searched = islice(group.protocol_support.items(), PROTOCOLS_SEARCHED_MAX)
+    return _cut(sorted(name for name, members in searched if members == len(group.members)))
 
 
 def _cut(protocols: Iterable[str]) -> list[str]:

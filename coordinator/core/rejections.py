@@ -17,6 +17,8 @@ from coordinator.core.group import Group
 
 PART_OF_THE_PROTOCOL: Final = frozenset({NONE, ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.REBALANCE_IN_PROGRESS})
 """Answers that tell a healthy client what to do next."""
+PROTOCOLS_KEPT_MAX: Final = 100
+"""How many of the assignors that a rejected JoinGroup offers are kept: a request has room for 200,000."""
 
 
 class MemberRequest(Protocol):
@@ -82,7 +84,7 @@ def _asked_for(request: MemberRequest) -> dict[str, Any]:
         case JoinGroupRequest():
             return {
                 "protocol_type": request.protocol_type,
-                "protocols": tuple(protocol.name for protocol in request.protocols),
+                "protocols": tuple(protocol.name for protocol in request.protocols[:PROTOCOLS_KEPT_MAX]),
             }
         case OffsetCommitRequest():
             return {"request_generation_id": request.generation_id_or_member_epoch}

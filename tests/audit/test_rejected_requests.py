@@ -3,7 +3,7 @@
 import pytest
 
 from _wire.errors import ErrorCode
-from coordinator.audit import schema
+from coordinator.audit import rejected_requests, schema
 from coordinator.core.causes import REASON_CHARACTERS_MAX, Cause
 from coordinator.core.committed_offsets import Producer
 from tests.audit.stories import subscription, sync
@@ -124,3 +124,12 @@ def test_offsets_that_were_only_pending_are_told_as_none(sim):
     sim.delete_topic("t")
     (deleted,) = (event for event in sim.audited() if isinstance(event, schema.OffsetsDeleted))
     assert deleted.offsets == {"t": [[0, -1]]}
+
+
+def test_of_very_many_assignors_of_a_group_some_are_searched(sim, monkeypatch):
+    """A member may have 200,000 of them, and each client that is rejected has an event of its own."""
+    monkeypatch.setattr(rejected_requests, "PROTOCOLS_SEARCHED_MAX", 3)
+    sim.join("a", protocols=tuple(f"assignor-{each}" for each in range(8)))
+    sim.join("b", protocols=("range",))
+    (event,) = rejected(sim)
+    assert len(event.group_protocols) == 3

@@ -5,10 +5,12 @@ from typing import Final
 import pytest
 
 from _wire.errors import ErrorCode
+from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from _wire.messages.sync_group import SyncGroupRequest
 from coordinator.core import members, operations
 from coordinator.core.classic_group import Member, Protocol
 from coordinator.core.rebalance import advance
+from coordinator.core.rejections import PROTOCOLS_KEPT_MAX, rejection
 from coordinator.core.states import COMPLETING_REBALANCE, GroupState
 from tests.core.deciding import context, group_with
 from tests.simulation.simulation import GROUP_ID, Sent, Simulation
@@ -112,3 +114,10 @@ def test_the_time_to_sync_is_that_of_the_slowest_member_of_the_generation():
     sim.advance(120_000)
     assert (sim.group.state, list(sim.group.members)) == (COMPLETING_REBALANCE, [dynamic, static])
     assert sim.timers.deadline_ms(GROUP_ID) == sim.now_ms + 120_000
+
+
+def test_of_very_many_assignors_of_a_rejected_request_the_first_are_kept():
+    offered = [JoinGroupRequestProtocol(name=f"assignor-{each}") for each in range(2 * PROTOCOLS_KEPT_MAX)]
+    request = JoinGroupRequest(group_id=GROUP_ID, protocol_type="consumer", protocols=offered)
+    event = rejection(group_with(), "JoinGroup", request, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, context())
+    assert event.protocols == tuple(each.name for each in offered[:PROTOCOLS_KEPT_MAX])
