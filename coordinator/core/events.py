@@ -444,7 +444,8 @@ class RequestRejected:
 
     `holder_id` is the member that has the instance id, for FENCED_INSTANCE_ID. `injected`: by a fault of a test.
     `request_generation_id` is the generation that the request named, if it names one; `protocol_type` and `protocols`
-    are those that a JoinGroup offers, the first of them if they are very many; `transactional_id` is that of a TxnOffsetCommit.
+    are those that a JoinGroup offers, the first of them if they are very many; `transactional_id` is that of a
+    TxnOffsetCommit.
     """
 
     group_id: str

@@ -36,7 +36,7 @@ class SampledGroup:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """All groups at a time. `groups_left_out` were too many to be read."""
+    """All groups at a time. At least `groups_left_out` were too many to be read."""
 
     time_ms: int
     groups: dict[str, SampledGroup]

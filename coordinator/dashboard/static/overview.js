@@ -34,7 +34,7 @@ export async function overviewPage(parameters) {
     search ? `“${search}”` : "Overview",
     el("h1", {}, "Consumer groups"),
     overview.lag.problem ? el("p", { class: "bad" }, `No newer lag: ${overview.lag.problem}`) : null,
-    overview.lag.groups_left_out ? el("p", { class: "warn" }, `${count(overview.lag.groups_left_out)} groups are too many to be shown with their lag.`) : null,
+    overview.lag.groups_left_out ? el("p", { class: "warn" }, `The lag of at least ${count(overview.lag.groups_left_out)} groups is not read: they are too many.`) : null,
     hasEvents ? null : el("p", { class: "quiet" }, "This server has no audit topic, so what is shown of groups is their lag and their members now, and no rebalances."),
     cards(overview),
     overview.storms.length ? el("section", { id: "storms" }, el("h2", {}, `Storms, last day (${count(overview.storms_total)})`), folded("storms-more", overview.storms, STORMS_SHOWN, storms)) : null,
