@@ -8,12 +8,14 @@ from coordinator.audit.fields import Fields
 from coordinator.audit.group_state import GroupAuditState, KnownMember, by_topic
 from coordinator.audit.rejected_requests import rejected
 from coordinator.audit.world import World
-from coordinator.core import events, offset_events
 from coordinator.core.causes import Cause
-from coordinator.core.classic_group import ClassicGroup
+from coordinator.core.classic import events
+from coordinator.core.classic.group import ClassicGroup
+from coordinator.core.classic.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE, GroupState
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE, read_assignment
-from coordinator.core.offset_events import DeletionCause
-from coordinator.core.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE, GroupState
+from coordinator.core.groups.event import GroupEvent
+from coordinator.core.offsets import events as offset_events
+from coordinator.core.offsets.events import DeletionCause
 
 
 class Projection(NamedTuple):
@@ -79,7 +81,7 @@ def _note_join(
     return known
 
 
-def _since_rebalance(event: events.Event, state: GroupAuditState, before: GroupState) -> int | None:
+def _since_rebalance(event: GroupEvent, state: GroupAuditState, before: GroupState) -> int | None:
     return _ms_between(state.rebalance_started_ms, event.at_ms) if before is PREPARING_REBALANCE else None
 
 

@@ -7,9 +7,9 @@ from coordinator.audit.resume import AuditReplay
 from coordinator.audit.schema import AuditEvent, CoordinatorEvent, Record
 from coordinator.audit.world import Cluster, World
 from coordinator.core.causes import Cause
-from coordinator.core.classic_group import ClassicGroup
-from coordinator.core.events import Event
-from coordinator.core.states import GroupState
+from coordinator.core.classic.group import ClassicGroup
+from coordinator.core.classic.states import GroupState
+from coordinator.core.event import Event
 
 class AuditProjector:
     """Projects the events of the groups of one partition to records of the audit topic.

@@ -16,7 +16,8 @@ from coordinator.audit.snapshots import (
     CHECKPOINT_RECORDS, CHECKPOINT_RECORDS_PER_GROUP, CHECKPOINT_RECORDS_PER_MEMBER, MEMBERS_AT_ONCE, SnapshotRound,
 )
 from coordinator.audit.world import NoCluster, World
-from coordinator.core import events, offset_events
+from coordinator.core.classic import events
+from coordinator.core.offsets import events as offset_events
 
 cdef object SUPERSEDED = schema.RebalanceSuperseded     # describes the group before the rebalance that replaces its own
 cdef object REMOVED = schema.GroupRemoved

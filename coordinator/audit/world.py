@@ -5,7 +5,7 @@ from typing import Final, NamedTuple, Protocol
 
 from coordinator.audit import schema
 from coordinator.core.lag import lag_of
-from coordinator.core.offset_records import CommittedOffset
+from coordinator.core.offsets.records import CommittedOffset
 
 OffsetsByTopic = Mapping[str, Mapping[int, CommittedOffset]]
 """Topic → partition → committed offset."""

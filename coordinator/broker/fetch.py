@@ -6,7 +6,6 @@ from functools import partial
 from operator import attrgetter
 from typing import Final, NamedTuple, Protocol
 
-from _wire.errors import ErrorCode
 from _wire.messages.fetch import (
     AbortedTransaction,
     FetchableTopicResponse,
@@ -16,18 +15,20 @@ from _wire.messages.fetch import (
     FetchTopic,
     PartitionData,
 )
+
+from _wire.errors import ErrorCode
 from _wire.records import CorruptBatch, next_offset_after
 from coordinator.broker.append_notifier import AppendNotifier, Listener
 from coordinator.broker.leader_epochs import epoch_error
 from coordinator.broker.long_reads import PART_BYTES, read_on, read_part
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.producers import ProducerStates
-from coordinator.broker.slices import MERGED_AT_ONCE, SlicedWork, Slices, Steps, merge
-from coordinator.log.damage import DamagedOffsets
 from coordinator.log.errors import OffsetOutOfRange
 from coordinator.log.partition_log import PartitionLog
+from coordinator.log.recovery.damage import DamagedOffsets
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage
+from coordinator.runtime.slices import MERGED_AT_ONCE, SlicedWork, Slices, Steps, merge
 
 TOPIC_ID_VERSION: Final = 13
 """From this version on, topics are identified by id only (KIP-516)."""

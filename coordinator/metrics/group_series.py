@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Final, NamedTuple
 
+from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.metrics import declarations as d
 from coordinator.metrics.census import NO_RECORD, Pause
 from coordinator.metrics.declarations import Metric
 from coordinator.metrics.group_meter import GroupRecord
 from coordinator.metrics.histogram import Samples
 from coordinator.printable import printable
-from coordinator.runtime.group_coordinator import GroupCoordinator
 
 LABEL_CHARACTERS_MAX: Final = 200
 DIGEST_CHARACTERS: Final = 12

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from coordinator.core.lag import lag_ms
+from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.metrics import declarations as d
 from coordinator.metrics.census import Pause
 from coordinator.metrics.declarations import Metric
 from coordinator.metrics.group_series import group_label
 from coordinator.metrics.histogram import Samples
-from coordinator.runtime.group_coordinator import GroupCoordinator
 
 PARTITIONS_AT_ONCE: Final = 25
 """Partitions that are looked up before others have their turn: some half a millisecond."""

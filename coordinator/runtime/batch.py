@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from _wire.errors import ErrorCode
-from coordinator.core.classic_group import ClassicGroup
-from coordinator.core.committed_offsets import TransactionMarker
+from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.decision import OperationContext, Reply
 from coordinator.core.operation import Operation
-from coordinator.core.stored import Stored
+from coordinator.core.stored import Stored, TransactionMarker
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.runtime.interfaces import AuditRecord
 

@@ -5,7 +5,8 @@ from typing import Protocol
 
 from _wire.errors import ErrorCode
 from coordinator.audit.schema import Record
-from coordinator.core.stored import Stored, StoredGroups
+from coordinator.core.groups.stored import StoredGroups
+from coordinator.core.stored import Stored
 
 AuditRecord = Record
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Generic, TypeVar
 from _wire.errors import ErrorCode, MalformedMessage
 from coordinator.core.causes import Cause
 from coordinator.core.decision import NOTHING, Decision, OperationContext, Reply
-from coordinator.core.events import Event
+from coordinator.core.event import Event
 from coordinator.core.operation import Scope
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.logger import logger
@@ -336,11 +336,11 @@ class Shard(Generic[Machine]):
         decision = decided[0]
         if key is None:
             self._apply_to_all(queued, decision, batch)
-        elif not (decision.events or decision.sessions or context.request_id is None):
+        elif not (decision.events or decision.effects or context.request_id is None):
             batch.replies.extend(decision.replies)  # there is nothing to apply, as for each read
         elif not self._apply(key, decided, now_ms, batch):
             self._fail(queued, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        elif (decision.events and not decision.keeps_membership) or context.request_id is None:
+        elif (decision.events and not decision.no_step_follows) or context.request_id is None:
             self._advance(key, context, batch)
         return decision.weight
 
@@ -361,7 +361,7 @@ class Shard(Generic[Machine]):
         context = queued.context
         events: dict[str, list[Event]] = {}
         for event in decision.events:
-            events.setdefault(event.group_id, []).append(event)
+            events.setdefault(event.key, []).append(event)
         for key, of_key in events.items():
             # With the marker, as its events say what it does to the key; it is stored once, after all of them.
             part = Decision(tuple(of_key), marker=decision.marker, is_partial=decision.is_partial)

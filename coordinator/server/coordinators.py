@@ -9,22 +9,22 @@ from _wire.errors import ErrorCode
 from coordinator.audit.projector import AuditProjector
 from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.partitions import Partitions
-from coordinator.broker.slices import Slices
 from coordinator.broker.transaction_markers import MarkerWriter
 from coordinator.config.audit_keys import AUDIT_CHAIN, AUDIT_COMPRESSION_TYPE, GROUP_AUDIT_LINGER_MS
 from coordinator.config.group_keys import OFFSETS_LOAD_BUFFER_SIZE, OFFSETS_TOPIC_COMPRESSION_CODEC
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.transaction_keys import TRANSACTION_STATE_LOG_LOAD_BUFFER_SIZE
-from coordinator.core.committed_offsets import TransactionMarker
 from coordinator.core.decision import Environment
+from coordinator.core.stored import TransactionMarker
+from coordinator.groups.audit_checkpoints import AuditCheckpoints
+from coordinator.groups.checked import make_state_machine
+from coordinator.groups.coordinator import GroupCoordinator
+from coordinator.groups.sessions import SessionTable
+from coordinator.groups.store import LogStore
+from coordinator.groups.timers import GroupTimers
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from coordinator.runtime.audit_checkpoints import AuditCheckpoints
-from coordinator.runtime.checked import make_state_machine
-from coordinator.runtime.group_coordinator import GroupCoordinator
-from coordinator.runtime.group_timers import GroupTimers
-from coordinator.runtime.sessions import SessionTable
 from coordinator.runtime.shard import Shard, ShardState
-from coordinator.runtime.store import LogStore
+from coordinator.runtime.slices import Slices
 from coordinator.server.loop_scheduler import LoopScheduler
 from coordinator.server.metered import metered_shard
 from coordinator.server.pending_requests import PendingRequests
@@ -132,7 +132,11 @@ def make_transaction_coordinator(
             environment.wall,
         )
         machine = TransactionStateMachine(
-            wheel, addresses.transactional_ids, partial(getattr, store, "batch_bytes_max"), environment.wall
+            wheel,
+            addresses.transactional_ids,
+            partial(getattr, store, "batch_bytes_max"),
+            environment.wall,
+            environment.producer_ids,
         )
         return Shard(index, machine, store, pending)
 

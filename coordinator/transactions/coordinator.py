@@ -10,27 +10,27 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from _wire.errors import ErrorCode
 from _wire.messages.list_transactions import TransactionState as Listed
-from coordinator.broker.slices import Steps
 from coordinator.config.transaction_keys import (
     TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS,
     TRANSACTION_REMOVE_EXPIRED_TRANSACTION_CLEANUP_INTERVAL_MS,
 )
 from coordinator.core.decision import Environment, OperationContext
 from coordinator.core.operation import Operation
+from coordinator.core.transactions import operations
+from coordinator.core.transactions.admin import Filter
+from coordinator.core.transactions.end import Completed
+from coordinator.core.transactions.transaction import Transaction
 from coordinator.deadlines import deadline_after
 from coordinator.internal_topics import TRANSACTIONS_TOPIC
 from coordinator.runtime.batch import QueuedOperation
 from coordinator.runtime.coordinator_runtime import CoordinatorRuntime
 from coordinator.runtime.load_progress import LoadProgress
 from coordinator.runtime.shard import REFUSALS, Shard, ShardState
+from coordinator.runtime.slices import Steps
 from coordinator.runtime.timer_keys import LoadRetryKey
 from coordinator.timers.wheel import TimerWheel
-from coordinator.transactions import operations
-from coordinator.transactions.admin import Filter
-from coordinator.transactions.end import Completed
 from coordinator.transactions.markers import MarkerSender
 from coordinator.transactions.state_machine import TransactionStateMachine, WakeKey
-from coordinator.transactions.transaction import Transaction
 
 CHECKED_AT_ONCE: Final = 1_000
 """Transactional ids whose age is checked before other work has its turn."""

@@ -7,14 +7,15 @@ from coordinator.config.key import INT32_MAX
 from coordinator.core.address_limits import Creations
 from coordinator.core.causes import Cause
 from coordinator.core.decision import NOTHING, Decision, OperationContext
+from coordinator.core.producer_ids import NO_PRODUCER_IDS, ProducerIds
 from coordinator.core.stored_batch import StoredBatch
+from coordinator.core.transactions.events import TransactionChanged, TransactionEvent
+from coordinator.core.transactions.states import ONGOING, PREPARED
+from coordinator.core.transactions.stored import StoredTransactions, records_of
+from coordinator.core.transactions.transaction import Transaction
 from coordinator.runtime.batch import AuditWrite, Batch, QueuedOperation, RecordsTooLarge
 from coordinator.runtime.interfaces import AuditRecord, Store
 from coordinator.timers.wheel import TimerWheel
-from coordinator.transactions.events import TransactionChanged, TransactionEvent
-from coordinator.transactions.states import ONGOING, PREPARED
-from coordinator.transactions.stored import StoredTransactions, records_of
-from coordinator.transactions.transaction import Transaction
 from coordinator.wall_time import ONE_CLOCK, WallTime
 
 BYTES_TO_END: Final = 64
@@ -36,6 +37,7 @@ class TransactionStateMachine:
         created: Creations | None = None,
         batch_bytes_max: Callable[[], int] = lambda: INT32_MAX,
         wall: WallTime = ONE_CLOCK,
+        producer_ids: ProducerIds = NO_PRODUCER_IDS,
     ) -> None:
         """`created` gets to know which transactional ids the clients of each address create.
 
@@ -43,6 +45,7 @@ class TransactionStateMachine:
         """
         self._batch_bytes_max = batch_bytes_max
         self._wall = wall
+        self._producer_ids = producer_ids
         self._created = created
         self.transactions: dict[str, Transaction] = {}
         self.to_complete: list[Transaction] = []
@@ -96,6 +99,8 @@ class TransactionStateMachine:
                 self.timed_out += event.is_timed_out
             elif self._created is not None:
                 self._created.remove(key)
+        for effect in decision.effects:
+            effect.apply(self._producer_ids, key, now_ms)
         batch.replies.extend(decision.replies)
 
     def _note_open(self, transaction: Transaction) -> None:

@@ -12,7 +12,7 @@ from coordinator.core.stored import Stored, StoredRecord
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.log.errors import LogAppendError, RecordListTooLarge
 from coordinator.log.partition_log import PartitionLog
-from coordinator.log.segment import PrebuiltBatch
+from coordinator.log.segments.segment import PrebuiltBatch
 from coordinator.runtime.interfaces import AuditRecord, StoreError
 from coordinator.wall_time import ONE_CLOCK, WallTime
 

@@ -4,7 +4,7 @@ import pytest
 
 from coordinator.audit.chain import FIRST, HEADER, chained, record_hash, verify
 from coordinator.audit.schema import Record
-from coordinator.runtime.store import LogStore
+from coordinator.groups.store import LogStore
 from tests.simulation.server import AUDIT, OFFSETS
 from tests.simulation.simulation import Simulation
 

@@ -9,13 +9,13 @@ from coordinator.audit import schema
 from coordinator.audit.projector import AuditProjector
 from coordinator.audit.resume import AuditReplay
 from coordinator.audit.snapshots import CHECKPOINT_RECORDS_PER_GROUP, CHECKPOINT_RECORDS_PER_MEMBER
-from coordinator.broker.slices import at_once
-from coordinator.core.states import GroupState
-from coordinator.log.checkpoints import GROUP_AUDIT, read_checkpoint
-from coordinator.runtime.audit_schedule import SNAPSHOT_INTERVAL_MS_MAX
-from coordinator.runtime.group_state_machine import ClassicGroups
+from coordinator.core.classic.states import GroupState
+from coordinator.groups.audit_schedule import SNAPSHOT_INTERVAL_MS_MAX
+from coordinator.groups.state_machine import ClassicGroups
+from coordinator.groups.store import LogStore
+from coordinator.log.data_dirs.checkpoints import GROUP_AUDIT, read_checkpoint
 from coordinator.runtime.interfaces import AuditRecord
-from coordinator.runtime.store import LogStore
+from coordinator.runtime.slices import at_once
 from tests.audit.stories import created, rejoin, removed, subscription, sync
 from tests.simulation.generator import history_of
 from tests.simulation.harness import Harness

@@ -8,7 +8,7 @@ from _wire.errors import ErrorCode
 from coordinator.audit import schema
 from coordinator.config.settings import Config
 from coordinator.core.causes import REASON_CHARACTERS_MAX, Cause
-from coordinator.core.events import GroupCreated
+from coordinator.core.classic.events import GroupCreated
 from tests.audit.stories import Partitions, assigned, assignment, stable, subscription, sync
 from tests.simulation.server import SimulatedServer
 from tests.simulation.simulation import (

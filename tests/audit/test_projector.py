@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coordinator.audit import schema
-from coordinator.core.committed_offsets import Producer, TopicPartition
-from coordinator.core.offset_events import DeletionCause, OffsetsDeleted
+from coordinator.core.offsets.events import DeletionCause, OffsetsDeleted
+from coordinator.core.stored import Producer
+from coordinator.core.topic_partition import TopicPartition
 from tests.audit.stories import assigned, assignment, created, rejoin, stable, subscription, sync
 from tests.simulation.server import START_MS
 from tests.simulation.simulation import GROUP_ID, NEWEST_JOIN, Simulation

@@ -30,13 +30,13 @@ from _wire.messages.heartbeat import HeartbeatRequest  # noqa: E402
 from _wire.messages.list_groups import ListGroupsRequest  # noqa: E402
 from _wire.messages.sync_group import SyncGroupRequest  # noqa: E402
 from coordinator.client.wire import WireConnection  # noqa: E402
-from coordinator.core.offset_records import CommittedOffset, offset_records  # noqa: E402
+from coordinator.core.offsets.records import CommittedOffset, offset_records  # noqa: E402
 from coordinator.core.stored_batch import StoredBatch  # noqa: E402
+from coordinator.groups.store import LogStore  # noqa: E402
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC  # noqa: E402
 from coordinator.log.config import LogConfig  # noqa: E402
-from coordinator.log.directory import LogDirectory  # noqa: E402
+from coordinator.log.data_dirs.directory import LogDirectory  # noqa: E402
 from coordinator.runtime.interfaces import StoreError  # noqa: E402
-from coordinator.runtime.store import LogStore  # noqa: E402
 from tests.wire_client import join_request  # noqa: E402
 
 COMMITS: Final = int(os.environ.get("COMMITS", "10000000"))

@@ -3,8 +3,6 @@
 from typing import Any, Final
 
 import pytest
-
-from _wire.errors import ErrorCode
 from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from _wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
@@ -19,8 +17,11 @@ from _wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from coordinator.core import offset_commit, transactional_offsets
+
+from _wire.errors import ErrorCode
 from coordinator.core.error_responses import ErrorForEachPartition
+from coordinator.core.offsets import commit as offset_commit
+from coordinator.core.offsets import transactional as transactional_offsets
 from coordinator.server.handlers import data
 
 ID: Final = bytes(range(16))

@@ -7,17 +7,17 @@ from itertools import count
 from typing import Final
 
 import pytest
-from kafka import KafkaProducer
-
-from _wire.embedded import encode_versioned
 from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from _wire.messages.describe_groups import DescribeGroupsRequest
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
+from kafka import KafkaProducer
+
+from _wire.embedded import encode_versioned
 from _wire.records import parse_records
 from coordinator.audit import schema
 from coordinator.core.partitioning import partition_for
 from coordinator.internal_topics import AUDIT_TOPIC
-from coordinator.log.checkpoints import GROUP_AUDIT
+from coordinator.log.data_dirs.checkpoints import GROUP_AUDIT
 from tests.e2e.members import Member, steady, stop_all
 from tests.servers import RunningServer
 from tests.waiting import wait_for

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 from _wire.messages.api_versions import ApiVersionsRequest
+
 from tests.fuzz import fuzz_frames
 from tests.fuzz.harness import fuzz
 from tests.hostile.in_process import InProcessServer, Peer

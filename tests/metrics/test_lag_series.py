@@ -4,16 +4,16 @@ import asyncio
 import time
 from types import SimpleNamespace
 
-from prometheus_client.parser import text_string_to_metric_families
-
 from _wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
+from prometheus_client.parser import text_string_to_metric_families
+
 from _wire.records import Record, build_batch
 from coordinator.audit.world import NoCluster, World
-from coordinator.core.offset_records import CommittedOffset
+from coordinator.core.offsets.records import CommittedOffset
 from coordinator.metrics.exposition import SAMPLES_AT_ONCE
 from coordinator.metrics.lag_series import PARTITIONS_AT_ONCE, read_lags
 from tests.admin.http_client import Scrape, get, with_node

@@ -8,10 +8,10 @@ PROJECTIONS: Final = "coordinator/audit/projections.py"
 REJECTED_REQUESTS: Final = "coordinator/audit/rejected_requests.py"
 SNAPSHOTS: Final = "coordinator/audit/snapshots.py"
 RESUME: Final = "coordinator/audit/resume.py"
-AUDIT_RETENTION: Final = "coordinator/runtime/audit_retention.py"
-AUDIT_SCHEDULE: Final = "coordinator/runtime/audit_schedule.py"
+AUDIT_RETENTION: Final = "coordinator/groups/audit_retention.py"
+AUDIT_SCHEDULE: Final = "coordinator/groups/audit_schedule.py"
 SHARD: Final = "coordinator/runtime/shard.py"
-MACHINE: Final = "coordinator/runtime/group_state_machine.py"
+MACHINE: Final = "coordinator/groups/state_machine.py"
 
 MUTANTS: Final = (
     Mutant(
@@ -28,7 +28,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "offsets that expired are audited as deleted",
-        "coordinator/core/offset_expiry.py",
+        "coordinator/core/offsets/expiry.py",
         "cause=DeletionCause.EXPIRED",
         "cause=DeletionCause.REQUESTED",
     ),
@@ -112,7 +112,7 @@ MUTANTS: Final = (
     ),
     Mutant(
         "stale commits of transactions are in no event",
-        "coordinator/core/transactional_offsets.py",
+        "coordinator/core/offsets/transactional.py",
         'return rejecting(group, "TxnOffsetCommit", request, error, decision, context)',
         "return decision",
     ),
@@ -124,13 +124,13 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a connection that closed in a pause of the coordinator is told as any other",
-        "coordinator/core/client_connection.py",
+        "coordinator/core/classic/connection_at_removal.py",
         "environment.pauses.around(connection.closed_ms)",
         "None",
     ),
     Mutant(
         "an empty group without offsets is said to have lost them by age",
-        "coordinator/core/offset_expiry.py",
+        "coordinator/core/offsets/expiry.py",
         "cause = Cause.OFFSETS_EXPIRED if expired else Cause.NO_OFFSETS",
         "cause = Cause.OFFSETS_EXPIRED",
     ),

@@ -4,15 +4,15 @@ from typing import Final
 
 from tests.mutations.mutant import Mutant
 
-SLICES: Final = "coordinator/broker/slices.py"
+SLICES: Final = "coordinator/runtime/slices.py"
 FETCH: Final = "coordinator/broker/fetch.py"
 NOTIFIER: Final = "coordinator/broker/append_notifier.py"
 PARTITIONS: Final = "coordinator/broker/partitions.py"
-LOG_HOMES: Final = "coordinator/log/log_homes.py"
+LOG_HOMES: Final = "coordinator/log/data_dirs/log_homes.py"
 ASSIGNMENT: Final = "coordinator/broker/directory_assignment.py"
 TOPICS: Final = "coordinator/broker/topics.py"
 LIMITS: Final = "coordinator/core/address_limits.py"
-MEMBERS: Final = "coordinator/core/members.py"
+MEMBERS: Final = "coordinator/core/classic/members.py"
 RUNTIME: Final = "coordinator/runtime/coordinator_runtime.py"
 SHARD: Final = "coordinator/runtime/shard.py"
 GROUPS: Final = "coordinator/server/handlers/groups.py"

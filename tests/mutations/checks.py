@@ -4,7 +4,7 @@ from typing import Final
 
 from tests.mutations.mutant import Mutant
 
-CHECKED: Final = "coordinator/runtime/checked.py"
+CHECKED: Final = "coordinator/groups/checked.py"
 
 MUTANTS: Final = (
     Mutant(
@@ -76,7 +76,7 @@ MUTANTS: Final = (
     Mutant(
         "a decision that says wrongly that it keeps the members passes the checks",
         CHECKED,
-        "            if decision.keeps_membership:\n",
+        "            if decision.no_step_follows:\n",
         "            if not decision:\n",
     ),
 )

@@ -10,7 +10,7 @@ FILTER: Final = "coordinator/log/compaction/record_filter.pyx"
 KEYS: Final = "coordinator/log/compaction/key_scan.pyx"
 MAP: Final = "coordinator/log/compaction/offset_map.pyx"
 TRANSACTIONS: Final = "coordinator/log/compaction/transactions.pyx"
-SWAP: Final = "coordinator/log/swap.py"
+SWAP: Final = "coordinator/log/compaction/swap.py"
 LOG_CLEANER: Final = "coordinator/broker/log_cleaner.py"
 
 CHOICE_MUTANTS: Final = (

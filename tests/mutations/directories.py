@@ -5,13 +5,13 @@ from typing import Final
 from tests.mutations.mutant import Mutant
 
 FAILURES: Final = "coordinator/broker/directory_failures.py"
-DISK: Final = "coordinator/log/disk_failure.py"
-SPLIT_CHECKPOINT: Final = "coordinator/log/split_checkpoint.py"
+DISK: Final = "coordinator/log/data_dirs/disk_failure.py"
+SPLIT_CHECKPOINT: Final = "coordinator/log/data_dirs/split_checkpoint.py"
 FLUSHER: Final = "coordinator/broker/log_flusher.py"
 DATA: Final = "coordinator/server/handlers/data.py"
 MARKERS: Final = "coordinator/transactions/markers.py"
 COORDINATORS: Final = "coordinator/server/coordinators.py"
-LOG_HOMES: Final = "coordinator/log/log_homes.py"
+LOG_HOMES: Final = "coordinator/log/data_dirs/log_homes.py"
 FUTURE_LOG: Final = "coordinator/log/future_log.py"
 MOVES: Final = "coordinator/broker/replica_moves.py"
 

@@ -6,12 +6,12 @@ from tests.mutations.mutant import Mutant
 
 SHARD: Final = "coordinator/runtime/shard.py"
 FAILED_KEYS: Final = "coordinator/runtime/failed_keys.py"
-REBUILD: Final = "coordinator/runtime/group_rebuild.py"
-STATE_MACHINE: Final = "coordinator/runtime/group_state_machine.py"
-COORDINATOR: Final = "coordinator/runtime/group_coordinator.py"
+REBUILD: Final = "coordinator/groups/rebuild.py"
+STATE_MACHINE: Final = "coordinator/groups/state_machine.py"
+COORDINATOR: Final = "coordinator/groups/coordinator.py"
 RUNTIME: Final = "coordinator/runtime/coordinator_runtime.py"
 RESUME: Final = "coordinator/audit/resume.py"
-STORED: Final = "coordinator/core/stored.py"
+STORED: Final = "coordinator/core/groups/stored.py"
 
 FAILURE_MUTANTS: Final = (
     Mutant(
@@ -73,8 +73,8 @@ FAILURE_MUTANTS: Final = (
     Mutant(
         "a decision over the shard is applied as one",
         SHARD,
-        "            events.setdefault(event.group_id, []).append(event)\n",
-        "            events.setdefault(decision.events[0].group_id, []).append(event)\n",
+        "            events.setdefault(event.key, []).append(event)\n",
+        "            events.setdefault(decision.events[0].key, []).append(event)\n",
     ),
     Mutant(
         "a part that cannot be stored ends a decision over the shard",

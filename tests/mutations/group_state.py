@@ -4,9 +4,10 @@ from typing import Final
 
 from tests.mutations.mutant import Mutant
 
-EVENTS: Final = "coordinator/core/events.py"
-CLASSIC_GROUP: Final = "coordinator/core/classic_group.py"
-DECISION: Final = "coordinator/core/decision.py"
+EVENTS: Final = "coordinator/core/classic/events.py"
+CLASSIC_GROUP: Final = "coordinator/core/classic/group.py"
+REBALANCE: Final = "coordinator/core/classic/rebalance.py"
+SESSIONS: Final = "coordinator/core/sessions.py"
 
 EVENT_MUTANTS: Final = (
     Mutant(
@@ -125,7 +126,7 @@ EVENT_MUTANTS: Final = (
     ),
     Mutant(
         "a connection that closed before the member was last heard is told of",
-        "coordinator/core/client_connection.py",
+        "coordinator/core/classic/connection_at_removal.py",
         "    if renewed_ms > connection.closed_ms:\n        return UNKNOWN\n",
         "",
     ),
@@ -194,13 +195,13 @@ GROUP_MUTANTS: Final = (
     ),
     Mutant(
         "a pending member may send heartbeats",
-        DECISION,
+        SESSIONS,
         "            self.may_heartbeat,\n",
         "            True,\n",
     ),
     Mutant(
         "nobody is woken when members are late to sync",
-        DECISION,
+        REBALANCE,
         "        return group.sync_deadline_ms\n",
         "        return None\n",
     ),

@@ -6,8 +6,8 @@ from tests.mutations.mutant import Mutant
 
 GROUPS: Final = "coordinator/server/handlers/groups.py"
 PORTIONS: Final = "coordinator/server/handlers/portions.py"
-ADMIN: Final = "coordinator/core/admin.py"
-OFFSET_FETCH: Final = "coordinator/core/offset_fetch.py"
+ADMIN: Final = "coordinator/core/groups/admin.py"
+OFFSET_FETCH: Final = "coordinator/core/offsets/fetch.py"
 DISPATCHER: Final = "coordinator/server/request_dispatcher.py"
 EPOCHS: Final = "coordinator/broker/leader_epochs.py"
 TIMEOUTS: Final = "coordinator/server/handlers/request_timeouts.py"

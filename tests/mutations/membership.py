@@ -4,10 +4,10 @@ from typing import Final
 
 from tests.mutations.mutant import Mutant
 
-JOINING: Final = "coordinator/core/joining.py"
-MEMBERS: Final = "coordinator/core/members.py"
-LEAVING: Final = "coordinator/core/leaving.pyx"
-OPERATIONS: Final = "coordinator/core/operations.py"
+JOINING: Final = "coordinator/core/classic/joining.py"
+MEMBERS: Final = "coordinator/core/classic/members.py"
+LEAVING: Final = "coordinator/core/classic/leaving.pyx"
+OPERATIONS: Final = "coordinator/core/groups/operations.py"
 
 JOIN_MUTANTS: Final = (
     Mutant(
@@ -25,8 +25,8 @@ JOIN_MUTANTS: Final = (
     Mutant(
         "a first join that is rejected creates no group",
         JOINING,
-        "(created, *decision.events), decision.replies, decision.sessions, weight",
-        "(created, *decision.events) if decision.events else (), decision.replies, decision.sessions, weight",
+        "(created, *decision.events), decision.replies, decision.effects, weight",
+        "(created, *decision.events) if decision.events else (), decision.replies, decision.effects, weight",
     ),
     Mutant(
         "a group in PreparingRebalance takes one member too many",
@@ -184,13 +184,13 @@ SYNC_MUTANTS: Final = (
     Mutant(
         "the answer to a rejected assignment does not renew the session",
         MEMBERS,
-        "    decision.sessions = tuple(renewed)\n",
-        "",
+        "return Decision((rejected,), tuple(replies), tuple(renewed))",
+        "return Decision((rejected,), tuple(replies))",
     ),
     Mutant(
         "only the leader gets the error of an assignment that is too large",
         MEMBERS,
-        "            decision.replies += (Reply(member.awaiting_sync, error),)\n",
+        "            replies.append(Reply(member.awaiting_sync, error))\n",
         "            pass\n",
     ),
     Mutant(
@@ -202,8 +202,8 @@ SYNC_MUTANTS: Final = (
     Mutant(
         "a group whose assignment was rejected waits for another one",
         MEMBERS,
-        "    decision.events = (AssignmentRejected(",
-        "    decision.events = () and (AssignmentRejected(",
+        "return Decision((rejected,), tuple(replies),",
+        "return Decision((), tuple(replies),",
     ),
 )
 
@@ -223,8 +223,8 @@ MEMBER_MUTANTS: Final = (
     Mutant(
         "Heartbeat in PreparingRebalance does not renew the session",
         MEMBERS,
-        "    decision.sessions = renewal(classic, request.member_id)\n",
-        "    decision.sessions = renewal(classic, request.member_id) if error is NONE else ()\n",
+        "HeartbeatResponse(error_code=error), effects=renewal(classic, request.member_id))",
+        "HeartbeatResponse(error_code=error), effects=renewal(classic, request.member_id) if error is NONE else ())",
     ),
     Mutant(
         "members are rejected while their group is loaded",
@@ -307,7 +307,7 @@ MEMBER_MUTANTS: Final = (
     Mutant(
         "the session of a pending member that expired goes on",
         MEMBERS,
-        "return Decision((expired,), sessions=ended)",
+        "return Decision((expired,), effects=ended)",
         "return Decision((expired,))",
     ),
     Mutant(

@@ -60,7 +60,7 @@ MUTANTS: Final = (
     Mutant(
         "producer ids are assigned before their block is durable",
         PRODUCER_IDS,
-        "        self._is_reserving = True\n",
+        "        self._is_reserving, self.has_failed = True, False\n",
         "        first = self._store.latest_image.next_producer_id\n"
         "        self._next_block = range(first, first + PRODUCER_IDS_PER_BLOCK)\n",
     ),

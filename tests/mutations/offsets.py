@@ -4,15 +4,15 @@ from typing import Final
 
 from tests.mutations.mutant import Mutant
 
-COMMITTED_OFFSETS: Final = "coordinator/core/committed_offsets.py"
-PENDING_OFFSETS: Final = "coordinator/core/pending_offsets.py"
-OFFSET_RECORDS: Final = "coordinator/core/offset_records.pyx"
-OFFSET_COMMIT: Final = "coordinator/core/offset_commit.py"
-OFFSET_FETCH: Final = "coordinator/core/offset_fetch.py"
-OFFSET_DELETE: Final = "coordinator/core/offset_delete.py"
-OFFSET_EXPIRY: Final = "coordinator/core/offset_expiry.py"
-TRANSACTIONS: Final = "coordinator/core/transactional_offsets.py"
-ADMIN: Final = "coordinator/core/admin.py"
+COMMITTED_OFFSETS: Final = "coordinator/core/offsets/committed_offsets.py"
+PENDING_OFFSETS: Final = "coordinator/core/offsets/pending_offsets.py"
+OFFSET_RECORDS: Final = "coordinator/core/offsets/records.pyx"
+OFFSET_COMMIT: Final = "coordinator/core/offsets/commit.py"
+OFFSET_FETCH: Final = "coordinator/core/offsets/fetch.py"
+OFFSET_DELETE: Final = "coordinator/core/offsets/delete.py"
+OFFSET_EXPIRY: Final = "coordinator/core/offsets/expiry.py"
+TRANSACTIONS: Final = "coordinator/core/offsets/transactional.py"
+ADMIN: Final = "coordinator/core/groups/admin.py"
 
 COMMITTED_MUTANTS: Final = (
     Mutant(
@@ -160,8 +160,8 @@ COMMIT_MUTANTS: Final = (
     Mutant(
         "a transactional commit of which nothing is accepted creates a group",
         TRANSACTIONS,
-        "    if accepted:\n",
-        "    if accepted is not None:\n",
+        "    if not accepted:\n",
+        "    if accepted is None:\n",
     ),
     Mutant(
         "a transaction is completed in groups that have none of its offsets",
@@ -271,7 +271,7 @@ FETCH_AND_DELETE_MUTANTS: Final = (
     Mutant(
         "the decision that removes a group keeps the sessions of its pending members",
         OFFSET_EXPIRY,
-        "return Decision((*events, removed), sessions=sessions_of_pending_members(group.classic))",
+        "return Decision((*events, removed), effects=sessions_of_pending_members(group.classic))",
         "return Decision((*events, removed))",
     ),
 )
@@ -292,14 +292,14 @@ ADMIN_MUTANTS: Final = (
     Mutant(
         "the offsets of a deleted group are not forgotten",
         ADMIN,
-        "decision.events = (*forget_all(group, context), removed)",
-        "decision.events = (removed,)",
+        "return replying(context, response, *forget_all(group, context), removed, effects=ended)",
+        "return replying(context, response, removed, effects=ended)",
     ),
     Mutant(
         "the decision that deletes a group keeps the sessions of its pending members",
         ADMIN,
-        "    decision.sessions = sessions_of_pending_members(group.classic)\n",
-        "",
+        "    return replying(context, response, *forget_all(group, context), removed, effects=ended)\n",
+        "    return replying(context, response, *forget_all(group, context), removed)\n",
     ),
     Mutant(
         "an unknown group is reported before version 6 of DescribeGroups",

@@ -12,7 +12,7 @@ MATCHING: Final = "coordinator/quotas/matching.py"
 THROTTLING: Final = "coordinator/server/throttling.py"
 CONNECTION: Final = "coordinator/server/connection.pyx"
 TOPICS: Final = "coordinator/server/handlers/topics.py"
-SESSIONS: Final = "coordinator/runtime/sessions.pyx"
+SESSIONS: Final = "coordinator/groups/sessions.pyx"
 
 RATE_MUTANTS: Final = (
     Mutant(

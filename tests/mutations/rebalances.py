@@ -4,8 +4,8 @@ from typing import Final
 
 from tests.mutations.mutant import Mutant
 
-REBALANCE: Final = "coordinator/core/rebalance.py"
-STATIC_MEMBERS: Final = "coordinator/core/static_members.py"
+REBALANCE: Final = "coordinator/core/classic/rebalance.py"
+STATIC_MEMBERS: Final = "coordinator/core/classic/static_members.py"
 
 REBALANCE_MUTANTS: Final = (
     Mutant(
@@ -95,13 +95,13 @@ REBALANCE_MUTANTS: Final = (
     Mutant(
         "the sessions of the members of an emptied group go on",
         REBALANCE,
-        "return Decision((*removed.events, emptied), sessions=removed.sessions)",
+        "return Decision((*removed.events, emptied), effects=removed.effects)",
         "return Decision((*removed.events, emptied))",
     ),
     Mutant(
         "the sessions of dynamic members that left silent static ones alone go on",
         REBALANCE,
-        "return Decision((*removed.events, extended), sessions=removed.sessions)",
+        "return Decision((*removed.events, extended), effects=removed.effects)",
         "return Decision((*removed.events, extended))",
     ),
     Mutant(

@@ -6,11 +6,11 @@ from tests.mutations.mutant import Mutant
 
 SHARD: Final = "coordinator/runtime/shard.py"
 BATCH: Final = "coordinator/runtime/batch.py"
-STATE_MACHINE: Final = "coordinator/runtime/group_state_machine.py"
-COORDINATOR: Final = "coordinator/runtime/group_coordinator.py"
+STATE_MACHINE: Final = "coordinator/groups/state_machine.py"
+COORDINATOR: Final = "coordinator/groups/coordinator.py"
 RUNTIME: Final = "coordinator/runtime/coordinator_runtime.py"
-DELETED_TOPICS: Final = "coordinator/runtime/deleted_topics.py"
-GROUP_TIMERS: Final = "coordinator/runtime/group_timers.py"
+DELETED_TOPICS: Final = "coordinator/groups/deleted_topics.py"
+GROUP_TIMERS: Final = "coordinator/groups/timers.py"
 
 STATE_MACHINE_MUTANTS: Final = (
     Mutant(
@@ -119,8 +119,8 @@ SHARD_MUTANTS: Final = (
     Mutant(
         "a timer that is due changes nothing",
         SHARD,
-        "        elif (decision.events and not decision.keeps_membership) or context.request_id is None:\n",
-        "        elif decision.events and not decision.keeps_membership:\n",
+        "        elif (decision.events and not decision.no_step_follows) or context.request_id is None:\n",
+        "        elif decision.events and not decision.no_step_follows:\n",
     ),
     Mutant(
         "only the first step that follows is taken",
@@ -289,25 +289,25 @@ LOAD_MUTANTS: Final = (
     ),
     Mutant(
         "a committed offset that a tombstone removed comes back in the replay",
-        "coordinator/core/stored.py",
+        "coordinator/core/groups/stored.py",
         "return offset is None or producer is not None",
         "return False",
     ),
     Mutant(
         "the offsets of a group that was removed come back in the replay",
-        "coordinator/core/stored.py",
+        "coordinator/core/groups/stored.py",
         "return self.groups.pop(group_id, None) is not None",
         "return self.groups.pop(group_id, None) is None",
     ),
     Mutant(
         "a commit during a transaction does not replace what that has pending",
-        "coordinator/core/stored.py",
+        "coordinator/core/groups/stored.py",
         "offsets.by_topic.setdefault(topic, {}), offsets.pending is None",
         "offsets.by_topic.setdefault(topic, {}), True",
     ),
     Mutant(
         "a batch of __consumer_offsets may lie anywhere",
-        "coordinator/core/batch_replay.pyx",
+        "coordinator/core/groups/batch_replay.pyx",
         "if not self.next_offset <= batch.base_offset <= batch.last_offset < self._end_offset:",
         "if False:",
     ),

@@ -4,12 +4,12 @@ from typing import Final
 
 from tests.mutations.mutant import Mutant
 
-STORED: Final = "coordinator/core/stored.py"
-STORE: Final = "coordinator/runtime/store.py"
+STORED: Final = "coordinator/core/groups/stored.py"
+STORE: Final = "coordinator/groups/store.py"
 PARTITION_LOG: Final = "coordinator/log/partition_log.py"
 LOG_RETENTION: Final = "coordinator/log/retention.py"
-RECOVERY: Final = "coordinator/log/recovery.py"
-SEGMENT: Final = "coordinator/log/segment.py"
+RECOVERY: Final = "coordinator/log/recovery/load.py"
+SEGMENT: Final = "coordinator/log/segments/segment.py"
 
 RECORD_MUTANTS: Final = (
     Mutant(
@@ -145,7 +145,7 @@ STORE_MUTANTS: Final = (
     ),
     Mutant(
         "the offsets of a transaction count when they are read",
-        "coordinator/core/batch_replay.pyx",
+        "coordinator/core/groups/batch_replay.pyx",
         "if batch.attributes & TRANSACTIONAL_FLAG:",
         "if batch.attributes & CONTROL_FLAG:",
     ),
@@ -227,7 +227,7 @@ LOG_MUTANTS: Final = (
     ),
     Mutant(
         "a gap that an interrupted deletion left counts as a lost end",
-        "coordinator/log/recovery.py",
+        "coordinator/log/recovery/load.py",
         "while len(base_offsets) > 1 and base_offsets[1] <= log_start_offset:",
         "while False:",
     ),
@@ -251,13 +251,13 @@ LOG_MUTANTS: Final = (
     ),
     Mutant(
         "bytes that never were a batch are kept at the end of a log",
-        "coordinator/log/damage.py",
+        "coordinator/log/recovery/damage.py",
         "return not _has_batch_header(file, damage)",
         "return False",
     ),
     Mutant(
         "a repair cuts before the names of its files are durable",
-        "coordinator/log/repair.py",
+        "coordinator/log/recovery/repair.py",
         "    fs.flush_directory(folder)\n    cut = ",
         "    cut = ",
     ),
@@ -269,7 +269,7 @@ LOG_MUTANTS: Final = (
     ),
     Mutant(
         "a group that was deleted comes back with its metadata at the end of a load",
-        "coordinator/core/stored.py",
+        "coordinator/core/groups/stored.py",
         "        self._undecoded.pop(group_id, None)\n",
         "",
     ),

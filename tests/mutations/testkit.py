@@ -112,13 +112,13 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a fenced instance is told as restarted",
-        "coordinator/core/joining.py",
-        "            event.cause = request.cause\n",
-        "            pass\n",
+        "coordinator/core/classic/joining.py",
+        "replace(event, cause=request.cause) if",
+        "event if",
     ),
     Mutant(
         "a full group is told as full by its setting",
-        "coordinator/core/joining.py",
+        "coordinator/core/classic/joining.py",
         "context, injected=injected)",
         "context)",
     ),

@@ -4,10 +4,10 @@ from typing import Final
 
 from tests.mutations.mutant import Mutant
 
-INITIALIZATION: Final = "coordinator/transactions/initialization.py"
-PARTITIONS: Final = "coordinator/transactions/partitions.py"
-END: Final = "coordinator/transactions/end.py"
-EVENTS: Final = "coordinator/transactions/events.py"
+INITIALIZATION: Final = "coordinator/core/transactions/initialization.py"
+PARTITIONS: Final = "coordinator/core/transactions/partitions.py"
+END: Final = "coordinator/core/transactions/end.py"
+EVENTS: Final = "coordinator/core/transactions/events.py"
 MACHINE: Final = "coordinator/transactions/state_machine.py"
 MARKERS: Final = "coordinator/transactions/markers.py"
 ADDER: Final = "coordinator/transactions/partition_adder.py"
@@ -157,7 +157,7 @@ PARTITION_MUTANTS: Final = (
     ),
     Mutant(
         "the epoch of markers opens a transaction that never ends",
-        "coordinator/transactions/partitions.py",
+        "coordinator/core/transactions/partitions.py",
         " or request.producer_epoch >= EPOCH_MAX:",
         ":",
     ),
@@ -169,7 +169,7 @@ PARTITION_MUTANTS: Final = (
     ),
     Mutant(
         "a transaction that began in the future never times out",
-        "coordinator/transactions/end.py",
+        "coordinator/core/transactions/end.py",
         "    if transaction.started_ms > context.now_ms:\n",
         "    if transaction.started_ms < 0:\n",
     ),

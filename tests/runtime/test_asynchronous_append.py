@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from _wire.errors import ErrorCode
-from coordinator.core.states import GroupState
+from coordinator.core.classic.states import GroupState
 from coordinator.core.stored import Stored
+from coordinator.groups.store import LogStore
 from coordinator.log.partition_log import PartitionLog
 from coordinator.runtime.interfaces import AuditRecord, StoreError
 from coordinator.runtime.shard import ShardState
-from coordinator.runtime.store import LogStore
 from tests.simulation.simulation import GROUP_ID, Simulation
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from _wire.errors import ErrorCode
-from coordinator.core.committed_offsets import TopicPartition
-from coordinator.runtime.store import LogStore
+from coordinator.core.topic_partition import TopicPartition
+from coordinator.groups.store import LogStore
 from tests.simulation.simulation import Simulation
 
 

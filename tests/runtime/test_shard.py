@@ -5,17 +5,17 @@ from itertools import pairwise
 from typing import Any, Final
 
 import pytest
+from _wire.messages.heartbeat import HeartbeatResponse
 from structlog.testing import capture_logs
 
 from _wire.errors import ErrorCode
-from _wire.messages.heartbeat import HeartbeatResponse
 from _wire.records import build_batch
-from coordinator.core import operations
+from coordinator.core.classic.members import SessionExpired
+from coordinator.core.classic.states import GroupState
 from coordinator.core.decision import NOTHING, Decision, OperationContext, replying
-from coordinator.core.members import SessionExpired
+from coordinator.core.groups import operations
+from coordinator.core.groups.stored import StoredGroups
 from coordinator.core.operation import Operation, Scope
-from coordinator.core.states import GroupState
-from coordinator.core.stored import StoredGroups
 from coordinator.runtime.interfaces import StoreError
 from tests.simulation.simulation import GROUP_ID, Sent, Simulation
 

@@ -1,13 +1,13 @@
 """How much one turn of the event loop handles of what is queued."""
 
 import pytest
-
 from _wire.messages.heartbeat import HeartbeatResponse
+
 from coordinator.core.decision import OperationContext, replying
 from coordinator.core.operation import Operation, Scope
 from coordinator.runtime.coordinator_runtime import OPERATIONS_AT_ONCE
 from coordinator.runtime.shard import KEYS_PER_OPERATION
-from tests.runtime.failing_groups import commit_for
+from tests.groups.failing_groups import commit_for
 from tests.simulation.simulation import Sent, Simulation
 
 

@@ -3,7 +3,6 @@
 import select
 from typing import Any, Final
 
-from _wire.errors import ErrorCode
 from _wire.messages.alter_client_quotas import (
     AlterClientQuotasEntity,
     AlterClientQuotasEntry,
@@ -12,6 +11,8 @@ from _wire.messages.alter_client_quotas import (
 )
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.describe_client_quotas import DescribeClientQuotasComponent, DescribeClientQuotasRequest
+
+from _wire.errors import ErrorCode
 from coordinator.client.wire import Sent
 from tests.wire_client import WireClient
 

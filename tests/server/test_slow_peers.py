@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any, Final, cast
 
 import pytest
-
 from _wire.messages.api_versions import ApiVersionsRequest
+
 from _wire.records import build_batch
 from coordinator.config.network_keys import (
     CONNECTIONS_MAX_STALLED_MS,
@@ -16,7 +16,7 @@ from coordinator.config.network_keys import (
     QUEUED_MAX_REQUEST_BYTES,
 )
 from coordinator.config.settings import Config
-from coordinator.runtime.sessions import SessionTable
+from coordinator.groups.sessions import SessionTable
 from coordinator.server.connection import Connection
 from coordinator.server.request_context import Endpoint
 from coordinator.server.slow_peers import BYTES_PER_MS_MIN, CHECK_INTERVAL_MS, SlowPeers

@@ -13,19 +13,20 @@ from structlog.typing import EventDict, WrappedLogger
 from coordinator.audit.projector import AuditProjector
 from coordinator.audit.resume import AuditReplay
 from coordinator.audit.schema import OffsetsCommitted, decode_event
-from coordinator.broker.slices import at_once
 from coordinator.config.settings import Config
-from coordinator.core.admin import described
 from coordinator.core.causes import Cause
-from coordinator.core.classic_group import ClassicGroup
-from coordinator.core.events import Event
-from coordinator.core.states import GroupState
-from coordinator.core.stored import Stored, StoredGroups
+from coordinator.core.classic.group import ClassicGroup
+from coordinator.core.classic.states import GroupState
+from coordinator.core.event import Event
+from coordinator.core.groups.admin import described
+from coordinator.core.groups.stored import StoredGroups
+from coordinator.core.stored import Stored
+from coordinator.groups.audit_checkpoints import AuditCheckpoints
+from coordinator.groups.store import LogStore
 from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
-from coordinator.runtime.audit_checkpoints import AuditCheckpoints
 from coordinator.runtime.interfaces import AuditRecord, StoreError
-from coordinator.runtime.store import LogStore
+from coordinator.runtime.slices import at_once
 from tests.model.memory_files import ProcessKilled
 from tests.model.stored_log import stored_in
 from tests.simulation.audit_reader import decoded

@@ -9,28 +9,28 @@ from _wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from coordinator.audit.projector import AuditProjector
 from coordinator.audit.schema import CoordinatorPaused
 from coordinator.config.settings import Config
-from coordinator.core import operations
 from coordinator.core.address_limits import AddressLimits
-from coordinator.core.classic_group import ClientConnection
+from coordinator.core.client_connection import ClientConnection
 from coordinator.core.decision import Decision, Environment, OperationContext
-from coordinator.core.events import Event
-from coordinator.core.group import Group
+from coordinator.core.event import Event
+from coordinator.core.groups import operations
+from coordinator.core.groups.group import Group
+from coordinator.core.groups.rejections import RejectedRequest
 from coordinator.core.operation import Answer, Operation, Scope
 from coordinator.core.pauses import Pauses
-from coordinator.core.rejections import RejectedRequest
-from coordinator.log.checkpoints import GROUP_AUDIT, CheckpointFile
+from coordinator.groups.audit_checkpoints import AuditCheckpoints
+from coordinator.groups.checked import make_state_machine
+from coordinator.groups.coordinator import GroupCoordinator
+from coordinator.groups.sessions import SessionTable
+from coordinator.groups.state_machine import GroupStateMachine
+from coordinator.groups.store import LogStore
+from coordinator.groups.timers import GroupTimers
 from coordinator.log.config import LogConfig
+from coordinator.log.data_dirs.checkpoints import GROUP_AUDIT, CheckpointFile
 from coordinator.log.partition_log import PartitionLog
-from coordinator.runtime.audit_checkpoints import AuditCheckpoints
-from coordinator.runtime.checked import make_state_machine
 from coordinator.runtime.coordinator_runtime import LOAD_SECONDS_AT_ONCE
-from coordinator.runtime.group_coordinator import GroupCoordinator
-from coordinator.runtime.group_state_machine import GroupStateMachine
-from coordinator.runtime.group_timers import GroupTimers
 from coordinator.runtime.interfaces import AuditRecord
-from coordinator.runtime.sessions import SessionTable
 from coordinator.runtime.shard import Shard, ShardState
-from coordinator.runtime.store import LogStore
 from coordinator.server.pending_requests import PendingRequests, Waiting
 from coordinator.timers.clock import VirtualClock
 from coordinator.timers.wheel import TimerWheel

@@ -25,16 +25,18 @@ from coordinator.audit import schema
 from coordinator.audit.projector import AuditProjector
 from coordinator.audit.snapshots import CHECKPOINT_RECORDS
 from coordinator.config.settings import Config
-from coordinator.core import operations
-from coordinator.core.classic_group import ClassicGroup, ClientConnection
-from coordinator.core.committed_offsets import CommittedOffsets, Producer, TransactionMarker
-from coordinator.core.events import Event
-from coordinator.core.group import Group
+from coordinator.core.classic.group import ClassicGroup
+from coordinator.core.classic.states import GroupState
+from coordinator.core.client_connection import ClientConnection
+from coordinator.core.event import Event
+from coordinator.core.groups import operations
+from coordinator.core.groups.group import Group
+from coordinator.core.offsets.committed_offsets import CommittedOffsets
 from coordinator.core.operation import Operation
-from coordinator.core.states import GroupState
+from coordinator.core.stored import Producer, TransactionMarker
+from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
-from coordinator.runtime.group_state_machine import GroupStateMachine
 from coordinator.runtime.interfaces import AuditRecord
 from coordinator.runtime.shard import Shard
 from tests.simulation.clients import error_of

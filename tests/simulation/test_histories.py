@@ -5,13 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from coordinator.core import events, offset_events, operations
 from coordinator.core.causes import Cause
+from coordinator.core.classic import events
+from coordinator.core.classic.events import MemberSynced
+from coordinator.core.classic.states import LEGAL_PREDECESSORS, GroupState
 from coordinator.core.decision import Decision, OperationContext
-from coordinator.core.events import MemberSynced
-from coordinator.core.group import Group
-from coordinator.core.offset_events import DeletionCause
-from coordinator.core.states import LEGAL_PREDECESSORS, GroupState
+from coordinator.core.groups import operations
+from coordinator.core.groups.group import Group
+from coordinator.core.offsets import events as offset_events
+from coordinator.core.offsets.events import DeletionCause
 from tests.simulation.extremes import EXTREMES
 from tests.simulation.generator import HEALING, history_of
 from tests.simulation.history import ClientSetup, History, Setup, Step, as_code

@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar
 
-from _wire.errors import ErrorCode
 from _wire.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,
@@ -22,9 +21,10 @@ from _wire.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from coordinator.broker.slices import Steps
+
+from _wire.errors import ErrorCode
 from coordinator.config.server_keys import AUTO_CREATE_TOPICS_ENABLE
-from coordinator.core.admin import NO_AUTHORIZED_OPERATIONS
+from coordinator.core.groups.admin import NO_AUTHORIZED_OPERATIONS
 from coordinator.core.partitioning import partition_for
 from coordinator.internal_topics import INTERNAL_TOPICS, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.log.errors import InvalidTopicName
@@ -32,6 +32,7 @@ from coordinator.log.names import check_legal_name
 from coordinator.metadata.features import HIGHEST_LEVELS, LOWEST_LEVEL, levels
 from coordinator.metadata.image import Topic
 from coordinator.metadata.leadership import NO_LEADER, RemoteNode
+from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable, Route
 from coordinator.server.handlers.deferred import answer_when_committed, go_on_when_committed
 from coordinator.server.node_context import NodeContext

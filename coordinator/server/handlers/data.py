@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from _wire.errors import ErrorCode
 from _wire.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse
 from _wire.messages.list_offsets import (
     ListOffsetsRequest,
@@ -22,6 +21,8 @@ from _wire.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
+
+from _wire.errors import ErrorCode
 from coordinator.broker.fetch import TOPIC_ID_VERSION, DelayedFetch, failed_partition
 from coordinator.broker.leader_epochs import NO_EPOCH, epoch_error
 from coordinator.broker.list_offsets import list_offsets
@@ -29,9 +30,9 @@ from coordinator.broker.list_offsets import rejected_partition as rejected_list_
 from coordinator.broker.produce import NOTHING_VERIFIED, ProduceSteps, Verified
 from coordinator.broker.produce import rejected_partition as rejected_produce
 from coordinator.broker.recompression import Recompression
-from coordinator.broker.slices import Steps
 from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.log.partition_log import PartitionLog
+from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable
 from coordinator.server.handlers.deferred import go_on
 from coordinator.server.handlers.transactional_writes import TransactionalProduce

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Set
 from pathlib import Path
 from typing import Final
 
-from _wire.errors import ErrorCode
 from _wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
     DescribeLogDirsRequest,
@@ -26,11 +25,13 @@ from _wire.messages.list_config_resources import (
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
 )
+
+from _wire.errors import ErrorCode
 from coordinator.broker.partitions import LEADER_EPOCH
 from coordinator.broker.replica_moves import FutureReplica
-from coordinator.broker.slices import Steps
 from coordinator.broker.storage_errors import StorageErrors
 from coordinator.log.names import METADATA_LOG
+from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.configs import ResourceType
 from coordinator.server.node_context import NodeContext

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Final
 
-from _wire.errors import ErrorCode
 from _wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
@@ -21,8 +20,10 @@ from _wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
 )
-from coordinator.broker.slices import Steps
+
+from _wire.errors import ErrorCode
 from coordinator.metadata.leadership import NO_LEADER
+from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.request_timeouts import within_timeout
 from coordinator.server.node_context import NodeContext

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from _wire.errors import ErrorCode
 from _wire.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -25,11 +24,13 @@ from _wire.messages.delete_topics import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
-from coordinator.broker.slices import Steps
+
+from _wire.errors import ErrorCode
 from coordinator.broker.topic_config_keys import ALL_KEYS
 from coordinator.broker.topic_configs import origins
 from coordinator.broker.topics import DEFAULT_COUNT, Plan, TopicError
 from coordinator.metadata.store import NewTopic
+from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.deferred import answer_when_committed
 from coordinator.server.handlers.request_timeouts import within_timeout
