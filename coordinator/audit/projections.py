@@ -25,7 +25,7 @@ class Projection(NamedTuple):
     fields: Callable[[Any, ClassicGroup, GroupAuditState, GroupState, World], Fields | None]
     """(core event, group after it, audit state, group state before it, world) → fields, or None for no audit event."""
     is_stored: bool | Callable[[ClassicGroup], bool] = False
-    """Whether the group is stored in `__consumer_offsets` after the event, as in `core.stored`."""
+    """Whether the group is stored in `__consumer_offsets` after the event, as in `core.groups.stored`."""
 
 
 def _created(

@@ -256,7 +256,7 @@ def values_of(value: Any) -> Any:
 
 
 def check_transition(event: Event, before: GroupState, after: GroupState) -> None:
-    """An event leaves the state as it is, or changes it as `core.states` allows: also by other ways than its guard."""
+    """An event leaves the state as it is, or changes it as `core.classic.states` allows: also by other ways than its guard."""
     if before is not after and before not in LEGAL_PREDECESSORS[after]:
         raise CheckFailed(f"{before} became {after}: {event}")
 

@@ -11,7 +11,7 @@ class SessionKey(NamedTuple):
 
 
 class GroupTimerKey(NamedTuple):
-    """Advance the group (`core.decision.next_deadline_ms`)."""
+    """Advance the group (`core.classic.rebalance.next_deadline_ms`)."""
 
     group_id: str
 
