@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
-
 from _wire.errors import ErrorCode
+from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from coordinator.core.causes import Cause
 from coordinator.core.classic.group import ClassicGroup, Member
 from coordinator.core.classic.joining import TakenInstance

@@ -6,10 +6,9 @@ from time import monotonic, perf_counter_ns
 from types import GeneratorType
 from typing import Any, Final
 
-from _wire.messages.api_versions import ApiVersionsRequest
-
 from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import RequestHeader, decode_request_header
+from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.release import Release
 from coordinator.broker.storage_errors import StorageErrors
 from coordinator.config.network_keys import SOCKET_REQUEST_MAX_ELEMENTS

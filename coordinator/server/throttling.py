@@ -10,11 +10,10 @@ from time import perf_counter_ns
 from types import GeneratorType
 from typing import Any, Final, NamedTuple
 
-from _wire.messages.fetch import FetchRequest, FetchResponse
-from _wire.messages.produce import ProduceRequest
-
 from _wire.errors import ErrorCode
 from _wire.headers import encode_response
+from _wire.messages.fetch import FetchRequest, FetchResponse
+from _wire.messages.produce import ProduceRequest
 from coordinator.broker.topics import TopicError
 from coordinator.config.settings import Config
 from coordinator.groups.sessions import SessionTable

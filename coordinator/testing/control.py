@@ -6,7 +6,6 @@ from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-
 from _wire.records import build_batch
 from coordinator.audit.schema import AuditEvent
 from coordinator.broker.topics import TopicError

@@ -8,7 +8,6 @@ from typing import Any, Final, TypeVar
 
 from _wire.messages.fetch import FetchResponse
 from _wire.messages.produce import PartitionProduceData, PartitionProduceResponse, ProduceRequest, TopicProduceData
-
 from _wire.records import build_batch, parse_records
 from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.fetch import DelayedFetch, FetchService, FetchTimeoutKey

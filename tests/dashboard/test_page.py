@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from kafka import KafkaAdminClient
+from kafka.admin import NewTopic
+from playwright.sync_api import expect
+
 from _wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from kafka import KafkaAdminClient
-from kafka.admin import NewTopic
-from playwright.sync_api import expect
-
 from _wire.records import build_batch
 from tests.dashboard.pages import LIVE_MS, browser, dashboard, needs_chromium
 from tests.e2e.members import Member

@@ -1,9 +1,9 @@
 """Faults of groups: each goes the way of its real cause, and the audit tells it."""
 
 import pytest
-from _wire.messages.join_group import JoinGroupRequest
 
 from _wire.errors import ErrorCode
+from _wire.messages.join_group import JoinGroupRequest
 from coordinator.audit import schema
 from coordinator.core.causes import Cause
 from coordinator.faults.specs import FaultError

@@ -5,14 +5,14 @@ import time
 from collections import Counter
 
 import pytest
+
+from _wire.errors import ErrorCode
 from _wire.messages.describe_groups import DescribeGroupsRequest
 from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.heartbeat import HeartbeatRequest
 from _wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from _wire.messages.metadata import MetadataRequest
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-
-from _wire.errors import ErrorCode
 from coordinator.audit import schema
 from coordinator.client.wire import ClientError
 from coordinator.faults.specs import FaultError

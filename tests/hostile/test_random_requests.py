@@ -3,6 +3,8 @@
 from random import Random
 
 import pytest
+
+from _wire.headers import encode_request
 from _wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from _wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -10,8 +12,6 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
-
-from _wire.headers import encode_request
 from tests.hostile.in_process import InProcessServer, Peer
 from tests.hostile.random_requests import RandomRequests
 

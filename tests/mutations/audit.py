@@ -227,8 +227,8 @@ MUTANTS: Final = (
     Mutant(
         "idle groups get no snapshot before retention removes their events",
         AUDIT_SCHEDULE,
-        "if shard.machine.audit.checkpoint_ms + snapshot_interval_ms(shard) <= next_check_ms:",
-        "if shard.machine.audit.checkpoint_ms + snapshot_interval_ms(shard) < 0:",
+        "if shard.projection.checkpoint_ms + snapshot_interval_ms(shard) <= next_check_ms:",
+        "if shard.projection.checkpoint_ms + snapshot_interval_ms(shard) < 0:",
     ),
     Mutant(
         "retention deletes the last snapshot of a live group",
@@ -251,7 +251,7 @@ MUTANTS: Final = (
     Mutant(
         "commits of the last interval are not reported at a stop",
         AUDIT_SCHEDULE,
-        "report.group_ids + shard.machine.audit.take_committed_groups()",
+        "report.group_ids + shard.projection.take_committed_groups()",
         "report.group_ids",
     ),
 )

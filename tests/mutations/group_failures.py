@@ -210,8 +210,8 @@ REBUILD_MUTANTS: Final = (
     Mutant(
         "what a group missed comes before the snapshots of its batch",
         SHARD,
-        "        while self._queue and isinstance(first := self._queue[0], AuditWrite):\n",
-        "        while not self._queue and isinstance(first := self._queue[0], AuditWrite):\n",
+        "        while self._queue and isinstance(first := self._queue[0], ProjectionWrite):\n",
+        "        while not self._queue and isinstance(first := self._queue[0], ProjectionWrite):\n",
     ),
     Mutant(
         "what a group missed is lost when it fails again",

@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 import pytest
+
+from _wire.apis import APIS
+from _wire.errors import ErrorCode, MalformedMessage
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.offset_commit import (
@@ -21,9 +24,6 @@ from _wire.messages.offset_delete import (
     OffsetDeleteRequestTopic,
 )
 from _wire.messages.produce import ProduceRequest
-
-from _wire.apis import APIS
-from _wire.errors import ErrorCode, MalformedMessage
 from _wire.primitives import Struct
 from coordinator.server.api_table import dispatch_table
 from coordinator.server.dispatch import DispatchTable, Route

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from _wire.messages.delete_groups import DeleteGroupsRequest
-from _wire.messages.heartbeat import HeartbeatRequest
 
 from _wire.errors import ErrorCode
+from _wire.messages.delete_groups import DeleteGroupsRequest
+from _wire.messages.heartbeat import HeartbeatRequest
 from coordinator.log.memory_files import MemoryFileSystem
 from coordinator.server.loop_scheduler import STALL_MS
 from coordinator.server.node import Node, TestSupport

@@ -1,14 +1,13 @@
 """The first append to a partition of `__consumer_offsets` makes files, which takes long: few do it in one turn."""
 
+from _wire.errors import ErrorCode
+from _wire.headers import encode_request
 from _wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from _wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-
-from _wire.errors import ErrorCode
-from _wire.headers import encode_request
 from coordinator.runtime.coordinator_runtime import FILES_AT_ONCE
 from tests.hostile.in_process import InProcessServer, Peer
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from _wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
-from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from structlog.testing import capture_logs
 
 from _wire.errors import ErrorCode
+from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from _wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
+from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from _wire.records import build_batch, parse_records
 from coordinator.config.settings import Config
 from coordinator.server.node import Node, TestSupport

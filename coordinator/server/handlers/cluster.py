@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar
 
+from _wire.errors import ErrorCode
 from _wire.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,
@@ -21,8 +22,6 @@ from _wire.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-
-from _wire.errors import ErrorCode
 from coordinator.config.server_keys import AUTO_CREATE_TOPICS_ENABLE
 from coordinator.core.groups.admin import NO_AUTHORIZED_OPERATIONS
 from coordinator.core.partitioning import partition_for

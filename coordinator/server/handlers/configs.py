@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
+from _wire.errors import ErrorCode
 from _wire.messages import alter_configs, incremental_alter_configs
 from _wire.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -14,8 +15,6 @@ from _wire.messages.describe_configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
-
-from _wire.errors import ErrorCode
 from coordinator.broker.config_changes import Operation, OperationType, changed, replaced
 from coordinator.broker.topic_config_key import TopicConfigKey
 from coordinator.broker.topic_config_keys import ALL_KEYS

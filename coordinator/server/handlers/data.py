@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from _wire.errors import ErrorCode
 from _wire.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse
 from _wire.messages.list_offsets import (
     ListOffsetsRequest,
@@ -21,8 +22,6 @@ from _wire.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
-
-from _wire.errors import ErrorCode
 from coordinator.broker.fetch import TOPIC_ID_VERSION, DelayedFetch, failed_partition
 from coordinator.broker.leader_epochs import NO_EPOCH, epoch_error
 from coordinator.broker.list_offsets import list_offsets

@@ -2,14 +2,13 @@
 
 from typing import Any, Final
 
+from _wire.errors import ErrorCode
 from _wire.messages.delete_records import (
     DeleteRecordsPartitionResult,
     DeleteRecordsRequest,
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
-
-from _wire.errors import ErrorCode
 from coordinator.broker.storage_errors import StorageErrors
 from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.internal_topics import READ_ONLY_TOPICS

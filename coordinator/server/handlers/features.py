@@ -2,9 +2,8 @@
 
 from typing import Any, Final
 
-from _wire.messages.update_features import UpdatableFeatureResult, UpdateFeaturesRequest, UpdateFeaturesResponse
-
 from _wire.errors import ErrorCode
+from _wire.messages.update_features import UpdatableFeatureResult, UpdateFeaturesRequest, UpdateFeaturesResponse
 from coordinator.metadata.features import UPGRADE, FeatureUpdate, InvalidFeatureUpdate, changed_levels, levels
 from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable

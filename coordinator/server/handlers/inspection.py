@@ -4,6 +4,7 @@ from collections.abc import Iterable, Set
 from pathlib import Path
 from typing import Final
 
+from _wire.errors import ErrorCode
 from _wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
     DescribeLogDirsRequest,
@@ -25,8 +26,6 @@ from _wire.messages.list_config_resources import (
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
 )
-
-from _wire.errors import ErrorCode
 from coordinator.broker.partitions import LEADER_EPOCH
 from coordinator.broker.replica_moves import FutureReplica
 from coordinator.broker.storage_errors import StorageErrors

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from _wire.errors import ErrorCode
 from _wire.messages.alter_client_quotas import (
     AlterClientQuotasEntityResult,
     AlterClientQuotasEntryResult,
@@ -15,8 +16,6 @@ from _wire.messages.describe_client_quotas import (
     DescribeClientQuotasResponse,
     DescribeClientQuotasValue,
 )
-
-from _wire.errors import ErrorCode
 from coordinator.config.quota_keys import CLIENT_QUOTAS_MAX
 from coordinator.metadata.image import QuotaEntity
 from coordinator.quotas.alteration import Alteration, Changes, InvalidQuota, Operation

@@ -1,13 +1,12 @@
 """AlterReplicaLogDirs (KIP-113): moves partitions to other log directories of this node."""
 
+from _wire.errors import ErrorCode
 from _wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirPartitionResult,
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirsResponse,
     AlterReplicaLogDirTopicResult,
 )
-
-from _wire.errors import ErrorCode
 from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.node_context import NodeContext

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from _wire.errors import ErrorCode
 from _wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
@@ -20,8 +21,6 @@ from _wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
 )
-
-from _wire.errors import ErrorCode
 from coordinator.metadata.leadership import NO_LEADER
 from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable

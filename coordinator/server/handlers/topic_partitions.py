@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from _wire.errors import ErrorCode
 from _wire.messages.describe_topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,
@@ -10,8 +11,6 @@ from _wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
 )
-
-from _wire.errors import ErrorCode
 from coordinator.config.server_keys import MAX_REQUEST_PARTITION_SIZE_LIMIT
 from coordinator.internal_topics import INTERNAL_TOPICS
 from coordinator.log.errors import InvalidTopicName

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
+from _wire.errors import ErrorCode
 from _wire.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -24,8 +25,6 @@ from _wire.messages.delete_topics import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
-
-from _wire.errors import ErrorCode
 from coordinator.broker.topic_config_keys import ALL_KEYS
 from coordinator.broker.topic_configs import origins
 from coordinator.broker.topics import DEFAULT_COUNT, Plan, TopicError

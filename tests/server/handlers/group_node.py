@@ -9,12 +9,11 @@ from itertools import count
 from types import SimpleNamespace
 from typing import Any, Final, NamedTuple, cast
 
-from _wire.messages.sync_group import SyncGroupRequest
-
 from _wire.apis import APIS
 from _wire.errors import ErrorCode
 from _wire.frames import FrameSplitter
 from _wire.headers import decode_response_header, encode_request
+from _wire.messages.sync_group import SyncGroupRequest
 from _wire.primitives import Message
 from coordinator.config.settings import Config
 from coordinator.core.partitioning import partition_for

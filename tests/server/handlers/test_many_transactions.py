@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 import pytest
+
+from _wire.errors import ErrorCode
 from _wire.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTransaction
 from _wire.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from _wire.messages.describe_transactions import DescribeTransactionsRequest
 from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.init_producer_id import InitProducerIdRequest
-
-from _wire.errors import ErrorCode
 from coordinator.server.handlers.portions import KEYS_AT_MOST
 from coordinator.server.handlers.transactions import TRANSACTIONS_AT_ONCE
 from tests.hostile.in_process import InProcessServer, Peer

@@ -4,9 +4,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from _wire.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 
 from _wire.errors import ErrorCode
+from _wire.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 from coordinator.server.handlers.data import DataHandlers
 
 TOPIC_ID = bytes(15) + b"\x01"

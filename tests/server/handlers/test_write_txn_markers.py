@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 import pytest
+
+from _wire.errors import ErrorCode
 from _wire.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
-
-from _wire.errors import ErrorCode
 from coordinator.internal_topics import OFFSETS_TOPIC
 from coordinator.server.handlers.transactional_writes import MARKERS_QUEUED_MAX
 from tests.hostile.in_process import InProcessServer, Peer
