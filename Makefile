@@ -23,7 +23,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test compare-requests conformance-kafka crash eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools screenshots simulate streams mutate nightly lint format docs hostile bench bench-assignors bench-broker bench-cleaner bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-partitions bench-pipeline bench-testkit bench-timers bench-wire lock testing-examples clean java python
+.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test compare-requests conformance-kafka crash eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools screenshots simulate streams mutate nightly tests-of lint format docs hostile bench bench-assignors bench-broker bench-cleaner bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-partitions bench-pipeline bench-testkit bench-timers bench-wire lock testing-examples clean java python
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -55,6 +55,9 @@ check: lint ## lint, and all tests that need neither Spark nor real waits (about
 test: build-tests ## all tests (Spark's too)
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not spark"
 	@$(BIN)/python -m pytest -m spark
+
+tests-of: build-tests ## the tests that cover FILES, nearest first: make tests-of FILES=coordinator/core/joining.py (not Spark's; `-m tests.covering` lists them)
+	@found=$$($(BIN)/python -m tests.covering $(FILES)) && $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not spark" $$found
 
 HISTORIES ?= 500
 
