@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
+from typing import Final, Literal
 
 import pytest
 from kafka import KafkaAdminClient
@@ -22,6 +23,7 @@ from tests.waiting import wait_for
 from tests.wire_client import WireClient
 
 GROUP = "<b>billing</b>/ü"
+SCHEMES: Final[tuple[Literal["light", "dark"], ...]] = ("light", "dark")
 
 pytestmark = [pytest.mark.realtime, needs_chromium]
 
@@ -124,7 +126,7 @@ def test_no_page_is_wider_than_the_window(server, tmp_path):
     produce(server, 1)
     commit(server, name, [0, 0, 0, 0])
     with dashboard(server.bootstrap, tmp_path) as url, browser(url) as page:
-        for width, scheme, address in product((390, 1440), ("light", "dark"), ("#/", f"#/groups/{name}")):
+        for width, scheme, address in product((390, 1440), SCHEMES, ("#/", f"#/groups/{name}")):
             page.set_viewport_size({"width": width, "height": 800})
             page.emulate_media(color_scheme=scheme)
             page.goto(f"{url}{address}")
