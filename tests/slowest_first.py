@@ -2,9 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
-
-import pytest
+from typing import Final, Protocol, TypeVar
 
 ROOT: Final = Path(__file__).parents[1]
 
@@ -40,6 +38,14 @@ SLOWEST: Final = (
 """Those that take longer than 20 s beside other tests, by their duration."""
 
 
-def slowest_first(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+class InFile(Protocol):
+    @property
+    def path(self) -> Path: ...
+
+
+Item = TypeVar("Item", bound=InFile)
+
+
+def slowest_first(items: Iterable[Item]) -> list[Item]:
     places = {ROOT / file: place for place, file in enumerate(SLOWEST)}
     return sorted(items, key=lambda item: places.get(item.path, len(places)))
