@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from coordinator.broker.cleaner_thread import CleanerThread, Pace
 from coordinator.broker.partitions import Partitions
-from coordinator.broker.retention import NEXT_TURN_MS, TURN_SECONDS, RemovalKey, Timers
+from coordinator.broker.retention import NEXT_TURN_MS, TURN_SECONDS, RemovalKey
 from coordinator.broker.topic_config_keys import CLEANUP_POLICY
 from coordinator.config.cleaner_keys import (
     LOG_CLEANER_BACKOFF_MS,
@@ -41,6 +41,7 @@ from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.runtime import slices
+from coordinator.timers.timers import Timers
 
 RETRY_MS: Final = 300_000
 """How long a log is left alone whose files could not be read or written, or that has a transaction open."""
