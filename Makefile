@@ -50,6 +50,9 @@ debug: build ## as `run`, with checks of every decision: slow, to find a defect 
 WORKERS ?= $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN))
 PYTEST_ON_WORKERS = $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
+# The tests start hundreds of Python processes. Without byte code each would compile again what it imports.
+check test test-plain test-spark tests-of: export PYTHONDONTWRITEBYTECODE :=
+
 check: lint ## lint, and all tests that need neither Spark nor real waits (about a minute)
 	@$(PYTEST_ON_WORKERS) -m "not spark and not realtime"
 
