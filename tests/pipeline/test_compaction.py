@@ -21,7 +21,7 @@ from coordinator.pipeline.tables import Tables
 from tests.pipeline.histories import realistic
 from tests.pipeline.records import contents, records
 
-BATCHES = 2 * COMPACT_EVERY_BATCHES + 10
+BATCHES = 2 * COMPACT_EVERY_BATCHES + 30
 """Each table is compacted twice, so that files that a compaction made are compacted, too."""
 PER_BATCH = 4
 READS_EVERY_SECONDS = 0.05
