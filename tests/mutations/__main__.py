@@ -33,7 +33,7 @@ TESTS: Final = (
         "tests/broker/test_fetch_service.py",
         "tests/broker/test_log_cleaner.py",
         "tests/broker/test_retention.py",
-        "tests/broker/test_slices.py",
+        "tests/runtime/test_slices.py",
         "tests/broker/test_topics_service.py",
         "tests/server/test_bounds.py",
         "tests/broker/test_produce_rules.py",

@@ -193,8 +193,8 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a start trusts the checkpoint file",
-        "GroupStateMachine.load",
-        "if self.audit.knows(self._loading.groups):\n    break",
+        "AuditProjection.load",
+        "if self.knows(stored):\n    break",
         "break",
     ),
     Mutant(
@@ -218,8 +218,8 @@ MUTANTS: Final = (
     Mutant(
         "idle groups get no snapshot before retention removes their events",
         "AuditSchedule._want_snapshots_by_age",
-        "if shard.machine.audit.checkpoint_ms + snapshot_interval_ms(shard) <= next_check_ms:",
-        "if shard.machine.audit.checkpoint_ms + snapshot_interval_ms(shard) < 0:",
+        "if audit_of(shard).checkpoint_ms + snapshot_interval_ms(shard) <= next_check_ms:",
+        "if audit_of(shard).checkpoint_ms + snapshot_interval_ms(shard) < 0:",
     ),
     Mutant(
         "retention deletes the last snapshot of a live group",
@@ -242,7 +242,7 @@ MUTANTS: Final = (
     Mutant(
         "commits of the last interval are not reported at a stop",
         "AuditSchedule.finish",
-        "report.group_ids + shard.machine.audit.take_committed_groups()",
+        "report.group_ids + audit_of(shard).take_committed_groups()",
         "report.group_ids",
     ),
 )

@@ -170,7 +170,7 @@ MUTANTS: Final = (
     Mutant(
         "an operation over all groups counts as one",
         "Shard.drain",
-        "used += self.machine.key_count // KEYS_PER_OPERATION",
+        "used += len(self.machine.states) // KEYS_PER_OPERATION",
         "used += 0",
     ),
     Mutant(

@@ -49,8 +49,8 @@ MUTANTS: Final = (
     ),
     Mutant(
         "a timer that is not armed passes the checks",
-        "CheckedStateMachine.settled",
-        "if armed != wanted:",
+        "CheckedStateMachine._check_timer_before",
+        "if armed != wanted and not has_fired:",
         "if armed != armed:",
     ),
     Mutant(
@@ -74,7 +74,7 @@ MUTANTS: Final = (
     Mutant(
         "a decision that says wrongly that it keeps the members passes the checks",
         "CheckedStateMachine.apply",
-        "if decision.keeps_membership:",
+        "if decision.no_step_follows:",
         "if not decision:",
     ),
 )

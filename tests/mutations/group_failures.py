@@ -26,26 +26,26 @@ FAILURE_MUTANTS: Final = (
     Mutant(
         "a decision that failed is stored",
         "Shard._apply",
-        "self.failed_keys.fail(key, now_ms, batch, decision, audited)",
-        "self.failed_keys.fail(key, now_ms, batch, decision, audited)\nbatch.store(records)",
+        "self.failed_keys.fail(key, now_ms, decision, projected)",
+        "self.failed_keys.fail(key, now_ms, decision, projected)\nbatch.store(records)",
     ),
     Mutant(
         "a decision that failed is audited",
         "Shard._apply",
-        "self.failed_keys.fail(key, now_ms, batch, decision, audited)",
-        "self.failed_keys.fail(key, now_ms, batch, decision)",
+        "self.failed_keys.fail(key, now_ms, decision, projected)",
+        "self.failed_keys.fail(key, now_ms, decision)",
     ),
     Mutant(
         "a group that failed becomes stable when the batch is stored",
         "GroupStateMachine.discard",
-        "batch.newly_stable.pop(key, None)\nself._sessions",
+        "self._newly_stable.pop(key, None)\nself._sessions",
         "self._sessions",
     ),
     Mutant(
         "sessions of a group that failed go on",
         "GroupStateMachine.discard",
-        "self._sessions.end_all(key)\nself._timers",
-        "self._timers",
+        "self._sessions.end_all(key)",
+        "pass",
     ),
     Mutant(
         "a group that failed is served on",
@@ -56,14 +56,14 @@ FAILURE_MUTANTS: Final = (
     Mutant(
         "a step that raises fails the partition",
         "Shard._advance",
-        "except Exception:\n    self.failed_keys.fail(key, context.now_ms, batch, decision)\n    return",
-        "except StoreError:\n    self.failed_keys.fail(key, context.now_ms, batch, decision)\n    return",
+        "except Exception:\n    self.failed_keys.fail(key, context.now_ms, decision)\n    return",
+        "except StoreError:\n    self.failed_keys.fail(key, context.now_ms, decision)\n    return",
     ),
     Mutant(
         "a decision over the shard is applied as one",
         "Shard._apply_to_all",
-        "events.setdefault(event.group_id, []).append(event)",
-        "events.setdefault(decision.events[0].group_id, []).append(event)",
+        "events.setdefault(event.key, []).append(event)",
+        "events.setdefault(decision.events[0].key, []).append(event)",
     ),
     Mutant(
         "a part that cannot be stored ends a decision over the shard",
@@ -74,13 +74,13 @@ FAILURE_MUTANTS: Final = (
     Mutant(
         "a group that failed waits for its rebuild for ever",
         "FailedKeys._schedule",
-        "self._machine.wake(key, failed.rebuild_ms)",
+        "self._timers.arm(key, failed.rebuild_ms)",
         "",
     ),
     Mutant(
         "the timer of a rebuild outlives its partition",
         "FailedKeys.clear",
-        "for key in self.by_key:\n    self._machine.wake(key, None)",
+        "for key in self.by_key:\n    self._timers.arm(key, None)",
         "",
     ),
     Mutant(
@@ -143,22 +143,21 @@ REBUILD_MUTANTS: Final = (
     Mutant(
         "a rebuild that cannot read the log is not tried again",
         "FailedKeys.next_slice",
-        ('logger.error("cannot rebuild groups", **self._described(), problem=str(problem))\nself._try_again(now_ms)'),
-        'logger.error("cannot rebuild groups", **self._described(), problem=str(problem))',
+        'logger.error("cannot rebuild the state of keys", **self._described(), problem=str(problem))\n'
+        "self._try_again(now_ms)",
+        'logger.error("cannot rebuild the state of keys", **self._described(), problem=str(problem))',
     ),
     Mutant(
         "a defect in a rebuild ends it",
         "FailedKeys.next_slice",
-        (
-            'logger.exception("invariant violated while rebuilding groups", **self._described())\n'
-            "self._try_again(now_ms)"
-        ),
-        'logger.exception("invariant violated while rebuilding groups", **self._described())',
+        'logger.exception("invariant violated while rebuilding the state of keys", **self._described())\n'
+        "self._try_again(now_ms)",
+        'logger.exception("invariant violated while rebuilding the state of keys", **self._described())',
     ),
     Mutant(
         "what is appended during a rebuild is not read",
-        "GroupRebuild.steps",
-        "yield from self._read(read_to)",
+        "FailedKeys._rebuild",
+        "yield from machine.read_again(store, read_to)",
         "",
     ),
     Mutant(
@@ -200,8 +199,8 @@ REBUILD_MUTANTS: Final = (
     Mutant(
         "what a group missed comes before the snapshots of its batch",
         "Shard._serve_rebuilt",
-        "while self._queue and isinstance(first := self._queue[0], AuditWrite):",
-        "while not self._queue and isinstance(first := self._queue[0], AuditWrite):",
+        "while self._queue and isinstance(first := self._queue[0], ProjectionWrite):",
+        "while not self._queue and isinstance(first := self._queue[0], ProjectionWrite):",
     ),
     Mutant(
         "what a group missed is lost when it fails again",

@@ -20,8 +20,8 @@ JOIN_MUTANTS: Final = (
     Mutant(
         "a first join that is rejected creates no group",
         "join",
-        "(created, *decision.events), decision.replies, decision.sessions, weight",
-        "(created, *decision.events) if decision.events else (), decision.replies, decision.sessions, weight",
+        "(created, *decision.events), decision.replies, decision.effects, weight",
+        "(created, *decision.events) if decision.events else (), decision.replies, decision.effects, weight",
     ),
     Mutant(
         "a group in PreparingRebalance takes one member too many",
@@ -179,13 +179,13 @@ SYNC_MUTANTS: Final = (
     Mutant(
         "the answer to a rejected assignment does not renew the session",
         "reject_assignment",
-        "decision.sessions = tuple(renewed)",
-        "",
+        "return Decision((rejected,), tuple(replies), tuple(renewed))",
+        "return Decision((rejected,), tuple(replies))",
     ),
     Mutant(
         "only the leader gets the error of an assignment that is too large",
         "reject_assignment",
-        "decision.replies += (Reply(member.awaiting_sync, error),)",
+        "replies.append(Reply(member.awaiting_sync, error))",
         "pass",
     ),
     Mutant(
@@ -197,8 +197,8 @@ SYNC_MUTANTS: Final = (
     Mutant(
         "a group whose assignment was rejected waits for another one",
         "reject_assignment",
-        "decision.events = (AssignmentRejected(",
-        "decision.events = () and (AssignmentRejected(",
+        "return Decision((rejected,), tuple(replies), tuple(renewed))",
+        "return Decision((), tuple(replies), tuple(renewed))",
     ),
 )
 
@@ -218,8 +218,8 @@ MEMBER_MUTANTS: Final = (
     Mutant(
         "Heartbeat in PreparingRebalance does not renew the session",
         "heartbeat",
-        "decision.sessions = renewal(classic, request.member_id)",
-        "decision.sessions = renewal(classic, request.member_id) if error is NONE else ()",
+        "effects=renewal(classic, request.member_id)",
+        "effects=renewal(classic, request.member_id) if error is NONE else ()",
     ),
     Mutant(
         "members are rejected while their group is loaded",
@@ -302,7 +302,7 @@ MEMBER_MUTANTS: Final = (
     Mutant(
         "the session of a pending member that expired goes on",
         "expire_session",
-        "return Decision((expired,), sessions=ended)",
+        "return Decision((expired,), effects=ended)",
         "return Decision((expired,))",
     ),
     Mutant(

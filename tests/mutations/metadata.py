@@ -56,11 +56,9 @@ MUTANTS: Final = (
     Mutant(
         "producer ids are assigned before their block is durable",
         "ProducerIds._reserve",
-        "self._is_reserving = True",
-        (
-            "first = self._store.latest_image.next_producer_id\n"
-            "self._next_block = range(first, first + PRODUCER_IDS_PER_BLOCK)"
-        ),
+        "self._is_reserving, self.has_failed = True, False",
+        "first = self._store.latest_image.next_producer_id\n"
+        "self._next_block = range(first, first + PRODUCER_IDS_PER_BLOCK)",
     ),
     Mutant(
         "producer ids are reserved when none is left",

@@ -64,7 +64,7 @@ COMMITTED_MUTANTS: Final = (
 COMMIT_MUTANTS: Final = (
     Mutant(
         "OffsetCommit version 0 is accepted",
-        "offset_commit.prepare",
+        "commit.prepare",
         "if context.api_version == ZOOKEEPER_VERSION:",
         "if context.api_version < ZOOKEEPER_VERSION:",
     ),
@@ -100,13 +100,13 @@ COMMIT_MUTANTS: Final = (
     ),
     Mutant(
         "a commit of which nothing is accepted creates a group",
-        "commit",
-        "if not accepted:",
-        "if accepted is None:",
+        "commit.commit",
+        "if not accepted:\n    # A commit",
+        "if accepted is None:\n    # A commit",
     ),
     Mutant(
         "a commit does not renew the session",
-        "offset_commit.commit",
+        "commit.commit",
         "sessions = renewal(group.classic, request.member_id)",
         "sessions = ()",
     ),
@@ -148,9 +148,9 @@ COMMIT_MUTANTS: Final = (
     ),
     Mutant(
         "a transactional commit of which nothing is accepted creates a group",
-        "transactional_offsets.commit",
-        "if accepted:",
-        "if accepted is not None:",
+        "transactional.commit",
+        "if not accepted:",
+        "if accepted is None:",
     ),
     Mutant(
         "a transaction is completed in groups that have none of its offsets",
@@ -163,7 +163,7 @@ COMMIT_MUTANTS: Final = (
 FETCH_AND_DELETE_MUTANTS: Final = (
     Mutant(
         "OffsetFetch version 0 is answered",
-        "offset_fetch.prepare",
+        "fetch.prepare",
         "if context.api_version == ZOOKEEPER_VERSION:",
         "if context.api_version < ZOOKEEPER_VERSION:",
     ),
@@ -260,7 +260,7 @@ FETCH_AND_DELETE_MUTANTS: Final = (
     Mutant(
         "the decision that removes a group keeps the sessions of its pending members",
         "expire",
-        "return Decision((*events, removed), sessions=sessions_of_pending_members(group.classic))",
+        "return Decision((*events, removed), effects=sessions_of_pending_members(group.classic))",
         "return Decision((*events, removed))",
     ),
 )
@@ -281,14 +281,14 @@ ADMIN_MUTANTS: Final = (
     Mutant(
         "the offsets of a deleted group are not forgotten",
         "delete",
-        "decision.events = (*forget_all(group, context), removed)",
-        "decision.events = (removed,)",
+        "return replying(context, response, *forget_all(group, context), removed, effects=ended)",
+        "return replying(context, response, removed, effects=ended)",
     ),
     Mutant(
         "the decision that deletes a group keeps the sessions of its pending members",
         "delete",
-        "decision.sessions = sessions_of_pending_members(group.classic)",
-        "",
+        "return replying(context, response, *forget_all(group, context), removed, effects=ended)",
+        "return replying(context, response, *forget_all(group, context), removed)",
     ),
     Mutant(
         "an unknown group is reported before version 6 of DescribeGroups",

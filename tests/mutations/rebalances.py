@@ -92,13 +92,13 @@ REBALANCE_MUTANTS: Final = (
     Mutant(
         "the sessions of the members of an emptied group go on",
         "_complete_join",
-        "return Decision((*removed.events, emptied), sessions=removed.sessions)",
+        "return Decision((*removed.events, emptied), effects=removed.effects)",
         "return Decision((*removed.events, emptied))",
     ),
     Mutant(
         "the sessions of dynamic members that left silent static ones alone go on",
         "_complete_join",
-        "return Decision((*removed.events, extended), sessions=removed.sessions)",
+        "return Decision((*removed.events, extended), effects=removed.effects)",
         "return Decision((*removed.events, extended))",
     ),
     Mutant(

@@ -20,13 +20,13 @@ STATE_MACHINE_MUTANTS: Final = (
     Mutant(
         "heartbeats are answered from sessions before the generation is stored",
         "GroupStateMachine._state_changed",
-        "batch.newly_stable[group.group_id] = group.generation_id",
+        "self._newly_stable[group.group_id] = group.generation_id",
         "self._sessions.set_group(group.group_id, group.generation_id, True)",
     ),
     Mutant(
         "heartbeats are answered from sessions for a generation that is over",
         "GroupStateMachine._state_changed",
-        "batch.newly_stable.pop(group.group_id, None)",
+        "self._newly_stable.pop(group.group_id, None)",
         "pass",
     ),
     Mutant(
@@ -37,21 +37,21 @@ STATE_MACHINE_MUTANTS: Final = (
     ),
     Mutant(
         "the timer of a group is not set",
-        "GroupStateMachine.settled",
-        "self._timers.arm(key, None if group is None else next_deadline_ms(group.classic))",
+        "Shard._advance",
+        "self._timers.arm(key, self.machine.deadline_ms(key))",
         "self._timers.arm(key, None)",
     ),
     Mutant(
         "sessions outlive the unloading of their group",
         "GroupStateMachine.unload",
-        "self._sessions.end_all(group_id)\nself._timers.arm(group_id, None)",
-        "self._timers.arm(group_id, None)",
+        "self._sessions.end_all(group_id)",
+        "pass",
     ),
     Mutant(
         "timers outlive the unloading of their group",
-        "GroupStateMachine.unload",
-        "self._sessions.end_all(group_id)\nself._timers.arm(group_id, None)",
-        "self._sessions.end_all(group_id)",
+        "Shard._forget_state",
+        "self._timers.disarm_all(self.machine.states)",
+        "pass",
     ),
     Mutant(
         "SyncGroup requests that wait are not answered when their group is unloaded",
@@ -114,8 +114,8 @@ SHARD_MUTANTS: Final = (
     Mutant(
         "a timer that is due changes nothing",
         "Shard._handle",
-        "elif (decision.events and not decision.keeps_membership) or context.request_id is None:",
-        "elif decision.events and not decision.keeps_membership:",
+        "elif (decision.events and not decision.no_step_follows) or context.request_id is None:",
+        "elif decision.events and not decision.no_step_follows:",
     ),
     Mutant(
         "only the first step that follows is taken",
@@ -144,7 +144,7 @@ SHARD_MUTANTS: Final = (
     Mutant(
         "the audit is appended only with records",
         "Shard.drain",
-        "if not batch.audit and not batch.stored:",
+        "if not projected and not batch.stored:",
         "if not batch.stored:",
     ),
     Mutant(
@@ -231,8 +231,8 @@ LOAD_MUTANTS: Final = (
     Mutant(
         "a partition that could not be read is not loaded again",
         "Shard._loading_failed",
-        "self.machine.unload()\nself.state, self.needs_retry = ShardState.FAILED, True",
-        "self.machine.unload()\nself.state = ShardState.FAILED",
+        "self._forget_state()\nself.state, self.needs_retry = ShardState.FAILED, True",
+        "self._forget_state()\nself.state = ShardState.FAILED",
     ),
     Mutant(
         "the delay before a partition is loaded again grows without bound",
@@ -389,21 +389,21 @@ TIMER_MUTANTS: Final = (
     ),
     Mutant(
         "a timer is not cancelled",
-        "GroupTimers.arm",
+        "KeyTimers.arm",
         "self._wheel.cancel(running[1])",
         "",
     ),
     Mutant(
         "a timer is not moved",
-        "GroupTimers.arm",
+        "KeyTimers.arm",
         "if running[0] == deadline_ms:",
         "if deadline_ms is not None:",
     ),
     Mutant(
         "a timer that fired counts as running",
-        "GroupTimers.fired",
-        "self._running.pop(group_id, None)",
-        "self._running.get(group_id, None)",
+        "KeyTimers.fired",
+        "self._running.pop(timer.key, None)",
+        "self._running.get(timer.key, None)",
     ),
 )
 

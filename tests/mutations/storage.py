@@ -126,24 +126,22 @@ STORE_MUTANTS: Final = (
     Mutant(
         "records are appended before the audit",
         "LogStore._append",
-        (
-            "if audit:\n"
-            "    self._write(self._audit, self._build_audit(audit, self._audit.log_end_offset, at_ms), at_ms)\n"
-            "if stored:\n"
-            "    self._write(self._offsets, self._build_all(stored, at_ms), at_ms)"
-        ),
-        (
-            "if stored:\n"
-            "    self._write(self._offsets, self._build_all(stored, at_ms), at_ms)\n"
-            "if audit:\n"
-            "    self._write(self._audit, self._build_audit(audit, self._audit.log_end_offset, at_ms), at_ms)"
-        ),
+        "if projected:\n"
+        "    assert self._projection is not None, projected\n"
+        "    self._write(self._projection, projected, at_ms)\n"
+        "if stored:\n"
+        "    self._write(self._state, stored, at_ms)",
+        "if stored:\n"
+        "    self._write(self._state, stored, at_ms)\n"
+        "if projected:\n"
+        "    assert self._projection is not None, projected\n"
+        "    self._write(self._projection, projected, at_ms)",
     ),
     Mutant(
         "the record batches of one drain are written one by one",
         "LogStore._append",
-        "self._write(self._offsets, self._build_all(stored, at_ms), at_ms)",
-        "for each in self._build_all(stored, at_ms):\n    self._write(self._offsets, [each], at_ms)",
+        "self._write(self._state, stored, at_ms)",
+        "for each in stored:\n    self._write(self._state, [each], at_ms)",
     ),
     Mutant(
         "the offsets of a transaction count when they are read",
@@ -171,21 +169,21 @@ STORE_MUTANTS: Final = (
     ),
     Mutant(
         "a large audit is appended as one batch",
-        "LogStore._build_audit",
-        "if len(built.data) <= self._audit.config.segment_bytes or len(audit) == 1:",
-        "if built.data:",
+        "AuditStream._build",
+        "if len(data) <= self.log.config.segment_bytes or len(records) == 1:",
+        "if data:",
     ),
     Mutant(
         "an audit record that is too large is halved",
-        "LogStore._build_audit",
-        "if len(built.data) <= self._audit.config.segment_bytes or len(audit) == 1:",
-        "if len(built.data) <= self._audit.config.segment_bytes:",
+        "AuditStream._build",
+        "if len(data) <= self.log.config.segment_bytes or len(records) == 1:",
+        "if len(data) <= self.log.config.segment_bytes:",
     ),
     Mutant(
         "the second half of a large audit has the offsets of the first",
-        "LogStore._build_audit",
-        "self._build_audit(audit[half:], base_offset + half, at_ms)",
-        "self._build_audit(audit[half:], base_offset, at_ms)",
+        "AuditStream._build",
+        "self._build(records[half:], base_offset + half, at_ms)",
+        "self._build(records[half:], base_offset, at_ms)",
     ),
 )
 

@@ -104,8 +104,8 @@ MUTANTS: Final = (
     Mutant(
         "a fenced instance is told as restarted",
         "take_instance",
-        "event.cause = request.cause",
-        "pass",
+        "replace(event, cause=request.cause) if",
+        "event if",
     ),
     Mutant(
         "a full group is told as full by its setting",
