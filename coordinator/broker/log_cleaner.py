@@ -162,7 +162,7 @@ class LogCleaner:
         try:
             return None if self._round is None else next(self._round, None)
         except Exception:
-            logger.exception("unhandled exception in the log cleaner; it goes on with its next look")
+            logger.exception("unhandled exception in the log cleaner; continuing with the next check")
             return None
 
     def _pause_seconds(self) -> float:
@@ -214,7 +214,7 @@ class LogCleaner:
         except UncleanableLog as problem:
             self._give_up(log, str(problem))
         except CleaningAborted as problem:
-            logger.info("the compaction of a log was given up", log=log.name, reason=str(problem))
+            logger.info("compaction of a log aborted", log=log.name, reason=str(problem))
         except (OSError, MemoryError) as problem:
             self._try_later(log, now_ms, problem)
         else:
@@ -303,7 +303,9 @@ class LogCleaner:
             log = self._log_to_look_at(topic, partition)
             return None if log is None else self._target_of(log)
         except OSError as problem:
-            logger.error("cannot look at a log to compact", log=f"{topic.name}-{partition}", problem=str(problem))
+            logger.error(
+                "cannot check whether a log needs compaction", log=f"{topic.name}-{partition}", problem=str(problem)
+            )
             return None
 
     def _target_of(self, log: PartitionLog) -> CleanableLog | None:
