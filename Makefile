@@ -23,7 +23,7 @@ COMPILED := $(shell find _wire coordinator \( -path '*/messages' -prune \) -o -t
 COMPILED_TESTS := $(shell find tests -name '*.pyx' -o -name '*.pxd')
 BENCHES := $(sort $(wildcard tests/bench/bench_*.py))
 
-.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test test-plain test-spark compare-requests conformance-kafka crash eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools screenshots simulate streams mutate nightly tests-of lint format docs hostile bench bench-assignors bench-broker bench-cleaner bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-partitions bench-pipeline bench-testkit bench-timers bench-wire lock testing-examples clean java python
+.PHONY: help audit-cases build build-tests demo cluster-demo run debug check test test-computing test-realtime test-spark compare-requests conformance-kafka crash eos eos-java flink-sink folder-swap franz-go-tests fuzz interop interop-ci kafka-tools screenshots simulate streams mutate nightly tests-of lint format docs hostile bench bench-assignors bench-broker bench-cleaner bench-consumer-offsets bench-coordinator bench-dashboard bench-instructions bench-load bench-partitions bench-pipeline bench-testkit bench-timers bench-wire lock testing-examples clean java python
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -45,26 +45,34 @@ run: build ## serve on 127.0.0.1:9092 with the data in ./coordinator-data, until
 debug: build ## as `run`, with checks of every decision: slow, to find a defect of the coordinator
 	@COORDINATOR_DEBUG=1 exec $(BIN)/coordinator serve --listen 127.0.0.1:9092 --data-dir coordinator-data
 
-# Two workers for each core, as many tests wait. One worker runs all tests of a file, because they share servers;
+# One worker more than cores, as many tests wait. A worker runs all tests of a file, because they share servers;
 # tests/slowest_first.py orders the files.
-WORKERS ?= $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN))
+WORKERS ?= $(shell expr 1 + $$(getconf _NPROCESSORS_ONLN))
 PYTEST_ON_WORKERS = $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-check: lint ## lint, and all tests that need neither Spark nor real waits (about a minute)
+# The tests start hundreds of Python processes. Without byte code each would compile again what it imports.
+check test test-computing test-realtime test-spark tests-of: export PYTHONDONTWRITEBYTECODE :=
+
+check: lint test-computing ## lint, and all tests that need neither Spark nor real waits (about a minute)
+
+# Spark's tests follow one another in one process, so that they share a session, and run beside those that only compute.
+# Each of the two prints when it has ended. Those that wait for real timeouts come after them, when the cores are free.
+test: build-tests ## all tests (Spark's too)
+	@failed=0; \
+	$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=target test-computing test-spark || failed=1; \
+	$(MAKE) --no-print-directory test-realtime || failed=1; \
+	exit $$failed
+
+test-computing: build-tests ## the tests that need neither Spark nor real waits
 	@$(PYTEST_ON_WORKERS) -m "not spark and not realtime"
 
-# The tests without Spark wait half of their time, and those with Spark follow one another in one process, so that they share
-# a session. Both run at the same time; each prints when it has ended.
-test: build-tests ## all tests (Spark's too)
-	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=target test-plain test-spark
+test-realtime: build-tests ## the tests that wait for real timeouts
+	@$(PYTEST_ON_WORKERS) -m "realtime and not spark"
 
-test-plain: build-tests ## all tests that need no Spark
-	@$(PYTEST_ON_WORKERS) -m "not spark"
-
-test-spark: build-tests ## the tests that need Spark; a run of its own has a cache of its own, so that --lf knows each
+test-spark: build-tests ## the tests that need Spark; they have a cache of their own (--lf), as other tests run beside them
 	@$(BIN)/python -m pytest -o cache_dir=.pytest_cache/spark --timeout=300 -m spark
 
-tests-of: build-tests ## the tests that cover FILES, nearest first: make tests-of FILES=coordinator/core/joining.py (not Spark's; `-m tests.covering` lists them)
+tests-of: build-tests ## the tests that cover FILES, nearest first: make tests-of FILES=coordinator/core/joining.py (`python -m tests.covering` lists them; Spark's are left out)
 	@found=$$($(BIN)/python -m tests.covering $(FILES)) && $(PYTEST_ON_WORKERS) -m "not spark" $$found
 
 HISTORIES ?= 500

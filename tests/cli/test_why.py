@@ -18,13 +18,15 @@ from kafka import KafkaProducer
 
 from coordinator.client.audit_topic import AuditTopic
 from tests.e2e.members import STEADY_SECONDS, Member
-from tests.servers import RunningServer
+from tests.servers import QUICK_GROUPS, RunningServer
 from tests.waiting import wait_for
 from tests.wire_client import WireClient, join_request
 
 REPORTED_SECONDS: Final = 5
 GROUP: Final = "billing"
 HOSTILE: Final = "x\x1b[2J\nall is well"
+SESSION_MS: Final = 600_000
+"""Of the hostile client, which sends no heartbeat: longer than all tests of this file take."""
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -59,7 +61,8 @@ def own(members: list[Member], partitions: int) -> None:
 @pytest.fixture(scope="module")
 def bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A group `billing` of billing-1, after billing-2 came and was closed; and a group with a hostile client id."""
-    with RunningServer(tmp_path_factory.mktemp("server")) as server:
+    settings = QUICK_GROUPS | {"group.max.session.timeout.ms": str(SESSION_MS)}
+    with RunningServer(tmp_path_factory.mktemp("server"), settings) as server:
         with WireClient(server.bootstrap) as client:
             client.create_topic("orders", 4)
         first = Member(server.bootstrap, "orders", GROUP, client_id="billing-1")
@@ -74,7 +77,7 @@ def bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         producer.close()
         wait_for(lambda: len(first.committed) == 4, STEADY_SECONDS, "a commit of each partition")
         with WireClient(server.bootstrap, HOSTILE) as hostile:
-            assert hostile.request(join_request("hostile"), 3).error_code == 0
+            assert hostile.request(join_request("hostile", timeout_ms=SESSION_MS), 3).error_code == 0
             yield server.bootstrap
         first.stop()
 

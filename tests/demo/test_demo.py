@@ -10,8 +10,12 @@ from time import monotonic
 
 import pytest
 
+from tests.waiting import wait_for
+
 COMMAND = [sys.executable, "-m", "coordinator.cli", "demo"]
 SECONDS_MAX = 90
+JVM_EXIT_SECONDS = 20
+"""A JVM whose process was killed because its start took too long ends when it finds its stdin closed."""
 
 
 def processes_of(folder: Path) -> set[int]:
@@ -69,7 +73,7 @@ def test_an_interrupted_demo_leaves_nothing_running(demo: "subprocess.Popen[str]
     output, _ = demo.communicate(timeout=60)
     assert demo.returncode == 130, output
     assert "interrupted" in output
-    assert processes_of(tmp_path) == set()
+    wait_for(lambda: not processes_of(tmp_path), JVM_EXIT_SECONDS, "the last process to end")
 
 
 def test_without_java_it_fails_with_one_line_and_starts_nothing(tmp_path: Path):

@@ -21,6 +21,8 @@ RECORD: Final = b"x" * 10_000
 BEGIN_SECONDS: Final = 2
 END_SECONDS: Final = 10
 """Between these the rate is measured: at first the window allows a burst, and is then the slower for it."""
+UNLIMITED_SECONDS: Final = 7
+"""A client that is not limited needs less for `many`; with the burst of the first window, a limited one needs 8."""
 TOLERANCE: Final = 0.2
 SLOWEST: Final = 0.8
 """Of the quota: a client notices a little late that it may go on."""
@@ -54,7 +56,7 @@ def long_enough(ticks: list[Tick]) -> bool:
 
 def many(ticks: list[Tick]) -> bool:
     """As much as a limited client gets in END_SECONDS."""
-    return sum(size for _, size in ticks) >= END_SECONDS * QUOTA
+    return len(ticks) * len(RECORD) >= END_SECONDS * QUOTA
 
 
 def produce_with_librdkafka(bootstrap: str, client_id: str, done: Callable[[list[Tick]], bool]) -> list[Tick]:
@@ -143,7 +145,7 @@ def test_a_producer_gets_the_rate_of_its_quota_and_another_one_is_not_slowed(lim
     assert SLOWEST * QUOTA < rate < (1 + TOLERANCE) * QUOTA
     began = time.monotonic()
     produce(limited.bootstrap, "other", many)
-    assert time.monotonic() - began < END_SECONDS / 2
+    assert time.monotonic() - began < UNLIMITED_SECONDS
 
 
 @pytest.mark.parametrize("fetch", [fetch_with_librdkafka, fetch_with_kafka_python])
@@ -159,4 +161,4 @@ def test_a_consumer_gets_the_rate_of_its_quota_and_another_one_is_not_slowed(lim
     assert SLOWEST * QUOTA < rate < (1 + TOLERANCE) * QUOTA
     began = time.monotonic()
     fetch(limited.bootstrap, "other", many)
-    assert time.monotonic() - began < END_SECONDS / 2
+    assert time.monotonic() - began < UNLIMITED_SECONDS

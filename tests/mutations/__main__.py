@@ -71,6 +71,9 @@ def main() -> int:
     except AnchorError as error:
         print(error, file=sys.stderr)
         return 1
+    if not changes:
+        print(f"no mutant's name, definition or file contains {chosen.only!r}", file=sys.stderr)
+        return 2
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder, ThreadPoolExecutor(chosen.jobs) as pool:
         copies: SimpleQueue[Path] = SimpleQueue()
         for number in range(chosen.jobs):

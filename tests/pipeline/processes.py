@@ -42,14 +42,17 @@ def job_command(bootstrap: str, topic: str, tables: object, *options: str) -> li
 
 
 def wait_while_running(
-    condition: Callable[[], object], process: "subprocess.Popen[Any]", seconds: float, what: str
+    condition: Callable[[], object], process: "subprocess.Popen[Any]", seconds: float, what: str, every_ms: int = 20
 ) -> None:
-    """Until the condition is true; fails when the process ends before, or it takes longer."""
+    """Until the condition is true; fails when the process ends before, or it takes longer.
+
+    A condition that costs more than a look at a file is to be asked less often (`every_ms`).
+    """
     deadline = monotonic() + seconds
     while not condition():
         assert monotonic() < deadline, f"waited {seconds} s for {what}"
         try:
-            process.wait(0.02)
+            process.wait(every_ms / 1000)
         except subprocess.TimeoutExpired:
             continue
         raise AssertionError(f"the job ended with exit code {process.returncode}")

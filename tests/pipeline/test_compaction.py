@@ -21,8 +21,10 @@ from coordinator.pipeline.tables import Tables
 from tests.pipeline.histories import realistic
 from tests.pipeline.records import contents, records
 
-BATCHES = 330
+BATCHES = 2 * COMPACT_EVERY_BATCHES + 30
+"""Each table is compacted twice, so that files that a compaction made are compacted, too."""
 PER_BATCH = 4
+READS_EVERY_SECONDS = 0.05
 
 
 def files_of(table: Path) -> list[Path]:
@@ -40,7 +42,7 @@ def reading(tables: Tables) -> Iterator[list[int]]:
 
     def read() -> None:
         try:
-            while not stop.is_set():
+            while not stop.wait(READS_EVERY_SECONDS):
                 counts.append(len(read_generations(tables.root)))
         except BaseException as problem:
             problems.append(problem)

@@ -29,6 +29,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 EVENTS = 400
 JOB_SECONDS = 150
+ASKED_MS = 100
+"""How often HDFS is asked what the job has written. Each answer takes milliseconds of CPU in several processes."""
 
 
 @pytest.fixture(scope="module")
@@ -66,10 +68,12 @@ def test_a_killed_job_goes_on_where_it_was(
     with running([*command, "--every-ms", "100"], tmp_path) as job:
         if killed_in.startswith("the first"):
             batches = HadoopFiles(spark, f"{tables.checkpoint('tables')}/offsets")
-            wait_while_running(lambda: "0" in batches.names(), job, JOB_SECONDS, "the plan of the first batch")
+            wait_while_running(
+                lambda: "0" in batches.names(), job, JOB_SECONDS, "the plan of the first batch", ASKED_MS
+            )
         else:
             silver = HadoopFiles(spark, f"{tables.path(SILVER)}/_delta_log")
-            wait_while_running(lambda: len(commits_of(silver)) > 1, job, JOB_SECONDS, "rows of silver")
+            wait_while_running(lambda: len(commits_of(silver)) > 1, job, JOB_SECONDS, "rows of silver", ASKED_MS)
         os.killpg(job.pid, signal.SIGKILL)
     audit_topic.append("orders", values[EVENTS // 2 :])
     with running(command, tmp_path) as job:

@@ -20,7 +20,10 @@ from tests.simulation.history import ClientSetup, History, Setup, Step, as_code
 from tests.simulation.playing import play
 from tests.simulation.shrinking import fewest, shrink, simplest, where_it_fails
 
+pytestmark = pytest.mark.timeout(300)
+
 BATCH = range(300)
+"""They take 10 s of CPU."""
 
 TWO = Setup((ClientSetup("orders"), ClientSetup("orders")))
 
