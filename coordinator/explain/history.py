@@ -2,8 +2,9 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any, Final, Self
+
+import msgspec
 
 from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent, MemberRef, MemberSnapshot
@@ -412,7 +413,7 @@ class GroupHistory:
             before = known.get(each.member.member_id) or KnownMember(each.member)
             # Only the events of this run of the coordinator know the software of the client.
             member = each.member if each.member.client_software_name else before.member
-            self.members[each.member.member_id] = replace(
+            self.members[each.member.member_id] = msgspec.structs.replace(
                 before,
                 member=member,
                 subscribed_topics=tuple(each.subscribed_topics),

@@ -6,8 +6,9 @@ however many generations later. What never had an owner, such as the partitions 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
+
+import msgspec
 
 from coordinator.audit.schema import MemberRef, TopicPartitions
 
@@ -22,8 +23,7 @@ def is_cooperative(protocol_name: str) -> bool:
     return "cooperative" in protocol_name or protocol_name == KAFKA_STREAMS
 
 
-@dataclass(frozen=True, slots=True)
-class Absence:
+class Absence(msgspec.Struct, frozen=True, gc=False):
     """Partitions that `member` owned last, and that had no owner until a generation assigned them. Wall-clock times."""
 
     member: MemberRef
@@ -38,8 +38,7 @@ class Absence:
         return self.assigned_ms - self.stopped_ms
 
 
-@dataclass(slots=True)
-class Owner:
+class Owner(msgspec.Struct, gc=False):
     """The last owner of a partition. `stopped_ms` is when it stopped; None while it owns the partition.
 
     `is_revoked`: it stopped because a generation did not assign it the partition again.
@@ -62,20 +61,19 @@ class Taken(NamedTuple):
     first: int = 0
 
 
-@dataclass(slots=True)
-class Owners:
+class Owners(msgspec.Struct, gc=False):
     """The owners of all partitions that a group has been seen to own."""
 
-    by_partition: dict[Partition, Owner] = field(default_factory=dict)
-    owned: dict[str, set[Partition]] = field(default_factory=dict)
+    by_partition: dict[Partition, Owner] = {}
+    owned: dict[str, set[Partition]] = {}
     """Member id → the partitions of which it is the last owner."""
-    names: dict[str, MemberRef] = field(default_factory=dict)
+    names: dict[str, MemberRef] = {}
     """Member id → the member, for each last owner."""
     moved: int = 0
     """Partitions that the generation that is being assigned took from another member."""
     first: int = 0
     """Partitions that it gave to their first owner."""
-    ended: dict[tuple[str, int, bool], int] = field(default_factory=dict)
+    ended: dict[tuple[str, int, bool], int] = {}
     """Of that generation: last owner, `stopped_ms` and `is_revoked` → partitions that have an owner again."""
     is_known: bool = True
     """False after events are missing or name no partitions, until an assignment names all of them again."""

@@ -1,8 +1,9 @@
 """Tells one generation of a group in words: what began it, what held it up, what it cost, how it ended, what to try."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from coordinator.audit.schema import MemberRef, Trigger
 from coordinator.core.causes import Cause
@@ -31,8 +32,7 @@ IDS_NAMED: Final = 3
 SAME_CAUSES_NAMED: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(msgspec.Struct, frozen=True, gc=False):
     """A figure of the story. `value` is in the unit of `text`'s name (ms, partitions, …); None: unknown."""
 
     name: str
@@ -40,8 +40,7 @@ class Number:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Story:
+class Story(msgspec.Struct, frozen=True, gc=False):
     """A generation in words. The texts are free of control characters, but not of markup such as HTML's."""
 
     group_id: str
