@@ -5,7 +5,7 @@ per group. Tables are only appended to: a row is final once it is written. What 
 the business of `explain.history.GroupHistory`, of which `coordinator groups why` tells too.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
@@ -32,6 +32,7 @@ from coordinator.pipeline.names import (
     SILVER,
     VOIDS,
 )
+from coordinator.pipeline.rows import Rows
 from coordinator.pipeline.watch import Told, look
 
 MISSING_MAX: Final = 1_000
@@ -106,10 +107,6 @@ class FoldState(msgspec.Struct, array_like=True):
     version: int = STATE_VERSION
 
 
-Rows = dict[str, list[Any]]
-"""Table → the rows to append: dicts, or tuples in the order of the columns."""
-
-
 class Open(msgspec.Struct):
     """A group that the batch tells of."""
 
@@ -128,7 +125,7 @@ class Fold:
         self.groups = state.groups
         self.read = state.read
         self.about = state.about
-        self.rows: Rows = defaultdict(list)
+        self.rows = Rows()
         self.touched: set[str] = set()
         self.heard: set[int] = set()
         """Partitions with news of the coordinator."""

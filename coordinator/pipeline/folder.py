@@ -8,8 +8,9 @@ from typing import Any, Final, Protocol
 
 from coordinator.pipeline.columns import BRONZE_COLUMNS, TABLES
 from coordinator.pipeline.names import BRONZE
+from coordinator.pipeline.row_columns import RowColumns
 
-Rows = Mapping[str, Sequence[dict[str, Any]]]
+Rows = Mapping[str, Sequence[dict[str, Any]] | RowColumns]
 """Table → rows."""
 
 COMPACT_EVERY_BATCHES: Final = 100

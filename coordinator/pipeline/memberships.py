@@ -12,6 +12,7 @@ from coordinator.audit import schema
 from coordinator.audit.schema import AuditEvent, MemberRef
 from coordinator.explain.owners import Partition, flat
 from coordinator.pipeline.names import MEMBERSHIPS, OWNERSHIP
+from coordinator.pipeline.rows import Rows
 
 Row = dict[str, Any]
 
@@ -26,10 +27,6 @@ class Members(msgspec.Struct):
     rows: dict[str, Row] = {}
     """Member id → the row of its beginning."""
     owner_of: dict[Partition, str] = {}
-
-
-Rows = dict[str, list[Any]]
-"""Table → the rows to append."""
 
 
 def apply(members: Members, event: AuditEvent, cause: str | None, rows: Rows) -> None:
@@ -129,10 +126,9 @@ def _own(event: AuditEvent, member: MemberRef | None, partitions: Iterable[Parti
     member_id, client_id = (None, None) if member is None else (member.member_id, member.client_id)
     group_id, created_seq, seq, time_ms = event.group_id, event.created_seq, event.seq, event.time_ms
     generation_id = event.generation_id
-    rows[OWNERSHIP] += [
-        (group_id, created_seq, seq, time_ms, generation_id, topic, partition, time_ms, member_id, client_id)
-        for topic, partition in partitions
-    ]
+    add = rows[OWNERSHIP].append
+    for topic, partition in partitions:
+        add((group_id, created_seq, seq, time_ms, generation_id, topic, partition, time_ms, member_id, client_id))
 
 
 def _load(members: Members, event: schema.GroupLoaded | schema.GroupSnapshot, rows: Rows) -> None:
