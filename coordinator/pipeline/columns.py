@@ -180,7 +180,7 @@ BRONZE_COLUMNS: Final = pa.schema(
 
 
 def arrow_table(table: str, rows: Sequence[Mapping[str, Any]] | RowColumns) -> pa.Table:
-    """The rows as an Arrow table with the columns of `table`. What has no place in a column becomes null or its JSON."""
+    """The rows as an Arrow table with the columns of `table`. What does not fit a column is null, or text of it."""
     if isinstance(rows, RowColumns):
         return rows.table()
     columns = RowColumns(TABLES[table])

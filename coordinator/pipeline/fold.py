@@ -55,7 +55,7 @@ _SHAPES: Final = {
 _encode: Final = msgspec.msgpack.Encoder().encode
 
 
-class Position(msgspec.Struct, frozen=True, array_like=True):
+class Position(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Where a record is in the topic, and when it was appended (ms since the epoch)."""
 
     partition: int
@@ -138,7 +138,7 @@ class Fold:
             event, why = read(value)
             if event is None:
                 self.reject(why, value, position)
-            elif isinstance(event, OtherEvent):
+            elif type(event) is OtherEvent:
                 self._take_other(event, value, position)
             else:
                 self._take_event(event, value, position)
@@ -172,7 +172,7 @@ class Fold:
         if event.seq == state.seq:
             group = self._opened(event.group_id, state, position)
             self._apply(group, event, cause)
-            group.is_due = group.is_due or bool(state.told) or type(event) is not schema.OffsetsCommitted
+            group.is_due = group.is_due or type(event) is not schema.OffsetsCommitted or bool(state.told)
 
     def _take_other(self, event: OtherEvent, value: bytes, position: Position) -> None:
         """An event of the server is in each partition, for those who read of one group; silver has the first one."""

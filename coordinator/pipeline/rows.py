@@ -11,7 +11,7 @@ BY_COLUMN: Final = frozenset({SILVER, OWNERSHIP, COMMITS})
 
 
 class Rows(dict[str, Any]):
-    """Table → its new rows, to which they are appended: `RowColumns` of the tables BY_COLUMN, a list of dicts of others."""
+    """Table → its new rows: `RowColumns` of the tables BY_COLUMN, a list of dicts of the others."""
 
     def __missing__(self, table: str) -> Any:
         rows: Any = RowColumns(TABLES[table]) if table in BY_COLUMN else []
