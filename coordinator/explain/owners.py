@@ -5,7 +5,6 @@ at its LeaveGroup, or when it gave the partition up for a rebalance. It ends whe
 however many generations later. What never had an owner, such as the partitions of a new topic, is not without one.
 """
 
-from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import msgspec
@@ -104,21 +103,26 @@ class Owners(msgspec.Struct, gc=False):
 
     def assigned(self, member: MemberRef, partitions: TopicPartitions, at_ms: int) -> None:
         """A member gets its assignment, and owns these partitions from now on."""
-        for partition in flat(partitions):
-            owner = self.by_partition.get(partition)
-            if owner is None:
-                self.by_partition[partition] = Owner(member.member_id)
-                self._own(member, partition)
-                self.first += 1
-                continue
-            if owner.stopped_ms is not None and owner.stopped_ms < at_ms:
-                key = owner.member_id, owner.stopped_ms, owner.is_revoked
-                self.ended[key] = self.ended.get(key, 0) + 1
-            if owner.member_id != member.member_id:
-                self.moved += 1
-                self.owned[owner.member_id].discard(partition)
-                self._own(member, partition)
-            owner.member_id, owner.stopped_ms, owner.is_revoked = member.member_id, None, False
+        member_id, by_partition = member.member_id, self.by_partition
+        for topic, indexes in partitions.items():
+            for index in indexes:
+                partition = topic, index
+                owner = by_partition.get(partition)
+                if owner is None:
+                    by_partition[partition] = Owner(member_id)
+                    self._own(member, partition)
+                    self.first += 1
+                    continue
+                if owner.stopped_ms is not None:
+                    if owner.stopped_ms < at_ms:
+                        key = owner.member_id, owner.stopped_ms, owner.is_revoked
+                        self.ended[key] = self.ended.get(key, 0) + 1
+                    owner.stopped_ms, owner.is_revoked = None, False
+                if owner.member_id != member_id:
+                    self.moved += 1
+                    self.owned[owner.member_id].discard(partition)
+                    self._own(member, partition)
+                    owner.member_id = member_id
 
     def take(self, assigned_ms: int) -> Taken:
         """What the assignments since the last call changed: all members of a generation have theirs."""
@@ -159,9 +163,12 @@ class Owners(msgspec.Struct, gc=False):
         return sum(1 for stopped_ms in stops if stopped_ms is not None and stopped_ms >= time_ms)
 
     def _own(self, member: MemberRef, partition: Partition) -> None:
-        self.owned.setdefault(member.member_id, set()).add(partition)
+        owned = self.owned.get(member.member_id)
+        if owned is None:
+            owned = self.owned[member.member_id] = set()
+        owned.add(partition)
         self.names[member.member_id] = member
 
 
-def flat(partitions: TopicPartitions) -> Iterator[Partition]:
-    return ((topic, index) for topic, indexes in partitions.items() for index in indexes)
+def flat(partitions: TopicPartitions) -> list[Partition]:
+    return [(topic, index) for topic, indexes in partitions.items() for index in indexes]

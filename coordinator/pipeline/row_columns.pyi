@@ -12,8 +12,10 @@ class RowColumns:
     is no text is its JSON.
     """
 
-    def __init__(self, schema: pa.Schema) -> None:
+    def __init__(self, schema: pa.Schema, array_bytes_max: int = 2**31 - 1) -> None:
         """Columns may have strings, bytes, int64, int32, truth values, and times in µs.
+
+        A column of more text than `array_bytes_max` becomes several arrays of Arrow, each of at least one value.
 
         Raises:
             TypeError: a column has another type.

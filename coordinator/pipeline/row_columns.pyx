@@ -29,6 +29,7 @@ cdef enum:
     MICROSECONDS = 1000                 # of a millisecond
 
 
+@cython.final
 cdef class Bytes:
     """Bytes that grow. Arrow reads them where they lie, when they do not grow any more."""
     cdef uint8_t *start
@@ -47,20 +48,23 @@ cdef class Bytes:
         self.is_read = True
         PyBuffer_FillInfo(view, self, self.start, self.length, 1, flags)
 
-    cdef uint8_t *more(self, Py_ssize_t count) except NULL:
+    cdef inline uint8_t *more(self, Py_ssize_t count) except NULL:
         """Where the next `count` bytes go, which are part of it from now on."""
-        cdef Py_ssize_t wanted
+        if self.length + count > self.capacity or self.is_read:
+            self.grow(self.length + count)
+        self.length += count
+        return self.start + self.length - count
+
+    cdef int grow(self, Py_ssize_t least) except -1:
+        cdef Py_ssize_t wanted = max(least, 2 * self.capacity, <Py_ssize_t> FIRST_BYTES)
         cdef uint8_t *moved
         if self.is_read:
             raise BufferError("Arrow has read what would grow")
-        if self.length + count > self.capacity:
-            wanted = max(self.length + count, 2 * self.capacity, <Py_ssize_t> FIRST_BYTES)
-            moved = <uint8_t *> realloc(self.start, wanted)
-            if moved is NULL:
-                raise MemoryError
-            self.start, self.capacity = moved, wanted
-        self.length += count
-        return self.start + self.length - count
+        moved = <uint8_t *> realloc(self.start, wanted)
+        if moved is NULL:
+            raise MemoryError
+        self.start, self.capacity = moved, wanted
+        return 0
 
 
 cdef class Column:
@@ -82,24 +86,25 @@ cdef class Column:
     cdef int append(self, object value) except -1:
         raise NotImplementedError
 
-    cdef int note(self, bint is_valid) except -1:
-        """Count a row."""
-        cdef Py_ssize_t place = self.rows >> 3
-        if place == self.valid.length:
-            self.valid.more(1)[0] = 0
-        if is_valid:
-            self.valid.start[place] |= <uint8_t> (1 << (self.rows & 7))
-        else:
-            self.nulls += 1
-        self.rows += 1
-        return 0
-
     cdef object mask(self):
         """The bits for Arrow; None says that nothing is null."""
         return pa.py_buffer(self.valid) if self.nulls else None
 
     cdef object array(self):
         raise NotImplementedError
+
+
+cdef inline int note(Column column, bint is_valid) except -1:
+    """Count a row of a column."""
+    cdef Py_ssize_t place = column.rows >> 3
+    if place == column.valid.length:
+        column.valid.more(1)[0] = 0
+    if is_valid:
+        column.valid.start[place] |= <uint8_t> (1 << (column.rows & 7))
+    else:
+        column.nulls += 1
+    column.rows += 1
+    return 0
 
 
 @cython.final
@@ -128,7 +133,7 @@ cdef class NumberColumn(Column):
             else:
                 is_valid = self.least <= number <= self.most
         (<int64_t *> self.values.more(sizeof(int64_t)))[0] = number * self.factor if is_valid else 0
-        return self.note(is_valid)
+        return note(self, is_valid)
 
     cdef object array(self):
         whole = NUMBER if self.type == SMALL_NUMBER else self.type
@@ -146,7 +151,7 @@ cdef class FlagColumn(Column):
             self.values.more(1)[0] = 0
         if value is True:
             self.values.start[place] |= <uint8_t> (1 << (self.rows & 7))
-        return self.note(value is True or value is False)
+        return note(self, value is True or value is False)
 
     cdef object array(self):
         return pa.Array.from_buffers(self.type, self.rows, [self.mask(), pa.py_buffer(self.values)], self.nulls)
@@ -156,10 +161,11 @@ cdef class FlagColumn(Column):
 cdef class TextColumn(Column):
     """Of strings or bytes. In a column of strings, a value of another type is its JSON."""
     cdef Bytes ends                     # where each value ends in `values`, as Arrow wants it: the first one is 0
-    cdef list full                      # Arrow arrays: one holds 2 GB at most
+    cdef list full                      # Arrow arrays: each holds `array_bytes_max` at most
+    cdef Py_ssize_t array_bytes_max
 
-    def __init__(self, kind):
-        self.full = []
+    def __init__(self, kind, Py_ssize_t array_bytes_max):
+        self.full, self.array_bytes_max = [], array_bytes_max
         Column.__init__(self, kind)
 
     cdef clear(self):
@@ -172,24 +178,24 @@ cdef class TextColumn(Column):
         cdef Py_ssize_t size = 0
         if value is None:
             self.end()
-            return self.note(False)
-        if type(value) is not str and type(value) is not bytes:
+            return note(self, False)
+        if not isinstance(value, (str, bytes)):
             value = bytes(value) if self.type == BINARY else encode(value)
-        if type(value) is str:
+        if isinstance(value, str):
             try:
                 text = PyUnicode_AsUTF8AndSize(value, &size)
             except UnicodeEncodeError:  # half of a surrogate pair
                 return self.append(value.encode(errors="replace"))
         else:
             text, size = PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value)
-        if size > INT32_MAX - self.values.length:
+        if size > self.array_bytes_max - self.values.length and self.rows:
             self.full.append(self.part())
             self.clear()
         memcpy(self.values.more(size), text, size)
         self.end()
-        return self.note(True)
+        return note(self, True)
 
-    cdef int end(self) except -1:
+    cdef inline int end(self) except -1:
         (<int32_t *> self.ends.more(sizeof(int32_t)))[0] = <int32_t> self.values.length
         return 0
 
@@ -208,9 +214,9 @@ cdef class TextColumn(Column):
         return pa.chunked_array([*self.full, self.part()], self.type)
 
 
-cdef Column column_of(object kind):
+cdef Column column_of(object kind, Py_ssize_t array_bytes_max):
     if kind in (TEXT, BINARY):
-        return TextColumn(kind)
+        return TextColumn(kind, array_bytes_max)
     if kind == BOOLEAN:
         return FlagColumn(kind)
     if kind in (NUMBER, SMALL_NUMBER, TIME):
@@ -226,9 +232,9 @@ cdef class RowColumns:
     cdef list names
     cdef Py_ssize_t rows
 
-    def __init__(self, schema):
+    def __init__(self, schema, Py_ssize_t array_bytes_max=INT32_MAX):
         self.schema = schema
-        self.columns = [column_of(field.type) for field in schema]
+        self.columns = [column_of(field.type, array_bytes_max) for field in schema]
         self.names = [
             field.name.removesuffix("_at") + "_ms" if field.type == TIME else field.name for field in schema
         ]
