@@ -179,7 +179,11 @@ BRONZE_COLUMNS: Final = pa.schema(
 )
 
 
-def arrow_table(table: str, rows: Sequence[Mapping[str, Any]] | RowColumns) -> pa.Table:
+TableRows = Sequence[Mapping[str, Any]] | RowColumns
+"""Rows of one table."""
+
+
+def arrow_table(table: str, rows: TableRows) -> pa.Table:
     """The rows as an Arrow table with the columns of `table`. What does not fit a column is null, or text of it."""
     if isinstance(rows, RowColumns):
         return rows.table()

@@ -32,7 +32,7 @@ from coordinator.pipeline.names import (
     SILVER,
     VOIDS,
 )
-from coordinator.pipeline.rows import Rows
+from coordinator.pipeline.rows import NewRows
 from coordinator.pipeline.watch import Told, look
 
 MISSING_MAX: Final = 1_000
@@ -125,7 +125,7 @@ class Fold:
         self.groups = state.groups
         self.read = state.read
         self.about = state.about
-        self.rows = Rows()
+        self.rows = NewRows()
         self.touched: set[str] = set()
         self.heard: set[int] = set()
         """Partitions with news of the coordinator."""
@@ -138,7 +138,7 @@ class Fold:
             event, why = read(value)
             if event is None:
                 self.reject(why, value, position)
-            elif type(event) is OtherEvent:
+            elif isinstance(event, OtherEvent):
                 self._take_other(event, value, position)
             else:
                 self._take_event(event, value, position)
@@ -146,7 +146,7 @@ class Fold:
     def reject(self, why: str, value: bytes | None, position: Position) -> None:
         self.rows[REJECTS].append({**where(position), "why": why, "value": value})
 
-    def finish(self) -> Rows:
+    def finish(self) -> NewRows:
         """Return the rows, also those that are of the end of the batch; the state is complete then."""
         for (group_id, window_ms, cause), count in self._rates.items():
             row = {"group_id": group_id, "window_start_ms": window_ms, "cause": cause, "rebalances": count}

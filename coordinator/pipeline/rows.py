@@ -10,7 +10,7 @@ BY_COLUMN: Final = frozenset({SILVER, OWNERSHIP, COMMITS})
 """Tables with about as many rows as there are events: their rows never exist as objects of Python."""
 
 
-class Rows(dict[str, Any]):
+class NewRows(dict[str, Any]):
     """Table → its new rows: `RowColumns` of the tables BY_COLUMN, a list of dicts of the others."""
 
     def __missing__(self, table: str) -> Any:

@@ -30,9 +30,13 @@ def records(values: Sequence[bytes], first_offset: int = 0, partition: int = 0) 
     )
 
 
-def named(rows: Mapping[str, Sequence[Any]]) -> dict[str, list[dict[str, Any]]]:
+NamedRows = dict[str, list[dict[str, Any]]]
+"""Table → rows, by the names of the columns."""
+
+
+def named(rows: Mapping[str, Any]) -> NamedRows:
     """Rows of a fold as dicts by the names of the columns, with times as `_ms`.."""
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    found: NamedRows = defaultdict(list)
     for table, of_table in rows.items():
         found[table] = _as_dicts(of_table) if isinstance(of_table, RowColumns) else of_table
     return found
