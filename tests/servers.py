@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Self
 
-from coordinator.runtime.checked import CheckFailed
+from coordinator.groups.checked import CheckFailed
 from tests.waiting import wait_for
 
 START_SECONDS: Final = 20

@@ -27,34 +27,39 @@ ALLOWED: Final[dict[str, frozenset[str] | None]] = {
         "coordinator.timers": "",
         "coordinator.config": "",
         "coordinator.core": "_wire coordinator.config",
+        "coordinator.core.transactions": "_wire coordinator.config coordinator.core coordinator.patterns",
         "coordinator.log": "_wire coordinator.config crc32c",
         "coordinator.metadata": "_wire coordinator.log msgspec",
+        "coordinator.kafka_folder": "_wire coordinator.log coordinator.metadata",
         "coordinator.quotas": "_wire coordinator.metadata coordinator.config",
         "coordinator.audit": "_wire coordinator.core msgspec",
-        "coordinator.runtime": "_wire coordinator.core coordinator.audit coordinator.log coordinator.timers"
-        " coordinator.config",
-        "coordinator.broker": "_wire coordinator.log coordinator.metadata coordinator.timers coordinator.config"
-        " greenlet",
+        "coordinator.runtime": "_wire coordinator.core.causes coordinator.core.decision coordinator.core.event"
+        " coordinator.core.operation coordinator.core.partitioning coordinator.core.stored"
+        " coordinator.core.stored_batch coordinator.log coordinator.timers greenlet",
+        "coordinator.groups": "_wire coordinator.core coordinator.audit coordinator.runtime coordinator.log"
+        " coordinator.timers coordinator.config",
+        "coordinator.broker": "_wire coordinator.log coordinator.metadata coordinator.runtime.slices"
+        " coordinator.runtime.pauses coordinator.timers coordinator.config",
         "coordinator.transactions": "_wire coordinator.core coordinator.runtime coordinator.broker coordinator.log"
-        " coordinator.timers coordinator.config coordinator.patterns",
-        "coordinator.metrics": "_wire coordinator.core coordinator.runtime coordinator.timers coordinator.config"
-        " prometheus_client",
+        " coordinator.timers coordinator.config",
+        "coordinator.metrics": "_wire coordinator.audit.world coordinator.core coordinator.groups coordinator.runtime"
+        " coordinator.timers coordinator.config prometheus_client",
         "coordinator.admin": "coordinator.metrics coordinator.server.listeners coordinator.config"
         " coordinator.http_guard starlette uvicorn",
-        "coordinator.server": "_wire coordinator.metrics coordinator.admin coordinator.runtime coordinator.broker"
-        " coordinator.audit coordinator.metadata coordinator.quotas coordinator.core coordinator.log coordinator.timers"
-        " coordinator.transactions coordinator.config coordinator.patterns uvloop",
+        "coordinator.server": "_wire coordinator.metrics coordinator.admin coordinator.runtime coordinator.groups"
+        " coordinator.broker coordinator.audit coordinator.metadata coordinator.quotas coordinator.core coordinator.log"
+        " coordinator.timers coordinator.transactions coordinator.config coordinator.patterns uvloop",
         "coordinator.client": "_wire coordinator.core coordinator.audit.schema msgspec kafka",
         "coordinator.explain": "coordinator.audit.schema coordinator.core.causes msgspec",
         "coordinator.pipeline": "_wire coordinator.audit.schema coordinator.core.causes"
         " coordinator.core.consumer_protocol coordinator.client coordinator.explain msgspec"
         " pyarrow deltalake pyspark py4j delta rich",
         "coordinator.dashboard": "coordinator.audit.schema coordinator.client coordinator.explain msgspec starlette",
-        "coordinator.faults": "_wire coordinator.broker.slices coordinator.server coordinator.runtime coordinator.core"
+        "coordinator.faults": "_wire coordinator.runtime.slices coordinator.server coordinator.runtime coordinator.core"
         " coordinator.config msgspec",
         "coordinator.testing": "_wire coordinator.faults coordinator.server coordinator.explain coordinator.client"
-        " coordinator.audit coordinator.broker coordinator.core coordinator.log coordinator.timers coordinator.config"
-        " msgspec pytest starlette uvloop",
+        " coordinator.groups coordinator.runtime coordinator.audit coordinator.broker coordinator.core coordinator.log"
+        " coordinator.timers coordinator.config msgspec pytest starlette uvloop",
         "coordinator.demo": ANYTHING,
         "coordinator.cli": ANYTHING,
         "coordinator.patterns": "re2",
@@ -113,7 +118,8 @@ def _from(module: str, name: str) -> str:
 def layer_of(name: str) -> str | None:
     if name == "coordinator":
         return "coordinator.internal_topics"
-    return next((layer for layer in ALLOWED if name == layer or name.startswith(layer + ".")), None)
+    """The innermost layer of the table that has the module."""
+    return max((layer for layer in ALLOWED if is_within(name, layer)), key=len, default=None)
 
 
 def is_within(name: str, package: str) -> bool:

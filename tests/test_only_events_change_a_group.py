@@ -13,35 +13,35 @@ from typing import Final
 
 import pytest
 
-from coordinator.core.classic_group import ClassicGroup, Member, Rebalance
-from coordinator.core.committed_offsets import CommittedOffsets
-from coordinator.core.group import Group
+from coordinator.core.classic.group import ClassicGroup, Member, Rebalance
+from coordinator.core.groups.group import Group
+from coordinator.core.offsets.committed_offsets import CommittedOffsets
 
 ROOT: Final = Path(__file__).parent.parent
-LAYERS: Final = ("core", "runtime", "audit", "server")
+LAYERS: Final = ("core", "runtime", "groups", "transactions", "audit", "server")
 """The layers that work with groups."""
 
 APPLYING: Final = {
-    "coordinator/core/classic_group.py": "the methods by which events change members and generations",
-    "coordinator/core/committed_offsets.py": "the methods by which events change committed offsets",
-    "coordinator/core/pending_offsets.py": "the part of them that open transactions committed",
-    "coordinator/core/group.py": "a new group gets its parts",
-    "coordinator/core/events.py": "the events",
-    "coordinator/core/offset_events.py": "the events of committed offsets",
-    "coordinator/core/stored.py": "a load makes groups of the records that events stored",
+    "coordinator/core/classic/group.py": "the methods by which events change members and generations",
+    "coordinator/core/offsets/committed_offsets.py": "the methods by which events change committed offsets",
+    "coordinator/core/offsets/pending_offsets.py": "the part of them that open transactions committed",
+    "coordinator/core/groups/group.py": "a new group gets its parts",
+    "coordinator/core/classic/events.py": "the events",
+    "coordinator/core/offsets/events.py": "the events of committed offsets",
+    "coordinator/core/groups/stored.py": "a load makes groups of the records that events stored",
 }
 """Module → why it may change a group."""
 
 NOT_A_GROUP: Final = {
     "coordinator/audit/projections.py": {"state.members.pop"},  # what the audit knows of the group
-    "coordinator/core/joining.py": {"response.protocol_name"},  # a message
-    "coordinator/core/leaving.pyx": {  # messages
+    "coordinator/core/classic/joining.py": {"response.protocol_name"},  # a message
+    "coordinator/core/classic/leaving.pyx": {  # messages
         "answer.group_instance_id",
         "answer.member_id",
         "identity.member_id",
     },
     "coordinator/server/request_context.py": {"connection.client_connection"},  # a connection
-    "coordinator/runtime/sessions.pyx": {
+    "coordinator/groups/sessions.pyx": {
         "group.generation_id",
         "group.group_id",
         "session.deadline_ms",
@@ -180,7 +180,7 @@ def test_only_the_modules_that_apply_events_change_a_group():
     ] == []
 
 
-METHODS_OF_ITS_OWN: Final = {"coordinator/core/group.py", "coordinator/core/committed_offsets.py"}
+METHODS_OF_ITS_OWN: Final = {"coordinator/core/groups/group.py", "coordinator/core/offsets/committed_offsets.py"}
 """Modules that assign by `self` alone, which is looked for nowhere."""
 
 

@@ -4,8 +4,8 @@ from typing import Any
 from coordinator.audit.schema import TopicPartitions, Trigger
 from coordinator.audit.world import Topic
 from coordinator.core.causes import Cause, Requester
-from coordinator.core.classic_group import ClassicGroup, Member
-from coordinator.core.states import GroupState
+from coordinator.core.classic.group import ClassicGroup, Member
+from coordinator.core.classic.states import GroupState
 
 def by_topic(partitions: Iterable[tuple[str, int]]) -> TopicPartitions:
     """Topic → partition indexes, both ascending."""

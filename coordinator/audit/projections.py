@@ -8,12 +8,14 @@ from coordinator.audit.fields import Fields
 from coordinator.audit.group_state import GroupAuditState, KnownMember, by_topic
 from coordinator.audit.rejected_requests import rejected
 from coordinator.audit.world import World
-from coordinator.core import events, offset_events
 from coordinator.core.causes import Cause
-from coordinator.core.classic_group import ClassicGroup
+from coordinator.core.classic import events
+from coordinator.core.classic.group import ClassicGroup
+from coordinator.core.classic.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE, GroupState
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE, read_assignment
-from coordinator.core.offset_events import DeletionCause
-from coordinator.core.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE, GroupState
+from coordinator.core.groups.event import GroupEvent
+from coordinator.core.offsets import events as offset_events
+from coordinator.core.offsets.events import DeletionCause
 
 
 class Projection(NamedTuple):
@@ -23,7 +25,7 @@ class Projection(NamedTuple):
     fields: Callable[[Any, ClassicGroup, GroupAuditState, GroupState, World], Fields | None]
     """(core event, group after it, audit state, group state before it, world) → fields, or None for no audit event."""
     is_stored: bool | Callable[[ClassicGroup], bool] = False
-    """Whether the group is stored in `__consumer_offsets` after the event, as in `core.stored`."""
+    """Whether the group is stored in `__consumer_offsets` after the event, as in `core.groups.stored`."""
 
 
 def _created(
@@ -79,7 +81,7 @@ def _note_join(
     return known
 
 
-def _since_rebalance(event: events.Event, state: GroupAuditState, before: GroupState) -> int | None:
+def _since_rebalance(event: GroupEvent, state: GroupAuditState, before: GroupState) -> int | None:
     return _ms_between(state.rebalance_started_ms, event.at_ms) if before is PREPARING_REBALANCE else None
 
 
@@ -196,7 +198,7 @@ def _rebalance_started(
         "members": len(group.members),
         "triggers": state.triggers,
         "topic_changes": world.topic_changes(state.topics),
-        "lag": world.lag(group.group_id),
+        "lag": world.lag(),
         "recreated_topics": world.recreated_topics(state.topics),
     }
 
@@ -252,7 +254,7 @@ def _stable(
         "partitions_moved_needed": moved_needed,
         "silent_partition_ms": silent_partition_ms,
         "commits_rejected": commits_rejected,
-        "lag": world.lag(group.group_id),
+        "lag": world.lag(),
         "slowest_member": slowest,
         "slowest_sync_ms": slowest_ms,
     }

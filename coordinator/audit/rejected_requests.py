@@ -10,9 +10,9 @@ from coordinator.audit.fields import Fields
 from coordinator.audit.group_state import GroupAuditState
 from coordinator.audit.world import World
 from coordinator.core.causes import REASON_CHARACTERS_MAX
-from coordinator.core.classic_group import ClassicGroup
-from coordinator.core.events import RequestRejected
-from coordinator.core.states import GroupState
+from coordinator.core.classic.events import RequestRejected
+from coordinator.core.classic.group import ClassicGroup
+from coordinator.core.classic.states import GroupState
 
 COMMITS: Final = frozenset({"OffsetCommit", "TxnOffsetCommit"})
 STALE_COMMIT: Final = frozenset(

@@ -17,8 +17,8 @@ from coordinator.audit.group_state import GroupAuditState
 from coordinator.audit.projections import remember_group, whole_group
 from coordinator.audit.schema import NEVER_VOID, SCHEMA_VERSION, TAGS, GroupLoaded, GroupRemoved, Record
 from coordinator.core.causes import Cause
-from coordinator.core.classic_group import ClassicGroup
-from coordinator.core.states import DEAD, EMPTY, STABLE, GroupState
+from coordinator.core.classic.group import ClassicGroup
+from coordinator.core.classic.states import DEAD, EMPTY, STABLE, GroupState
 
 if TYPE_CHECKING:
     from coordinator.audit.projector import AuditProjector

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from coordinator.core.classic_group import ClassicGroup
+from coordinator.core.classic.group import ClassicGroup
 
 CHECKPOINT_RECORDS: Final = 1_000
 """Number of records between two checkpoints of a partition.

@@ -10,8 +10,8 @@ from itertools import chain
 from pathlib import Path
 
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
-from coordinator.log.directories import LogDirectories
-from coordinator.log.directory import LogDirectory
+from coordinator.log.data_dirs.directories import LogDirectories
+from coordinator.log.data_dirs.directory import LogDirectory
 from coordinator.log.errors import DataDirectoryError
 from coordinator.log.names import folder_name
 from coordinator.logger import logger

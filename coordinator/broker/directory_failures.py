@@ -13,12 +13,12 @@ from typing import Final
 
 from coordinator.broker.directory_assignment import DirectoryAssignment
 from coordinator.broker.partitions import Partitions
-from coordinator.broker.slices import Slices
-from coordinator.log.directories import LogDirectories
-from coordinator.log.directory import LogDirectory
-from coordinator.log.disk_failure import is_disk_failure, is_flush_failure, os_error, path_of
+from coordinator.log.data_dirs.directories import LogDirectories
+from coordinator.log.data_dirs.directory import LogDirectory
+from coordinator.log.data_dirs.disk_failure import is_disk_failure, is_flush_failure, os_error, path_of
 from coordinator.log.errors import LogDirectoryFailed, LogError, LogFlushError
 from coordinator.logger import logger
+from coordinator.runtime.slices import Slices
 
 NOT_FOUND: Final = (errno.ENOENT, errno.ENOTDIR)
 """A file is not there: perhaps because the whole directory is gone."""

@@ -22,12 +22,12 @@ from coordinator.broker.leader_epochs import epoch_error
 from coordinator.broker.long_reads import PART_BYTES, read_on, read_part
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.producers import ProducerStates
-from coordinator.broker.slices import MERGED_AT_ONCE, SlicedWork, Slices, Steps, merge
-from coordinator.log.damage import DamagedOffsets
 from coordinator.log.errors import OffsetOutOfRange
 from coordinator.log.partition_log import PartitionLog
+from coordinator.log.recovery.damage import DamagedOffsets
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage
+from coordinator.runtime.slices import MERGED_AT_ONCE, SlicedWork, Slices, Steps, merge
 
 TOPIC_ID_VERSION: Final = 13
 """From this version on, topics are identified by id only (KIP-516)."""

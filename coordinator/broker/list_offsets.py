@@ -14,11 +14,11 @@ from _wire.messages.list_offsets import (
 )
 from coordinator.broker.leader_epochs import epoch_error
 from coordinator.broker.partitions import Partitions
-from coordinator.broker.pauses import in_steps
-from coordinator.broker.slices import Steps
-from coordinator.log.damage import DamagedOffsets
 from coordinator.log.partition_log import PartitionLog
-from coordinator.log.timestamps import max_timestamp, offset_for_timestamp
+from coordinator.log.recovery.damage import DamagedOffsets
+from coordinator.log.segments.timestamps import max_timestamp, offset_for_timestamp
+from coordinator.runtime.pauses import in_steps
+from coordinator.runtime.slices import Steps
 
 LATEST: Final = -1
 EARLIEST: Final = -2

@@ -11,7 +11,6 @@ from time import monotonic, perf_counter
 from typing import Final
 from weakref import WeakKeyDictionary, WeakSet
 
-from coordinator.broker import slices
 from coordinator.broker.cleaner_thread import CleanerThread, Pace
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.retention import NEXT_TURN_MS, TURN_SECONDS, RemovalKey, Timers
@@ -36,11 +35,12 @@ from coordinator.log.compaction.cleaner import (
     UncleanableLog,
     clean,
 )
+from coordinator.log.data_dirs.split_checkpoint import SplitCheckpoint
 from coordinator.log.files import FileSystem
 from coordinator.log.partition_log import PartitionLog
-from coordinator.log.split_checkpoint import SplitCheckpoint
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage, Topic
+from coordinator.runtime import slices
 
 RETRY_MS: Final = 300_000
 """How long a log is left alone whose files could not be read or written, or that has a transaction open."""

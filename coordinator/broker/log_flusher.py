@@ -16,7 +16,7 @@ from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.config.log_keys import LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS, LOG_FLUSH_POLICY
 from coordinator.config.settings import Config
 from coordinator.deadlines import deadline_after
-from coordinator.log.directories import LogDirectories
+from coordinator.log.data_dirs.directories import LogDirectories
 from coordinator.log.disk_threads import DiskThreads, InLine
 from coordinator.log.errors import LogFlushError
 from coordinator.log.flush import Flush, work_of

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Final
 
 from _wire.records import CorruptBatch, next_offset_after
-from coordinator.broker.slices import Steps
 from coordinator.log.errors import OffsetOutOfRange
 from coordinator.log.partition_log import PartitionLog
+from coordinator.runtime.slices import Steps
 
 PART_BYTES: Final = 2 << 20
 """What is read in one step: a millisecond, or several where each record has a batch of its own."""

@@ -6,24 +6,24 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from _wire.errors import ErrorCode, MalformedMessage
-from coordinator.broker.slices import Slices, Steps
 from coordinator.broker.storage_errors import StorageErrors
 from coordinator.broker.topic_configs import log_config
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config
 from coordinator.log.config import LogConfig
-from coordinator.log.damage import DamagedOffsets
-from coordinator.log.directories import LogDirectories
-from coordinator.log.directory import LogDirectory
+from coordinator.log.data_dirs.directories import LogDirectories
+from coordinator.log.data_dirs.directory import LogDirectory
 from coordinator.log.errors import LogFlushError, OfflineDirectory
 from coordinator.log.files import FileSystem
 from coordinator.log.names import folder_name
 from coordinator.log.partition_log import PartitionLog
-from coordinator.log.stored_segments import StoredSegments
-from coordinator.log.timestamps import timestamp_at
+from coordinator.log.recovery.damage import DamagedOffsets
+from coordinator.log.segments.stored_segments import StoredSegments
+from coordinator.log.segments.timestamps import timestamp_at
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.metadata.leadership import NO_LEADER, Leadership
+from coordinator.runtime.slices import Slices, Steps
 
 OUT_OF_DESCRIPTORS: Final = (errno.EMFILE, errno.ENFILE)
 """Says nothing of the log, and is handled where connections are accepted."""

@@ -28,7 +28,6 @@ from coordinator.broker.partitions import Partitions
 from coordinator.broker.producer_directory import ProducerDirectory
 from coordinator.broker.producers import AppendedBatch, ProducerStates, Verification, has_producer_id
 from coordinator.broker.recompression import Recompression
-from coordinator.broker.slices import MERGED_AT_ONCE, Steps, merge
 from coordinator.config.key import INT64_MAX
 from coordinator.config.server_keys import PRODUCE_MAX_DECOMPRESSED_BYTES
 from coordinator.config.settings import Config
@@ -37,6 +36,7 @@ from coordinator.log.config import LogConfig
 from coordinator.log.errors import LogAppendError, RecordListTooLarge
 from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage
+from coordinator.runtime.slices import MERGED_AT_ONCE, Steps, merge
 
 T = TypeVar("T")
 ProduceSteps = Generator[Recompression | None, Any, T]

@@ -23,15 +23,15 @@ from coordinator.broker.producers import (
     has_producer_id,
     snapshot_entries,
 )
-from coordinator.broker.slices import Steps, at_once
 from coordinator.config.key import INT64_MAX
 from coordinator.config.settings import Config
 from coordinator.config.transaction_keys import PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS
 from coordinator.internal_topics import AUDIT_TOPIC, TRANSACTIONS_TOPIC
-from coordinator.log import producer_snapshot
 from coordinator.log.disk_threads import Run, run_in_turn
 from coordinator.log.partition_log import PartitionLog
+from coordinator.log.segments import producer_snapshot
 from coordinator.logger import logger
+from coordinator.runtime.slices import Steps, at_once
 
 PRODUCERS_PER_TURN: Final = 20_000
 """So many are looked at in a few ms."""

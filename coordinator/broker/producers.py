@@ -12,8 +12,8 @@ from _wire.records import BatchHeader
 from coordinator.broker.producer_shares import ProducerShares
 from coordinator.config.settings import Config
 from coordinator.config.transaction_keys import PRODUCER_ID_EXPIRATION_MS, PRODUCER_IDS_PER_PARTITION_MAX
-from coordinator.log.producer_snapshot import SnapshotEntry
-from coordinator.log.transaction_index import AbortedTransaction
+from coordinator.log.segments.producer_snapshot import SnapshotEntry
+from coordinator.log.segments.transaction_index import AbortedTransaction
 
 NO_PRODUCER_ID: Final = -1
 NO_PRODUCER_EPOCH: Final = -1

@@ -21,20 +21,20 @@ from coordinator.broker.directory_assignment import DirectoryAssignment
 from coordinator.broker.log_flusher import LogFlusher
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.retention import Timers
-from coordinator.broker.slices import Slices, Steps
 from coordinator.deadlines import deadline_after
-from coordinator.log.checkpoints import TopicPartition
-from coordinator.log.directories import LogDirectories
-from coordinator.log.directory import LogDirectory
+from coordinator.log.data_dirs.checkpoints import TopicPartition
+from coordinator.log.data_dirs.directories import LogDirectories
+from coordinator.log.data_dirs.directory import LogDirectory
+from coordinator.log.data_dirs.partition_metadata import PARTITION_METADATA
+from coordinator.log.data_dirs.source_metadata import SOURCE_METADATA
 from coordinator.log.disk_threads import DiskThreads, InLine
 from coordinator.log.errors import LogAppendError
 from coordinator.log.future_log import CopyFailed, FutureLog, Portion
 from coordinator.log.names import FILE_NAME_LENGTH_MAX, future_folder_name
 from coordinator.log.partition_log import PartitionLog
-from coordinator.log.partition_metadata import PARTITION_METADATA
-from coordinator.log.source_metadata import SOURCE_METADATA
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage, Topic
+from coordinator.runtime.slices import Slices, Steps
 
 PORTION_BYTES: Final = 4 << 20
 """How much is copied before others have their turn."""

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple, Protocol
 
-from coordinator.broker import slices
 from coordinator.broker.partitions import Partitions
 from coordinator.config.log_keys import LOG_RETENTION_CHECK_INTERVAL_MS
 from coordinator.config.settings import Config
@@ -18,9 +17,10 @@ from coordinator.internal_topics import AUDIT_TOPIC, INTERNAL_TOPICS
 from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
 from coordinator.log.retention import retained_from
-from coordinator.log.stored_segments import StoredSegments
+from coordinator.log.segments.stored_segments import StoredSegments
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage, Topic
+from coordinator.runtime import slices
 
 FIRST_CHECK_MS: Final = 30_000
 """The first check after a start is not later, as by Kafka's default of log.initial.task.delay.ms."""

@@ -1,6 +1,6 @@
 """Directories of partitions that no topic has (LogManager.isStrayReplica)."""
 
-from coordinator.log.directory import LogDirectory
+from coordinator.log.data_dirs.directory import LogDirectory
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage
 

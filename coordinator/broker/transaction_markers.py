@@ -9,10 +9,10 @@ from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.partitions import Partitions
 from coordinator.broker.producer_directory import ProducerDirectory
 from coordinator.broker.producers import Marker, ProducerStates
-from coordinator.broker.slices import Steps
 from coordinator.log.errors import LogAppendError, RecordListTooLarge
-from coordinator.log.segment import PrebuiltBatch
+from coordinator.log.segments.segment import PrebuiltBatch
 from coordinator.logger import logger
+from coordinator.runtime.slices import Steps
 
 
 class MarkerWriter:

@@ -17,18 +17,18 @@ from coordinator.cli.log_forget import command as forget_command
 from coordinator.cli.log_kafka import export_command, import_command
 from coordinator.cli.terminal import INTERRUPTED
 from coordinator.log.config import INT64_MAX, LogConfig
-from coordinator.log.damage import Damage, offsets_between, scan
-from coordinator.log.directory import LOCK, LogDirectory
+from coordinator.log.data_dirs.directory import LOCK, LogDirectory
+from coordinator.log.data_dirs.meta_properties import META_PROPERTIES, parse_properties
 from coordinator.log.errors import LogError
 from coordinator.log.files import DiskFileSystem, FileSystem
-from coordinator.log.last_stop import CLEAN_SHUTDOWN
-from coordinator.log.meta_properties import META_PROPERTIES, parse_properties
 from coordinator.log.names import METADATA_LOG, folder_name
 from coordinator.log.read_only import ReadOnlyFileSystem
-from coordinator.log.repair import Repaired, rebuild, remove_indexes, repair_log, wrong_indexes
-from coordinator.log.segment import Segment
-from coordinator.log.segment_files import base_offsets as base_offsets_of
-from coordinator.log.verify import KnownTopic, Problem, Totals, Verifier, log_bytes, stored_partitions
+from coordinator.log.recovery.damage import Damage, offsets_between, scan
+from coordinator.log.recovery.last_stop import CLEAN_SHUTDOWN
+from coordinator.log.recovery.repair import Repaired, rebuild, remove_indexes, repair_log, wrong_indexes
+from coordinator.log.recovery.verify import KnownTopic, Problem, Totals, Verifier, log_bytes, stored_partitions
+from coordinator.log.segments.files import base_offsets as base_offsets_of
+from coordinator.log.segments.segment import Segment
 from coordinator.logger import lines_of_this_thread_to
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.records import decode_record

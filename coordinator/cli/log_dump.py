@@ -15,12 +15,12 @@ from _wire.primitives import Struct
 from _wire.records import BatchHeader, Record, parse_records
 from coordinator.cli.terminal import INTERRUPTED
 from coordinator.log.config import INT64_MAX, LogConfig
-from coordinator.log.damage import Damage, scan
 from coordinator.log.names import METADATA_LOG, folder_name
 from coordinator.log.read_only import ReadOnlyFileSystem
-from coordinator.log.segment import Segment
-from coordinator.log.segment_files import base_offsets as base_offsets_of
-from coordinator.log.verify import stored_partitions
+from coordinator.log.recovery.damage import Damage, scan
+from coordinator.log.recovery.verify import stored_partitions
+from coordinator.log.segments.files import base_offsets as base_offsets_of
+from coordinator.log.segments.segment import Segment
 from coordinator.printable import printable
 
 BYTES_SHOWN: Final = 200

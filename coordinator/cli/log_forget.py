@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from coordinator.log.config import LogConfig
-from coordinator.log.directory import LogDirectory
+from coordinator.log.data_dirs.directory import LogDirectory
+from coordinator.log.data_dirs.meta_properties import META_PROPERTIES, parse_properties
 from coordinator.log.errors import LogError
-from coordinator.log.meta_properties import META_PROPERTIES, parse_properties
 from coordinator.log.names import METADATA_LOG, folder_name
 from coordinator.metadata.store import MetadataError, MetadataStore
 from coordinator.printable import printable

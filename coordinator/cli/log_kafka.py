@@ -10,12 +10,12 @@ from coordinator.broker.topic_config_key import InvalidTopicConfig
 from coordinator.broker.topic_configs import validate
 from coordinator.cli.error_lines import ErrorLines
 from coordinator.config.server_keys import NODE_ID
+from coordinator.kafka_folder.change import METADATA_FOLDER
+from coordinator.kafka_folder.conversion import export_kafka, import_kafka
+from coordinator.kafka_folder.records import KafkaMetadataError
+from coordinator.log.data_dirs.meta_properties import META_PROPERTIES, parse_properties
 from coordinator.log.errors import LogError
-from coordinator.log.meta_properties import META_PROPERTIES, parse_properties
 from coordinator.logger import lines_of_this_thread_to
-from coordinator.metadata.folder_change import METADATA_FOLDER
-from coordinator.metadata.kafka_folder import export_kafka, import_kafka
-from coordinator.metadata.kafka_records import KafkaMetadataError
 from coordinator.metadata.store import MetadataError
 from coordinator.printable import printable
 

@@ -1,47 +1,18 @@
-"""What the core knows of the connections of clients: which are open, and when the others closed.
-
-The system of a process that ends closes its connections at once. Those of a process that stands still, or of a host
-that nobody can reach, stay open. So a member that became silent is told apart by its connection.
-"""
-
-from typing import NamedTuple
-
-from coordinator.core.classic_group import Member
-from coordinator.core.decision import OperationContext
+"""A connection of a client, as far as groups remember it."""
 
 
-class ConnectionAtRemoval(NamedTuple):
-    """The connection of a member that is removed. Neither open nor closed at a known time: nothing is known of it."""
+class ClientConnection:
+    """A connection by which a client asks about groups. It is part of no group: the server closes it.
 
-    is_open: bool | None = None
-    closed_ms: int | None = None
-    """When its client's side closed it, in wall-clock milliseconds."""
-    closed_in_pause_ms: int | None = None
-    """How long the pause of the coordinator was in which it may have been closed; None: it was closed in none."""
-
-
-UNKNOWN = ConnectionAtRemoval()
-
-
-def connection_at_removal(group_id: str, member: Member, context: OperationContext) -> ConnectionAtRemoval:
-    """The connection by which the member last sent JoinGroup or SyncGroup.
-
-    Unknown: the group was loaded since, the coordinator itself closed the connection, or the member was heard after it
-    had closed, and so over another one.
+    Times are those of deadlines, in milliseconds.
     """
-    connection = member.client_connection
-    if connection is None:
-        return UNKNOWN
-    if connection.is_open:
-        return ConnectionAtRemoval(is_open=True)
-    if connection.closed_ms is None:
-        return UNKNOWN
-    environment = context.environment
-    closed_ms = environment.wall.at(connection.closed_ms)
-    renewed_ms = environment.sessions.last_renewed_ms(group_id, member.member_id)
-    # The answer to a request that waited renews a session too, when its client may be gone.
-    if renewed_ms is None or environment.wall.at(renewed_ms) == member.answered_ms:
-        renewed_ms = connection.closed_ms
-    if renewed_ms > connection.closed_ms:
-        return UNKNOWN
-    return ConnectionAtRemoval(False, closed_ms, environment.pauses.around(connection.closed_ms))
+
+    __slots__ = ("closed_ms", "is_open")
+
+    def __init__(self) -> None:
+        self.is_open = True
+        self.closed_ms: int | None = None
+        """When it was seen that the client's side closed it; None: it is open, or the coordinator gave it up."""
+
+    def close(self, closed_ms: int | None) -> None:
+        self.is_open, self.closed_ms = False, closed_ms

@@ -1,17 +1,18 @@
-"""The result of an operation: events, replies and changes of sessions. Making a decision changes nothing."""
+"""The result of an operation: events, replies and effects. Making a decision changes nothing."""
 
 from collections.abc import Callable, Container
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits
 from coordinator.core.causes import Requester
-from coordinator.core.classic_group import ClassicGroup, ClientConnection
-from coordinator.core.committed_offsets import TransactionMarker
-from coordinator.core.events import Event
+from coordinator.core.client_connection import ClientConnection
+from coordinator.core.event import Event
 from coordinator.core.pauses import NO_PAUSES, Pauses
-from coordinator.core.states import COMPLETING_REBALANCE, STABLE
+from coordinator.core.producer_ids import NO_PRODUCER_IDS, ProducerIds
+from coordinator.core.sessions import SessionTimeouts
+from coordinator.core.stored import TransactionMarker
 from coordinator.wall_time import ONE_CLOCK, WallTime
 
 
@@ -31,20 +32,6 @@ class Topics(Protocol):
         """The name of the topic with that id (16 bytes), None where there is none."""
 
 
-class SessionTimeouts(Protocol):
-    """Read access to the sessions of members."""
-
-    def is_over(self, group_id: str, member_id: str, now_ms: int) -> bool:
-        """Whether the member's session has run out, or never was."""
-
-    def last_renewed_ms(self, group_id: str, member_id: str) -> int | None:
-        """When the member's session was last renewed, in the time of deadlines; None: not since it began."""
-
-
-def _no_producer_ids(now_ms: int) -> int | None:
-    raise LookupError("nobody allocates producer ids here")
-
-
 class Environment(NamedTuple):
     """What all operations of a coordinator may read. `new_id` returns a random UUID as text.
 
@@ -58,8 +45,7 @@ class Environment(NamedTuple):
     filled_size: int | None = None
     addresses: AddressLimits | None = None
     """How much the clients of one address may create; None: without a limit."""
-    new_producer_id: Callable[[int], int | None] = _no_producer_ids
-    """(now in ms) → a producer id that was never used; None: there will be one in a moment."""
+    producer_ids: ProducerIds = NO_PRODUCER_IDS
     wall: WallTime = ONE_CLOCK
     """What is stamped on records and events."""
     pauses: Pauses = NO_PAUSES
@@ -127,72 +113,11 @@ class Reply:
     response: object
 
 
-class SessionTable(Protocol):
-    """Write access to the sessions of members. It keeps deadlines only; the rules are in the decisions."""
+class Effect(Protocol):
+    """A change of something beside the state of the key, made when the events have been applied."""
 
-    def start(
-        self,
-        group_id: str,
-        member_id: str,
-        group_instance_id: str | None,
-        first_timeout_ms: int,
-        timeout_ms: int,
-        may_heartbeat: bool,
-        now_ms: int,
-    ) -> None: ...
-
-    def renew(self, group_id: str, member_id: str, timeout_ms: int, now_ms: int) -> None: ...
-
-    def end(self, group_id: str, member_id: str) -> bool: ...
-
-
-@dataclass(slots=True)
-class SessionStarted:
-    """A session begins that ends after `first_timeout_ms`; from its first heartbeat on it lasts `timeout_ms`.
-
-    `may_heartbeat` is false for a pending member id: no heartbeat renews its session.
-    """
-
-    member_id: str
-    group_instance_id: str | None
-    first_timeout_ms: int
-    timeout_ms: int
-    may_heartbeat: bool = True
-
-    def apply(self, sessions: SessionTable, group_id: str, now_ms: int) -> None:
-        sessions.start(
-            group_id,
-            self.member_id,
-            self.group_instance_id,
-            self.first_timeout_ms,
-            self.timeout_ms,
-            self.may_heartbeat,
-            now_ms,
-        )
-
-
-@dataclass(slots=True)
-class SessionRenewed:
-    """The member sent a request: its session ends `timeout_ms` from now."""
-
-    member_id: str
-    timeout_ms: int
-
-    def apply(self, sessions: SessionTable, group_id: str, now_ms: int) -> None:
-        sessions.renew(group_id, self.member_id, self.timeout_ms, now_ms)
-
-
-@dataclass(slots=True)
-class SessionEnded:
-    """The member, or the pending member id, is gone."""
-
-    member_id: str
-
-    def apply(self, sessions: SessionTable, group_id: str, now_ms: int) -> None:
-        sessions.end(group_id, self.member_id)
-
-
-SessionChange = SessionStarted | SessionRenewed | SessionEnded
+    def apply(self, target: Any, key: str, now_ms: int) -> None:
+        """Make the change in `target`, which the state machine of the shard provides."""
 
 
 @dataclass(slots=True)
@@ -204,11 +129,11 @@ class Decision:
 
     events: tuple[Event, ...] = ()
     replies: tuple[Reply, ...] = ()
-    sessions: tuple[SessionChange, ...] = ()
+    effects: tuple[Effect, ...] = ()
     marker: TransactionMarker | None = None
     """Stored after the records of the events."""
-    keeps_membership: bool = False
-    """The events change nothing but committed offsets, so no step of the group can follow from them."""
+    no_step_follows: bool = False
+    """The events change nothing from which a further step of the state could follow."""
     is_partial: bool = False
     """Over the whole shard: the operation has more to do, and is decided again before any other one of the shard."""
     weight: int = 0
@@ -218,20 +143,9 @@ class Decision:
 NOTHING: Final = Decision()
 
 
-def replying(context: OperationContext, response: object) -> Decision:
-    """A decision that answers the request and changes nothing."""
+def replying(
+    context: OperationContext, response: object, *events: Event, effects: tuple[Effect, ...] = (), weight: int = 0
+) -> Decision:
+    """A decision that answers the request; without `events` and `effects` it changes nothing."""
     assert context.request_id is not None
-    return Decision(replies=(Reply(context.request_id, response),))
-
-
-def next_deadline_ms(group: ClassicGroup) -> int | None:
-    """When the group has to advance without a request; None: never. Milliseconds since the epoch.
-
-    The end of the join phase, or the time to remove the members that sent no SyncGroup: a group waits for at most one
-    of the two. Sessions are not among these deadlines: the session table keeps them.
-    """
-    if group.rebalance is not None:
-        return group.rebalance.deadline_ms
-    if group.pending_sync and group.state in (COMPLETING_REBALANCE, STABLE):
-        return group.sync_deadline_ms
-    return None
+    return Decision(events, (Reply(context.request_id, response),), effects, weight=weight)

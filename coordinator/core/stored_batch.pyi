@@ -1,4 +1,4 @@
-from coordinator.core.committed_offsets import Producer
+from coordinator.core.stored import Producer
 
 class StoredBatch:
     """Records that are appended together: a transaction's, or plain ones (`producer` is None).

@@ -5,14 +5,14 @@ from typing import Any, Final
 
 from _wire.errors import ErrorCode
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from coordinator.core import operations
 from coordinator.core.causes import Cause
-from coordinator.core.classic_group import ClassicGroup, Member
+from coordinator.core.classic.group import ClassicGroup, Member
+from coordinator.core.classic.joining import TakenInstance
+from coordinator.core.classic.members import SessionExpired
+from coordinator.core.classic.rebalance import ForcedRebalance
+from coordinator.core.classic.states import COMPLETING_REBALANCE, STABLE
 from coordinator.core.decision import OperationContext
-from coordinator.core.joining import TakenInstance
-from coordinator.core.members import SessionExpired
-from coordinator.core.rebalance import ForcedRebalance
-from coordinator.core.states import COMPLETING_REBALANCE, STABLE
+from coordinator.core.groups import operations
 from coordinator.deadlines import deadline_after
 from coordinator.faults.answers import Send, catch_answer
 from coordinator.faults.request_faults import Surroundings

@@ -7,8 +7,8 @@ from types import GeneratorType
 from typing import Any, Protocol
 
 from _wire.apis import APIS
-from coordinator.broker.slices import at_once
 from coordinator.faults.specs import FaultError, nearest
+from coordinator.runtime.slices import at_once
 from coordinator.server.dispatch import DispatchTable, Route
 from coordinator.server.request_context import RequestContext
 

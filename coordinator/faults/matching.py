@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from coordinator.core.classic_group import ClassicGroup
+from coordinator.core.classic.group import ClassicGroup
 from coordinator.core.decision import OperationContext
 from coordinator.deadlines import deadline_after
 from coordinator.faults.named import groups_of, members_of

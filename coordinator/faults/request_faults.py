@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from _wire.errors import ErrorCode
-from coordinator.core import operations
-from coordinator.core.rejections import RejectedRequest
+from coordinator.core.groups import operations
+from coordinator.core.groups.rejections import RejectedRequest
 from coordinator.deadlines import deadline_after
 from coordinator.faults.answers import Send, catch_answer, raw_connection
 from coordinator.faults.matching import Matcher

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from coordinator.log.errors import LogFlushError
 from coordinator.log.files import FileSystem
-from coordinator.log.segment import Segment
+from coordinator.log.segments.segment import Segment
 
 
 class FlushedLog(Protocol):

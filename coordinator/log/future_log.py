@@ -10,13 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from coordinator.log import producer_snapshot
+from coordinator.log.data_dirs.partition_metadata import PARTITION_METADATA
+from coordinator.log.data_dirs.source_metadata import SOURCE_METADATA
 from coordinator.log.files import FileSystem, OpenFile, read_file, write_file
 from coordinator.log.partition_log import PartitionLog
-from coordinator.log.partition_metadata import PARTITION_METADATA
-from coordinator.log.segment import Segment
-from coordinator.log.segment_files import remove_segment_files
-from coordinator.log.source_metadata import SOURCE_METADATA
+from coordinator.log.segments import producer_snapshot
+from coordinator.log.segments.files import remove_segment_files
+from coordinator.log.segments.segment import Segment
 
 READ_BYTES: Final = 1 << 20
 """How much is read at a time."""

@@ -5,18 +5,19 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, Self
 
 from _wire.records import BatchHeader, place_batch, place_batches, set_log_append_time
-from coordinator.log import producer_snapshot, segment_reads
 from coordinator.log.config import LogConfig
+from coordinator.log.data_dirs.partition_metadata import write_topic_id
 from coordinator.log.errors import LogAppendError, OffsetOutOfRange, RecordBatchTooLarge, RecordListTooLarge
 from coordinator.log.files import FileSystem, OpenFile
 from coordinator.log.flush import Finish, Flush, Unflushed
 from coordinator.log.flush_trigger import FlushListener, FlushTrigger
-from coordinator.log.log_segments import LogSegments
 from coordinator.log.names import folder_name
-from coordinator.log.partition_metadata import write_topic_id
-from coordinator.log.recovery import Loss, Recovery, load_segments
-from coordinator.log.segment import NO_TIMESTAMP, PrebuiltBatch, Segment
-from coordinator.log.segment_files import remove_segment_files
+from coordinator.log.recovery.load import Loss, Recovery, load_segments
+from coordinator.log.segments import producer_snapshot
+from coordinator.log.segments import reads as segment_reads
+from coordinator.log.segments.files import remove_segment_files
+from coordinator.log.segments.log_segments import LogSegments
+from coordinator.log.segments.segment import NO_TIMESTAMP, PrebuiltBatch, Segment
 
 REPLAY_BYTES = 1 << 20
 

@@ -1,16 +1,16 @@
 """Replaces the metadata log by a snapshot of what it says, when it has grown: at a start and while the server runs.
 
 The snapshot is made of a copy of the image, encoded and written in a thread, and takes the place of all records that it
-stands for (`log/rewrite.py`). Changes go on meanwhile, behind it. No fsync is in the event loop.
+stands for (`log/compaction/rewrite.py`). Changes go on meanwhile, behind it. No fsync is in the event loop.
 """
 
 from collections.abc import Callable, Generator
 from functools import partial
 from typing import Any, Final, Protocol
 
+from coordinator.log.compaction.rewrite import Rewrite
 from coordinator.log.disk_threads import DiskThreads, InLine
 from coordinator.log.files import FileSystem
-from coordinator.log.rewrite import Rewrite
 from coordinator.logger import logger
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.records import MetadataRecord, encode_record
@@ -23,7 +23,7 @@ Steps = Generator[None, None, Any]
 
 
 class Slices(Protocol):
-    """Runs steps in the event loop (`broker/slices.py`)."""
+    """Runs steps in the event loop (`runtime/slices.py`)."""
 
     def start(self, steps: Steps, done: Callable[[Any], None], failed: Callable[[Exception], None]) -> object: ...
 

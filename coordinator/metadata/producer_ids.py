@@ -3,6 +3,7 @@
 Counterpart in Kafka: `RPCProducerIdManager` (KIP-730).
 """
 
+from contextlib import suppress
 from typing import Final
 
 from coordinator.log.errors import LogAppendError
@@ -23,6 +24,19 @@ class ProducerIds:
         self._left = range(0)
         self._next_block = range(0)
         self._is_reserving = False
+        self.has_failed = False
+        """Whether no block could be reserved when that was tried last."""
+
+    @property
+    def next_id(self) -> int | None:
+        """The id that `allocate` returns next, as far as one is reserved."""
+        left = self._left or self._next_block
+        return left[0] if left else None
+
+    def request(self, now_ms: int) -> None:
+        """Have the next block reserved if it is time; `has_failed` says whether that failed."""
+        with suppress(LogAppendError):
+            self.is_any_left(now_ms)
 
     def allocate(self, now_ms: int) -> int | None:
         """Return a new producer id; None: none is left until the changes of the metadata so far are committed.
@@ -48,11 +62,11 @@ class ProducerIds:
         return bool(self._left)
 
     def _reserve(self, now_ms: int) -> None:
-        self._is_reserving = True
+        self._is_reserving, self.has_failed = True, False
         try:
             self._store.reserve_producer_ids(PRODUCER_IDS_PER_BLOCK, now_ms, self._reserved)
         except LogAppendError:
-            self._is_reserving = False
+            self._is_reserving, self.has_failed = False, True
             if not self._left:
                 raise
             # Some are left: the next allocation tries again.

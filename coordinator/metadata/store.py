@@ -16,11 +16,11 @@ import msgspec
 
 from _wire.errors import MalformedMessage
 from _wire.records import Record, build_batch, parse_records
+from coordinator.log.compaction.rewrite import batches_of
 from coordinator.log.disk_threads import DiskThreads, InLine
 from coordinator.log.errors import LogAppendError, LogFlushError
 from coordinator.log.names import METADATA_LOG, check_topic_name
 from coordinator.log.partition_log import PartitionLog
-from coordinator.log.rewrite import batches_of
 from coordinator.metadata.commits import CallSoon, MetadataCommits
 from coordinator.metadata.image import MetadataImage, Topic
 from coordinator.metadata.records import (

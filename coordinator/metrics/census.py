@@ -7,11 +7,11 @@ from heapq import nlargest
 from itertools import chain
 from typing import Final
 
-from coordinator.core.group import Group
-from coordinator.core.states import GroupState
+from coordinator.core.classic.states import GroupState
+from coordinator.core.groups.group import Group
+from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.metrics.group_meter import GroupMeter, GroupRecord
 from coordinator.metrics.top_groups import Candidate, TopGroups
-from coordinator.runtime.group_coordinator import GroupCoordinator
 
 GROUPS_AT_ONCE: Final = 500
 NO_RECORD: Final = GroupRecord()

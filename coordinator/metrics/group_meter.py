@@ -7,7 +7,7 @@ from math import exp2, log2
 from typing import Any, Final
 
 from coordinator.core.causes import Cause
-from coordinator.core.events import (
+from coordinator.core.classic.events import (
     GenerationStable,
     GroupEmptied,
     GroupRemoved,
@@ -15,7 +15,7 @@ from coordinator.core.events import (
     RebalanceStarted,
     RequestRejected,
 )
-from coordinator.core.offset_events import (
+from coordinator.core.offsets.events import (
     DeletionCause,
     OffsetsDeleted,
     TransactionalOffsetsCommitted,

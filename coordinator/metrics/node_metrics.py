@@ -13,8 +13,10 @@ from coordinator.config.key import ConfigError
 from coordinator.config.metrics_keys import METRICS_GROUPS_ALLOW, METRICS_GROUPS_MAX, METRICS_GROUPS_PARTITIONS_MAX
 from coordinator.config.settings import Config
 from coordinator.config.transaction_keys import TRANSACTION_MAX_TIMEOUT_MS
-from coordinator.core.offset_events import DeletionCause
-from coordinator.core.states import GroupState
+from coordinator.core.classic.states import GroupState
+from coordinator.core.offsets.events import DeletionCause
+from coordinator.groups.coordinator import GroupCoordinator
+from coordinator.groups.sessions import SessionTable
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.metrics import declarations as d
 from coordinator.metrics.census import Census, GroupCensus, Pause
@@ -29,8 +31,6 @@ from coordinator.metrics.request_meter import TIME_BOUNDS_MS, ListenerMeter, Req
 from coordinator.metrics.runtime_meter import LoopProbe, RuntimeMeter
 from coordinator.metrics.timing import DrainMeter, TimeHistogram
 from coordinator.metrics.top_groups import TopGroups
-from coordinator.runtime.group_coordinator import GroupCoordinator
-from coordinator.runtime.sessions import SessionTable
 from coordinator.runtime.shard import ShardState
 from coordinator.timers.wheel import TimerWheel
 

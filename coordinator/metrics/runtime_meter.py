@@ -7,9 +7,9 @@ from time import perf_counter
 from typing import Any, Final
 
 from coordinator.core.causes import Cause
+from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.metrics.histogram import EVENT_BOUNDS_MS, LAG_BOUNDS_SECONDS, LOAD_BOUNDS_SECONDS, Histogram
 from coordinator.metrics.timing import AppendMeter, TimeHistogram
-from coordinator.runtime.group_state_machine import GroupStateMachine
 from coordinator.runtime.shard import Shard, ShardState
 
 WINDOW_SECONDS: Final = 30

@@ -1,7 +1,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from coordinator.core.events import Event
+from coordinator.core.event import Event
 
 class TimeHistogram:
     """Times in ranges, given by up to 31 upper bounds in ms."""

@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 
 from coordinator.metrics.request_meter cimport monotonic_ns
 
-from coordinator.core.offset_events import OffsetsCommitted
+from coordinator.core.offsets.events import OffsetsCommitted
 
 cdef object OFFSETS_COMMITTED = OffsetsCommitted
 

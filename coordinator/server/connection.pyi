@@ -3,9 +3,9 @@ from collections.abc import Callable
 from typing import Any
 
 from _wire.errors import ErrorCode
-from coordinator.core.classic_group import ClientConnection
+from coordinator.core.client_connection import ClientConnection
+from coordinator.groups.sessions import SessionTable
 from coordinator.metrics.request_meter import ListenerMeter
-from coordinator.runtime.sessions import SessionTable
 from coordinator.server.request_context import Endpoint, RequestContext
 from coordinator.server.throttling import Charge
 

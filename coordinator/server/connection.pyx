@@ -17,10 +17,10 @@ from _wire.heartbeat_frames cimport (
 )
 from _wire.primitives cimport Message, load_uint32
 from coordinator.metrics.request_meter cimport ListenerMeter, monotonic_ns
-from coordinator.runtime.sessions cimport SessionTable
+from coordinator.groups.sessions cimport SessionTable
 
 from _wire.frames import FrameTooLarge
-from coordinator.core.classic_group import ClientConnection
+from coordinator.core.client_connection import ClientConnection
 from coordinator.server.long_messages import TooLong, not_in_steps
 
 cdef enum:

@@ -6,25 +6,27 @@ from typing import TYPE_CHECKING
 
 from _wire.compression import COMPRESSIONS
 from _wire.errors import ErrorCode
-from coordinator.audit.projector import AuditProjector
 from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.partitions import Partitions
-from coordinator.broker.slices import Slices
 from coordinator.broker.transaction_markers import MarkerWriter
 from coordinator.config.audit_keys import AUDIT_CHAIN, AUDIT_COMPRESSION_TYPE, GROUP_AUDIT_LINGER_MS
 from coordinator.config.group_keys import OFFSETS_LOAD_BUFFER_SIZE, OFFSETS_TOPIC_COMPRESSION_CODEC
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.transaction_keys import TRANSACTION_STATE_LOG_LOAD_BUFFER_SIZE
-from coordinator.core.committed_offsets import TransactionMarker
 from coordinator.core.decision import Environment
+from coordinator.core.stored import TransactionMarker
+from coordinator.groups.audit_checkpoints import AuditCheckpoints
+from coordinator.groups.audit_projection import AuditProjection
+from coordinator.groups.audit_stream import AuditStream
+from coordinator.groups.checked import make_state_machine
+from coordinator.groups.coordinator import GroupCoordinator
+from coordinator.groups.offsets_stream import OffsetsStream
+from coordinator.groups.sessions import SessionTable
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from coordinator.runtime.audit_checkpoints import AuditCheckpoints
-from coordinator.runtime.checked import make_state_machine
-from coordinator.runtime.group_coordinator import GroupCoordinator
-from coordinator.runtime.group_timers import GroupTimers
-from coordinator.runtime.sessions import SessionTable
+from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.shard import Shard, ShardState
-from coordinator.runtime.store import LogStore
+from coordinator.runtime.slices import Slices
+from coordinator.runtime.store import LogStore, WhenDurable
 from coordinator.server.loop_scheduler import LoopScheduler
 from coordinator.server.metered import metered_shard
 from coordinator.server.pending_requests import PendingRequests
@@ -32,13 +34,10 @@ from coordinator.timers.wheel import TimerWheel
 from coordinator.transactions.coordinator import TransactionCoordinator
 from coordinator.transactions.markers import MarkerSender
 from coordinator.transactions.state_machine import TransactionStateMachine
-from coordinator.transactions.store import TransactionStore
+from coordinator.transactions.stream import TransactionStream
 
 if TYPE_CHECKING:
     from coordinator.metrics.node_metrics import NodeMetrics
-
-WhenDurable = Callable[[Callable[[None], None]], None]
-"""Calls a function when what was appended so far is durable (LogFlusher.when_durable)."""
 
 
 def make_group_coordinator(
@@ -60,29 +59,43 @@ def make_group_coordinator(
     `when_durable` is None if records count before they are flushed.
     """
     config = environment.config
-    timers = GroupTimers(wheel)
+    timers = KeyTimers(wheel, OFFSETS_TOPIC)
     make_shard = Shard if metrics is None else metered_shard(metrics)
     shards = []
     for index in range(environment.topics.partition_count(OFFSETS_TOPIC)):
-        store = LogStore(
-            partitions.get(OFFSETS_TOPIC, index),
+        audit_stream = AuditStream(
             partitions.get(AUDIT_TOPIC, index),
             partitions.leader_epoch,
-            notifier.mark_appended,
-            COMPRESSIONS[config[OFFSETS_TOPIC_COMPRESSION_CODEC]],
-            config[OFFSETS_LOAD_BUFFER_SIZE],
-            checkpoints,
-            config[AUDIT_COMPRESSION_TYPE],
-            config[AUDIT_CHAIN],
+            compression=config[AUDIT_COMPRESSION_TYPE],
+            has_chain=config[AUDIT_CHAIN],
             is_lingering=config[GROUP_AUDIT_LINGER_MS] > 0,
+            load_bytes=config[OFFSETS_LOAD_BUFFER_SIZE],
+            checkpoints=checkpoints,
+        )
+        offsets_stream = OffsetsStream(
+            partitions.get(OFFSETS_TOPIC, index),
+            partitions.leader_epoch,
+            COMPRESSIONS[config[OFFSETS_TOPIC_COMPRESSION_CODEC]],
+        )
+        store = LogStore(
+            offsets_stream,
+            audit_stream,
+            appended=notifier.mark_appended,
+            load_bytes=config[OFFSETS_LOAD_BUFFER_SIZE],
             meter=None if metrics is None else metrics.runtime.appends,
             when_durable=when_durable,
             is_disk_failure=partitions.is_disk_failure,
             wall=environment.wall,
         )
-        audit = AuditProjector(config[NODE_ID], coordinator_epoch, cluster=partitions)
-        machine = make_state_machine(audit, sessions, timers, environment.wall)
-        shards.append(make_shard(index, machine, store, pending))
+        audit = AuditProjection(
+            audit_stream,
+            environment.wall,
+            node_id=config[NODE_ID],
+            coordinator_epoch=coordinator_epoch,
+            cluster=partitions,
+        )
+        machine = make_state_machine(sessions, audit, timers)
+        shards.append(make_shard(index, machine, store, timers, pending, audit))
     return GroupCoordinator(shards, wheel, timers, sessions, environment, checkpoints, request_iteration)
 
 
@@ -120,21 +133,24 @@ def make_transaction_coordinator(
     assert addresses is not None
     load_bytes = environment.config[TRANSACTION_STATE_LOG_LOAD_BUFFER_SIZE]
 
+    timers = KeyTimers(wheel, TRANSACTIONS_TOPIC)
+
     def make_shard(index: int) -> Shard[TransactionStateMachine]:
-        log = partitions.get(TRANSACTIONS_TOPIC, index)
-        store = TransactionStore(
-            log,
-            partitions.leader_epoch,
-            notifier.mark_appended,
-            load_bytes,
-            when_durable,
-            partitions.is_disk_failure,
-            environment.wall,
+        store = LogStore(
+            TransactionStream(partitions.get(TRANSACTIONS_TOPIC, index), partitions.leader_epoch),
+            appended=notifier.mark_appended,
+            load_bytes=load_bytes,
+            when_durable=when_durable,
+            is_disk_failure=partitions.is_disk_failure,
+            wall=environment.wall,
         )
         machine = TransactionStateMachine(
-            wheel, addresses.transactional_ids, partial(getattr, store, "batch_bytes_max"), environment.wall
+            environment.producer_ids,
+            addresses.transactional_ids,
+            partial(getattr, store, "batch_bytes_max"),
+            environment.wall,
         )
-        return Shard(index, machine, store, pending)
+        return Shard(index, machine, store, timers, pending)
 
     markers = MarkerSender(
         marker_writer.write_own,
@@ -146,4 +162,4 @@ def make_transaction_coordinator(
         when_durable,
         partitions.leads,
     )
-    return TransactionCoordinator(make_shard, wheel, markers, pending, environment, scheduler.request_iteration)
+    return TransactionCoordinator(make_shard, wheel, timers, markers, pending, environment, scheduler.request_iteration)

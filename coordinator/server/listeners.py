@@ -15,7 +15,7 @@ from coordinator.config.network_keys import (
     SOCKET_REQUEST_MAX_BYTES,
 )
 from coordinator.config.settings import Config
-from coordinator.runtime.sessions import SessionTable
+from coordinator.groups.sessions import SessionTable
 from coordinator.server.acceptor import Acceptor
 from coordinator.server.connection import Connection
 from coordinator.server.connection_rate import ConnectionRate

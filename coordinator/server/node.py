@@ -26,7 +26,6 @@ from coordinator.broker.producers import ProducerStates
 from coordinator.broker.recompression_threads import RUNNING_MAX, RecompressionThreads
 from coordinator.broker.replica_moves import ReplicaMoves
 from coordinator.broker.retention import Retention
-from coordinator.broker.slices import Slices, Steps
 from coordinator.broker.strays import set_aside_if_stray
 from coordinator.broker.topics import Topics
 from coordinator.broker.transaction_markers import MarkerWriter
@@ -42,14 +41,18 @@ from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits
 from coordinator.core.decision import Environment
 from coordinator.core.pauses import Pauses
+from coordinator.groups.audit_checkpoints import AuditCheckpoints
+from coordinator.groups.audit_retention import AuditRetention
+from coordinator.groups.checked import SWITCH, checks_are_armed
+from coordinator.groups.sessions import SessionTable
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from coordinator.log.checkpoints import CLEANER_OFFSETS, GROUP_AUDIT
 from coordinator.log.config import LogConfig
-from coordinator.log.directories import LogDirectories
+from coordinator.log.data_dirs.checkpoints import CLEANER_OFFSETS, GROUP_AUDIT
+from coordinator.log.data_dirs.directories import LogDirectories
+from coordinator.log.data_dirs.log_homes import AssignedDirectories
 from coordinator.log.disk_threads import DiskThreads, InLine, run_in_threads, run_in_turn
 from coordinator.log.errors import LogError, LogFlushError, LogStopError
 from coordinator.log.files import DiskFileSystem, FileSystem
-from coordinator.log.log_homes import AssignedDirectories
 from coordinator.log.partition_log import PartitionLog
 from coordinator.logger import logger
 from coordinator.metadata.compaction import AtOnce, MetadataCompaction
@@ -57,10 +60,7 @@ from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.leadership import Leadership, SingleNode
 from coordinator.metadata.producer_ids import ProducerIds
 from coordinator.metadata.store import MetadataStore
-from coordinator.runtime.audit_checkpoints import AuditCheckpoints
-from coordinator.runtime.audit_retention import AuditRetention
-from coordinator.runtime.checked import SWITCH, checks_are_armed
-from coordinator.runtime.sessions import SessionTable
+from coordinator.runtime.slices import Slices, Steps
 from coordinator.server.api_table import dispatch_table
 from coordinator.server.coordinators import make_group_coordinator, make_transaction_coordinator, unload_offline
 from coordinator.server.descriptors import DescriptorReserve, files_of_the_logs
@@ -323,7 +323,7 @@ class Node:
             sessions,
             _new_id,
             addresses=AddressLimits(self._config),
-            new_producer_id=producer_ids.allocate,
+            producer_ids=producer_ids,
             wall=self._wall,
             pauses=self._pauses,
         )

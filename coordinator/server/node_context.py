@@ -11,17 +11,17 @@ from coordinator.broker.produce import ProduceService
 from coordinator.broker.producers import ProducerStates
 from coordinator.broker.recompression_threads import RecompressionThreads
 from coordinator.broker.replica_moves import ReplicaMoves
-from coordinator.broker.slices import Slices, Steps
 from coordinator.broker.topics import Topics
 from coordinator.broker.transaction_markers import MarkerWriter
 from coordinator.config.server_keys import NODE_ID
 from coordinator.config.settings import Config
+from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.leadership import Leadership
 from coordinator.metadata.producer_ids import ProducerIds
 from coordinator.metadata.store import MetadataStore
-from coordinator.runtime.group_coordinator import GroupCoordinator
+from coordinator.runtime.slices import Slices, Steps
 from coordinator.server.dispatch import Handler
 from coordinator.server.pending_requests import PendingRequests
 from coordinator.server.request_context import RequestContext

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from coordinator.core.classic_group import ClientConnection
+from coordinator.core.client_connection import ClientConnection
 from coordinator.core.decision import OperationContext
 
 if TYPE_CHECKING:

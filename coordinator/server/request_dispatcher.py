@@ -10,13 +10,13 @@ from _wire.errors import ErrorCode, MalformedMessage
 from _wire.headers import RequestHeader, decode_request_header
 from _wire.messages.api_versions import ApiVersionsRequest
 from _wire.release import Release
-from coordinator.broker.pauses import Pause, in_steps
-from coordinator.broker.slices import Slices, Steps
 from coordinator.broker.storage_errors import StorageErrors
 from coordinator.config.network_keys import SOCKET_REQUEST_MAX_ELEMENTS
 from coordinator.core.decision import Environment
 from coordinator.log.errors import LogAppendError, LogFlushError
 from coordinator.logger import logger
+from coordinator.runtime.pauses import Pause, in_steps
+from coordinator.runtime.slices import Slices, Steps
 from coordinator.server.connection import Connection
 from coordinator.server.descriptors import OUT_OF_DESCRIPTORS
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable, Handler, Route

@@ -14,13 +14,13 @@ from _wire.errors import ErrorCode
 from _wire.headers import encode_response
 from _wire.messages.fetch import FetchRequest, FetchResponse
 from _wire.messages.produce import ProduceRequest
-from coordinator.broker.pauses import Pause
-from coordinator.broker.slices import Steps
 from coordinator.broker.topics import TopicError
 from coordinator.config.settings import Config
+from coordinator.groups.sessions import SessionTable
 from coordinator.metadata.image import MetadataImage
 from coordinator.quotas.usage import QuotaUsage
-from coordinator.runtime.sessions import SessionTable
+from coordinator.runtime.pauses import Pause
+from coordinator.runtime.slices import Steps
 from coordinator.server.connection import Connection
 from coordinator.server.dispatch import Handler
 from coordinator.server.loop_scheduler import LoopScheduler

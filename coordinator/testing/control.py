@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from _wire.records import build_batch
 from coordinator.audit.schema import AuditEvent
-from coordinator.broker.slices import at_once
 from coordinator.broker.topics import TopicError
-from coordinator.core.classic_group import Member
+from coordinator.core.classic.group import Member
 from coordinator.explain.words import counted, plain, were
 from coordinator.faults.faults import Faults
 from coordinator.faults.request_faults import Surroundings
+from coordinator.runtime.slices import at_once
 from coordinator.server.node import Node
 from coordinator.testing.audit_log import AuditLog
 from coordinator.testing.errors import TestingError, require_seconds, require_whole

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from _wire.apis import APIS
-from coordinator.core.classic_group import Member
+from coordinator.core.classic.group import Member
 from coordinator.faults.answers import raw_connection
 from coordinator.server.dispatch import DispatchTable, Handler
 from coordinator.server.request_context import RequestContext

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from coordinator.core.assignors.consumer_protocol import readable_partitions
-from coordinator.core.classic_group import Member
-from coordinator.core.group import Group
+from coordinator.core.classic.group import Member
+from coordinator.core.groups.group import Group
 from coordinator.explain.words import counted, listed, plain
 
 DEAD: Final = "Dead"

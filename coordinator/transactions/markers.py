@@ -9,12 +9,13 @@ from typing import Final, NamedTuple, Protocol
 
 from _wire.errors import ErrorCode
 from coordinator.broker.producers import Marker
-from coordinator.broker.slices import Slices, Steps
-from coordinator.core.committed_offsets import Producer, TopicPartition, TransactionMarker
+from coordinator.core.stored import Producer, TransactionMarker
+from coordinator.core.topic_partition import TopicPartition
+from coordinator.core.transactions.states import PREPARE_COMMIT
+from coordinator.core.transactions.transaction import Transaction
 from coordinator.internal_topics import OFFSETS_TOPIC
 from coordinator.logger import logger
-from coordinator.transactions.states import PREPARE_COMMIT
-from coordinator.transactions.transaction import Transaction
+from coordinator.runtime.slices import Slices, Steps
 
 RETRY_MS_AT_FIRST: Final = 100
 RETRY_MS_AT_MOST: Final = 10_000

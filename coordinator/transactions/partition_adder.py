@@ -14,8 +14,8 @@ from coordinator.config.transaction_keys import (
     ADD_PARTITIONS_TO_TXN_RETRY_BACKOFF_MS,
 )
 from coordinator.core.operation import Operation
-from coordinator.transactions import operations
-from coordinator.transactions.partitions import PartitionErrors, PartitionsRequest
+from coordinator.core.transactions import operations
+from coordinator.core.transactions.partitions import PartitionErrors, PartitionsRequest
 
 
 class Timers(Protocol):

@@ -7,10 +7,10 @@ import pytest
 
 from _wire.errors import ErrorCode
 from coordinator.core.partitioning import partition_for
+from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.internal_topics import OFFSETS_TOPIC
 from coordinator.log.errors import LogAppendError
 from coordinator.log.partition_log import PartitionLog
-from coordinator.runtime.group_state_machine import GroupStateMachine
 from coordinator.runtime.interfaces import StoreError
 from tests.admin.http_client import Scrape, get, with_node
 from tests.waiting import wait_for

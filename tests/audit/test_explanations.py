@@ -8,7 +8,7 @@ from _wire.errors import ErrorCode
 from coordinator.audit import schema
 from coordinator.config.settings import Config
 from coordinator.core.causes import REASON_CHARACTERS_MAX, Cause
-from coordinator.core.events import GroupCreated
+from coordinator.core.classic.events import GroupCreated
 from tests.audit.stories import Partitions, assigned, assignment, stable, subscription, sync
 from tests.simulation.server import SimulatedServer
 from tests.simulation.simulation import (
@@ -48,7 +48,7 @@ def sim() -> Simulation:
 @pytest.fixture
 def cluster(sim) -> Cluster:
     cluster = Cluster()
-    sim.shard.machine.audit.world.cluster = cluster
+    sim.shard.projection.world.cluster = cluster
     return cluster
 
 
@@ -480,7 +480,7 @@ def test_a_start_and_a_stop_are_events_without_a_group(sim, pair):
     started, stopped = map(schema.decode_coordinator_event, own)
     assert (started.time_ms, started.coordinator_epoch, started.software_version) == (sim.now_ms, 3, "1")
     assert stopped.clean
-    groups = len(sim.shard.machine.audit.groups)
+    groups = len(sim.shard.projection.groups)
     sim.restart()
-    assert len(sim.shard.machine.audit.groups) == groups == 1
-    assert sim.shard.machine.audit.groups[GROUP_ID].seq > 0
+    assert len(sim.shard.projection.groups) == groups == 1
+    assert sim.shard.projection.groups[GROUP_ID].seq > 0

@@ -11,9 +11,9 @@ from _wire.messages.consumer_protocol_subscription import TopicPartition as Owne
 from coordinator.audit import schema
 from coordinator.audit.group_state import GroupAuditState, by_topic
 from coordinator.core.assignors.consumer_protocol import encode_assignment
-from coordinator.core.classic_group import Member
-from coordinator.core.committed_offsets import TopicPartition
+from coordinator.core.classic.group import Member
 from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
+from coordinator.core.topic_partition import TopicPartition
 
 Partitions = set[tuple[str, int]]
 PARTITIONS = st.sets(st.tuples(st.sampled_from("tus"), st.integers(0, 12)), max_size=20)

@@ -13,8 +13,8 @@ from coordinator.audit import schema
 from coordinator.audit.group_state import GroupAuditState
 from coordinator.audit.records import RecordWriter
 from coordinator.core.causes import Cause
-from coordinator.core.classic_group import ClassicGroup
-from coordinator.core.states import GroupState
+from coordinator.core.classic.group import ClassicGroup
+from coordinator.core.classic.states import GroupState
 
 KINDS: tuple[type[schema.AuditEvent], ...] = get_args(schema.AnyAuditEvent)
 NODE_ID = 7

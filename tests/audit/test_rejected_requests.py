@@ -5,7 +5,7 @@ import pytest
 from _wire.errors import ErrorCode
 from coordinator.audit import rejected_requests, schema
 from coordinator.core.causes import REASON_CHARACTERS_MAX, Cause
-from coordinator.core.committed_offsets import Producer
+from coordinator.core.stored import Producer
 from tests.audit.stories import subscription, sync
 from tests.simulation.simulation import SESSION_TIMEOUT_MS, Simulation
 

@@ -39,13 +39,13 @@ from _wire.records import build_batch  # noqa: E402
 from coordinator.client.wire import WireConnection  # noqa: E402
 from coordinator.config.group_keys import OFFSETS_TOPIC_NUM_PARTITIONS  # noqa: E402
 from coordinator.config.settings import Config  # noqa: E402
-from coordinator.core.offset_records import CommittedOffset, offset_records  # noqa: E402
+from coordinator.core.offsets.records import CommittedOffset, offset_records  # noqa: E402
 from coordinator.core.partitioning import partition_for  # noqa: E402
 from coordinator.internal_topics import OFFSETS_TOPIC  # noqa: E402
 from coordinator.log.config import LogConfig  # noqa: E402
-from coordinator.log.directory import LogDirectory  # noqa: E402
+from coordinator.log.data_dirs.directory import LogDirectory  # noqa: E402
 from coordinator.log.partition_log import PartitionLog  # noqa: E402
-from coordinator.log.segment import PrebuiltBatch  # noqa: E402
+from coordinator.log.segments.segment import PrebuiltBatch  # noqa: E402
 from tests.differential.kafka import RunningKafka  # noqa: E402
 
 RECORDS: Final = int(os.environ.get("RECORDS", "10_000_000"))

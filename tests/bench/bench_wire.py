@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from _wire.headers import encode_request, encode_response
 from _wire.records import build_batch, parse_batch
-from coordinator.runtime.sessions import SessionTable
+from coordinator.groups.sessions import SessionTable
 from coordinator.timers.wheel import TimerWheel
 from tests.bench.wire.loops import answer_heartbeats_in_place, decode_and_encode
 from tests.bench.wire.messages import Pair, pairs

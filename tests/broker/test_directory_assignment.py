@@ -11,18 +11,18 @@ from structlog.testing import capture_logs
 
 from coordinator.broker.directory_assignment import DirectoryAssignment
 from coordinator.broker.partitions import Partitions
-from coordinator.broker.slices import Slices
 from coordinator.broker.strays import set_aside_if_stray
 from coordinator.broker.topics import Plan, Topics
 from coordinator.config.settings import Config
 from coordinator.log.config import LogConfig
-from coordinator.log.directories import LogDirectories
+from coordinator.log.data_dirs.directories import LogDirectories
+from coordinator.log.data_dirs.log_homes import AssignedDirectories
 from coordinator.log.errors import DataDirectoryError
-from coordinator.log.log_homes import AssignedDirectories
 from coordinator.log.memory_files import MemoryFileSystem
 from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.leadership import NO_LEADER, SingleNode
 from coordinator.metadata.store import MetadataStore
+from coordinator.runtime.slices import Slices
 from tests.log.batches import batch
 
 A: Final = Path("/a")

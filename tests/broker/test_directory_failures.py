@@ -11,12 +11,12 @@ from structlog.testing import capture_logs
 
 from _wire.errors import ErrorCode
 from coordinator.broker.directory_failures import DirectoryFailures
-from coordinator.broker.slices import Slices
-from coordinator.log.checkpoints import RECOVERY_POINTS, read_checkpoint
+from coordinator.log.data_dirs.checkpoints import RECOVERY_POINTS, read_checkpoint
 from coordinator.log.errors import LogAppendError, LogDirectoryFailed, LogError, LogFlushError, OfflineDirectory
 from coordinator.log.memory_files import MemoryFileSystem
 from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.leadership import NO_LEADER
+from coordinator.runtime.slices import Slices
 from tests.broker.test_directory_assignment import NOW_MS, A, B, Broker, C
 from tests.log.batches import batch
 

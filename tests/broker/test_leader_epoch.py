@@ -7,9 +7,9 @@ from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest
 from coordinator.broker.fetch import READ_FIRST_BYTES_MAX
 from coordinator.broker.list_offsets import list_offsets
 from coordinator.broker.producers import Marker
-from coordinator.broker.slices import at_once
 from coordinator.broker.transaction_markers import MarkerWriter
 from coordinator.metadata.records import LeaderEpochRecord
+from coordinator.runtime.slices import at_once
 from tests.broker.virtual_broker import START_MS, VirtualBroker, batch
 from tests.wire_client import fetch_request
 

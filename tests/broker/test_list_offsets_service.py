@@ -12,7 +12,7 @@ from _wire.messages.list_offsets import (
     ListOffsetsTopic,
 )
 from coordinator.broker.list_offsets import EARLIEST, LATEST, MAX_TIMESTAMP, list_offsets
-from coordinator.broker.slices import at_once
+from coordinator.runtime.slices import at_once
 from tests.broker.virtual_broker import START_MS, VirtualBroker, batch
 
 NEWEST: Final = 11

@@ -3,18 +3,19 @@
 import pytest
 
 from _wire.records import build_batch, parse_records
-from coordinator.broker import log_cleaner, slices
+from coordinator.broker import log_cleaner
 from coordinator.broker.cleaner_thread import Pace
 from coordinator.broker.log_cleaner import LogCleaner
 from coordinator.broker.retention import RemovalKey, Retention
 from coordinator.config.settings import Config
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
-from coordinator.log.checkpoints import CLEANER_OFFSETS
 from coordinator.log.compaction import cleaner
 from coordinator.log.compaction.cleaner import READ_BYTES
+from coordinator.log.data_dirs.checkpoints import CLEANER_OFFSETS
 from coordinator.log.disk_threads import InLine
-from coordinator.log.segment_reads import position_of
+from coordinator.log.segments.reads import position_of
 from coordinator.logger import logger
+from coordinator.runtime import slices
 from tests.broker.virtual_broker import START_MS, VirtualBroker
 from tests.log.compaction.cleaning import append_data, append_marker
 

@@ -12,9 +12,9 @@ from _wire.records import parse_records
 from coordinator.broker.append_notifier import AppendNotifier
 from coordinator.broker.log_flusher import LogFlusher
 from coordinator.config.settings import Config
-from coordinator.log.checkpoints import RECOVERY_POINTS, read_checkpoint
 from coordinator.log.config import LogConfig
-from coordinator.log.directories import LogDirectories
+from coordinator.log.data_dirs.checkpoints import RECOVERY_POINTS, read_checkpoint
+from coordinator.log.data_dirs.directories import LogDirectories
 from coordinator.log.disk_threads import Done, InLine
 from coordinator.log.errors import LogFlushError
 from coordinator.log.partition_log import PartitionLog

@@ -7,8 +7,8 @@ import pytest
 
 from _wire.records import batch_headers, next_offset_after
 from coordinator.broker import long_reads
-from coordinator.broker.slices import at_once
 from coordinator.log.partition_log import PartitionLog
+from coordinator.runtime.slices import at_once
 from tests.broker.virtual_broker import VirtualBroker, batch
 from tests.wire_client import fetch_request
 

@@ -5,8 +5,8 @@ from functools import partial
 
 import pytest
 
-from coordinator.broker.pauses import Pause, in_steps
-from coordinator.broker.slices import at_once
+from coordinator.runtime.pauses import Pause, in_steps
+from coordinator.runtime.slices import at_once
 
 
 def test_a_step_ends_at_each_pause():

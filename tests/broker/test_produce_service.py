@@ -6,7 +6,7 @@ import pytest
 
 from _wire.errors import ErrorCode
 from _wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from coordinator.broker.slices import at_once
+from coordinator.runtime.slices import at_once
 from tests.broker.virtual_broker import BY_NAME, START_MS, VirtualBroker, batch
 from tests.wire_client import fetch_request
 

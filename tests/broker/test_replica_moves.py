@@ -12,13 +12,13 @@ from structlog.testing import capture_logs
 
 from _wire.errors import ErrorCode
 from coordinator.broker.directory_failures import DirectoryFailures
-from coordinator.log.checkpoints import LOG_START_OFFSETS, RECOVERY_POINTS, read_checkpoint
+from coordinator.log.data_dirs.checkpoints import LOG_START_OFFSETS, RECOVERY_POINTS, read_checkpoint
 from coordinator.log.errors import LogAppendError
 from coordinator.log.files import OpenFile
 from coordinator.log.memory_files import MemoryFileSystem
-from coordinator.log.segment import Segment
-from coordinator.log.segment_files import SWAP_SUFFIX
-from coordinator.log.transaction_index import AbortedTransaction
+from coordinator.log.segments.files import SWAP_SUFFIX
+from coordinator.log.segments.segment import Segment
+from coordinator.log.segments.transaction_index import AbortedTransaction
 from tests.broker.moving_broker import ALWAYS, SEGMENT_BYTES, MovingBroker, values
 from tests.broker.test_directory_assignment import NOW_MS, A, B, C
 from tests.log.batches import batch

@@ -2,14 +2,14 @@
 
 import pytest
 
-from coordinator.broker import slices
 from coordinator.broker.retention import CheckKey, Retention, is_due
 from coordinator.config.settings import Config
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
-from coordinator.log.checkpoints import CheckpointWriter
 from coordinator.log.config import LogConfig
+from coordinator.log.data_dirs.checkpoints import CheckpointWriter
 from coordinator.log.disk_threads import InLine
-from coordinator.log.stored_segments import StoredSegments
+from coordinator.log.segments.stored_segments import StoredSegments
+from coordinator.runtime import slices
 from tests.broker.virtual_broker import START_MS, VirtualBroker, batch
 
 MINUTE_MS = 60_000

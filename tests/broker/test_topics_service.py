@@ -5,11 +5,11 @@ from itertools import count
 import pytest
 
 from _wire.errors import ErrorCode
-from coordinator.broker import slices
 from coordinator.broker.topics import PARTITIONS_AT_MOST, TopicError
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC
 from coordinator.log.errors import LogAppendError
 from coordinator.log.partition_log import PartitionLog
+from coordinator.runtime import slices
 from tests.broker.virtual_broker import DATA, VirtualBroker, batch
 
 

@@ -15,16 +15,16 @@ from coordinator.broker.partitions import Partitions
 from coordinator.broker.produce import ProduceService, ProduceSteps
 from coordinator.broker.producer_directory import ProducerDirectory
 from coordinator.broker.producers import ProducerStates
-from coordinator.broker.slices import Slices, Steps, at_once
 from coordinator.broker.strays import set_aside_if_stray
 from coordinator.broker.topics import Topics
 from coordinator.config.server_keys import FETCH_MAX_BYTES, LOG_DIRS, NODE_ID
 from coordinator.config.settings import Config
 from coordinator.log.config import LogConfig
-from coordinator.log.directories import LogDirectories
+from coordinator.log.data_dirs.directories import LogDirectories
 from coordinator.log.partition_log import PartitionLog
 from coordinator.metadata.leadership import SingleNode
 from coordinator.metadata.store import MetadataStore
+from coordinator.runtime.slices import Slices, Steps, at_once
 from coordinator.timers.clock import VirtualClock
 from coordinator.timers.wheel import TimerWheel
 from tests.model.memory_files import MemoryFileSystem

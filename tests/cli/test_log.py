@@ -19,10 +19,10 @@ from _wire.messages.offset_commit import (
 from _wire.records import build_batch
 from coordinator.cli.log import command
 from coordinator.cli.log_kafka import accept_configs
-from coordinator.log.directory import LogDirectory
+from coordinator.log.data_dirs.directory import LogDirectory
 from coordinator.log.read_only import ReadOnlyFileSystem
-from coordinator.log.verify import Problem, Verifier
-from tests.log.damaged_folders import CONFIG, RECORDS, ROOT, written
+from coordinator.log.recovery.verify import Problem, Verifier
+from tests.log.recovery.damaged_folders import CONFIG, RECORDS, ROOT, written
 from tests.servers import RunningServer
 from tests.wire_client import WireClient
 

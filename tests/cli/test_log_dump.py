@@ -29,7 +29,7 @@ from _wire.primitives import Message
 from _wire.records import build_batch
 from coordinator.cli.log import command
 from coordinator.log.config import LogConfig
-from coordinator.log.directory import LogDirectory
+from coordinator.log.data_dirs.directory import LogDirectory
 from coordinator.log.names import METADATA_LOG
 from tests.golden_vectors import golden_path
 from tests.log.batches import START_MS

@@ -5,7 +5,7 @@ from typing import Any
 
 from coordinator.config.settings import Config
 from coordinator.core.decision import Environment, OperationContext
-from coordinator.core.group import Group
+from coordinator.core.groups.group import Group
 from tests.simulation.server import AnyTopics
 
 

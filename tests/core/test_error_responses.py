@@ -19,8 +19,9 @@ from _wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from coordinator.core import offset_commit, transactional_offsets
 from coordinator.core.error_responses import ErrorForEachPartition
+from coordinator.core.offsets import commit as offset_commit
+from coordinator.core.offsets import transactional as transactional_offsets
 from coordinator.server.handlers import data
 
 ID: Final = bytes(range(16))

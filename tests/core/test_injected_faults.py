@@ -3,11 +3,11 @@
 from _wire.errors import ErrorCode
 from _wire.messages.heartbeat import HeartbeatRequest
 from coordinator.core.causes import Cause
+from coordinator.core.classic.events import MemberRemoved, PendingMemberRemoved, RebalanceStarted, RequestRejected
+from coordinator.core.classic.members import SessionExpired, expire_session
+from coordinator.core.classic.rebalance import ForcedRebalance, force_rebalance
 from coordinator.core.decision import NOTHING
-from coordinator.core.events import MemberRemoved, PendingMemberRemoved, RebalanceStarted, RequestRejected
-from coordinator.core.members import SessionExpired, expire_session
-from coordinator.core.rebalance import ForcedRebalance, force_rebalance
-from coordinator.core.rejections import RejectedRequest, tell
+from coordinator.core.groups.rejections import RejectedRequest, tell
 from tests.core.deciding import context, group_with
 from tests.simulation.simulation import Simulation
 
@@ -60,7 +60,7 @@ def test_an_injected_error_is_told_whatever_it_is():
         rejected = RejectedRequest("Heartbeat", request, error, injected=True)
         decision = tell(group_with(), rejected, context())
         (told,) = decision.events
-        assert isinstance(told, RequestRejected) and told.injected and decision.keeps_membership
+        assert isinstance(told, RequestRejected) and told.injected and decision.no_step_follows
         assert tell(None, rejected, context()) is NOTHING
     real = RejectedRequest("Heartbeat", request, ErrorCode.REBALANCE_IN_PROGRESS)
     assert tell(group_with(), real, context()).events == ()

@@ -15,7 +15,8 @@ from _wire.messages.offset_commit import (
 )
 from _wire.messages.offset_fetch import OffsetFetchRequest
 from _wire.messages.sync_group import SyncGroupRequest
-from coordinator.core import offset_commit, operations
+from coordinator.core.groups import operations
+from coordinator.core.offsets import commit as offset_commit
 from coordinator.core.operation import Answer, Operation
 from tests.core.deciding import context, group_with
 from tests.simulation.simulation import GROUP_ID, Sent, Simulation

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from _wire.records import build_batch
-from coordinator.core.committed_offsets import Producer
+from coordinator.core.stored import Producer
 from coordinator.core.stored_batch import StoredBatch
 
 RECORDS = st.lists(

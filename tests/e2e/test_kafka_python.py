@@ -17,7 +17,7 @@ from _wire.records import parse_records
 from coordinator.audit import schema
 from coordinator.core.partitioning import partition_for
 from coordinator.internal_topics import AUDIT_TOPIC
-from coordinator.log.checkpoints import GROUP_AUDIT
+from coordinator.log.data_dirs.checkpoints import GROUP_AUDIT
 from tests.e2e.members import Member, steady, stop_all
 from tests.servers import RunningServer
 from tests.waiting import wait_for

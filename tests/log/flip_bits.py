@@ -3,7 +3,7 @@
 import sys
 from typing import Final
 
-from tests.log.damaged_folders import Folder, Start, problems, written
+from tests.log.recovery.damaged_folders import Folder, Start, problems, written
 
 FAILURES_SHOWN: Final = 20
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.log.directory import LogDirectory
+from coordinator.log.data_dirs.directory import LogDirectory
 from coordinator.log.errors import DataDirectoryError
 from coordinator.log.files import read_file, write_file_atomically
 from coordinator.log.memory_files import MemoryFileSystem

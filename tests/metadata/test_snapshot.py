@@ -10,9 +10,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from _wire.records import parse_records
-from coordinator.log import rewrite
+from coordinator.log.compaction import rewrite
 from coordinator.log.config import LogConfig
-from coordinator.log.directory import LogDirectory
+from coordinator.log.data_dirs.directory import LogDirectory
 from coordinator.log.disk_threads import Done, InLine
 from coordinator.metadata import compaction as compaction_module
 from coordinator.metadata.compaction import AtOnce, MetadataCompaction

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from coordinator.core.group import Group
-from coordinator.core.states import GroupState
+from coordinator.core.classic.states import GroupState
+from coordinator.core.groups.group import Group
 from coordinator.metrics.census import GroupCensus
 from coordinator.metrics.group_meter import GroupMeter, GroupRecord
 from coordinator.metrics.top_groups import TopGroups

@@ -2,9 +2,9 @@
 
 import pytest
 
-from coordinator.core.events import GroupCreated
-from coordinator.core.offset_events import OffsetsCommitted
-from coordinator.core.offset_records import CommittedOffset
+from coordinator.core.classic.events import GroupCreated
+from coordinator.core.offsets.events import OffsetsCommitted
+from coordinator.core.offsets.records import CommittedOffset
 from coordinator.metrics.histogram import Histogram, histogram_value
 from coordinator.metrics.timing import AppendMeter, DrainMeter, EventMeter, TimeHistogram
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from coordinator.core.offset_records import CommittedOffset
+from coordinator.core.offsets.records import CommittedOffset
 
 
 @dataclass

@@ -5,8 +5,7 @@ from typing import Final
 import pytest
 
 from _wire.records import build_batch
-from coordinator.core.committed_offsets import Producer, TransactionMarker
-from coordinator.core.stored import StoredRecord
+from coordinator.core.stored import Producer, StoredRecord, TransactionMarker
 from coordinator.core.stored_batch import StoredBatch
 from coordinator.runtime.batch import Batch, RecordsTooLarge
 

@@ -7,15 +7,17 @@ from structlog.testing import capture_logs
 
 from _wire.errors import ErrorCode
 from coordinator.config.settings import Config
-from coordinator.core import operations
-from coordinator.core.committed_offsets import Producer
+from coordinator.core.classic.states import GroupState
 from coordinator.core.decision import NOTHING
-from coordinator.core.group import Group
-from coordinator.core.states import GroupState
-from coordinator.runtime import coordinator_runtime, group_state_machine, store
+from coordinator.core.groups import operations
+from coordinator.core.groups.group import Group
+from coordinator.core.stored import Producer
+from coordinator.groups import offsets_stream
+from coordinator.groups import state_machine as group_state_machine
+from coordinator.runtime import coordinator_runtime
 from coordinator.runtime.load_progress import LoadProgress
 from coordinator.runtime.shard import ShardState
-from tests.runtime.failing_groups import commit_for
+from tests.groups.failing_groups import commit_for
 from tests.simulation.server import SimulatedServer
 from tests.simulation.simulation import GROUP_ID, SESSION_TIMEOUT_MS, Simulation
 
@@ -41,7 +43,7 @@ def test_a_long_log_is_read_in_slices(monkeypatch):
     sim = Simulation()
     for offset in range(10):
         sim.commit(offset=offset)
-    monkeypatch.setattr(store, "REPLAYED_AT_ONCE", 3)
+    monkeypatch.setattr(offsets_stream, "REPLAYED_AT_ONCE", 3)
     sim.slice_clock.steps_per_slice = 3
     start_loading(sim)
     turns = 0
@@ -159,7 +161,7 @@ def checks_of(sim, monkeypatch):
 
 def test_many_groups_are_looked_at_in_slices(monkeypatch):
     sim = Simulation({"offsets.retention.check.interval.ms": "1000"})
-    monkeypatch.setattr("coordinator.runtime.group_coordinator.GROUPS_CHECKED_AT_ONCE", 2)
+    monkeypatch.setattr("coordinator.groups.coordinator.GROUPS_CHECKED_AT_ONCE", 2)
     sim.shard.machine.groups.update((name, Group(name)) for name in "abcde")
     checks = checks_of(sim, monkeypatch)
     start_ms = sim.now_ms

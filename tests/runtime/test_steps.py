@@ -1,8 +1,8 @@
 """Steps that follow from one operation without time passing: as many as a group needs."""
 
 from _wire.errors import ErrorCode
-from coordinator.core.rebalance import JOIN_EXTENSION_MS_MIN
-from coordinator.core.states import GroupState
+from coordinator.core.classic.rebalance import JOIN_EXTENSION_MS_MIN
+from coordinator.core.classic.states import GroupState
 from tests.simulation.simulation import Simulation
 
 

@@ -7,7 +7,7 @@ from coordinator.core.decision import OperationContext, replying
 from coordinator.core.operation import Operation, Scope
 from coordinator.runtime.coordinator_runtime import OPERATIONS_AT_ONCE
 from coordinator.runtime.shard import KEYS_PER_OPERATION
-from tests.runtime.failing_groups import commit_for
+from tests.groups.failing_groups import commit_for
 from tests.simulation.simulation import Sent, Simulation
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from _wire.records import build_batch
 from coordinator.config.settings import Config
-from coordinator.log.last_stop import CLEAN_SHUTDOWN
+from coordinator.log.recovery.last_stop import CLEAN_SHUTDOWN
 from coordinator.server.listeners import ListenError
 from coordinator.server.node import Node
 from tests.servers import RunningServer

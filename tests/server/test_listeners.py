@@ -13,7 +13,7 @@ from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.metadata import MetadataRequest
 from coordinator.config.key import ConfigError
 from coordinator.config.settings import Config
-from coordinator.runtime.sessions import SessionTable
+from coordinator.groups.sessions import SessionTable
 from coordinator.server.limits import ConnectionLimits
 from coordinator.server.listeners import Address, ListenError, Listeners, parse_addresses
 from coordinator.timers.wheel import TimerWheel

@@ -12,7 +12,7 @@ from _wire.messages.find_coordinator import FindCoordinatorRequest
 from _wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from _wire.records import build_batch
 from coordinator.core.partitioning import partition_for
-from coordinator.log.last_stop import BOOT_ID, read_boot_id
+from coordinator.log.recovery.last_stop import BOOT_ID, read_boot_id
 from tests.server.handlers.test_configs import ConfigClient
 from tests.servers import QUICK_GROUPS, RunningServer
 

@@ -23,7 +23,7 @@ from _wire.messages.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from _wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
-from coordinator.broker import slices
+from coordinator.runtime import slices
 from coordinator.server import request_dispatcher
 from tests.hostile.in_process import InProcessServer, Peer
 

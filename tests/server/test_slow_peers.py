@@ -16,7 +16,7 @@ from coordinator.config.network_keys import (
     QUEUED_MAX_REQUEST_BYTES,
 )
 from coordinator.config.settings import Config
-from coordinator.runtime.sessions import SessionTable
+from coordinator.groups.sessions import SessionTable
 from coordinator.server.connection import Connection
 from coordinator.server.request_context import Endpoint
 from coordinator.server.slow_peers import BYTES_PER_MS_MIN, CHECK_INTERVAL_MS, SlowPeers

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from coordinator.config.settings import Config
-from coordinator.log.last_stop import CLEAN_SHUTDOWN
-from coordinator.runtime.group_state_machine import GroupStateMachine
+from coordinator.groups.state_machine import GroupStateMachine
+from coordinator.log.recovery.last_stop import CLEAN_SHUTDOWN
 from coordinator.runtime.shard import ShardState
 from coordinator.server import node as module
 from coordinator.server.node import Node

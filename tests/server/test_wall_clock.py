@@ -20,7 +20,7 @@ from _wire.messages.offset_commit import (
 )
 from _wire.records import Record, build_batch, parse_records
 from coordinator.audit.schema import decode_event
-from coordinator.core.offset_records import is_offset_key, read_offset_record
+from coordinator.core.offsets.records import is_offset_key, read_offset_record
 from coordinator.core.partitioning import partition_for
 from coordinator.server.wall_clock import CHECK_INTERVAL_MS, STEP_LINE, WallClockWatch, log_step
 from coordinator.wall_time import STEP_MS, WallTime

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from _wire.errors import ErrorCode
 from _wire.messages.join_group import JoinGroupResponse
-from coordinator.core.committed_offsets import TopicPartition
-from coordinator.core.group import Group
-from coordinator.core.offset_records import CommittedOffset
+from coordinator.core.groups.group import Group
+from coordinator.core.offsets.records import CommittedOffset
+from coordinator.core.topic_partition import TopicPartition
 from tests.simulation.clients import Request
 from tests.simulation.consumers import identity, owners
 

@@ -8,7 +8,7 @@ from _wire.errors import ErrorCode
 from _wire.messages.heartbeat import HeartbeatRequest
 from _wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponseMember
 from _wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-from coordinator.core.classic_group import ClientConnection
+from coordinator.core.client_connection import ClientConnection
 from tests.simulation.consumers import PROTOCOLS, SUBSCRIPTIONS, share_out, subscription
 from tests.simulation.history import ClientSetup
 

@@ -8,7 +8,7 @@ from _wire.embedded import decode_versioned, encode_versioned
 from _wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from _wire.messages.consumer_protocol_assignment import TopicPartition as Assigned
 from _wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
-from coordinator.core.committed_offsets import TopicPartition
+from coordinator.core.topic_partition import TopicPartition
 
 PARTITIONS: Final = {"t": 4, "u": 2}
 SUBSCRIPTIONS: Final = (("t",), ("t", "u"), ("u",))

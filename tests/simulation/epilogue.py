@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from coordinator.core.states import GroupState
+from coordinator.core.classic.states import GroupState
 from tests.simulation import invariants
 from tests.simulation.clients import Client, Phase
 from tests.simulation.consumers import PARTITIONS, PROTOCOLS, partitions_of

@@ -21,8 +21,9 @@ from _wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from coordinator.core.committed_offsets import Producer, TopicPartition, TransactionMarker
-from coordinator.core.states import GroupState
+from coordinator.core.classic.states import GroupState
+from coordinator.core.stored import Producer, TransactionMarker
+from coordinator.core.topic_partition import TopicPartition
 from tests.model.memory_files import ProcessKilled
 from tests.simulation import invariants
 from tests.simulation.clients import Client, Phase

@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from coordinator.core.admin import described
-from coordinator.core.classic_group import ClassicGroup
-from coordinator.core.committed_offsets import TopicPartition
-from coordinator.core.decision import OperationContext, next_deadline_ms
-from coordinator.core.offset_records import CommittedOffset
-from coordinator.core.rebalance import advance
-from coordinator.core.states import GroupState
-from coordinator.runtime.group_state_machine import GroupStateMachine
+from coordinator.core.classic.group import ClassicGroup
+from coordinator.core.classic.rebalance import advance, next_deadline_ms
+from coordinator.core.classic.states import GroupState
+from coordinator.core.decision import OperationContext
+from coordinator.core.groups.admin import described
+from coordinator.core.offsets.records import CommittedOffset
+from coordinator.core.topic_partition import TopicPartition
+from coordinator.groups.state_machine import GroupStateMachine
 from coordinator.runtime.shard import Shard
 from tests.simulation.audit_reader import decoded
 from tests.simulation.client_view import Positions, committed_offsets
@@ -85,8 +85,8 @@ def durable_part(group: ClassicGroup) -> object:
 
 def the_audit_tells_where_groups_are(harness: "Harness", shard: Shard[GroupStateMachine]) -> None:
     readers = harness.server.twins[shard.partition].readers
-    audit = shard.machine.audit
-    if shard.store.held_audit:
+    audit = shard.projection
+    if shard.store.held:
         return
     assert audit.next_offset == harness.server.logs[AUDIT, shard.partition].log_end_offset
     assert audit.groups.keys() == shard.machine.groups.keys(), "nothing is remembered of a group that is gone"

@@ -2,14 +2,14 @@
 
 from typing import Final
 
-from coordinator.core import events
 from coordinator.core.causes import Cause
-from coordinator.core.classic_group import ClassicGroup
-from coordinator.core.committed_offsets import TopicPartition
-from coordinator.core.events import Event
-from coordinator.core.group import Group
-from coordinator.core.offset_events import DeletionCause, OffsetsDeleted
-from coordinator.core.states import GroupState
+from coordinator.core.classic import events
+from coordinator.core.classic.group import ClassicGroup
+from coordinator.core.classic.states import GroupState
+from coordinator.core.event import Event
+from coordinator.core.groups.group import Group
+from coordinator.core.offsets.events import DeletionCause, OffsetsDeleted
+from coordinator.core.topic_partition import TopicPartition
 from tests.simulation.consumers import topics_of
 
 RETENTION_MS: Final = 60_000

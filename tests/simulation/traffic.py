@@ -4,9 +4,9 @@ from collections import Counter
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
-from coordinator.core.committed_offsets import TopicPartition
-from coordinator.core.group import Group
-from coordinator.core.operations import OPERATIONS
+from coordinator.core.groups.group import Group
+from coordinator.core.groups.operations import OPERATIONS
+from coordinator.core.topic_partition import TopicPartition
 from tests.simulation import invariants
 from tests.simulation.client_view import Generation, Ledger
 from tests.simulation.clients import Client, Request

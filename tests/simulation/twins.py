@@ -5,22 +5,24 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from coordinator.audit.schema import CoordinatorPaused, decode_coordinator_event, decode_event
-from coordinator.core import events
+from coordinator.audit.schema import Record as AuditRecord
 from coordinator.core.causes import Cause
-from coordinator.core.classic_group import ClassicGroup, ClientConnection
-from coordinator.core.committed_offsets import TopicPartition
-from coordinator.core.events import Event
-from coordinator.core.group import Group
-from coordinator.core.joining import NEW_MEMBER_JOIN_TIMEOUT_MS
-from coordinator.core.offset_events import (
+from coordinator.core.classic import events
+from coordinator.core.classic.group import ClassicGroup
+from coordinator.core.classic.joining import NEW_MEMBER_JOIN_TIMEOUT_MS
+from coordinator.core.classic.states import GroupState
+from coordinator.core.client_connection import ClientConnection
+from coordinator.core.event import Event
+from coordinator.core.groups.group import Group
+from coordinator.core.groups.stored import StoredGroups
+from coordinator.core.offsets.events import (
     DeletionCause,
     OffsetsCommitted,
     OffsetsDeleted,
     TransactionalOffsetsCommitted,
 )
-from coordinator.core.states import GroupState
-from coordinator.core.stored import Stored, StoredGroups
-from coordinator.runtime.interfaces import AuditRecord
+from coordinator.core.stored import Stored
+from coordinator.core.topic_partition import TopicPartition
 from tests.model.stored_log import groups_of
 from tests.simulation.audit_reader import AuditReader, Described
 from tests.simulation.client_view import Generation

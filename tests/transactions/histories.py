@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from _wire.errors import ErrorCode
-from coordinator.transactions.transaction import LAST_EPOCH
+from coordinator.core.transactions.transaction import LAST_EPOCH
 from tests.model.memory_files import ProcessKilled
 from tests.transactions.world import LOST, PARTITIONS, World, offsets, orders
 

@@ -7,13 +7,13 @@ import pytest
 
 from _wire.errors import ErrorCode
 from coordinator.broker.producers import Marker
-from coordinator.broker.slices import Slices, Steps, at_once
-from coordinator.core.committed_offsets import TopicPartition
+from coordinator.core.topic_partition import TopicPartition
+from coordinator.core.transactions.admin import Filter
+from coordinator.core.transactions.states import TransactionState
+from coordinator.core.transactions.transaction import Transaction
 from coordinator.logger import lines_of_this_thread_to
-from coordinator.transactions.admin import Filter
+from coordinator.runtime.slices import Slices, Steps, at_once
 from coordinator.transactions.markers import MarkerSender
-from coordinator.transactions.states import TransactionState
-from coordinator.transactions.transaction import Transaction
 from tests.transactions.world import TOPIC, World, orders
 
 

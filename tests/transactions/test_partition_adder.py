@@ -7,9 +7,9 @@ import pytest
 
 from _wire.errors import ErrorCode
 from coordinator.config.settings import Config
-from coordinator.core.committed_offsets import TopicPartition
+from coordinator.core.topic_partition import TopicPartition
+from coordinator.core.transactions.partitions import PartitionErrors, PartitionsRequest
 from coordinator.transactions.partition_adder import PartitionAdder
-from coordinator.transactions.partitions import PartitionErrors, PartitionsRequest
 
 TP: Final = TopicPartition("orders", 0)
 REQUEST: Final = PartitionsRequest("t", 1, 0, (TP,), 2)

@@ -10,7 +10,7 @@ from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest
 from _wire.records import batch_headers
 from coordinator.broker.list_offsets import list_offsets
 from coordinator.broker.producers import REFUSED_REMEMBERED, Marker
-from coordinator.broker.slices import at_once
+from coordinator.runtime.slices import at_once
 from tests.broker.virtual_broker import batch
 from tests.transactions.world import TOPIC, World, offsets, orders
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from _wire.errors import ErrorCode
-from coordinator.core.committed_offsets import TopicPartition
+from coordinator.core.topic_partition import TopicPartition
+from coordinator.core.transactions import operations
+from coordinator.core.transactions.end import Completed
+from coordinator.core.transactions.events import TransactionChanged
+from coordinator.core.transactions.states import TransactionState
 from coordinator.internal_topics import TRANSACTIONS_TOPIC
-from coordinator.transactions import operations
-from coordinator.transactions.end import Completed
-from coordinator.transactions.events import TransactionChanged
-from coordinator.transactions.states import TransactionState
 from tests.transactions.world import TIMEOUT_MS, World, offsets, orders
 
 NONE = ErrorCode.NONE

@@ -2,11 +2,11 @@
 
 import pytest
 
-from coordinator.core.committed_offsets import TopicPartition
-from coordinator.transactions.events import TransactionChanged
-from coordinator.transactions.states import TransactionState
-from coordinator.transactions.stored import StoredTransactions, records_of
-from coordinator.transactions.transaction import NO_TIMESTAMP, Transaction
+from coordinator.core.topic_partition import TopicPartition
+from coordinator.core.transactions.events import TransactionChanged
+from coordinator.core.transactions.states import TransactionState
+from coordinator.core.transactions.stored import StoredTransactions, records_of
+from coordinator.core.transactions.transaction import NO_TIMESTAMP, Transaction
 
 HOUR_MS = 3_600_000
 

@@ -14,29 +14,32 @@ from _wire.records import batch_headers, build_batch, parse_batch
 from coordinator.broker.partitions import LEADER_EPOCH
 from coordinator.broker.produce import Verified
 from coordinator.broker.producers import Marker
-from coordinator.broker.slices import Steps, at_once
 from coordinator.broker.transaction_markers import MarkerWriter
 from coordinator.config.server_keys import LOG_DIRS
 from coordinator.config.settings import Config
 from coordinator.core.address_limits import AddressLimits
-from coordinator.core.committed_offsets import TopicPartition, TransactionMarker
 from coordinator.core.decision import Environment, OperationContext
 from coordinator.core.operation import Answer, Operation
+from coordinator.core.stored import TransactionMarker
+from coordinator.core.topic_partition import TopicPartition
+from coordinator.core.transactions import operations
+from coordinator.core.transactions.events import TransactionChanged
+from coordinator.core.transactions.partitions import PartitionErrors, PartitionsRequest
+from coordinator.core.transactions.states import TransactionState
+from coordinator.core.transactions.stored import records_of
+from coordinator.core.transactions.transaction import Transaction
 from coordinator.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.metadata.producer_ids import ProducerIds
+from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.shard import Shard
+from coordinator.runtime.slices import Steps, at_once
+from coordinator.runtime.store import LogStore
 from coordinator.server.pending_requests import PendingRequests
 from coordinator.timers.clock import VirtualClock
-from coordinator.transactions import operations
 from coordinator.transactions.coordinator import TransactionCoordinator
-from coordinator.transactions.events import TransactionChanged
 from coordinator.transactions.markers import MarkerSender
-from coordinator.transactions.partitions import PartitionErrors, PartitionsRequest
 from coordinator.transactions.state_machine import TransactionStateMachine
-from coordinator.transactions.states import TransactionState
-from coordinator.transactions.store import TransactionStore
-from coordinator.transactions.stored import records_of
-from coordinator.transactions.transaction import Transaction
+from coordinator.transactions.stream import TransactionStream
 from tests.broker.virtual_broker import DATA, VirtualBroker
 from tests.model.memory_files import MemoryFileSystem
 
@@ -88,29 +91,31 @@ class World:
         config = Config({LOG_DIRS.name: str(DATA)} | self.settings)
         self.pending = PendingRequests()
         self.producer_ids = ProducerIds(broker.metadata_store)
+        self.producer_ids.request(self.now_ms())
         self.environment = Environment(
             config,
             broker.metadata_store.image,
             None,  # type: ignore[arg-type]
             lambda: "id",
             addresses=AddressLimits(config),
-            new_producer_id=self.producer_ids.allocate,
+            producer_ids=self.producer_ids,
         )
         self.writer = MarkerWriter(broker.partitions, broker.producers, broker.notifier, self.now_ms)
         self.markers = MarkerSender(
             self._write_marker, self._complete_offsets, broker.slices, broker.wheel, self.now_ms, LEADER_EPOCH
         )
+        self.timers = KeyTimers(broker.wheel, TRANSACTIONS_TOPIC)
         self.coordinator = TransactionCoordinator(
-            self._shard, broker.wheel, self.markers, self.pending, self.environment, self._request
+            self._shard, broker.wheel, self.timers, self.markers, self.pending, self.environment, self._request
         )
 
     def _shard(self, index: int) -> "Shard[TransactionStateMachine]":
         log = self.broker.partitions.get(TRANSACTIONS_TOPIC, index)
-        store = TransactionStore(log, LEADER_EPOCH, self.broker.notifier.mark_appended, 1 << 20)
+        store = LogStore(TransactionStream(log, LEADER_EPOCH), appended=self.broker.notifier.mark_appended)
         assert self.environment.addresses is not None
         created = self.environment.addresses.transactional_ids
-        machine = TransactionStateMachine(self.broker.wheel, created, partial(getattr, store, "batch_bytes_max"))
-        return Shard(index, machine, store, self.pending)
+        machine = TransactionStateMachine(self.producer_ids, created, partial(getattr, store, "batch_bytes_max"))
+        return Shard(index, machine, store, self.timers, self.pending)
 
     def _load(self) -> None:
         count = self.broker.metadata_store.image.partition_count(TRANSACTIONS_TOPIC)

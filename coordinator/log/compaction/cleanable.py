@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from coordinator.log.partition_log import PartitionLog
-from coordinator.log.segment import Segment
+from coordinator.log.segments.segment import Segment
 
 
 @dataclass(frozen=True, slots=True)

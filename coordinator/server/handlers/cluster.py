@@ -22,9 +22,8 @@ from _wire.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from coordinator.broker.slices import Steps
 from coordinator.config.server_keys import AUTO_CREATE_TOPICS_ENABLE
-from coordinator.core.admin import NO_AUTHORIZED_OPERATIONS
+from coordinator.core.groups.admin import NO_AUTHORIZED_OPERATIONS
 from coordinator.core.partitioning import partition_for
 from coordinator.internal_topics import INTERNAL_TOPICS, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from coordinator.log.errors import InvalidTopicName
@@ -32,6 +31,7 @@ from coordinator.log.names import check_legal_name
 from coordinator.metadata.features import HIGHEST_LEVELS, LOWEST_LEVEL, levels
 from coordinator.metadata.image import Topic
 from coordinator.metadata.leadership import NO_LEADER, RemoteNode
+from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable, Route
 from coordinator.server.handlers.deferred import answer_when_committed, go_on_when_committed
 from coordinator.server.node_context import NodeContext

@@ -16,7 +16,6 @@ from _wire.messages.describe_configs import (
     DescribeConfigsSynonym,
 )
 from coordinator.broker.config_changes import Operation, OperationType, changed, replaced
-from coordinator.broker.slices import Steps
 from coordinator.broker.topic_config_key import TopicConfigKey
 from coordinator.broker.topic_config_keys import ALL_KEYS
 from coordinator.broker.topic_configs import ConfigSource, Origin, origins, valid_configs
@@ -25,6 +24,7 @@ from coordinator.config.kafka_broker_configs import kafka_broker_configs
 from coordinator.log.errors import InvalidTopicName
 from coordinator.log.names import check_topic_name
 from coordinator.metadata.image import Topic
+from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.broker_configs import broker_configs
 from coordinator.server.handlers.deferred import answer_when_committed

@@ -29,9 +29,9 @@ from coordinator.broker.list_offsets import rejected_partition as rejected_list_
 from coordinator.broker.produce import NOTHING_VERIFIED, ProduceSteps, Verified
 from coordinator.broker.produce import rejected_partition as rejected_produce
 from coordinator.broker.recompression import Recompression
-from coordinator.broker.slices import Steps
 from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.log.partition_log import PartitionLog
+from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable
 from coordinator.server.handlers.deferred import go_on
 from coordinator.server.handlers.transactional_writes import TransactionalProduce

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from coordinator.broker.slices import Steps
+from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DEFERRED
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext

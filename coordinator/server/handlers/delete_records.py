@@ -9,12 +9,12 @@ from _wire.messages.delete_records import (
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
-from coordinator.broker.slices import Steps
 from coordinator.broker.storage_errors import StorageErrors
 from coordinator.core.error_responses import ErrorForEachPartition
 from coordinator.internal_topics import READ_ONLY_TOPICS
 from coordinator.log.errors import OffsetOutOfRange
 from coordinator.log.partition_log import PartitionLog
+from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DEFERRED, DispatchTable
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext

@@ -4,8 +4,8 @@ from typing import Any, Final
 
 from _wire.errors import ErrorCode
 from _wire.messages.update_features import UpdatableFeatureResult, UpdateFeaturesRequest, UpdateFeaturesResponse
-from coordinator.broker.slices import Steps
 from coordinator.metadata.features import UPGRADE, FeatureUpdate, InvalidFeatureUpdate, changed_levels, levels
+from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.deferred import answer_when_committed
 from coordinator.server.node_context import NodeContext

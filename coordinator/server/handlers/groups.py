@@ -1,6 +1,6 @@
 """The APIs of the group coordinator: requests go to the shards of their groups as operations, responses come back.
 
-This module has no rules about groups; `coordinator/core/operations.py` is the table of them.
+This module has no rules about groups; `coordinator/core/groups/operations.py` is the table of them.
 """
 
 from collections.abc import Callable, Iterable
@@ -9,9 +9,12 @@ from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from _wire.errors import ErrorCode
-from coordinator.core import admin, joining, offset_commit, offset_fetch, operations
+from coordinator.core.classic import joining
+from coordinator.core.groups import admin, operations
+from coordinator.core.groups.rejections import RejectedRequest
+from coordinator.core.offsets import commit as offset_commit
+from coordinator.core.offsets import fetch as offset_fetch
 from coordinator.core.operation import Answer, Operation
-from coordinator.core.rejections import RejectedRequest
 from coordinator.server.dispatch import DEFERRED, DispatchTable, Downgrade, ErrorResponse
 from coordinator.server.handlers.portions import Asked, Portions, part_of
 from coordinator.server.node_context import NodeContext

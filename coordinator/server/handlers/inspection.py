@@ -28,9 +28,9 @@ from _wire.messages.list_config_resources import (
 )
 from coordinator.broker.partitions import LEADER_EPOCH
 from coordinator.broker.replica_moves import FutureReplica
-from coordinator.broker.slices import Steps
 from coordinator.broker.storage_errors import StorageErrors
 from coordinator.log.names import METADATA_LOG
+from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.configs import ResourceType
 from coordinator.server.node_context import NodeContext

@@ -16,11 +16,11 @@ from _wire.messages.describe_client_quotas import (
     DescribeClientQuotasResponse,
     DescribeClientQuotasValue,
 )
-from coordinator.broker.slices import Steps
 from coordinator.config.quota_keys import CLIENT_QUOTAS_MAX
 from coordinator.metadata.image import QuotaEntity
 from coordinator.quotas.alteration import Alteration, Changes, InvalidQuota, Operation
 from coordinator.quotas.matching import Component, InvalidFilter, matcher
+from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.deferred import answer_when_committed
 from coordinator.server.node_context import NodeContext

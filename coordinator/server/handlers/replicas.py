@@ -21,8 +21,8 @@ from _wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
 )
-from coordinator.broker.slices import Steps
 from coordinator.metadata.leadership import NO_LEADER
+from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.request_timeouts import within_timeout
 from coordinator.server.node_context import NodeContext

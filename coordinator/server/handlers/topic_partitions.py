@@ -11,13 +11,13 @@ from _wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
 )
-from coordinator.broker.slices import Steps
 from coordinator.config.server_keys import MAX_REQUEST_PARTITION_SIZE_LIMIT
 from coordinator.internal_topics import INTERNAL_TOPICS
 from coordinator.log.errors import InvalidTopicName
 from coordinator.log.names import check_legal_name
 from coordinator.metadata.image import Topic
 from coordinator.metadata.leadership import NO_LEADER
+from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.cluster import TOPIC_OPERATIONS
 from coordinator.server.node_context import NodeContext

@@ -25,11 +25,11 @@ from _wire.messages.delete_topics import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
-from coordinator.broker.slices import Steps
 from coordinator.broker.topic_config_keys import ALL_KEYS
 from coordinator.broker.topic_configs import origins
 from coordinator.broker.topics import DEFAULT_COUNT, Plan, TopicError
 from coordinator.metadata.store import NewTopic
+from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.deferred import answer_when_committed
 from coordinator.server.handlers.request_timeouts import within_timeout

@@ -36,26 +36,27 @@ from _wire.messages.write_txn_markers import (
 )
 from coordinator.broker.produce import ToVerify, Verified
 from coordinator.broker.producers import Marker, ProducerStates
-from coordinator.broker.slices import Steps, at_once
 from coordinator.config.network_keys import SOCKET_REQUEST_MAX_BYTES
 from coordinator.config.transaction_keys import WRITE_TXN_MARKERS_ENABLE
-from coordinator.core import operations as group_operations
-from coordinator.core.committed_offsets import Producer, TopicPartition, TransactionMarker
 from coordinator.core.decision import OperationContext
-from coordinator.core.rejections import RejectedRequest
-from coordinator.core.transactional_offsets import error_response as offsets_error
+from coordinator.core.groups import operations as group_operations
+from coordinator.core.groups.rejections import RejectedRequest
+from coordinator.core.offsets.transactional import error_response as offsets_error
+from coordinator.core.stored import Producer, TransactionMarker
+from coordinator.core.topic_partition import TopicPartition
+from coordinator.core.transactions import operations
+from coordinator.core.transactions.partitions import PartitionErrors, PartitionsRequest
+from coordinator.core.transactions.transaction import EPOCH_BUMP_VERSION
 from coordinator.internal_topics import OFFSETS_TOPIC
 from coordinator.log.errors import InvalidTopicName
 from coordinator.log.names import check_legal_name
 from coordinator.log.partition_log import PartitionLog
+from coordinator.runtime.slices import Steps, at_once
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable
 from coordinator.server.handlers.deferred import go_on
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
-from coordinator.transactions import operations
 from coordinator.transactions.coordinator import ReplyTo
-from coordinator.transactions.partitions import PartitionErrors, PartitionsRequest
-from coordinator.transactions.transaction import EPOCH_BUMP_VERSION
 
 PRODUCE_ADDS: Final = 12
 PRODUCE_KNOWS_ABORTABLE: Final = 11

@@ -1,6 +1,6 @@
 """The APIs of transactions: requests go to the transaction coordinator, and from there to groups and logs.
 
-This module has no rules about transactions; `coordinator/transactions/operations.py` is the table of them.
+This module has no rules about transactions; `coordinator/core/transactions/operations.py` is the table of them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,23 +22,23 @@ from _wire.messages.describe_transactions import DescribeTransactionsRequest, De
 from _wire.messages.end_txn import EndTxnRequest
 from _wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from _wire.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
-from coordinator.broker.slices import Steps, at_once
-from coordinator.core.committed_offsets import TopicPartition
 from coordinator.core.decision import OperationContext
 from coordinator.core.operation import Answer, Operation
+from coordinator.core.topic_partition import TopicPartition
+from coordinator.core.transactions import initialization, operations
+from coordinator.core.transactions.admin import describe_error, list_error, parse_filter
+from coordinator.core.transactions.decisions import known_error
+from coordinator.core.transactions.partitions import PartitionErrors, PartitionsRequest
+from coordinator.core.transactions.transaction import EPOCH_BUMP_VERSION
 from coordinator.internal_topics import OFFSETS_TOPIC
 from coordinator.log.errors import LogAppendError
 from coordinator.patterns import InvalidPattern
+from coordinator.runtime.slices import Steps, at_once
 from coordinator.server.dispatch import DEFERRED, DispatchTable
 from coordinator.server.handlers.deferred import go_on, go_on_when_committed
 from coordinator.server.handlers.portions import Asked, Portions
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
-from coordinator.transactions import initialization, operations
-from coordinator.transactions.admin import describe_error, list_error, parse_filter
-from coordinator.transactions.decisions import known_error
-from coordinator.transactions.partitions import PartitionErrors, PartitionsRequest
-from coordinator.transactions.transaction import EPOCH_BUMP_VERSION
 
 LAST_STABLE_INIT_PRODUCER_ID: Final = 5
 """InitProducerId v6 is for two-phase commits (KIP-939), which Kafka 4.3 does not offer yet."""

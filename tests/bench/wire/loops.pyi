@@ -1,5 +1,5 @@
 from _wire.primitives import Message
-from coordinator.runtime.sessions import SessionTable
+from coordinator.groups.sessions import SessionTable
 
 def decode_and_encode(key: int, body: bytes, version: int, response: Message, times: int) -> None: ...
 def answer_heartbeats_in_place(frame: bytes, sessions: SessionTable | None, now_ms: int, times: int) -> int: ...

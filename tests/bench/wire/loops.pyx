@@ -17,7 +17,7 @@ from _wire.primitives cimport Message, Reader, reader_over
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t
 
-from coordinator.runtime.sessions cimport SessionTable
+from coordinator.groups.sessions cimport SessionTable
 
 ctypedef Message (*Decoder)(Reader *r, int16_t version)
 

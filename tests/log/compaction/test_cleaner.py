@@ -17,8 +17,8 @@ from coordinator.log.compaction.cleaner import (
 )
 from coordinator.log.config import LogConfig
 from coordinator.log.partition_log import PartitionLog
-from coordinator.log.segment import PrebuiltBatch
-from coordinator.log.timestamps import offset_for_timestamp
+from coordinator.log.segments.segment import PrebuiltBatch
+from coordinator.log.segments.timestamps import offset_for_timestamp
 from tests.log.compaction.cleaning import (
     CONFIG,
     SECRET,

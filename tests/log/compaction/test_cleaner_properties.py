@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from coordinator.log.compaction.cleaner import CleanerSettings
 from coordinator.log.partition_log import PartitionLog
-from coordinator.log.timestamps import offset_for_timestamp
+from coordinator.log.segments.timestamps import offset_for_timestamp
 from tests.log.compaction.cleaning import (
     CONFIG,
     SECRET,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from coordinator.log.compaction.swap import complete_swaps
 from coordinator.log.partition_log import PartitionLog
-from coordinator.log.segment_files import CLEANED_SUFFIX, DELETED_SUFFIX, SWAP_SUFFIX
-from coordinator.log.swap import complete_swaps
+from coordinator.log.segments.files import CLEANED_SUFFIX, DELETED_SUFFIX, SWAP_SUFFIX
 from tests.log.compaction.cleaning import (
     CONFIG,
     FOLDER,

@@ -15,12 +15,12 @@ from _wire.frames import FrameSplitter
 from _wire.headers import decode_response_header, encode_request
 from _wire.messages.sync_group import SyncGroupRequest
 from _wire.primitives import Message
-from coordinator.broker.slices import Slices
 from coordinator.config.settings import Config
 from coordinator.core.partitioning import partition_for
 from coordinator.metadata.image import MetadataImage
 from coordinator.runtime import coordinator_runtime
 from coordinator.runtime.shard import ShardState
+from coordinator.runtime.slices import Slices
 from coordinator.server.connection import Connection
 from coordinator.server.dispatch import DispatchTable
 from coordinator.server.handlers.cluster import ClusterHandlers

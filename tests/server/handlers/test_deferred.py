@@ -6,8 +6,8 @@ from typing import Any, cast
 
 import pytest
 
-from coordinator.broker import slices as slices_module
-from coordinator.broker.slices import TURN_SECONDS, Slices
+from coordinator.runtime import slices as slices_module
+from coordinator.runtime.slices import TURN_SECONDS, Slices
 from coordinator.server.dispatch import DEFERRED
 from coordinator.server.handlers.deferred import answer_when_committed, go_on_when_committed
 from coordinator.server.node_context import NodeContext

@@ -10,7 +10,7 @@ from _wire.messages.delete_records import DeleteRecordsPartition, DeleteRecordsR
 from _wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from _wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from _wire.records import build_batch, parse_records
-from coordinator.log.checkpoints import CheckpointWriter
+from coordinator.log.data_dirs.checkpoints import CheckpointWriter
 from coordinator.testing import Coordinator
 from tests.server.handlers.test_configs import ConfigClient
 from tests.servers import RunningServer

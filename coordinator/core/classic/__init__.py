@@ -1,0 +1,1 @@
+"""The classic protocol: members, generations and rebalances of a group, as pure decisions and events."""

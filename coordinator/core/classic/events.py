@@ -1,0 +1,457 @@
+"""What can happen to a group of the classic protocol. Applying an event is the only way a group changes.
+
+An event is never changed. Its class is not frozen because that would make each several times as expensive to create.
+Its fields are given by name, so that a field that is added later shifts no other; two events that are created most
+often are the exception, because names double the time that takes.
+
+Counterpart in Kafka: the records that `CoordinatorShard.replay` applies, plus events for the changes that Kafka
+makes directly to its `ClassicGroup`.
+"""
+
+from dataclasses import dataclass, field
+
+from _wire.errors import ErrorCode
+from coordinator.core.causes import Cause, Requester
+from coordinator.core.classic.group import Member, Protocol, Rebalance, RebalanceReason
+from coordinator.core.classic.states import (
+    COMPLETING_REBALANCE,
+    DEAD,
+    EMPTY,
+    PREPARING_REBALANCE,
+    REBALANCES_FROM,
+    STABLE,
+)
+from coordinator.core.client_connection import ClientConnection
+from coordinator.core.groups.event import GroupEvent
+from coordinator.core.groups.group import Group
+
+
+@dataclass(slots=True, kw_only=True)
+class GroupCreated(GroupEvent):
+    """The group was created by its first join or its first offset commit."""
+
+    group_id: str
+    at_ms: int
+    client_host: str = ""
+
+    def apply(self, group: Group) -> None:
+        group.classic.state_since_ms = self.at_ms
+
+
+@dataclass(slots=True, kw_only=True)
+class PendingMemberAdded(GroupEvent):
+    """A member id was handed out with MEMBER_ID_REQUIRED; it holds up rebalances of others until it joins (KIP-394)."""
+
+    group_id: str
+    at_ms: int
+    member_id: str
+    session_timeout_ms: int
+    client_host: str = ""
+
+    def apply(self, group: Group) -> None:
+        group.classic.pending_members[self.member_id] = self.session_timeout_ms
+
+
+@dataclass(slots=True, kw_only=True)
+class PendingMemberRemoved(GroupEvent):
+    """A pending member id was removed before its member joined.
+
+    One that leaves starts a rebalance in Stable and CompletingRebalance; its mere expiry does not (4.3).
+    `found_no_room`: its JoinGroup was rejected because the group is full.
+    """
+
+    group_id: str
+    at_ms: int
+    member_id: str
+    cause: Cause
+    client_id: str = ""
+    client_host: str = ""
+    reason: str = ""
+    found_no_room: bool = False
+
+    def apply(self, group: Group) -> None:
+        classic = group.classic
+        del classic.pending_members[self.member_id]
+        if self.found_no_room:
+            classic.defer_join_completion()
+        else:
+            classic.allow_join_completion()
+        if self.cause is Cause.MEMBER_LEFT and classic.state in (STABLE, COMPLETING_REBALANCE):
+            classic.rebalance_reason = classic.rebalance_reason or RebalanceReason(
+                self.cause, self.member_id, self.client_id, self.client_host, None, self.reason
+            )
+
+
+@dataclass(slots=True, kw_only=True)
+class MemberJoined(GroupEvent):
+    """A member that the group did not know joins the next generation and waits for it."""
+
+    group_id: str
+    at_ms: int
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocol_type: str
+    protocols: tuple[Protocol, ...]
+    request_id: int
+    reason: str
+    client_software_name: str = ""
+    client_software_version: str = ""
+    client_connection: ClientConnection | None = field(default=None, compare=False)
+
+    def apply(self, group: Group) -> None:
+        classic = group.classic
+        classic.pending_members.pop(self.member_id, None)
+        if not classic.members:
+            classic.protocol_type = self.protocol_type
+        member = Member(
+            member_id=self.member_id,
+            group_instance_id=self.group_instance_id,
+            client_id=self.client_id,
+            client_host=self.client_host,
+            session_timeout_ms=self.session_timeout_ms,
+            rebalance_timeout_ms=self.rebalance_timeout_ms,
+            protocols=self.protocols,
+            awaiting_join=self.request_id,
+            client_software_name=self.client_software_name,
+            client_software_version=self.client_software_version,
+            joined_ms=self.at_ms,
+            client_connection=self.client_connection,
+        )
+        classic.add_member(member)
+        if classic.rebalance is not None and classic.rebalance.from_empty:
+            classic.rebalance.new_member_came = True
+        classic.request_rebalance(Cause.NEW_MEMBER, member, self.reason)
+
+
+@dataclass(slots=True, kw_only=True)
+class MemberRejoined(GroupEvent):
+    """A known member joins the next generation and waits for it.
+
+    `cause` is that of the rebalance, if this is what starts it.
+    """
+
+    group_id: str
+    at_ms: int
+    member_id: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocols: tuple[Protocol, ...]
+    cause: Cause
+    request_id: int
+    reason: str
+    client_software_name: str = ""
+    client_software_version: str = ""
+    client_connection: ClientConnection | None = field(default=None, compare=False)
+
+    def apply(self, group: Group) -> None:
+        classic = group.classic
+        member = classic.members[self.member_id]
+        member.session_timeout_ms = self.session_timeout_ms
+        member.rebalance_timeout_ms = self.rebalance_timeout_ms
+        member.client_software_name = self.client_software_name
+        member.client_software_version = self.client_software_version
+        member.joined_ms = self.at_ms
+        member.client_connection = self.client_connection
+        classic.update_protocols(member, self.protocols)
+        classic.wait_for_join(member, self.request_id)
+        classic.request_rebalance(self.cause, member, self.reason)
+
+
+@dataclass(slots=True, kw_only=True)
+class MemberRemoved(GroupEvent):
+    """A member was removed: it left, its session expired, it was too late or it was rejected.
+
+    `last_heard_ms`, what is told of its connection, and for how long of its silence the coordinator itself stood still
+    are told of a member that did not go by itself, as far as they are known; `requested_by` only if another client
+    removed it.
+    `found_no_room`: its JoinGroup was rejected because the group is full.
+    """
+
+    group_id: str
+    at_ms: int
+    member_id: str
+    cause: Cause
+    reason: str
+    last_heard_ms: int | None = None
+    connection_open: bool | None = None
+    connection_closed_ms: int | None = None
+    coordinator_paused_ms: int | None = None
+    connection_closed_in_pause_ms: int | None = None
+    requested_by: Requester | None = None
+    found_no_room: bool = False
+
+    def apply(self, group: Group) -> None:
+        classic = group.classic
+        member = classic.remove_member(self.member_id)
+        classic.request_rebalance(self.cause, member, self.reason)
+        if self.found_no_room:
+            classic.defer_join_completion()
+
+
+@dataclass(slots=True, kw_only=True)
+class StaticMemberReplaced(GroupEvent):
+    """A static member came back under a new member id (KIP-345). As on Kafka, client id and host stay the old one's.
+
+    `request_id` is None when it takes over the assignment at once, without a rebalance. `cause` is that of the
+    rebalance otherwise.
+    """
+
+    group_id: str
+    at_ms: int
+    group_instance_id: str
+    old_member_id: str
+    new_member_id: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocols: tuple[Protocol, ...]
+    request_id: int | None
+    reason: str
+    client_id: str = ""
+    client_host: str = ""
+    client_software_name: str = ""
+    client_software_version: str = ""
+    cause: Cause = Cause.STATIC_REPLACED
+    client_connection: ClientConnection | None = field(default=None, compare=False)
+
+    def replacement(self, old: Member) -> Member:
+        """The member that takes the place of `old`."""
+        return Member(
+            member_id=self.new_member_id,
+            group_instance_id=self.group_instance_id,
+            client_id=old.client_id,
+            client_host=old.client_host,
+            session_timeout_ms=self.session_timeout_ms,
+            rebalance_timeout_ms=self.rebalance_timeout_ms,
+            protocols=self.protocols,
+            assignment=old.assignment,
+            awaiting_join=self.request_id,
+            is_new=False,
+            client_software_name=self.client_software_name,
+            client_software_version=self.client_software_version,
+            joined_ms=self.at_ms,
+            client_connection=self.client_connection,
+            replaced_by=Requester(self.client_id, self.client_host),
+        )
+
+    def apply(self, group: Group) -> None:
+        classic = group.classic
+        led = classic.leader == self.old_member_id
+        owed_sync = self.old_member_id in classic.pending_sync
+        old = classic.remove_member(self.old_member_id)
+        classic.add_member(self.replacement(old))
+        if led:
+            classic.leader = self.new_member_id
+        if owed_sync:
+            classic.pending_sync.add(self.new_member_id)
+        if self.request_id is not None:
+            classic.request_rebalance(self.cause, classic.members[self.new_member_id], self.reason)
+
+
+@dataclass(slots=True, kw_only=True)
+class RebalanceStarted(GroupEvent):
+    """Members are asked to join again. In CompletingRebalance, assignments and waiting SyncGroups are dropped."""
+
+    group_id: str
+    at_ms: int
+    rebalance_reason: RebalanceReason
+    deadline_ms: int
+    from_empty: bool
+    delay_ms: int
+    remaining_delay_ms: int
+
+    def apply(self, group: Group) -> None:
+        classic = group.classic
+        assert classic.state in REBALANCES_FROM, (group.group_id, classic.state, self)
+        if classic.state is COMPLETING_REBALANCE:
+            for member in classic.members.values():
+                if member.awaiting_sync is not None:
+                    member.answered_ms = self.at_ms
+                member.assignment, member.awaiting_sync = b"", None
+        classic.move_to(PREPARING_REBALANCE, self.at_ms)
+        classic.rebalance_reason = None
+        classic.pending_sync.clear()
+        classic.rebalance = Rebalance(
+            self.rebalance_reason, self.deadline_ms, self.from_empty, self.delay_ms, self.remaining_delay_ms
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class JoinPhaseExtended(GroupEvent):
+    """The join phase gets more time: a new member came during the initial delay, or nobody but silent static members
+    is left."""
+
+    group_id: str
+    at_ms: int
+    deadline_ms: int
+    delay_ms: int
+    remaining_delay_ms: int
+
+    def apply(self, group: Group) -> None:
+        rebalance = group.classic.rebalance
+        assert rebalance is not None, (group.group_id, self)
+        rebalance.deadline_ms, rebalance.delay_ms = self.deadline_ms, self.delay_ms
+        rebalance.remaining_delay_ms, rebalance.new_member_came = self.remaining_delay_ms, False
+
+
+@dataclass(slots=True, kw_only=True)
+class GenerationStarted(GroupEvent):
+    """The join phase is complete: members, leader and protocol are fixed until the next one."""
+
+    group_id: str
+    at_ms: int
+    generation_id: int
+    protocol_name: str
+    leader: str
+    sync_deadline_ms: int
+
+    def apply(self, group: Group) -> None:
+        classic = group.classic
+        assert self.leader in classic.members, (group.group_id, self)
+        assert self.generation_id == classic.generation_id + 1, (group.group_id, self)
+        classic.move_to(COMPLETING_REBALANCE, self.at_ms)
+        classic.rebalance = None
+        classic.generation_id, classic.protocol_name, classic.leader = (
+            self.generation_id,
+            self.protocol_name,
+            self.leader,
+        )
+        classic.keep_subscriptions(member.metadata_for(self.protocol_name) for member in classic.members.values())
+        classic.sync_deadline_ms = self.sync_deadline_ms
+        classic.pending_sync = set(classic.members)
+        for member in classic.members.values():
+            classic.wait_for_join(member, None)
+            member.is_new, member.answered_ms = False, self.at_ms
+
+
+@dataclass(slots=True, kw_only=True)
+class GroupEmptied(GroupEvent):
+    """The rebalance ended without a member. That uses up a generation, and committed offsets start to age."""
+
+    group_id: str
+    at_ms: int
+    generation_id: int
+
+    def apply(self, group: Group) -> None:
+        classic = group.classic
+        assert not classic.members, (group.group_id, self)
+        classic.move_to(EMPTY, self.at_ms)
+        classic.rebalance = None
+        classic.generation_id, classic.protocol_name, classic.leader = self.generation_id, None, None
+        classic.keep_subscriptions(())
+
+
+@dataclass(slots=True, kw_only=True)
+class MemberSynced(GroupEvent):
+    """A member sent SyncGroup; in CompletingRebalance it waits (`request_id`) for the leader's."""
+
+    group_id: str
+    at_ms: int
+    member_id: str
+    request_id: int | None
+    client_connection: ClientConnection | None = field(default=None, compare=False)
+
+    def apply(self, group: Group) -> None:
+        classic = group.classic
+        member = classic.members[self.member_id]
+        member.awaiting_sync, member.client_connection = self.request_id, self.client_connection
+        classic.pending_sync.discard(self.member_id)
+
+
+@dataclass(slots=True)
+class MemberAssigned(GroupEvent):
+    """One member's assignment in this generation, as the leader computed it.
+
+    One for each member of each generation: created with positional arguments.
+    """
+
+    group_id: str
+    at_ms: int
+    member_id: str
+    assignment: bytes
+
+    def apply(self, group: Group) -> None:
+        group.classic.members[self.member_id].assignment = self.assignment
+
+
+@dataclass(slots=True, kw_only=True)
+class GenerationStable(GroupEvent):
+    """All assignments of the generation are known; every SyncGroup that waited is answered."""
+
+    group_id: str
+    at_ms: int
+    generation_id: int
+
+    def apply(self, group: Group) -> None:
+        classic = group.classic
+        assert self.generation_id == classic.generation_id, (group.group_id, self)
+        classic.move_to(STABLE, self.at_ms)
+        for member in classic.members.values():
+            if member.awaiting_sync is not None:
+                member.awaiting_sync, member.answered_ms = None, self.at_ms
+
+
+@dataclass(slots=True, kw_only=True)
+class AssignmentRejected(GroupEvent):
+    """The leader's assignment cannot be stored: the generation never becomes stable, and the group has to rebalance."""
+
+    group_id: str
+    at_ms: int
+    member_id: str
+
+    def apply(self, group: Group) -> None:
+        classic = group.classic
+        for member in classic.members.values():
+            if member.awaiting_sync is not None:
+                member.awaiting_sync, member.answered_ms = None, self.at_ms
+        classic.request_rebalance(Cause.ASSIGNMENT_TOO_LARGE, classic.members[self.member_id], "")
+
+
+@dataclass(slots=True, kw_only=True)
+class GroupRemoved(GroupEvent):
+    """The group was removed, with its committed offsets and pending members."""
+
+    group_id: str
+    at_ms: int
+    cause: Cause
+    requested_by: Requester | None = None
+
+    def apply(self, group: Group) -> None:
+        classic = group.classic
+        assert not classic.members, (group.group_id, self)
+        classic.move_to(DEAD, self.at_ms)
+        classic.pending_members.clear()
+
+
+@dataclass(slots=True, kw_only=True)
+class RequestRejected(GroupEvent):
+    """A request about the group was answered with an error. It changes nothing; the audit counts it.
+
+    `holder_id` is the member that has the instance id, for FENCED_INSTANCE_ID. `injected`: by a fault of a test.
+    `request_generation_id` is the generation that the request named, if it names one; `protocol_type` and `protocols`
+    are those that a JoinGroup offers, the first of them if they are very many; `transactional_id` is that of a
+    TxnOffsetCommit.
+    """
+
+    group_id: str
+    at_ms: int
+    api: str
+    error: ErrorCode
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    client_software_name: str
+    client_software_version: str
+    holder_id: str | None
+    injected: bool = False
+    request_generation_id: int | None = None
+    protocol_type: str = ""
+    protocols: tuple[str, ...] = ()
+    transactional_id: str = ""
+
+    def apply(self, group: Group) -> None:
+        return

@@ -1,0 +1,56 @@
+"""The table of the operations of the group coordinator, by name.
+
+The server, the simulation, the generated pages and the tests read this one table. An operation that serves an API has
+the API's name.
+"""
+
+from typing import Final
+
+from coordinator.core.classic import joining, members, rebalance
+from coordinator.core.groups import admin, rejections
+from coordinator.core.offsets import commit as offset_commit
+from coordinator.core.offsets import delete as offset_delete
+from coordinator.core.offsets import expiry as offset_expiry
+from coordinator.core.offsets import fetch as offset_fetch
+from coordinator.core.offsets import transactional as transactional_offsets
+from coordinator.core.operation import Operation, Scope
+
+JOIN_GROUP: Final = Operation("JoinGroup", joining.join, joining.error_response, joining.prepare)
+SYNC_GROUP: Final = Operation(
+    "SyncGroup", members.sync, members.sync_error, members.prepare_sync, too_large=members.reject_assignment
+)
+HEARTBEAT: Final = Operation("Heartbeat", members.heartbeat, members.heartbeat_error, members.prepare_heartbeat)
+LEAVE_GROUP: Final = Operation("LeaveGroup", members.leave, members.leave_error, members.prepare_leave)
+
+OFFSET_COMMIT: Final = Operation(
+    "OffsetCommit", offset_commit.commit, offset_commit.error_response, offset_commit.prepare
+)
+TXN_OFFSET_COMMIT: Final = Operation(
+    "TxnOffsetCommit", transactional_offsets.commit, transactional_offsets.error_response
+)
+OFFSET_FETCH: Final = Operation("OffsetFetch", offset_fetch.fetch, offset_fetch.error_response, offset_fetch.prepare)
+OFFSET_DELETE: Final = Operation("OffsetDelete", offset_delete.delete, offset_delete.error_response)
+
+DESCRIBE_GROUPS: Final = Operation("DescribeGroups", admin.describe, admin.describe_error)
+LIST_GROUPS: Final = Operation("ListGroups", admin.list_groups, admin.list_error, scope=Scope.SHARD)
+DELETE_GROUPS: Final = Operation("DeleteGroups", admin.delete, admin.delete_error)
+
+EXPIRE_SESSION: Final = Operation("expire session", members.expire_session)
+GIVE_UP_PENDING: Final = Operation("give up pending", members.give_up_pending)
+EXPIRE_OFFSETS: Final = Operation("expire offsets", offset_expiry.expire)
+REBALANCE_OVERSIZED_GROUP: Final = Operation("rebalance oversized group", rebalance.rebalance_oversized_group)
+TAKE_INSTANCE: Final = Operation("take instance", joining.take_instance, joining.take_instance_error)
+FORCE_REBALANCE: Final = Operation("force rebalance", rebalance.force_rebalance)
+TELL_REJECTION: Final = Operation("tell rejection", rejections.tell)
+FORGET_TOPICS: Final = Operation("forget topics", offset_delete.forget_topics, scope=Scope.SHARD)
+COMPLETE_TRANSACTION: Final = Operation(
+    "complete transaction",
+    transactional_offsets.complete,
+    transactional_offsets.completion_error,
+    scope=Scope.TRANSACTION,
+)
+
+OPERATIONS: Final[dict[str, Operation]] = {
+    each.name: each for each in list(globals().values()) if isinstance(each, Operation)
+}
+"""Operation name → operation."""

@@ -1,0 +1,203 @@
+"""OffsetCommit: offsets of a member, or of a consumer that assigns itself its partitions.
+
+Counterpart in Kafka: `OffsetMetadataManager.commitOffset`, and `KafkaApis.handleOffsetCommitRequest` for the topics
+that exist.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from _wire.errors import NONE, ErrorCode
+from _wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from coordinator.config.group_keys import OFFSET_METADATA_MAX_BYTES
+from coordinator.config.key import INT64_MAX
+from coordinator.core.classic.events import GroupCreated
+from coordinator.core.classic.group import NO_MEMBER_ID, ClassicGroup
+from coordinator.core.classic.members import check_member, renewal
+from coordinator.core.classic.states import COMPLETING_REBALANCE, EMPTY
+from coordinator.core.decision import Decision, OperationContext, Reply, Topics
+from coordinator.core.error_responses import ErrorForEachPartition
+from coordinator.core.event import Event
+from coordinator.core.groups.group import Group
+from coordinator.core.groups.rejections import rejection
+from coordinator.core.offsets.events import OffsetsCommitted, OffsetsReset
+from coordinator.core.offsets.records import CommittedOffset, accept_offsets, are_partitions, split_partitions
+from coordinator.core.operation import Answer
+
+NO_RETENTION_TIME: Final = -1
+GROUP_ID_NOT_FOUND_VERSION: Final = 9
+"""From this version on a commit of a generation to an unknown group says so (KIP-848)."""
+TOPIC_ID_VERSION: Final = 10
+"""From this version on topics are named by id alone (KIP-848)."""
+ZOOKEEPER_VERSION: Final = 0
+"""Version 0 stored offsets in ZooKeeper. Kafka 3.9 without ZooKeeper lists it and answers UNSUPPORTED_VERSION."""
+
+
+@dataclass(slots=True)
+class KnownTopics:
+    """An OffsetCommit, the partitions of it that exist, and the answers for the others."""
+
+    request: OffsetCommitRequest
+    topics: list[OffsetCommitRequestTopic]
+    rejected: list[OffsetCommitResponseTopic]
+
+
+def prepare(request: OffsetCommitRequest, context: OperationContext) -> KnownTopics | Answer:
+    """Reject partitions that do not exist; a commit of nothing else is answered without its group."""
+    if context.api_version == ZOOKEEPER_VERSION:
+        return Answer(request_error(request, ErrorCode.UNSUPPORTED_VERSION, context.api_version))
+    by_id = context.api_version >= TOPIC_ID_VERSION
+    known, rejected = _split_known(request.topics, context.topics, by_id)
+    if not known:
+        return Answer(OffsetCommitResponse(topics=rejected))
+    return KnownTopics(request, known, rejected)
+
+
+def error_response(prepared: KnownTopics, error: ErrorCode, api_version: int) -> OffsetCommitResponse:
+    response: OffsetCommitResponse = request_error(prepared, error, api_version)
+    return _with_rejected(response, prepared.rejected) if prepared.rejected else response
+
+
+def _rejected(index: int, error: ErrorCode) -> OffsetCommitResponsePartition:
+    return OffsetCommitResponsePartition(partition_index=index, error_code=error)
+
+
+request_error: Final = ErrorForEachPartition(OffsetCommitResponse, OffsetCommitResponseTopic, _rejected)
+"""The response for a commit that was not prepared."""
+
+
+def commit(group: Group | None, prepared: KnownTopics, context: OperationContext) -> Decision:
+    """A partition whose metadata text is too long is rejected by itself."""
+    request, at_ms = prepared.request, context.wall_ms
+    assert context.request_id is not None
+    error = _check(group, request, context.api_version)
+    if group is None and error is NONE and not context.environment.may_create_group(context.client_host):
+        error = ErrorCode.POLICY_VIOLATION
+    if error is not NONE:
+        rejected = (Reply(context.request_id, error_response(prepared, error, context.api_version)),)
+        # Also when a rebalance rejects it, which is part of the protocol: it is counted as what the rebalance cost.
+        told = () if group is None else (rejection(group, "OffsetCommit", request, error, context),)
+        return Decision(told, rejected, no_step_follows=True)
+    retention_ms = request.retention_time_ms
+    expire_ms = None if retention_ms == NO_RETENTION_TIME else _expire_timestamp_ms(retention_ms, at_ms)
+    accepted, answered = accept_offsets(prepared.topics, at_ms, expire_ms, context.config[OFFSET_METADATA_MAX_BYTES])
+    response = OffsetCommitResponse(topics=answered)
+    if prepared.rejected:
+        response = _with_rejected(response, prepared.rejected)
+    replies = (Reply(context.request_id, response),)
+    if group is not None:
+        sessions = renewal(group.classic, request.member_id)
+        events: tuple[Event, ...] = ()
+        if accepted:
+            events = (OffsetsCommitted(group.group_id, at_ms, accepted, request.member_id),)
+            if group.classic.state is EMPTY and group.classic.generation_id:
+                events = (_reset(group, accepted, context), *events)
+        return Decision(events, replies, sessions, no_step_follows=True)
+    if not accepted:
+        # A commit of which nothing is accepted creates no group.
+        return Decision((), replies)
+    group_id = request.group_id
+    created = GroupCreated(group_id=group_id, at_ms=at_ms, client_host=context.client_host)
+    return Decision((created, OffsetsCommitted(group_id, at_ms, accepted)), replies)
+
+
+def _reset(group: Group, accepted: dict[str, dict[int, CommittedOffset]], context: OperationContext) -> OffsetsReset:
+    """What a commit to a group without members replaces: an administrator resets its offsets."""
+    partitions: dict[str, list[list[int]]] = {}
+    for topic, offsets in accepted.items():
+        known = group.offsets.by_topic.get(topic, {})
+        partitions[topic] = [
+            [index, known[index].offset if index in known else -1, offset.offset] for index, offset in offsets.items()
+        ]
+    return OffsetsReset(
+        group_id=group.group_id, at_ms=context.wall_ms, requested_by=context.requester, partitions=partitions
+    )
+
+
+def _check(group: Group | None, request: OffsetCommitRequest, api_version: int) -> ErrorCode:
+    generation_id = request.generation_id_or_member_epoch
+    if group is None:
+        if generation_id < 0:
+            return NONE
+        too_old = api_version < GROUP_ID_NOT_FOUND_VERSION
+        return ErrorCode.ILLEGAL_GENERATION if too_old else ErrorCode.GROUP_ID_NOT_FOUND
+    classic = group.classic
+    if generation_id < 0 and classic.state is EMPTY:
+        return NONE
+    if generation_id < 0 and not names_member(request.member_id, request.group_instance_id):
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    error = check_generation(classic, request.member_id, request.group_instance_id, generation_id)
+    if error is NONE and classic.state is COMPLETING_REBALANCE:
+        # The member is in this generation and may commit again once it has its assignment.
+        return ErrorCode.REBALANCE_IN_PROGRESS
+    return error
+
+
+def names_member(member_id: str, group_instance_id: str | None) -> bool:
+    return member_id != NO_MEMBER_ID or group_instance_id is not None
+
+
+def check_generation(
+    group: ClassicGroup, member_id: str, group_instance_id: str | None, generation_id: int
+) -> ErrorCode:
+    """Whether the commit comes from a member of the group's generation."""
+    error = check_member(group, member_id, group_instance_id)
+    if error is NONE and generation_id != group.generation_id:
+        return ErrorCode.ILLEGAL_GENERATION
+    return error
+
+
+def _expire_timestamp_ms(retention_time_ms: int, committed_ms: int) -> int:
+    """When the offsets of a commit expire by its own retention time (v2 to v4)."""
+    return min(max(committed_ms + retention_time_ms, 0), INT64_MAX)
+
+
+def _split_known(
+    requested: list[OffsetCommitRequestTopic], topics: Topics, by_id: bool
+) -> tuple[list[OffsetCommitRequestTopic], list[OffsetCommitResponseTopic]]:
+    """The partitions that exist, and the answers for the others: a topic has one entry among these.
+
+    An unknown topic has its entry even without partitions; a known one without partitions is left out.
+    """
+    known: list[OffsetCommitRequestTopic] = []
+    rejected: dict[object, OffsetCommitResponseTopic] = {}
+    for topic in requested:
+        if by_id:
+            topic.name = topics.topic_name(topic.topic_id) or ""
+        count = topics.partition_count(topic.name) if topic.name else 0
+        if count and are_partitions(topic.partitions, count):
+            if topic.partitions:
+                known.append(topic)
+            continue
+        is_unknown_id = by_id and not topic.name
+        error = ErrorCode.UNKNOWN_TOPIC_ID if is_unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        existing, missing = split_partitions(topic.partitions, count, error)
+        _add_topics(rejected, [OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=missing)])
+        if existing:
+            known.append(OffsetCommitRequestTopic(name=topic.name, topic_id=topic.topic_id, partitions=existing))
+    return known, list(rejected.values())
+
+
+def _add_topics(
+    responses: dict[object, OffsetCommitResponseTopic], topics: Iterable[OffsetCommitResponseTopic]
+) -> None:
+    """A topic is in a response once, by its name or, if its id is unknown, by the id."""
+    for topic in topics:
+        known = responses.setdefault((topic.name, topic.topic_id), topic)
+        if known is not topic:
+            known.partitions.extend(topic.partitions)
+
+
+def _with_rejected(response: OffsetCommitResponse, rejected: list[OffsetCommitResponseTopic]) -> OffsetCommitResponse:
+    """What was rejected before the group was asked comes first; only then are topics merged, as on Kafka."""
+    topics: dict[object, OffsetCommitResponseTopic] = {}
+    _add_topics(topics, rejected)
+    _add_topics(topics, response.topics)
+    return OffsetCommitResponse(topics=list(topics.values()))

@@ -1,0 +1,128 @@
+"""OffsetDelete, and the deletion of committed offsets with their group or topic.
+
+Counterpart in Kafka: `deleteOffsets`, `deleteAllOffsets` and `onPartitionsDeleted` of `OffsetMetadataManager`.
+"""
+
+from collections.abc import Container, Iterable, Mapping
+from typing import NamedTuple
+
+from _wire.errors import NONE, ErrorCode
+from _wire.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetDeleteResponseTopic,
+)
+from coordinator.core.causes import Requester
+from coordinator.core.classic.states import EMPTY
+from coordinator.core.classic.subscriptions import is_subscribed, subscribed_topics
+from coordinator.core.consumer_protocol import CONSUMER_PROTOCOL_TYPE
+from coordinator.core.decision import Decision, OperationContext, replying
+from coordinator.core.event import Event
+from coordinator.core.groups.group import Group
+from coordinator.core.offsets.events import DeletionCause, OffsetsDeleted
+from coordinator.core.offsets.records import deletion_answers, deletion_indexes
+from coordinator.core.topic_partition import TopicPartition
+
+
+def error_response(request: OffsetDeleteRequest, error: ErrorCode, api_version: int) -> OffsetDeleteResponse:
+    return OffsetDeleteResponse(error_code=error)
+
+
+def delete(group: Group | None, request: OffsetDeleteRequest, context: OperationContext) -> Decision:
+    """Delete committed offsets in topics that the group does not read (KIP-496)."""
+    error = _check(group, request)
+    if error is not NONE or group is None:
+        return replying(context, OffsetDeleteResponse(error_code=error))
+    subscribed = subscribed_topics(group.classic)
+    deleted: list[TopicPartition] = []
+    unknown: dict[str, OffsetDeleteResponseTopic] = {}
+    answered: list[OffsetDeleteResponseTopic] = []
+    for topic in request.topics:
+        count = context.topics.partition_count(topic.name)
+        existing, missing = deletion_indexes(topic.partitions, count)
+        if missing or not count:
+            rejected = unknown.setdefault(topic.name, OffsetDeleteResponseTopic(name=topic.name))
+            rejected.partitions += deletion_answers(missing, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if not existing:
+            continue
+        verdict = NONE
+        if is_subscribed(group.classic, subscribed, topic.name):
+            verdict = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+        else:
+            deleted += (TopicPartition(topic.name, index) for index in dict.fromkeys(existing))
+        answered.append(OffsetDeleteResponseTopic(name=topic.name, partitions=deletion_answers(existing, verdict)))
+    response = OffsetDeleteResponse(topics=_merge(unknown, answered))
+    forgotten = forget(group, deleted, context.wall_ms, DeletionCause.REQUESTED, context.requester)
+    return replying(context, response, *forgotten)
+
+
+def _merge(
+    unknown: dict[str, OffsetDeleteResponseTopic], answered: list[OffsetDeleteResponseTopic]
+) -> list[OffsetDeleteResponseTopic]:
+    """Only where something is unknown is a topic in the response once, as on Kafka."""
+    if not unknown:
+        return answered
+    for topic in answered:
+        known = unknown.setdefault(topic.name, topic)
+        if known is not topic:
+            known.partitions.extend(topic.partitions)
+    return list(unknown.values())
+
+
+def _check(group: Group | None, request: OffsetDeleteRequest) -> ErrorCode:
+    if not request.group_id:
+        return ErrorCode.INVALID_GROUP_ID
+    if group is None:
+        return ErrorCode.GROUP_ID_NOT_FOUND
+    if group.classic.state is not EMPTY and group.classic.protocol_type != CONSUMER_PROTOCOL_TYPE:
+        return ErrorCode.NON_EMPTY_GROUP
+    return NONE
+
+
+def forget(
+    group: Group,
+    partitions: Iterable[TopicPartition],
+    at_ms: int,
+    cause: DeletionCause,
+    requested_by: Requester | None = None,
+) -> tuple[Event, ...]:
+    """The event that deletes those of `partitions` that have an offset, committed or pending."""
+    forgotten = tuple(tp for tp in dict.fromkeys(partitions) if group.offsets.has_any(tp))
+    if not forgotten:
+        return ()
+    committed = map(group.offsets.get, forgotten)
+    deleted = OffsetsDeleted(
+        group_id=group.group_id,
+        at_ms=at_ms,
+        cause=cause,
+        partitions=forgotten,
+        offsets=tuple(-1 if each is None else each.offset for each in committed),
+        requested_by=requested_by,
+    )
+    return (deleted,)
+
+
+def forget_all(group: Group, context: OperationContext) -> tuple[Event, ...]:
+    """The event that deletes all offsets of the group, before an administrator's request removes the group."""
+    partitions = group.offsets.partitions_with_any()
+    return forget(group, partitions, context.wall_ms, DeletionCause.GROUP_REMOVED, context.requester)
+
+
+class GoneTopics(NamedTuple):
+    """Topics whose committed offsets are no longer valid, even if topics of the same names were created since."""
+
+    deleted: frozenset[str]
+    existing: Container[str] | None = None
+    """All topics that were there; None when only the deleted ones are gone."""
+
+    def has(self, topic: str) -> bool:
+        return topic in self.deleted or (self.existing is not None and topic not in self.existing)
+
+
+def forget_topics(groups: Mapping[str, Group], gone: GoneTopics, context: OperationContext) -> Decision:
+    """Delete the committed offsets, pending ones too, in topics that are gone."""
+    events: list[Event] = []
+    for group in groups.values():
+        forgotten = [tp for tp in group.offsets.partitions_with_any() if gone.has(tp.topic)]
+        events += forget(group, forgotten, context.wall_ms, DeletionCause.TOPIC_DELETED)
+    return Decision(tuple(events))

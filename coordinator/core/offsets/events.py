@@ -1,0 +1,111 @@
+"""The events of the committed offsets of a group. See `events.py`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from coordinator.core.causes import Requester
+from coordinator.core.groups.event import GroupEvent
+from coordinator.core.groups.group import Group
+from coordinator.core.offsets.records import CommittedOffset
+from coordinator.core.stored import Producer
+from coordinator.core.topic_partition import TopicPartition
+
+
+@dataclass(slots=True)
+class OffsetsCommitted(GroupEvent):
+    """Offsets were committed, topic → partition → offset: those of one request that were accepted.
+
+    The most frequent event of all: created with positional arguments.
+    """
+
+    group_id: str
+    at_ms: int
+    offsets: Mapping[str, Mapping[int, CommittedOffset]]
+    member_id: str = ""
+    """Empty for a client that is no member."""
+
+    def apply(self, group: Group) -> None:
+        for topic, committed in self.offsets.items():
+            group.offsets.put(topic, committed)
+        member = group.classic.members.get(self.member_id)
+        if member is not None:
+            member.committed_ms = self.at_ms
+
+
+@dataclass(slots=True, kw_only=True)
+class OffsetsReset(GroupEvent):
+    """A client that is no member commits offsets to a group that has had members: topic → (partition, from, to).
+
+    `from` is -1 where nothing was committed. The commit itself is `OffsetsCommitted`; this only tells what it replaces.
+    """
+
+    group_id: str
+    at_ms: int
+    requested_by: Requester
+    partitions: dict[str, list[list[int]]]
+
+    def apply(self, group: Group) -> None:
+        return
+
+
+@dataclass(slots=True, kw_only=True)
+class TransactionalOffsetsCommitted(GroupEvent):
+    """Offsets that take effect when their transaction is committed (KIP-98, KIP-447)."""
+
+    group_id: str
+    at_ms: int
+    producer: Producer
+    offsets: Mapping[str, Mapping[int, CommittedOffset]]
+
+    def apply(self, group: Group) -> None:
+        for topic, committed in self.offsets.items():
+            group.offsets.put_pending(self.producer.producer_id, topic, committed)
+
+
+@dataclass(slots=True, kw_only=True)
+class TransactionCompleted(GroupEvent):
+    """A transaction with pending offsets of the group was committed or aborted.
+
+    One with very many of them is completed by several events.
+    """
+
+    group_id: str
+    at_ms: int
+    producer: Producer
+    committed: bool
+    offsets_max: int | None = None
+    """How many pending offsets this event completes; None: all that are left."""
+
+    def apply(self, group: Group) -> None:
+        group.offsets.complete_transaction(self.producer.producer_id, self.committed, self.offsets_max)
+
+
+class DeletionCause(Enum):
+    """Why committed offsets were deleted."""
+
+    REQUESTED = auto()
+    """An administrator deleted them (OffsetDelete)."""
+    TOPIC_DELETED = auto()
+    """Their topic was deleted."""
+    GROUP_REMOVED = auto()
+    """An administrator deleted their group."""
+    EXPIRED = auto()
+    """They were not renewed for `offsets.retention.minutes`, or their own retention time is over (KIP-211)."""
+
+
+@dataclass(slots=True, kw_only=True)
+class OffsetsDeleted(GroupEvent):
+    """Committed offsets were deleted, with those that transactions had pending for the same partitions."""
+
+    group_id: str
+    at_ms: int
+    cause: DeletionCause
+    partitions: tuple[TopicPartition, ...]
+    offsets: tuple[int, ...] = ()
+    """The committed offset of each partition, -1 where only a transaction had one pending. Empty: not recorded."""
+    requested_by: Requester | None = None
+
+    def apply(self, group: Group) -> None:
+        for tp in self.partitions:
+            group.offsets.remove(tp)

@@ -1,0 +1,82 @@
+"""The sessions of members: how decisions read them, and the changes that decisions make."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class SessionTimeouts(Protocol):
+    """Read access to the sessions of members."""
+
+    def is_over(self, group_id: str, member_id: str, now_ms: int) -> bool:
+        """Whether the member's session has run out, or never was."""
+
+    def last_renewed_ms(self, group_id: str, member_id: str) -> int | None:
+        """When the member's session was last renewed, in the time of deadlines; None: not since it began."""
+
+
+class SessionTable(Protocol):
+    """Write access to the sessions of members. It keeps deadlines only; the rules are in the decisions."""
+
+    def start(
+        self,
+        group_id: str,
+        member_id: str,
+        group_instance_id: str | None,
+        first_timeout_ms: int,
+        timeout_ms: int,
+        may_heartbeat: bool,
+        now_ms: int,
+    ) -> None: ...
+
+    def renew(self, group_id: str, member_id: str, timeout_ms: int, now_ms: int) -> None: ...
+
+    def end(self, group_id: str, member_id: str) -> bool: ...
+
+
+@dataclass(slots=True)
+class SessionStarted:
+    """A session begins that ends after `first_timeout_ms`; from its first heartbeat on it lasts `timeout_ms`.
+
+    `may_heartbeat` is false for a pending member id: no heartbeat renews its session.
+    """
+
+    member_id: str
+    group_instance_id: str | None
+    first_timeout_ms: int
+    timeout_ms: int
+    may_heartbeat: bool = True
+
+    def apply(self, sessions: SessionTable, group_id: str, now_ms: int) -> None:
+        sessions.start(
+            group_id,
+            self.member_id,
+            self.group_instance_id,
+            self.first_timeout_ms,
+            self.timeout_ms,
+            self.may_heartbeat,
+            now_ms,
+        )
+
+
+@dataclass(slots=True)
+class SessionRenewed:
+    """The member sent a request: its session ends `timeout_ms` from now."""
+
+    member_id: str
+    timeout_ms: int
+
+    def apply(self, sessions: SessionTable, group_id: str, now_ms: int) -> None:
+        sessions.renew(group_id, self.member_id, self.timeout_ms, now_ms)
+
+
+@dataclass(slots=True)
+class SessionEnded:
+    """The member, or the pending member id, is gone."""
+
+    member_id: str
+
+    def apply(self, sessions: SessionTable, group_id: str, now_ms: int) -> None:
+        sessions.end(group_id, self.member_id)
+
+
+SessionChange = SessionStarted | SessionRenewed | SessionEnded

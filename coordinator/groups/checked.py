@@ -1,0 +1,348 @@
+"""A group state machine that checks itself at every step: the one that runs when COORDINATOR_DEBUG is set.
+
+The core keeps its rules by construction: only events change a group, records are made before the events are applied,
+timers and sessions follow from decisions. These checks look at the result instead, so that a defect is found where it
+happens, and not later by a client or a restart. They raise and are no `assert` statements: `python -O` keeps them.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from typing import Any, Final, cast
+
+from coordinator.core.classic.group import ClassicGroup
+from coordinator.core.classic.states import EMPTY, LEGAL_PREDECESSORS, PREPARING_REBALANCE, STABLE, GroupState
+from coordinator.core.decision import Decision, OperationContext
+from coordinator.core.event import Event
+from coordinator.core.groups.group import Group
+from coordinator.core.groups.stored import NO_TIMEOUT, StoredGroups, group_record, is_group_key
+from coordinator.core.stored import Stored, StoredRecord
+from coordinator.core.stored_batch import StoredBatch
+from coordinator.groups.offsets_stream import GroupReplay
+from coordinator.groups.sessions import SessionTable
+from coordinator.groups.state_machine import GroupObserver, GroupStateMachine
+from coordinator.runtime.batch import QueuedOperation
+from coordinator.runtime.interfaces import Replay, Store
+from coordinator.runtime.key_timers import KeyTimers
+
+SWITCH: Final = "COORDINATOR_DEBUG"
+"""The environment variable that arms the checks: 1 is on; 0, nothing or absent is off."""
+
+
+class CheckFailed(AssertionError):
+    """A defect of the coordinator, never a client's: the state after a step is not what the step should leave."""
+
+
+def checks_are_armed() -> bool:
+    return os.environ.get(SWITCH, "0") not in ("", "0")
+
+
+def make_state_machine(sessions: SessionTable, observer: GroupObserver, timers: KeyTimers) -> GroupStateMachine:
+    """The state machine of a shard; one that checks itself if the checks are armed. `timers` are those of the shard."""
+    if checks_are_armed():
+        return CheckedStateMachine(sessions, observer, timers)
+    return GroupStateMachine(sessions, observer)
+
+
+class CheckedStateMachine(GroupStateMachine):
+    """Checks that decisions change nothing, and that records, sessions and timers fit the group after each of them."""
+
+    def __init__(self, sessions: SessionTable, observer: GroupObserver, timers: KeyTimers) -> None:
+        super().__init__(sessions, observer)
+        self._timers = timers
+        self._stored_groups = StoredGroups()
+        """What a restart would load if all records were appended by now."""
+        self._stored_again = StoredGroups()
+        """As `_stored_groups`, for the groups that were rebuilt last."""
+        self._encoded: tuple[Decision, list[StoredBatch]] | None = None
+        """The decision that was encoded last, and its records."""
+
+    # ------------------------------------------------------------------------------------------------------- operations
+
+    def decide(self, queued: QueuedOperation) -> Decision:
+        if queued.key is not None:
+            self._check_timer_before(queued.key, queued.context.now_ms)
+        with self._unchanged(queued.key, queued.operation.name):
+            return super().decide(queued)
+
+    def decide_too_large(self, queued: QueuedOperation) -> Decision | None:
+        with self._unchanged(queued.key, queued.operation.name):
+            return super().decide_too_large(queued)
+
+    def advance(self, key: str, context: OperationContext) -> Decision:
+        with self._unchanged(key, "advance"):
+            return super().advance(key, context)
+
+    def records(self, key: str, decision: Decision) -> list[StoredBatch]:
+        with self._unchanged(key, "encode"):
+            records = super().records(key, decision)
+        # Copies of the lists: a batch extends the first one by the records of later decisions.
+        self._encoded = decision, [StoredBatch(each.producer, list(each.records)) for each in records]
+        return records
+
+    def apply(self, key: str, decision: Decision, now_ms: int) -> None:
+        encoded, self._encoded = self._encoded, None
+        records = encoded[1] if encoded is not None and encoded[0] is decision else []
+        touched = dict.fromkeys((*(event.key for event in decision.events), key))
+        waiting = {group_id: waiting_requests(self.groups.get(group_id)) for group_id in touched}
+        memberships = {group_id: membership_of(self.groups.get(group_id)) for group_id in touched}
+        # One event at a time, so that each state on the way can be compared with the records.
+        described = DescribedStates(records)
+        for event in decision.events:
+            group, before = self.groups.get(event.key), EMPTY
+            if group is not None:
+                before = group.classic.state
+            super().apply(key, Decision((event,)), now_ms)
+            group = group or self.groups[event.key]
+            check_transition(event, before, group.classic.state)
+            described.take(group.classic, exists=event.key in self.groups)
+        super().apply(key, Decision(effects=decision.effects), now_ms)
+        described.check_all_taken()
+        self._store(records, decision)
+        for group_id in touched:
+            if decision.no_step_follows:
+                check_membership_kept(group_id, memberships[group_id], membership_of(self.groups.get(group_id)))
+            check_answered(group_id, waiting[group_id], waiting_requests(self.groups.get(group_id)), decision)
+            self._check_group(group_id)
+
+    # ---------------------------------------------------------------------------------------------------------- loading
+
+    def load(self, store: Store) -> Iterator[None]:
+        self._stored_groups = StoredGroups()
+        return super().load(cast(Store, _ReadTwice(store, self._stored_groups)))
+
+    def activate(self, now_ms: int) -> Iterator[None]:
+        yield from super().activate(now_ms)
+        for group_id in self.groups:
+            self._check_group(group_id)
+
+    def discard(self, key: str) -> list[int]:
+        self._stored_groups.groups.pop(key, None)
+        return super().discard(key)
+
+    def start_rebuild(self, keys: Sequence[str]) -> None:
+        super().start_rebuild(keys)
+        self._stored_again = StoredGroups(frozenset(keys))
+
+    def read_again(self, store: Store, from_offset: int) -> Iterator[None]:
+        return super().read_again(cast(Store, _ReadTwice(store, self._stored_again)), from_offset)
+
+    def serve(self, key: str, now_ms: int) -> None:
+        super().serve(key, now_ms)
+        if key in self._stored_again.groups:
+            self._stored_groups.groups[key] = self._stored_again.groups.pop(key)
+        self._check_group(key)
+
+    def unload(self) -> list[int]:
+        self._stored_groups, self._encoded = StoredGroups(), None
+        return super().unload()
+
+    # ----------------------------------------------------------------------------------------------------------- checks
+
+    @contextmanager
+    def _unchanged(self, key: str | None, doing: str) -> Iterator[None]:
+        """Within the block no group changes (`key`: only this one is looked at), also when it raises."""
+        before = self._values(key)
+        try:
+            yield
+        finally:
+            after = self._values(key)
+            if before != after:
+                changed = [group_id for group_id in before if before[group_id] != after.get(group_id)]
+                raise CheckFailed(f"{doing} changed groups {changed or list(after)}: {before} became {after}")
+
+    def _values(self, key: str | None) -> dict[str, Any]:
+        if key is None:
+            return {group_id: values_of(group) for group_id, group in self.groups.items()}
+        return {key: values_of(self.groups.get(key))}
+
+    def _store(self, records: Sequence[StoredBatch], decision: Decision) -> None:
+        stored: list[Stored] = [*records]
+        if decision.marker is not None:
+            stored.append(decision.marker)
+        for each in stored:
+            self._stored_groups.apply(each)
+        if decision.is_partial:
+            # The marker follows with the last part.
+            for event in decision.events:
+                event.apply(self._stored_groups.groups[event.key])
+
+    def _check_group(self, group_id: str) -> None:
+        group = self.groups.get(group_id)
+        check_offsets(group_id, group, self._stored_groups.groups.get(group_id))
+        wanted = set() if group is None else {*group.classic.members, *group.classic.pending_members}
+        found = set(self._sessions.members(group_id))
+        if found != wanted:
+            raise CheckFailed(f"group {group_id} has sessions of {found}, its members and pending ones are {wanted}")
+        if group is not None:
+            check_derived_fields(group.classic)
+
+    def _check_timer_before(self, key: str, now_ms: int) -> None:
+        """Before an operation the timer is as the last one left it, or it fired and the group is to advance soon."""
+        wanted, armed = self.deadline_ms(key), self._timers.deadline_ms(key)
+        has_fired = armed is None and wanted is not None and wanted <= now_ms
+        if armed != wanted and not has_fired:
+            raise CheckFailed(f"the timer of group {key} is armed for {armed}, its state requires {wanted}")
+
+
+class DescribedStates:
+    """Compares the group records of one decision with the states that the group goes through as its events are applied.
+
+    Each record has to describe one of them, in their order, and reading it has to give that state back.
+    """
+
+    def __init__(self, records: Sequence[StoredBatch]) -> None:
+        self._left = [each for stored in records for each in stored.records if is_group_key(each[0])]
+
+    def take(self, group: ClassicGroup, *, exists: bool) -> None:
+        """An event of the group was applied; `exists` is false if it removed the group."""
+        is_at_rest = not exists or group.state in (EMPTY, STABLE)
+        if not self._left or not is_at_rest:
+            return
+        key, value = group_record(group)
+        record = key, value if exists else None
+        if self._left[0] == record:
+            del self._left[0]
+            if exists:
+                check_reads_back(record, group)
+
+    def check_all_taken(self) -> None:
+        if self._left:
+            raise CheckFailed(f"records were written that describe no state of their group: {self._left}")
+
+
+class _ReadTwice:
+    """A store whose records are also applied to a second set of groups as they are read."""
+
+    def __init__(self, store: Store, groups: StoredGroups) -> None:
+        self._store = store
+        self._groups = groups
+
+    def replay(self, replay: Replay, from_offset: int = 0) -> Iterator[None]:
+        yield from self._store.replay(replay, from_offset)
+        # In the same turn as the last step, so nothing was appended since.
+        for _ in self._store.replay(GroupReplay(self._groups), from_offset):
+            continue
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+
+def values_of(value: Any) -> Any:
+    """The value as nested tuples that a later change of the original leaves as they are; the order of dicts counts.
+
+    Without what only explains a member: a commit notes when it came, and that has no consequence.
+    """
+    if is_dataclass(value):
+        return type(value), *(values_of(getattr(value, field.name)) for field in fields(value) if field.compare)
+    if isinstance(value, dict):
+        return dict, *((key, values_of(each)) for key, each in value.items())
+    return frozenset(value) if isinstance(value, set) else value
+
+
+def check_transition(event: Event, before: GroupState, after: GroupState) -> None:
+    """An event leaves the state as it is, or changes it as the table of states allows, whatever guards it."""
+    if before is not after and before not in LEGAL_PREDECESSORS[after]:
+        raise CheckFailed(f"{before} became {after}: {event}")
+
+
+def membership_of(group: Group | None) -> Any:
+    """All values of a group but its offsets."""
+    return None if group is None else values_of(group.classic)
+
+
+def check_membership_kept(group_id: str, before: Any, after: Any) -> None:
+    """A decision that says so changes offsets alone, so that no step of the group can follow from it."""
+    if before != after:
+        raise CheckFailed(f"group {group_id} keeps its membership, but {before} became {after}")
+
+
+def waiting_requests(group: Group | None) -> dict[tuple[str, str], int]:
+    """(member id, API) → request id of what waits in the group."""
+    members = [] if group is None else list(group.classic.members.values())
+    joins = {(each.member_id, "JoinGroup"): each.awaiting_join for each in members}
+    syncs = {(each.member_id, "SyncGroup"): each.awaiting_sync for each in members}
+    return {who: request_id for who, request_id in (joins | syncs).items() if request_id is not None}
+
+
+def check_answered(
+    group_id: str, before: dict[tuple[str, str], int], after: dict[tuple[str, str], int], decision: Decision
+) -> None:
+    """A request that waits no longer was answered by the decision, or a newer one of its member took its place."""
+    answered = {reply.request_id for reply in decision.replies}
+    for who, request_id in before.items():
+        if who not in after and request_id not in answered:
+            raise CheckFailed(f"group {group_id} forgot {who}, request {request_id}: {decision}")
+    for who, request_id in after.items():
+        if request_id in answered:
+            raise CheckFailed(f"group {group_id}: {who}, request {request_id} was answered and waits: {decision}")
+
+
+def check_offsets(group_id: str, group: Group | None, stored: Group | None) -> None:
+    """The records of a group that were written so far say what the group in memory says of its offsets."""
+    if (group is None) != (stored is None):
+        raise CheckFailed(f"group {group_id} is {group} in memory, and {stored} by its records")
+    if group is None or stored is None:
+        return
+    for in_memory, in_records in (
+        (group.offsets.by_topic, stored.offsets.by_topic),
+        (group.offsets.pending, stored.offsets.pending),
+    ):
+        if in_memory != in_records:
+            raise CheckFailed(f"group {group_id} has offsets {in_memory}, its records say {in_records}")
+
+
+def check_reads_back(record: StoredRecord, group: ClassicGroup) -> None:
+    """Loading the record gives the group back, as far as it is stored."""
+    loaded = StoredGroups()
+    loaded.apply(StoredBatch(None, [record]))
+    found, wanted = durable_part(loaded.groups[group.group_id].classic), durable_part(group)
+    if found != wanted:
+        raise CheckFailed(f"group {group.group_id} is stored as {wanted} and loaded as {found}")
+
+
+def durable_part(group: ClassicGroup) -> tuple[object, ...]:
+    """What a record keeps of a group.
+
+    Not its subscriptions: as on Kafka, a static member that comes back without a rebalance counts with its old
+    subscription until the next rebalance, and after a load with its new one.
+    """
+    members = [
+        (
+            member.member_id,
+            member.group_instance_id,
+            member.client_id,
+            member.client_host,
+            member.session_timeout_ms,
+            # Read as absent, as on Kafka, although a client may ask for this value.
+            member.session_timeout_ms if member.rebalance_timeout_ms == NO_TIMEOUT else member.rebalance_timeout_ms,
+            member.metadata_for(group.protocol_name),
+            member.assignment,
+        )
+        for member in group.members.values()
+    ]
+    names = group.protocol_type, group.protocol_name, group.leader, tuple(group.static_members.items())
+    return group.state, group.state_since_ms, group.generation_id, *names, *members
+
+
+def check_derived_fields(group: ClassicGroup) -> None:
+    """The fields that follow from others do."""
+    members = group.members.values()
+    names = Counter(name for member in members for name in {protocol.name for protocol in member.protocols})
+    for what, found, wanted in (
+        (
+            "static members",
+            group.static_members,
+            {each.group_instance_id: each.member_id for each in members if each.group_instance_id is not None},
+        ),
+        ("protocols", group.protocol_support, dict(names)),
+        ("members that wait to join", group.awaiting_join_count, sum(m.awaiting_join is not None for m in members)),
+        ("members that are pending too", group.pending_members.keys() & group.members.keys(), set()),
+        ("pending syncs of others", group.pending_sync - group.members.keys(), set()),
+        ("leader", group.leader in group.members, bool(group.members)),
+        ("join phase", group.rebalance is not None, group.state is PREPARING_REBALANCE),
+    ):
+        if found != wanted:
+            raise CheckFailed(f"group {group.group_id}, {what}: {found}, should be {wanted}")

@@ -1,0 +1,302 @@
+"""Sessions of members, kept as C fields so that the Heartbeat of a steady member is answered without Python.
+
+Session deadlines are kept only here. A heartbeat sets the deadline and moves no timer: when the timer fires, `is_due`
+checks the deadline, and the timer starts again or the session expires.
+
+A session timeout is an int32 in the protocol, and no time is later than FAR_FUTURE_MS of coordinator/deadlines.py:
+their sum does not overflow.
+"""
+
+cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from cpython.object cimport PyObject
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcmp, memcpy
+
+from coordinator.timers.wheel cimport TimerWheel
+
+from coordinator.groups.timer_keys import SessionKey
+
+cdef enum:
+    SLOTS_AT_FIRST = 64
+
+
+cdef inline uint64_t mix(uint64_t value) noexcept:
+    """The finalizer of MurmurHash3: every bit of `value` reaches every bit of the result."""
+    value ^= value >> 33
+    value *= <uint64_t>0xff51afd7ed558ccdULL
+    value ^= value >> 33
+    value *= <uint64_t>0xc4ceb9fe1a85ec53ULL
+    return value ^ (value >> 33)
+
+
+cdef inline uint64_t hash_bytes(uint64_t hash, const uint8_t *data, Py_ssize_t size) noexcept:
+    """Eight bytes a round; the seed keeps clients from choosing ids that collide."""
+    cdef uint64_t word
+    cdef Py_ssize_t left = size
+    while left >= 8:
+        memcpy(&word, data, 8)
+        hash = mix(hash ^ word)
+        data += 8
+        left -= 8
+    word = <uint64_t>size << 56
+    memcpy(&word, data, left)
+    return mix(hash ^ word)
+
+
+cdef inline bint same_bytes(bytes known, const uint8_t *data, Py_ssize_t size) noexcept:
+    return PyBytes_GET_SIZE(known) == size and memcmp(PyBytes_AS_STRING(known), data, size) == 0
+
+
+@cython.final
+cdef class GroupSessions:
+    """What the sessions of one group share."""
+
+
+@cython.final
+cdef class Session:
+    """The session of one member."""
+
+
+@cython.final
+cdef class SessionTable:
+    """All sessions of one process. `seed` is a random number that clients cannot know."""
+
+    def __cinit__(self, TimerWheel wheel not None, seed):
+        self.wheel = wheel
+        self.seed = <uint64_t>(seed & 0xFFFFFFFFFFFFFFFF)
+        self.groups = {}
+        self.slots = <PyObject **>PyMem_Calloc(SLOTS_AT_FIRST, sizeof(PyObject *))
+        if self.slots == NULL:
+            raise MemoryError
+        self.mask = SLOTS_AT_FIRST - 1
+
+    def __dealloc__(self):
+        PyMem_Free(self.slots)
+
+    def __len__(self):
+        return self.used
+
+    def start(self, str group_id not None, str member_id not None, str group_instance_id, int64_t first_timeout_ms,
+              int64_t timeout_ms, bint may_heartbeat, int64_t now_ms):
+        """Begin a session, or begin that of a pending member id again as its member's."""
+        cdef Session session = self.find_or_add(group_id, member_id, group_instance_id)
+        session.may_heartbeat = may_heartbeat
+        session.timeout_ms = timeout_ms
+        session.deadline_ms = session.first_deadline_ms = now_ms + first_timeout_ms
+        self.arm(session, group_id, member_id, now_ms)
+
+    def renew(self, str group_id not None, str member_id not None, int64_t timeout_ms, int64_t now_ms):
+        """Let the session end `timeout_ms` from now. KeyError when there is none."""
+        cdef Session session = self.find(group_id, member_id)
+        if session is None:
+            raise KeyError(member_id)
+        session.timeout_ms = timeout_ms
+        session.deadline_ms = now_ms + timeout_ms
+        self.arm(session, group_id, member_id, now_ms)
+
+    def is_due(self, str group_id not None, str member_id not None, int64_t now_ms):
+        """Whether the session has expired, now that its timer fired. If not, its timer starts again."""
+        cdef Session session = self.find(group_id, member_id)
+        if session is None:
+            return False
+        session.timer = 0
+        if session.deadline_ms <= now_ms:
+            return True
+        self.arm(session, group_id, member_id, now_ms)
+        return False
+
+    def is_over(self, str group_id not None, str member_id not None, int64_t now_ms):
+        """Whether the member's session has run out, or never was."""
+        cdef Session session = self.find(group_id, member_id)
+        return session is None or session.deadline_ms <= now_ms
+
+    def deadline_ms(self, str group_id not None, str member_id not None):
+        """When the session expires without a heartbeat; None without a session."""
+        cdef Session session = self.find(group_id, member_id)
+        return None if session is None else session.deadline_ms
+
+    def last_renewed_ms(self, str group_id not None, str member_id not None):
+        """When the session was last renewed; None if it was not since it began, or if there is none."""
+        cdef Session session = self.find(group_id, member_id)
+        if session is None or session.deadline_ms == session.first_deadline_ms:
+            return None
+        return session.deadline_ms - session.timeout_ms
+
+    def set_group(self, str group_id not None, int32_t generation_id, bint open):
+        """Open or close the fast path for a generation of the group."""
+        cdef GroupSessions group = self._group(group_id)
+        group.generation_id = generation_id
+        group.open = open
+
+    def end(self, str group_id not None, str member_id not None):
+        """End the session of a member that is gone; False when it had none."""
+        cdef GroupSessions group = <GroupSessions>self.groups.get(group_id)
+        if group is None:
+            return False
+        cdef Session session = <Session>group.sessions.pop(member_id, None)
+        if session is None:
+            return False
+        if session.timer != 0:
+            self.wheel.cancel(session.timer)
+        self.erase(session)
+        return True
+
+    def end_all(self, str group_id not None):
+        """End all sessions of a group that is gone or no longer served here."""
+        cdef GroupSessions group = <GroupSessions>self.groups.get(group_id)
+        if group is not None:
+            for member_id in list(group.sessions):
+                self.end(group_id, member_id)
+            del self.groups[group_id]
+
+    def members(self, str group_id not None):
+        """The ids of the group's members that have a session."""
+        cdef GroupSessions group = <GroupSessions>self.groups.get(group_id)
+        return [] if group is None else list(group.sessions)
+
+    def take_heartbeat(self, str group_id not None, str member_id not None, str group_instance_id,
+                       int32_t generation_id, int64_t now_ms):
+        """The fast path as Python sees it: true when the heartbeat changed nothing but the deadline."""
+        cdef bytes group_bytes = group_id.encode(), member_bytes = member_id.encode()
+        cdef bytes instance_bytes = b"" if group_instance_id is None else group_instance_id.encode()
+        return self.heartbeat(
+            <const uint8_t *>PyBytes_AS_STRING(group_bytes), len(group_bytes),
+            <const uint8_t *>PyBytes_AS_STRING(member_bytes), len(member_bytes),
+            <const uint8_t *>PyBytes_AS_STRING(instance_bytes),
+            -1 if group_instance_id is None else len(instance_bytes),
+            generation_id, now_ms,
+        )
+
+    cdef bint heartbeat(
+        self,
+        const uint8_t *group_id, Py_ssize_t group_id_size,
+        const uint8_t *member_id, Py_ssize_t member_id_size,
+        const uint8_t *group_instance_id, Py_ssize_t group_instance_id_size,
+        int32_t generation_id, int64_t now_ms,
+    ) noexcept:
+        """Renew a live session of an open group. False: the core has to answer. An instance id of size -1 is null.
+
+        A null instance id of a static member is left to the core too: rare, and its answer says less.
+        """
+        cdef uint64_t hash
+        cdef size_t index
+        cdef Session session
+        if self.leaves_heartbeats:
+            return False
+        hash = hash_bytes(hash_bytes(self.seed, group_id, group_id_size), member_id, member_id_size)
+        index = hash & self.mask
+        while self.slots[index] != NULL:
+            session = <Session>self.slots[index]
+            if (
+                session.hash == hash
+                and same_bytes(session.member_id, member_id, member_id_size)
+                and same_bytes(session.group.group_id, group_id, group_id_size)
+            ):
+                if (
+                    not session.may_heartbeat
+                    or not session.group.open
+                    or session.group.generation_id != generation_id
+                    or session.deadline_ms <= now_ms
+                ):
+                    return False
+                if group_instance_id_size < 0:
+                    if session.group_instance_id is not None:
+                        return False
+                elif session.group_instance_id is None or not same_bytes(
+                    session.group_instance_id, group_instance_id, group_instance_id_size
+                ):
+                    return False
+                session.deadline_ms = now_ms + session.timeout_ms
+                return True
+            index = (index + 1) & self.mask
+        return False
+
+    def _group(self, str group_id):
+        cdef GroupSessions group = <GroupSessions>self.groups.get(group_id)
+        if group is None:
+            group = GroupSessions.__new__(GroupSessions)
+            group.group_id = group_id.encode()
+            group.sessions = {}
+            self.groups[group_id] = group
+        return group
+
+    cdef Session find_or_add(self, str group_id, str member_id, str group_instance_id):
+        """The session of that name; a new one has the instance id, and its session has yet to be set."""
+        cdef Session session = self.find(group_id, member_id)
+        if session is None:
+            session = Session.__new__(Session)
+            session.group = self._group(group_id)
+            session.member_id = member_id.encode()
+            session.group_instance_id = None if group_instance_id is None else group_instance_id.encode()
+            self.insert(session)
+            session.group.sessions[member_id] = session
+        return session
+
+    cdef int arm(self, Session session, str group_id, str member_id, int64_t now_ms) except -1:
+        """Have the wheel ask when the session is over, or could be if it were renewed at once: renewing moves no timer.
+
+        The latter is the earlier one only when the session was passed on with a shorter timeout.
+        """
+        cdef int64_t ask_ms = min(session.deadline_ms, now_ms + session.timeout_ms)
+        if session.timer == 0:
+            session.timer = self.wheel.start(SessionKey(group_id, member_id), ask_ms)
+            session.timer_deadline_ms = ask_ms
+        elif ask_ms < session.timer_deadline_ms:
+            self.wheel.restart(session.timer, ask_ms)
+            session.timer_deadline_ms = ask_ms
+        return 0
+
+    cdef Session find(self, str group_id, str member_id):
+        cdef GroupSessions group = <GroupSessions>self.groups.get(group_id)
+        return None if group is None else <Session>group.sessions.get(member_id)
+
+    cdef int insert(self, Session session) except -1:
+        cdef bytes group_id = session.group.group_id
+        if (self.used + 1) * 2 > self.mask + 1:
+            self.grow()
+        session.hash = hash_bytes(
+            hash_bytes(self.seed, <const uint8_t *>PyBytes_AS_STRING(group_id), len(group_id)),
+            <const uint8_t *>PyBytes_AS_STRING(session.member_id), len(session.member_id),
+        )
+        self.place(session)
+        self.used += 1
+        return 0
+
+    cdef void place(self, Session session) noexcept:
+        cdef size_t index = session.hash & self.mask
+        while self.slots[index] != NULL:
+            index = (index + 1) & self.mask
+        self.slots[index] = <PyObject *>session
+
+    cdef void erase(self, Session session) noexcept:
+        """Take the session out and close the gap, so that no probe of another ends early."""
+        cdef size_t gap = session.hash & self.mask
+        cdef size_t index, home
+        while self.slots[gap] != <PyObject *>session:
+            gap = (gap + 1) & self.mask
+        index = gap
+        while True:
+            index = (index + 1) & self.mask
+            if self.slots[index] == NULL:
+                break
+            home = (<Session>self.slots[index]).hash & self.mask
+            if ((index - home) & self.mask) >= ((index - gap) & self.mask):
+                self.slots[gap] = self.slots[index]
+                gap = index
+        self.slots[gap] = NULL
+        self.used -= 1
+
+    cdef int grow(self) except -1:
+        cdef size_t size = (self.mask + 1) * 2
+        cdef PyObject **slots = <PyObject **>PyMem_Calloc(size, sizeof(PyObject *))
+        if slots == NULL:
+            raise MemoryError
+        PyMem_Free(self.slots)
+        self.slots = slots
+        self.mask = size - 1
+        for group in self.groups.values():
+            for session in (<GroupSessions>group).sessions.values():
+                self.place(<Session>session)
+        return 0

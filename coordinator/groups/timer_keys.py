@@ -1,0 +1,36 @@
+"""The keys of the timers of the group coordinator: what the wheel returns when one is due."""
+
+from typing import NamedTuple
+
+
+class SessionKey(NamedTuple):
+    """Check whether the session of this member has expired."""
+
+    group_id: str
+    member_id: str
+
+
+class CommitReportKey(NamedTuple):
+    """Report the offset commits of a partition of __consumer_offsets to the audit topic."""
+
+    partition: int
+
+
+class AuditSnapshotKey(NamedTuple):
+    """Write the next snapshots of groups to the audit topic."""
+
+
+class HeldAuditKey(NamedTuple):
+    """Append the audit records that shards hold back (`group.audit.linger.ms`)."""
+
+
+class AuditCheckpointFileKey(NamedTuple):
+    """Write the checkpoint file of the audit topic."""
+
+
+class OffsetsCheckKey(NamedTuple):
+    """Look for committed offsets of a partition of __consumer_offsets that are too old (KIP-211)."""
+
+    partition: int
+    group_ids: tuple[str, ...]
+    """The groups that are still to be checked in this round; none: a round begins."""

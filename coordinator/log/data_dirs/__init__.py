@@ -1,0 +1,1 @@
+"""The log directories: which log lies where, and the files beside the logs."""

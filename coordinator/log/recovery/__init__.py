@@ -1,0 +1,1 @@
+"""Loading, checking and repairing logs after any kind of stop."""

@@ -1,0 +1,187 @@
+"""What is told of the connection of a member that is removed: open, closed at a time, or unknown."""
+
+import pytest
+
+from coordinator.core.causes import Cause
+from coordinator.core.classic.events import MemberRemoved
+from coordinator.core.classic.states import GroupState
+from tests.simulation.simulation import SESSION_TIMEOUT_MS, Simulation
+
+HEARTBEAT_MS = 3_000
+
+
+@pytest.fixture
+def sim() -> Simulation:
+    return Simulation()
+
+
+def removed(sim: Simulation) -> MemberRemoved:
+    """The only removal since the start."""
+    (event,) = [each for each in sim.events if isinstance(each, MemberRemoved)]
+    return event
+
+
+def connection(sim: Simulation) -> tuple[bool | None, int | None]:
+    return removed(sim).connection_open, removed(sim).connection_closed_ms
+
+
+def beat(sim: Simulation, member_id: str, ms: int) -> None:
+    """The member sends heartbeats for a time."""
+    for _ in range(ms // HEARTBEAT_MS):
+        sim.advance(HEARTBEAT_MS)
+        sim.heartbeat(member_id)
+
+
+def test_the_connection_of_a_member_that_stands_still_stays_open(sim):
+    sim.stable_with("a")
+    sim.advance(SESSION_TIMEOUT_MS)
+    assert connection(sim) == (True, None)
+
+
+def test_the_connection_of_a_member_that_is_killed_closes_at_once(sim):
+    (a,) = sim.stable_with("a")
+    beat(sim, a, 6_000)
+    sim.advance(1_000)
+    killed_ms = sim.now_ms
+    sim.disconnect(a)
+    sim.advance(SESSION_TIMEOUT_MS)
+    assert connection(sim) == (False, killed_ms)
+    assert removed(sim).last_heard_ms == killed_ms - 1_000
+
+
+def test_a_close_before_the_member_was_last_heard_says_nothing(sim):
+    (a,) = sim.stable_with("a")
+    sim.disconnect(a)
+    beat(sim, a, 3_000)  # over another connection
+    sim.advance(SESSION_TIMEOUT_MS)
+    assert connection(sim) == (None, None)
+
+
+def test_a_member_that_joins_over_another_connection_is_connected_again(sim):
+    (a,) = sim.stable_with("a")
+    sim.disconnect(a)
+    sim.advance(1_000)
+    sim.join("a", a)
+    sim.sync_all()
+    sim.advance(SESSION_TIMEOUT_MS)
+    assert connection(sim) == (True, None)
+
+
+def test_a_pause_of_the_coordinator_is_told_with_the_silence(sim):
+    sim.stable_with("a")
+    sim.advance(1_000)
+    sim.stand_still(2_500)
+    sim.advance(SESSION_TIMEOUT_MS)
+    assert removed(sim).coordinator_paused_ms == 2_500
+
+
+def test_a_pause_before_the_member_was_heard_does_not_count(sim):
+    (a,) = sim.stable_with("a")
+    sim.stand_still(2_500)
+    sim.heartbeat(a)
+    sim.advance(SESSION_TIMEOUT_MS)
+    assert removed(sim).coordinator_paused_ms == 0
+
+
+def test_a_pause_counts_by_the_clock_of_deadlines(sim):
+    """Whatever the wall clock is set to."""
+    sim.set_wall_clock(3_600_000)
+    sim.stable_with("a")
+    sim.stand_still(SESSION_TIMEOUT_MS)
+    assert removed(sim).coordinator_paused_ms == SESSION_TIMEOUT_MS
+
+
+def test_what_the_coordinator_itself_closed_is_unknown(sim):
+    (a,) = sim.stable_with("a")
+    found = sim.group.members[a].client_connection
+    assert found is not None
+    found.close(None)
+    sim.advance(SESSION_TIMEOUT_MS)
+    assert connection(sim) == (None, None)
+
+
+def test_what_was_before_a_restart_is_unknown(sim):
+    sim.stable_with("a")
+    sim.restart()
+    sim.advance(SESSION_TIMEOUT_MS)
+    assert connection(sim) == (None, None)
+
+
+def test_a_member_that_is_killed_while_it_waits_in_a_join_phase(sim):
+    """The answer to its JoinGroup renews its session, and is no sign of life."""
+    a, b = sim.stable_with("a", "b")
+    sim.join("a", a, metadata=b"other")
+    assert sim.group.state is GroupState.PREPARING_REBALANCE
+    sim.disconnect(a)
+    killed_ms = sim.now_ms
+    sim.advance(HEARTBEAT_MS)
+    sim.join("b", b)
+    sim.advance(HEARTBEAT_MS)
+    sim.heartbeat(b)
+    sim.advance(SESSION_TIMEOUT_MS - HEARTBEAT_MS)
+    assert removed(sim).member_id == a
+    assert connection(sim) == (False, killed_ms)
+
+
+def test_a_member_that_is_killed_while_it_waits_for_its_assignment(sim):
+    a, b = sim.stable_with("a", "b")
+    sim.join("a", a, metadata=b"other")
+    sim.join("b", b)
+    sim.sync(b)
+    sim.disconnect(b)
+    killed_ms = sim.now_ms
+    sim.advance(HEARTBEAT_MS)
+    sim.sync(a, {a: b"x", b: b"y"})
+    beat(sim, a, 9_000)
+    assert sim.group.members.keys() == {a, b}
+    sim.advance(1_000)
+    assert removed(sim).member_id == b
+    assert connection(sim) == (False, killed_ms)
+
+
+def test_a_member_that_does_not_rejoin_in_time_tells_it_too(sim):
+    options = {"session_timeout_ms": 30_000, "rebalance_timeout_ms": 5_000}
+    (a,) = sim.make_stable([sim.join("a", **options)])
+    sim.join("b", **options)
+    sim.advance(1_000)
+    sim.disconnect(a)
+    killed_ms = sim.now_ms
+    sim.advance(4_000)
+    assert (removed(sim).member_id, removed(sim).cause) == (a, Cause.REBALANCE_TIMEOUT)
+    assert connection(sim) == (False, killed_ms)
+
+
+def test_a_member_that_leaves_has_no_need_of_it(sim):
+    (a,) = sim.stable_with("a")
+    sim.leave(a)
+    assert connection(sim) == (None, None)
+
+
+def test_a_static_member_that_is_restarted_has_the_connection_of_the_new_process(sim):
+    sim.make_stable([sim.join("a", instance_id="pod", version=5)])
+    sim.disconnect(next(iter(sim.group.members)))
+    sim.advance(1_000)
+    sim.join("a", instance_id="pod", version=5)
+    sim.advance(SESSION_TIMEOUT_MS)
+    assert connection(sim) == (True, None)
+
+
+def test_a_connection_that_was_found_closed_after_a_pause_is_told_with_it(sim):
+    (a,) = sim.stable_with("a")
+    sim.stand_still(5_000)
+    sim.heartbeat(a)  # sent before the client gave up, read after the pause
+    sim.disconnect(a)
+    sim.advance(SESSION_TIMEOUT_MS)
+    assert removed(sim).connection_closed_in_pause_ms == 5_000
+    assert removed(sim).coordinator_paused_ms == 0
+
+
+def test_a_connection_that_closed_long_after_a_pause_did_not_close_in_it(sim):
+    (a,) = sim.stable_with("a")
+    sim.stand_still(5_000)
+    sim.heartbeat(a)
+    sim.advance(1_001)
+    sim.disconnect(a)
+    sim.advance(SESSION_TIMEOUT_MS)
+    assert connection(sim)[0] is False
+    assert removed(sim).connection_closed_in_pause_ms is None
