@@ -23,6 +23,7 @@ from coordinator.groups.coordinator import GroupCoordinator
 from coordinator.groups.offsets_stream import OffsetsStream
 from coordinator.groups.sessions import SessionTable
 from coordinator.internal_topics import AUDIT_TOPIC, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from coordinator.runtime.delays import Delays
 from coordinator.runtime.key_timers import KeyTimers
 from coordinator.runtime.shard import Shard, ShardState
 from coordinator.runtime.slices import Slices
@@ -118,6 +119,7 @@ def make_transaction_coordinator(
     pending: PendingRequests,
     wheel: TimerWheel,
     slices: Slices,
+    delays: Delays,
     scheduler: LoopScheduler,
     marker_writer: MarkerWriter,
     complete: Callable[[int, TransactionMarker, Callable[[ErrorCode], None]], None],
@@ -156,10 +158,10 @@ def make_transaction_coordinator(
         marker_writer.write_own,
         complete,
         slices,
-        scheduler,
+        delays,
         now_ms,
-        partitions.leader_epoch,
-        when_durable,
-        partitions.leads,
+        coordinator_epoch=partitions.leader_epoch,
+        when_durable=when_durable,
+        leads=partitions.leads,
     )
     return TransactionCoordinator(make_shard, wheel, timers, markers, pending, environment, scheduler.request_iteration)

@@ -60,6 +60,7 @@ from coordinator.metadata.image import MetadataImage
 from coordinator.metadata.leadership import Leadership, SingleNode
 from coordinator.metadata.producer_ids import ProducerIds
 from coordinator.metadata.store import MetadataStore
+from coordinator.runtime.delays import Delays
 from coordinator.runtime.slices import Slices, Steps
 from coordinator.server.api_table import dispatch_table
 from coordinator.server.coordinators import make_group_coordinator, make_transaction_coordinator, unload_offline
@@ -132,6 +133,7 @@ class Node:
         self._wall = WallTime(self._wall_ms, log_step)
         self._wheel = TimerWheel(self._clock.now_ms())
         self.scheduler = LoopScheduler(loop, self._wheel, self._clock.now_ms)
+        self._delays = Delays(self.scheduler)
         self._wall_clock = WallClockWatch(self.scheduler, self._wall)
         self._pauses = Pauses()
         self._slices = Slices(loop.call_soon)
@@ -217,6 +219,7 @@ class Node:
             pending,
             wheel,
             slices,
+            self._delays,
             self.scheduler,
             marker_writer,
             lambda partition, marker, reply: complete_offsets(self.parts, partition, marker, reply),
@@ -241,7 +244,7 @@ class Node:
             ),
             coordinator=self._coordinator,
             transactions=transactions,
-            partition_adder=PartitionAdder(transactions.ask, self.scheduler, now_ms, config),
+            partition_adder=PartitionAdder(transactions.add_partitions, self._delays, now_ms, config),
             marker_writer=marker_writer,
             load_producers=load_producers,
             flusher=self._flusher,
@@ -384,7 +387,7 @@ class Node:
         scheduler.on_iteration_end(notifier.notify)
         scheduler.on_due(parts.coordinator.due)
         scheduler.on_due(parts.transactions.due)
-        scheduler.on_due(parts.partition_adder.due)
+        scheduler.on_due(self._delays.due)
         scheduler.on_due(
             lambda key, now_ms: parts.fetch_service.expire(key.fetch) if isinstance(key, FetchTimeoutKey) else None
         )
@@ -428,7 +431,6 @@ class Node:
             self.scheduler.fire_due,
             self._fail,
         )
-        parts.resume = self.dispatcher.handle
         self._listeners = Listeners(config, self.dispatcher, limits, sessions, now_ms, self._metrics, self._descriptors)
 
     async def _recover_large_logs(self, partitions: Partitions) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from coordinator.broker.fetch import FetchService
 from coordinator.broker.log_flusher import LogFlusher
@@ -22,16 +21,10 @@ from coordinator.metadata.leadership import Leadership
 from coordinator.metadata.producer_ids import ProducerIds
 from coordinator.metadata.store import MetadataStore
 from coordinator.runtime.slices import Slices, Steps
-from coordinator.server.dispatch import Handler
 from coordinator.server.pending_requests import PendingRequests
-from coordinator.server.request_context import RequestContext
 from coordinator.server.throttling import Throttling
 from coordinator.transactions.coordinator import TransactionCoordinator
 from coordinator.transactions.partition_adder import PartitionAdder
-
-
-def _not_serving(handler: Handler, request: Any, call: RequestContext) -> None:
-    raise LookupError("the node has no dispatcher yet")
 
 
 @dataclass(slots=True)
@@ -68,8 +61,6 @@ class NodeContext:
     wall_ms: Callable[[], int]
     start_transactions: Callable[[], None]
     """Begins to coordinate transactions if `__transaction_state` exists and it was not done yet."""
-    resume: Callable[[Handler, Any, RequestContext], None] = _not_serving
-    """Goes on with a request that was deferred, as if its handler was called now."""
 
     @property
     def node_id(self) -> int:

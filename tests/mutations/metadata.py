@@ -14,8 +14,8 @@ MUTANTS: Final = (
     Mutant(
         "a client is answered before its change is durable",
         "answer_when_committed",
-        "if not node.metadata.is_pending:",
-        "if True:",
+        "if metadata.is_pending:",
+        "if False:",
     ),
     Mutant(
         "a change is seen before it is durable",

@@ -33,7 +33,7 @@ from coordinator.metadata.image import Topic
 from coordinator.metadata.leadership import NO_LEADER, RemoteNode
 from coordinator.runtime.slices import Steps
 from coordinator.server.dispatch import DispatchTable, Route
-from coordinator.server.handlers.deferred import answer_when_committed, go_on_when_committed
+from coordinator.server.handlers.deferred import answer_when_committed, committed
 from coordinator.server.node_context import NodeContext
 from coordinator.server.request_context import RequestContext
 
@@ -153,7 +153,7 @@ class ClusterHandlers:
             topics=topics,
             cluster_authorized_operations=_cluster_operations(request.include_cluster_authorized_operations),
         )
-        return answer_when_committed(self._node, call, response) if has_created else response
+        return (yield from answer_when_committed(self._node.metadata, response)) if has_created else response
 
     def _nodes(self, call: RequestContext) -> list[RemoteNode]:
         """All nodes of the cluster, this one by the listener that the client came in by."""
@@ -248,16 +248,13 @@ class ClusterHandlers:
             cluster_authorized_operations=_cluster_operations(request.include_cluster_authorized_operations),
         )
 
-    def find_coordinator(self, request: FindCoordinatorRequest, call: RequestContext) -> Any:
+    def find_coordinator(self, request: FindCoordinatorRequest, call: RequestContext) -> Steps[FindCoordinatorResponse]:
         keys = request.coordinator_keys if call.api_version >= KEYS_VERSION else [request.key]
         if request.key_type == TRANSACTION_KEY and keys:
             # With the first transactional id: the topic tells the node of which it is the coordinator.
             self._node.topics.create_transactions_topic(self._node.now_ms())
             if TRANSACTIONS_TOPIC not in self._node.image.topics:
-                return go_on_when_committed(self._node, call, lambda: self._find(request, call))
-        return self._find(request, call)
-
-    def _find(self, request: FindCoordinatorRequest, call: RequestContext) -> Steps[FindCoordinatorResponse]:
+                yield from committed(self._node.metadata)
         if request.key_type == TRANSACTION_KEY:
             self._node.start_transactions()
         if call.api_version >= KEYS_VERSION:

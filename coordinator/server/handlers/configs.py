@@ -195,7 +195,7 @@ class ConfigHandlers:
         results = yield from self._change(wanted, request.validate_only)
         responses = [incremental_alter_configs.AlterConfigsResourceResponse(**each) for each in results]
         response = incremental_alter_configs.IncrementalAlterConfigsResponse(responses=responses)
-        return answer_when_committed(self._node, call, response)
+        return (yield from answer_when_committed(self._node.metadata, response))
 
     def replace(self, request: alter_configs.AlterConfigsRequest, call: RequestContext) -> Steps[Any]:
         wanted = []
@@ -206,7 +206,8 @@ class ConfigHandlers:
             yield
         results = yield from self._change(wanted, request.validate_only)
         responses = [alter_configs.AlterConfigsResourceResponse(**each) for each in results]
-        return answer_when_committed(self._node, call, alter_configs.AlterConfigsResponse(responses=responses))
+        response = alter_configs.AlterConfigsResponse(responses=responses)
+        return (yield from answer_when_committed(self._node.metadata, response))
 
     def _change(self, wanted: Sequence[Wanted], validate_only: bool) -> Steps[list[dict[str, Any]]]:
         """Change the configs of each resource, or none of its; return the fields of the responses."""

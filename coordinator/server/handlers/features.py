@@ -28,7 +28,7 @@ class FeatureHandlers:
     def update(self, request: UpdateFeaturesRequest, call: RequestContext) -> Steps[Any]:
         """All updates of a request are made, or none of them; none with `validate_only`."""
         response = yield from self._update(request, call.api_version)
-        return answer_when_committed(self._node, call, response)
+        return (yield from answer_when_committed(self._node.metadata, response))
 
     def _update(self, request: UpdateFeaturesRequest, version: int) -> Steps[UpdateFeaturesResponse]:
         node, image = self._node, self._node.metadata.latest_image

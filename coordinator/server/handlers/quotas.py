@@ -68,7 +68,7 @@ class QuotaHandlers:
         if changes.records and not request.validate_only:
             node.metadata.change_quotas(changes.records, node.now_ms(), node.throttling.load)
         response = AlterClientQuotasResponse(entries=[_result(*each) for each in changes.problems.items()])
-        return answer_when_committed(node, call, response)
+        return (yield from answer_when_committed(node.metadata, response))
 
 
 def _result(entity: QuotaEntity, problem: InvalidQuota | None) -> AlterClientQuotasEntryResult:

@@ -85,7 +85,7 @@ class TopicHandlers:
                         result.topic_id = self._node.metadata.latest_image.topic_id(result.name)
             response.topics += results
             yield
-        return answer_when_committed(self._node, call, response)
+        return (yield from answer_when_committed(self._node.metadata, response))
 
     def _plan_one(
         self,
@@ -130,7 +130,7 @@ class TopicHandlers:
             else:
                 results.append(self._add_partitions(topic, request.validate_only, count))
             yield
-        return answer_when_committed(self._node, call, CreatePartitionsResponse(results=results))
+        return (yield from answer_when_committed(self._node.metadata, CreatePartitionsResponse(results=results)))
 
     def _add_partitions(
         self, wanted: CreatePartitionsTopic, validate_only: bool, count_mutations: Callable[[int], None]
@@ -154,7 +154,7 @@ class TopicHandlers:
             wanted = [DeleteTopicState(name=name) for name in request.topic_names]
         valid, responses = yield from _split_valid(wanted)
         responses += yield from self._delete_each_once(valid, mutation_counter(call, DELETE_STRICT_SINCE))
-        return answer_when_committed(self._node, call, DeleteTopicsResponse(responses=responses))
+        return (yield from answer_when_committed(self._node.metadata, DeleteTopicsResponse(responses=responses)))
 
     def _delete_each_once(
         self, wanted: list[DeleteTopicState], count_mutations: Callable[[int], None]
