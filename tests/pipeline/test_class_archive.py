@@ -1,10 +1,14 @@
 """The archive of Spark's classes: who writes it, who uses it, and what a JVM that was killed leaves."""
 
+import threading
 from pathlib import Path
 
 import pytest
 
 from coordinator.pipeline.class_archive import ClassArchive
+from coordinator.pipeline.java import require_java
+from coordinator.pipeline.jvm import SparkJvm, cached_jars
+from coordinator.pipeline.session import settings_for
 
 JARS = [Path("/jars/a.jar"), Path("/jars/b.jar")]
 
@@ -54,3 +58,25 @@ def test_an_archive_is_replaced_by_a_whole_one_only():
 def test_another_java_and_other_jars_have_archives_of_their_own():
     paths = {each.path for each in (archive(), archive(java="/other"), archive(jars=JARS[:1]))}
     assert len(paths) == 3
+
+
+@pytest.mark.spark
+def test_a_jvm_has_the_classes_that_an_earlier_one_wrote(cache: Path):
+    """A JVM that finds the archive unfit goes on without it, so what it has mapped into its memory is the proof."""
+    if cached_jars() is None:
+        pytest.skip("the jars are not in Ivy's cache: the JVM is not started directly")
+    started(cache / "first", writes_archive=True).close()
+    (path,) = cache.rglob("*.jsa")
+    later = started(cache / "second", writes_archive=False)
+    try:
+        assert str(path) in Path(f"/proc/{later.pid}/maps").read_text()
+    finally:
+        later.close()
+
+
+def started(scratch: Path, *, writes_archive: bool) -> SparkJvm:
+    """A JVM that waits for pyspark. It has not started Spark."""
+    scratch.mkdir()
+    with Path(scratch, "log").open("w+b") as log:
+        settings = settings_for("local[1]", {})
+        return SparkJvm(require_java(), settings, str(scratch), log, threading.Event(), writes_archive=writes_archive)

@@ -15,9 +15,7 @@ from pyspark.sql import SparkSession
 
 from coordinator.pipeline.batch import Batches
 from coordinator.pipeline.bronze import AuditSource
-from coordinator.pipeline.class_archive import WRITE_SECONDS
 from coordinator.pipeline.job import run_available
-from coordinator.pipeline.jvm import cached_jars
 from coordinator.pipeline.names import BRONZE, SILVER, TABLES_QUERY
 from coordinator.pipeline.tables import Tables
 from tests.pipeline.conftest import AuditTopic
@@ -169,27 +167,6 @@ def test_the_command_runs_to_the_end_of_the_topic(
     with job_process(source, tables) as job:
         assert job.wait(90) == 0
     assert_complete(spark, tables, values)
-
-
-def test_a_jvm_has_the_classes_that_an_earlier_one_wrote(
-    tables: Tables, audit_topic: AuditTopic, source: AuditSource, monkeypatch: pytest.MonkeyPatch
-):
-    """What the JVM has mapped into its memory tells that it took the archive, which it does not have to."""
-    if cached_jars() is None:
-        pytest.skip("the jars are not in Ivy's cache: this JVM is not started directly")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tables.root.parent / "cache"))
-    audit_topic.append("orders", eventful().values())
-    with job_process(source, tables, "--write-class-archive") as job:
-        assert job.wait(WRITE_SECONDS) == 0
-    (archive,) = (tables.root.parent / "cache").rglob("*.jsa")
-    with job_process(source, tables, "--every-ms", "100") as job:
-        wait_while_running(lambda: has_mapped(job.pid, archive), job, 90, "the archive in the memory of the JVM")
-
-
-def has_mapped(pid: int, file: Path) -> bool:
-    """Whether a child of a process has a file in its memory."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return any(str(file) in Path(f"/proc/{each}/maps").read_text() for each in children)
 
 
 @pytest.mark.parametrize("stage", ["_job.lock", "_checkpoints/tables/offsets"])
