@@ -14,11 +14,11 @@ from coordinator.broker.storage_errors import StorageErrors
 from coordinator.config.network_keys import SOCKET_REQUEST_MAX_ELEMENTS
 from coordinator.core.decision import Environment
 from coordinator.log.errors import LogAppendError, LogFlushError
+from coordinator.log.open_files import OUT_OF_DESCRIPTORS
 from coordinator.logger import logger
 from coordinator.runtime.pauses import Pause, in_steps
 from coordinator.runtime.slices import Slices, Steps
 from coordinator.server.connection import Connection
-from coordinator.server.descriptors import OUT_OF_DESCRIPTORS
 from coordinator.server.dispatch import DEFERRED, NO_RESPONSE, DispatchTable, Handler, Route
 from coordinator.server.handlers.cluster import ClusterHandlers
 from coordinator.server.limits import ConnectionLimits
